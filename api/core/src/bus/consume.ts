@@ -1,0 +1,100 @@
+// The pull side of nudges: it owns stream and consumer, back-off and stop. A nudge is acked at once and only wakes
+// its service. Any fault (server gone, store deleted, consumer lost) ends in the same way: ensure stream and
+// consumer again, and pull on. If the process dies with a nudge in hand, a timer elsewhere does its work.
+import { AckPolicy, type Consumer, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { Logger } from 'pino'
+import { pause, type Service } from '../runtime/service.ts'
+import type { Bus } from './bus.ts'
+import { type Durable, type StreamName, streamConfig, streamName } from './streams.ts'
+
+export type NudgeMessage = { readonly subject: string; readonly id: string; readonly traceparent?: string }
+
+export type ConsumeOptions = {
+  readonly bus: Bus
+  readonly durable: Durable
+  readonly logger: Logger
+  /**
+   * Resolves when the service can use a nudge. Pulling only then leaves nudges to replicas with a free slot;
+   * `signal` ends the wait.
+   */
+  readonly ready?: (signal: AbortSignal) => Promise<void>
+  readonly wake: (message: NudgeMessage) => void
+}
+
+/** A pull waits this long at the server; a stopped service is not held up by it, see `orStopped`. */
+const pullMs = 20_000
+
+export function consume({ bus, durable, logger, ready, wake }: ConsumeOptions): Service {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let running: Promise<void> | undefined
+
+  async function pullFrom(consumer: Consumer): Promise<void> {
+    while (!signal.aborted) {
+      await ready?.(signal)
+      if (signal.aborted) return
+      const message = await orStopped(consumer.next({ expires: pullMs }), signal)
+      if (!message) continue
+      message.ack()
+      const traceparent = message.headers?.get('traceparent')
+      wake({ subject: message.subject, id: message.string(), ...(traceparent && { traceparent }) })
+    }
+  }
+
+  async function forever(): Promise<void> {
+    while (!signal.aborted) {
+      const connection = bus.connection()
+      if (connection) {
+        try {
+          await pullFrom(await ensureConsumer(connection, bus.prefix, durable))
+        } catch (error) {
+          if (!signal.aborted) logger.warn({ err: error, durable: durable.name }, 'pulling nudges failed')
+        }
+      }
+      await pause(500, signal)
+    }
+  }
+
+  return {
+    name: `nudges-${durable.name}`,
+    start: () => {
+      running ??= forever()
+    },
+    stop: async () => {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+async function ensureConsumer(connection: NatsConnection, prefix: string, durable: Durable): Promise<Consumer> {
+  await ensureStream(connection, prefix, 'nudges')
+  const manager = await jetstreamManager(connection)
+  const stream = streamName(prefix, 'nudges')
+  await manager.consumers.add(stream, {
+    durable_name: durable.name,
+    filter_subject: durable.filter,
+    ack_policy: AckPolicy.Explicit,
+    max_deliver: 3,
+  })
+  return jetstream(connection).consumers.get(stream, durable.name)
+}
+
+/** Makes the stream, or brings it to today's configuration. */
+export async function ensureStream(connection: NatsConnection, prefix: string, name: StreamName): Promise<void> {
+  const manager = await jetstreamManager(connection)
+  const config = streamConfig(prefix, name)
+  const known = await manager.streams.info(config.name).catch(() => undefined)
+  if (known) await manager.streams.update(config.name, config)
+  else await manager.streams.add(config)
+}
+
+/** The pull, or null as soon as the service stops; a fault of the abandoned pull concerns nobody. */
+function orStopped<T>(pull: Promise<T | null>, signal: AbortSignal): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => resolve(null)
+    signal.addEventListener('abort', stop, { once: true })
+    pull.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

@@ -1,0 +1,30 @@
+import { headers } from '@nats-io/nats-core'
+import type { Logger } from 'pino'
+import { currentTraceparent } from '../runtime/tracing.ts'
+import type { Bus } from './bus.ts'
+import { subjects } from './streams.ts'
+
+export type Nudge = {
+  /** Someone should look for a queued task of this model version now. Never throws: the row and a timer cover. */
+  task(modelVersion: string, taskId: string): void
+  /** A delivery may be due. Never throws. */
+  delivery(id: string): void
+}
+
+export function createNudge(bus: Bus, logger: Logger): Nudge {
+  const publish = (subject: string, id: string): void => {
+    try {
+      const traceparent = currentTraceparent()
+      const header = traceparent ? headers() : undefined
+      if (traceparent) header?.set('traceparent', traceparent)
+      // Published without waiting for the stream's ack: the 2xx depends on the database alone.
+      bus.connection()?.publish(subject, id, { ...(header && { headers: header }) })
+    } catch (error) {
+      logger.debug({ err: error, subject }, 'nudge lost')
+    }
+  }
+  return {
+    task: (modelVersion, taskId) => publish(subjects.task(bus.prefix, modelVersion), taskId),
+    delivery: (id) => publish(subjects.delivery(bus.prefix), id),
+  }
+}

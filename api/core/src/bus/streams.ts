@@ -1,0 +1,52 @@
+// Every subject, stream and durable, declared once. `prefix` keeps installations (and test files) on one server
+// apart. A nudge says *look now* and nothing more, so a lost, late or repeated one changes no outcome.
+import type { StreamConfig } from '@nats-io/jetstream'
+import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream'
+
+const day = 24 * 60 * 60 * 1e9 // nanoseconds, as JetStream counts
+
+export const subjects = {
+  /** A name may hold dots, which are further tokens; `modelOf` takes them all. */
+  task: (prefix: string, modelVersion: string) => `${prefix}.task.${modelVersion}`,
+  delivery: (prefix: string) => `${prefix}.delivery`,
+  deadLetter: (prefix: string, modelVersion: string) => `${prefix}.dead.${modelVersion}`,
+} as const
+
+export const modelOf = (subject: string): string => subject.split('.').slice(2).join('.')
+
+export type StreamName = 'nudges' | 'dead-letters'
+
+export const streamName = (prefix: string, name: StreamName): string => `${prefix}-${name}`
+
+export function streamConfig(prefix: string, name: StreamName): Partial<StreamConfig> & { name: string } {
+  if (name === 'nudges') {
+    return {
+      name: streamName(prefix, name),
+      subjects: [`${prefix}.task.>`, `${prefix}.delivery`],
+      retention: RetentionPolicy.Workqueue,
+      storage: StorageType.File,
+      // More waiting nudges for one model than anyone has slots tell nothing new, so the oldest goes. For work
+      // that is nowhere else this would be wrong; the row is the truth here.
+      discard: DiscardPolicy.Old,
+      max_msgs_per_subject: 256,
+      max_age: day / 24,
+    }
+  }
+  return {
+    name: streamName(prefix, name),
+    subjects: [`${prefix}.dead.>`],
+    retention: RetentionPolicy.Limits,
+    storage: StorageType.File,
+    discard: DiscardPolicy.Old,
+    max_age: 30 * day,
+    max_bytes: 256 * 1_048_576,
+    duplicate_window: 10 * 60 * 1e9,
+  }
+}
+
+export type Durable = { readonly name: string; readonly filter: string }
+
+export const durables = {
+  taskNudges: (prefix: string): Durable => ({ name: 'controller', filter: `${prefix}.task.>` }),
+  deliveryNudges: (prefix: string): Durable => ({ name: 'dispatcher', filter: `${prefix}.delivery` }),
+} as const

@@ -1,0 +1,16 @@
+import type { Generated } from 'kysely'
+
+export type ApiKeyTable = {
+  id: Generated<string>
+  workspace_id: string
+  name: string
+  /** SHA-256 of the whole key; the key itself is shown once and kept nowhere (D11). */
+  hash: Buffer
+  prefix: string
+  last_four: string
+  scopes: string[]
+  created_at: Generated<Date>
+  expires_at: Date | null
+  last_used_at: Date | null
+  revoked_at: Date | null
+}

@@ -1,0 +1,40 @@
+import type { Generated } from 'kysely'
+
+export type DeliveryTable = {
+  id: Generated<string>
+  workspace_id: string
+  task_id: string | null
+  batch_id: string | null
+  run: number | null
+  event: string
+  /** Null for a callback URL. */
+  endpoint_id: string | null
+  target_url: string
+  /** `host:port` of the target: the cap of deliveries in flight is per workspace and host (D65). */
+  target_host: string
+  /** The body as it is signed and sent, byte for byte (D63). */
+  body: string
+  status: Generated<'pending' | 'delivered' | 'exhausted' | 'canceled'>
+  /** Attempts begun. */
+  attempt: Generated<number>
+  due_at: Generated<Date>
+  claim: string | null
+  claimed_until: Date | null
+  completed_at: Date | null
+  traceparent: string | null
+  created_at: Generated<Date>
+}
+
+export type DeliveryAttemptTable = {
+  id: Generated<number>
+  delivery_id: string
+  attempt: number
+  /** When the attempt ended. */
+  at: Generated<Date>
+  duration_ms: number
+  status_code: number | null
+  /** Closed list, see `webhook/attempt-outcome.ts`; null when delivered. */
+  error: string | null
+  /** First 16 KiB of the answer; never kept for targets let through only by `allowedTargets` (D67). */
+  response_body: string | null
+}

@@ -1,0 +1,22 @@
+import type { ColumnType, Generated } from 'kysely'
+
+export type WorkspaceTable = {
+  id: Generated<string>
+  name: string
+  kind: Generated<'personal' | 'team'>
+  plan: string
+  /** Single tasks (not of a batch) that are queued or processing; the concurrency limit counts these (D39). */
+  open_singles: Generated<number>
+  /** Children of batches that are queued or processing. */
+  open_children: Generated<number>
+  /** Tasks of both kinds in `queued`; lets the claim skip idle workspaces. */
+  queued: Generated<number>
+  /** Tasks of both kinds in `processing`, lapsed claims included. */
+  processing: Generated<number>
+  /** First day of the month, UTC, that `quota_used` counts (D40). */
+  quota_month: ColumnType<string, string | undefined, string>
+  quota_used: Generated<number>
+  /** Signs callbacks (D62); sealed under the master keys, made on first use. */
+  callback_secret_sealed: string | null
+  created_at: Generated<Date>
+}

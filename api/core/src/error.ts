@@ -1,0 +1,56 @@
+/** Every code of the interface's error table; the list is closed, the HTTP status of each is `errors.ts` of the API. */
+export const errorCodes = [
+  'INVALID_PARAMS',
+  'API_KEY_MISSING',
+  'API_KEY_INVALID',
+  'AUTH_INVALID_TOKEN',
+  'CREDITS_INSUFFICIENT',
+  'API_KEY_INSUFFICIENT_SCOPE',
+  'AUTH_FORBIDDEN',
+  'DEVELOPER_API_ACCESS_DENIED',
+  'TASK_MAINTENANCE',
+  'TASK_BATCH_DISABLED',
+  'TASK_BATCH_NOT_SUPPORTED',
+  'TASK_BATCH_SIZE_EXCEEDED',
+  'TASK_INPUT_FORBIDDEN',
+  'TASK_FILE_SIZE_EXCEEDED',
+  'TASK_FORMAT_NOT_SUPPORTED',
+  'TASK_OUTPUT_FORMAT_NOT_SUPPORTED',
+  'TASK_CONCURRENT_LIMIT',
+  'TASK_NOT_RETRYABLE',
+  'TASK_RETRY_LIMIT_EXCEEDED',
+  'TASK_STORAGE_UNAVAILABLE',
+  'DEVELOPER_TASK_NOT_FOUND',
+  'DEVELOPER_BATCH_NOT_FOUND',
+  'NOT_FOUND',
+  'CONFLICT',
+  'TASK_CANNOT_CANCEL',
+  'RATE_LIMIT_EXCEEDED',
+  'DEVELOPER_API_QUOTA_EXCEEDED',
+  'SYSTEM_INTERNAL_ERROR',
+] as const
+
+export type ErrorCode = (typeof errorCodes)[number]
+
+export type Details = Record<string, unknown>
+
+/**
+ * The one error class. `message` and `details` are for the caller; what is private goes into `cause`, which is
+ * logged and never sent.
+ */
+export class MatteError extends Error {
+  override name = 'MatteError'
+  readonly code: ErrorCode
+  readonly details: Details
+  constructor(code: ErrorCode, message: string, { details = {}, cause }: { details?: Details; cause?: unknown } = {}) {
+    super(message, { cause })
+    this.code = code
+    this.details = details
+  }
+}
+
+/** An `INVALID_PARAMS` with one issue; `path` is a JSON pointer into the request, such as `/body/imageUrl` (D2). */
+export const invalidParam = (path: string, message: string): MatteError =>
+  new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
+    details: { issues: [{ path, message }] },
+  })

@@ -1,0 +1,68 @@
+// The life of a process: services start in order, a signal or a broken service ends it, services stop in reverse
+// within a limit. A second signal, or the limit passed, forces the exit; until then the event loop empties by itself.
+import type { Logger } from 'pino'
+import { ConfigError } from './env.ts'
+import type { Service } from './service.ts'
+
+export type ProcessOptions = {
+  readonly logger: Logger
+  readonly services: readonly Service[]
+  /** Milliseconds from the signal until the exit is forced; must lie below the pod's grace time. */
+  readonly stopWithinMs: number
+}
+
+/** Starts the services and returns when all have stopped after SIGTERM or SIGINT. */
+export async function runServices({ logger, services, stopWithinMs }: ProcessOptions): Promise<void> {
+  const started: Service[] = []
+  const signalled = untilSignal()
+  try {
+    for (const service of services) {
+      started.push(service)
+      await service.start()
+      logger.debug({ service: service.name }, 'service started')
+    }
+    logger.info({ pid: process.pid }, 'process started')
+    logger.info({ signal: await signalled }, 'process stopping')
+  } catch (error) {
+    logger.fatal({ err: error }, 'process could not start')
+    process.exitCode = 1
+  }
+  const forced = setTimeout(() => {
+    logger.fatal({ stop_within_ms: stopWithinMs }, 'process did not stop in time')
+    process.exit(1)
+  }, stopWithinMs)
+  for (const service of started.reverse()) {
+    try {
+      await service.stop()
+    } catch (error) {
+      logger.error({ service: service.name, err: error }, 'service did not stop cleanly')
+    }
+  }
+  clearTimeout(forced)
+  logger.info('process stopped')
+}
+
+function untilSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    let seen = 0
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        seen += 1
+        if (seen > 1) process.exit(1)
+        resolve(signal)
+      })
+    }
+  })
+}
+
+/** Runs a process's main function; a configuration that cannot be used is told in plain words, with exit code 2. */
+export async function runMain(main: () => Promise<void>): Promise<void> {
+  try {
+    await main()
+  } catch (error) {
+    const message = error instanceof ConfigError ? error.message : String(error instanceof Error ? error.stack : error)
+    process.stderr.write(`${message}\n`)
+    process.exitCode = error instanceof ConfigError ? 2 : 1
+    setImmediate(() => process.exit())
+  }
+}

@@ -1,0 +1,41 @@
+// Secrets that must be recoverable are sealed with AES-256-GCM, the row's id as associated data (D17), so that a
+// sealed value copied to another row does not open. Several master keys by id: the first seals, all open.
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+export type MasterKeys = ReadonlyMap<string, Buffer>
+
+/** Parses `id:base64,id2:base64`; each key is 32 bytes. Throws an Error that says what to do and shows no key. */
+export function parseMasterKeys(text: string): MasterKeys {
+  const keys = new Map<string, Buffer>()
+  for (const part of text.split(',')) {
+    const [id = '', base64 = ''] = part.trim().split(':')
+    const key = Buffer.from(base64, 'base64')
+    if (!/^[A-Za-z0-9_-]{1,32}$/.test(id) || key.length !== 32) {
+      throw new Error('must be id:base64 pairs, joined by commas, each key 32 bytes (openssl rand -base64 32)')
+    }
+    keys.set(id, key)
+  }
+  return keys
+}
+
+/** `keyId.iv.tag.ciphertext`, each part base64url. */
+export function seal(keys: MasterKeys, rowId: string, plain: string): string {
+  const [entry] = keys
+  if (entry === undefined) throw new Error('no master key')
+  const [keyId, key] = entry
+  const iv = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(rowId))
+  const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+  return [keyId, ...[iv, cipher.getAuthTag(), sealed].map((bytes) => bytes.toString('base64url'))].join('.')
+}
+
+/** Opens what `seal` made for the same row; throws when the key is gone or anything was changed. */
+export function unseal(keys: MasterKeys, rowId: string, sealed: string): string {
+  const [keyId = '', iv = '', tag = '', body = ''] = sealed.split('.')
+  const key = keys.get(keyId)
+  if (key === undefined) throw new Error(`master key ${keyId} is not configured: add it to MASTER_KEYS`)
+  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'))
+    .setAAD(Buffer.from(rowId))
+    .setAuthTag(Buffer.from(tag, 'base64url'))
+  return Buffer.concat([decipher.update(Buffer.from(body, 'base64url')), decipher.final()]).toString('utf8')
+}

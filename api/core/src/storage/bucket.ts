@@ -1,0 +1,170 @@
+// The one edge to the object store. Two clients on one bucket: `internalEndpoint` serves our own reads and writes,
+// `publicEndpoint` only signs, since a presigned URL names the host that the caller will use (D81).
+import type { Readable } from 'node:stream'
+import {
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { httpStatusOf, StorageError, toStorageError } from './storage-error.ts'
+
+export type BucketOptions = {
+  readonly internalEndpoint: string
+  readonly publicEndpoint: string
+  readonly bucket: string
+  readonly region: string
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+}
+
+export type ObjectHead = {
+  readonly etag: string
+  readonly sizeBytes: number
+  /** The first bytes, at most as many as asked for. */
+  readonly bytes: Uint8Array
+}
+
+export type Bucket = {
+  readonly name: string
+  /** Size, ETag and first bytes in one request. @throws StorageError */
+  head(key: string, firstBytes: number): Promise<ObjectHead>
+  /** The whole object if it still has this ETag, refused past `maxBytes`. @throws StorageError */
+  get(key: string, options: { etag?: string; maxBytes: number; signal?: AbortSignal }): Promise<Buffer>
+  /** @throws StorageError */
+  put(key: string, body: Uint8Array, options: { contentType: string; signal?: AbortSignal }): Promise<void>
+  /** Gone already counts as done. @throws StorageError */
+  delete(key: string): Promise<void>
+  /** A URL for one PUT of this content type, for the public host. */
+  presignPut(key: string, contentType: string, expiresInSeconds: number): Promise<string>
+  /** A URL to download, for the public host, at most 7 days (604,800 s, the scheme's own bound). */
+  presignGet(key: string, options: { contentType: string; fileName: string; expiresInSeconds: number }): Promise<string>
+  /** True when the bucket answers within `timeoutMs`. */
+  probe(timeoutMs: number): Promise<boolean>
+  /** Makes the bucket unless it is there. */
+  ensure(): Promise<void>
+  close(): void
+}
+
+/** Time-outs: a store that is up connects in milliseconds; 30 s without a byte is a dead transfer. */
+const timeouts = { connectionTimeout: 1_000, requestTimeout: 30_000, socketTimeout: 30_000 }
+
+export function openBucket(options: BucketOptions): Bucket {
+  const { bucket: Bucket } = options
+  const client = newClient(options, options.internalEndpoint)
+  const signer = newClient(options, options.publicEndpoint)
+
+  return {
+    name: Bucket,
+    head: async (Key, firstBytes) => {
+      try {
+        const answer = await client.send(new GetObjectCommand({ Bucket, Key, Range: `bytes=0-${firstBytes - 1}` }))
+        const bytes = await readAll(answer.Body as Readable, firstBytes)
+        const total = answer.ContentRange?.split('/')[1]
+        return { etag: answer.ETag ?? '', sizeBytes: Number(total ?? answer.ContentLength ?? bytes.length), bytes }
+      } catch (error) {
+        // A range of an empty object cannot be satisfied: that is an answer and no fault.
+        if (httpStatusOf(error) === 416) return { etag: '', sizeBytes: 0, bytes: Buffer.alloc(0) }
+        throw toStorageError(error)
+      }
+    },
+    get: async (Key, { etag, maxBytes, signal }) => {
+      try {
+        const command = new GetObjectCommand({ Bucket, Key, ...(etag && { IfMatch: etag }) })
+        const answer = await client.send(command, { ...(signal && { abortSignal: signal }) })
+        return await readAll(answer.Body as Readable, maxBytes)
+      } catch (error) {
+        throw toStorageError(error)
+      }
+    },
+    put: async (Key, Body, { contentType, signal }) => {
+      try {
+        const command = new PutObjectCommand({
+          Bucket,
+          Key,
+          Body,
+          ContentType: contentType,
+          ContentLength: Body.length,
+        })
+        await client.send(command, { ...(signal && { abortSignal: signal }) })
+      } catch (error) {
+        throw toStorageError(error)
+      }
+    },
+    delete: async (Key) => {
+      try {
+        await client.send(new DeleteObjectCommand({ Bucket, Key }))
+      } catch (error) {
+        if (httpStatusOf(error) !== 404) throw toStorageError(error)
+      }
+    },
+    presignPut: (Key, ContentType, expiresIn) =>
+      getSignedUrl(signer, new PutObjectCommand({ Bucket, Key, ContentType }), {
+        expiresIn,
+        signableHeaders: new Set(['content-type', 'host']),
+      }),
+    presignGet: (Key, { contentType, fileName, expiresInSeconds }) => {
+      const command = new GetObjectCommand({
+        Bucket,
+        Key,
+        ResponseContentType: contentType,
+        ResponseContentDisposition: `attachment; filename="${fileName}"`,
+      })
+      return getSignedUrl(signer, command, { expiresIn: expiresInSeconds })
+    },
+    probe: async (timeoutMs) => {
+      try {
+        await client.send(new HeadBucketCommand({ Bucket }), { abortSignal: AbortSignal.timeout(timeoutMs) })
+        return true
+      } catch {
+        return false
+      }
+    },
+    ensure: async () => {
+      try {
+        await client.send(new HeadBucketCommand({ Bucket }))
+      } catch (error) {
+        if (httpStatusOf(error) !== 404) throw toStorageError(error)
+        await client.send(new CreateBucketCommand({ Bucket })).catch((fault: unknown) => {
+          if (httpStatusOf(fault) !== 409) throw toStorageError(fault) // another process made it meanwhile
+        })
+      }
+    },
+    close: () => {
+      client.destroy()
+      signer.destroy()
+    },
+  }
+}
+
+function newClient(options: BucketOptions, endpoint: string): S3Client {
+  return new S3Client({
+    endpoint,
+    region: options.region,
+    credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey },
+    forcePathStyle: true,
+    // The default adds a checksum of an empty body to presigned PUTs, and every real upload then fails.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: 2,
+    requestHandler: timeouts,
+  })
+}
+
+/** Reads a body to its end, so that its socket goes back to the pool; past `maxBytes` it is cut off and refused. */
+async function readAll(body: Readable, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > maxBytes) {
+      body.destroy()
+      throw new StorageError('changed', 'object is larger than when it was accepted')
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, size)
+}

@@ -1,0 +1,30 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { MatteError } from '../error.ts'
+import { endRun } from './end-run.ts'
+import { findTask, type TaskRow } from './task-queries.ts'
+
+/**
+ * Cancels a task that is still queued.
+ * @throws MatteError DEVELOPER_TASK_NOT_FOUND, TASK_CANNOT_CANCEL
+ */
+export async function cancelTask(db: Db, workspaceId: string, id: string): Promise<TaskRow> {
+  const task = await findTask(db, workspaceId, id)
+  if (task === undefined) throw taskNotFound()
+  const canceled =
+    task.status === 'queued'
+      ? await endRun(
+          db,
+          { id, workspaceId, batchId: task.batch_id, from: 'queued', fence: sql<boolean>`run = ${task.run}` },
+          { status: 'canceled' },
+        )
+      : undefined
+  if (canceled === undefined) {
+    throw new MatteError('TASK_CANNOT_CANCEL', 'Only a queued task can be canceled; this one has gone on.', {
+      details: { status: task.status === 'queued' ? 'processing' : task.status },
+    })
+  }
+  return canceled
+}
+
+export const taskNotFound = (): MatteError => new MatteError('DEVELOPER_TASK_NOT_FOUND', 'There is no such task.')

@@ -1,0 +1,141 @@
+// How a free slot gets its next task. The database chooses (D39), so lost, late and repeated nudges change nothing.
+// A worker that dies keeps its claim until `claimed_until`; then the row is due again for anyone, in the same run.
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import type { Plans } from '../workspace/plan.ts'
+import { type Claim, maxAttempts } from './task.ts'
+
+export type ClaimedTask = Claim & {
+  readonly workspaceId: string
+  readonly plan: string
+  readonly batchId: string | null
+  readonly modelVersion: string
+  readonly sourceKey: string
+  readonly sourceEtag: string
+  readonly sourceSizeBytes: number
+  readonly attempt: number
+  readonly faultAttempts: number
+  readonly createdAt: Date
+  readonly traceparent: string | null
+  /** Milliseconds from the run's `queued_at` to this claim, by the database's clock. */
+  readonly waitedMs: number
+}
+
+export type ClaimOptions = {
+  /** Model versions that the caller's ready pods serve. */
+  readonly models: readonly string[]
+  readonly plans: Plans
+  readonly claimMs: number
+}
+
+/**
+ * Claims the next task, or undefined when there is none for these models. One statement:
+ * - `due`: an attempt to resume, that is `processing`, no live claim, due, attempts left;
+ * - `place`: else the workspace with the fewest processing below its limit, ties by the age of its first task. Its
+ *   row is locked, and the limit is judged again on the locked row, so two claims never pass it by one;
+ * - `first`: that workspace's first task, singles before children. A task that another claim took meanwhile is
+ *   seen as taken once its row is locked, and the next one is used.
+ * Tried and rejected: SKIP LOCKED on the workspace row. A create holds that lock for a commit, and a claim that
+ * skipped the only busy workspace then slept until its timer.
+ */
+export async function claimNextTask(
+  db: Db,
+  { models, plans, claimMs }: ClaimOptions,
+): Promise<ClaimedTask | undefined> {
+  const names = Object.keys(plans)
+  const limits = names.map((name) => plans[name]?.concurrentTasks ?? 0)
+  const { rows } = await sql<ClaimedTask>`
+    with due as materialized (
+      select id from task
+       where status = 'processing' and model_version = any(${models}::text[]) and due_at <= now()
+         and (claimed_until is null or claimed_until <= now()) and attempt < ${maxAttempts}
+         and not exists (select from setting where name = 'dispatchPaused' and value = 'true')
+       order by due_at limit 1
+         for update skip locked
+    ), place as materialized (
+      select w.id
+        from workspace w
+        join unnest(${names}::text[], ${limits}::int[]) as p (plan, concurrent) on p.plan = w.plan
+       cross join lateral (
+         select queued_at from task q
+          where q.workspace_id = w.id and q.status = 'queued' and q.model_version = any(${models}::text[])
+          order by (q.batch_id is not null), q.queued_at, q.id limit 1
+       ) head
+       where w.queued > 0 and w.processing < p.concurrent and not exists (select from due)
+         and not exists (select from setting where name = 'dispatchPaused' and value = 'true')
+       order by w.processing, head.queued_at limit 1
+         for update of w
+    ), first as materialized (
+      select t.id from task t
+       where t.workspace_id = (select id from place) and t.status = 'queued'
+         and t.model_version = any(${models}::text[])
+       order by (t.batch_id is not null), t.queued_at, t.id limit 1
+         for update skip locked
+    ), counted as (
+      update workspace set queued = queued - 1, processing = processing + 1
+       where id = (select id from place) and exists (select from first)
+    ), claimed as (
+      update task set status = 'processing', claim = gen_random_uuid(), attempt = attempt + 1, due_at = now(),
+             claimed_until = now() + ${claimMs} * interval '1 ms', started_at = coalesce(started_at, now())
+       where id in (select id from due union all select id from first)
+      returning *
+    ), event as (
+      insert into task_event (task_id, run, type, payload)
+      select id, run, 'processing', jsonb_build_object('run', run, 'attempt', attempt)
+        from claimed where id in (select id from first)
+    )
+    select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId",
+           c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
+           c.source_size_bytes as "sourceSizeBytes", c.attempt, c.fault_attempts as "faultAttempts",
+           c.created_at as "createdAt", c.traceparent,
+           (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs"
+      from claimed c join workspace w on w.id = c.workspace_id`.execute(db)
+  return rows[0]
+}
+
+/** Keeps a claim alive. Undefined: it was lost, stop work and write nothing. */
+export function renewClaim(db: Db, { id, run, claim }: Claim, claimMs: number) {
+  return db
+    .updateTable('task')
+    .set({ claimed_until: sql<Date>`now() + ${claimMs} * interval '1 ms'` })
+    .where('id', '=', id)
+    .where('run', '=', run)
+    .where('claim', '=', claim)
+    .where('claimed_until', '>', sql<Date>`now()`)
+    .returning('claimed_until')
+    .executeTakeFirst()
+}
+
+/**
+ * Gives a claim back without costing an attempt (D32: the model server was not there, or this process stops). The
+ * row stays `processing` and is due again after `delayMs`. Undefined: the claim was lost.
+ */
+export function giveBackClaim(db: Db, { id, run, claim }: Claim, delayMs: number) {
+  return db
+    .updateTable('task')
+    .set((eb) => ({
+      claim: null,
+      claimed_until: null,
+      attempt: eb('attempt', '-', 1),
+      due_at: sql<Date>`now() + ${delayMs} * interval '1 ms'`,
+    }))
+    .where('id', '=', id)
+    .where('run', '=', run)
+    .where('claim', '=', claim)
+    .returning('id')
+    .executeTakeFirst()
+}
+
+/** Takes one of the attempts that `matte-admin fault inference` made to fail; true when there was one (D53). */
+export async function takeInjectedFault(db: Db, { id, run, claim }: Claim): Promise<boolean> {
+  const row = await db
+    .updateTable('task')
+    .set((eb) => ({ fault_attempts: eb('fault_attempts', '-', 1) }))
+    .where('id', '=', id)
+    .where('run', '=', run)
+    .where('claim', '=', claim)
+    .where('fault_attempts', '>', 0)
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,0 +1,66 @@
+import { holdCredits } from '../credit/hold.ts'
+import type { Db } from '../db/database.ts'
+import { MatteError } from '../error.ts'
+import type { Bucket } from '../storage/bucket.ts'
+import { findUpload } from '../upload/grant-queries.ts'
+import { inputForbidden, inspectObject } from '../upload/inspect-object.ts'
+import type { Plan } from '../workspace/plan.ts'
+import { findExhaustedLimit, takeSinglePlace } from '../workspace/workspace-queries.ts'
+import { creditCost } from './task.ts'
+import { insertTask, type TaskRow } from './task-queries.ts'
+
+export type CreateTask = {
+  readonly workspaceId: string
+  readonly plan: Plan
+  /** The object key of a grant; any text (D22). */
+  readonly imageUrl: string
+  /** Valid already: the caller knows the list of models. */
+  readonly modelVersion: string
+  /** Vetted already by `checkTargetUrl`. */
+  readonly callbackUrl: string | null
+  readonly traceparent: string | null
+}
+
+/**
+ * Accepts a task: looks at the object, then takes place, quota and credit, and writes the row, in one transaction
+ * that commits synchronously before this returns. The checks come in the order of D4.
+ * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED,
+ *   TASK_STORAGE_UNAVAILABLE, TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT
+ */
+export async function createTask(db: Db, bucket: Bucket, request: CreateTask): Promise<TaskRow> {
+  const { workspaceId, plan, imageUrl } = request
+  const upload = await findUpload(db, workspaceId, imageUrl)
+  if (upload === undefined) throw inputForbidden()
+  const { etag, sizeBytes } = await inspectObject(bucket, upload.objectKey, plan)
+  return db.transaction().execute(async (tx) => {
+    if (!(await takeSinglePlace(tx, workspaceId, plan))) throw await limitReached(tx, workspaceId, plan)
+    const task = await insertTask(tx, {
+      workspaceId,
+      uploadId: upload.id,
+      sourceKey: upload.objectKey,
+      sourceEtag: etag,
+      sourceSizeBytes: sizeBytes,
+      modelVersion: request.modelVersion,
+      callbackUrl: request.callbackUrl,
+      creditCost,
+      traceparent: request.traceparent,
+    })
+    if (task === undefined) throw inputForbidden()
+    if (plan.charged) await holdCredits(tx, workspaceId, { taskId: task.id, run: task.run }, creditCost)
+    return task
+  })
+}
+
+async function limitReached(tx: Db, workspaceId: string, plan: Plan): Promise<MatteError> {
+  const exhausted = await findExhaustedLimit(tx, workspaceId, plan)
+  if (exhausted?.limit === 'quota') {
+    return new MatteError('DEVELOPER_API_QUOTA_EXCEEDED', `Your plan takes ${plan.monthlyQuota} tasks a month.`, {
+      details: { limit: plan.monthlyQuota, resetsAt: exhausted.resetsAt.toISOString() },
+    })
+  }
+  return new MatteError(
+    'TASK_CONCURRENT_LIMIT',
+    `Your plan takes ${plan.concurrentTasks} open task(s) at once; wait for one to end.`,
+    { details: { limit: plan.concurrentTasks } },
+  )
+}

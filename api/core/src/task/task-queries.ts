@@ -1,0 +1,101 @@
+import { type Selectable, sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import type { TaskTable } from '../db/tables/task.ts'
+import type { TaskStatus } from './task.ts'
+
+export type TaskRow = Selectable<TaskTable>
+
+export type NewTask = {
+  readonly workspaceId: string
+  readonly uploadId: string
+  readonly sourceKey: string
+  readonly sourceEtag: string
+  readonly sourceSizeBytes: number
+  readonly modelVersion: string
+  readonly callbackUrl: string | null
+  readonly creditCost: number
+  readonly traceparent: string | null
+}
+
+/**
+ * The task, its `queued` event, the day's counter and the mark on its upload, in one statement. Undefined: the
+ * upload was given up meanwhile; locking its row here is what keeps the sweeper and a creation apart (D24).
+ */
+export async function insertTask(db: Db, task: NewTask): Promise<TaskRow | undefined> {
+  const { rows } = await sql<TaskRow>`
+    with source as (
+      update upload set used_at = coalesce(used_at, now())
+       where id = ${task.uploadId} and workspace_id = ${task.workspaceId} and deleted_at is null
+      returning id
+    ), created as (
+      insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
+                        callback_url, credit_cost, traceparent)
+      select ${task.workspaceId}::uuid, id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
+             ${task.modelVersion}, ${task.callbackUrl}::text, ${task.creditCost}::int, ${task.traceparent}::text
+        from source
+      returning *
+    ), event as (
+      insert into task_event (task_id, run, type, payload)
+      select id, run, 'queued', jsonb_build_object('run', run) from created
+    ), usage as (
+      insert into usage_day as u (workspace_id, day, created)
+      select workspace_id, (now() at time zone 'utc')::date, 1 from created
+      on conflict (workspace_id, day) do update set created = u.created + 1
+    )
+    select * from created`.execute(db)
+  return rows[0]
+}
+
+/** The workspace's own task. Undefined: unknown or somebody else's, which is one answer. */
+export function findTask(db: Db, workspaceId: string, id: string): Promise<TaskRow | undefined> {
+  return db
+    .selectFrom('task')
+    .selectAll()
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+}
+
+export type TaskFilter = {
+  readonly workspaceId: string
+  readonly status?: TaskStatus | undefined
+  /** Created at or after this time. */
+  readonly from?: Date | undefined
+  /** Created before this time. */
+  readonly before?: Date | undefined
+}
+
+function filtered(db: Db, { workspaceId, status, from, before }: TaskFilter) {
+  return db
+    .selectFrom('task')
+    .where('workspace_id', '=', workspaceId)
+    .$if(status !== undefined, (query) => query.where('status', '=', status as TaskStatus))
+    .$if(from !== undefined, (query) => query.where('created_at', '>=', from as Date))
+    .$if(before !== undefined, (query) => query.where('created_at', '<', before as Date))
+}
+
+/** A place in the list: microseconds since the epoch, as the database has them, and the id. */
+export type TaskPlace = { readonly createdAtMicros: string; readonly id: string }
+
+export type PageRequest = { readonly limit: number; readonly offset: number; readonly after?: TaskPlace | undefined }
+
+/** One page, newest first; `after` (a cursor) is equally fast at any depth, `offset` is not. */
+export function listTasks(db: Db, filter: TaskFilter, { limit, offset, after }: PageRequest) {
+  const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
+  return filtered(db, filter)
+    .$if(after !== undefined, (query) => query.where(sql<boolean>`(created_at, id) < (${at}, ${after?.id}::uuid)`))
+    .selectAll()
+    .select(sql<string>`(extract(epoch from created_at) * 1000000)::bigint::text`.as('created_at_micros'))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .offset(after === undefined ? offset : 0)
+    .execute()
+}
+
+export async function countTasks(db: Db, filter: TaskFilter): Promise<number> {
+  const { count } = await filtered(db, filter)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}

@@ -1,0 +1,60 @@
+import type { Db } from '../db/database.ts'
+import { invalidParam, MatteError } from '../error.ts'
+import type { Bucket } from '../storage/bucket.ts'
+import { newUploadKey } from '../storage/object-key.ts'
+import { type InputFormat, mimeTypes, type Plan } from '../workspace/plan.ts'
+import { insertGrant } from './grant-queries.ts'
+
+/** How long the presigned URL accepts a PUT, in seconds (D20). */
+const grantSeconds = 15 * 60
+
+export type GrantRequest = {
+  readonly workspaceId: string
+  readonly plan: Plan
+  readonly fileName: string
+  readonly contentType: string
+  readonly fileSize?: number | undefined
+}
+
+export type Grant = {
+  readonly uploadUrl: string
+  readonly objectKey: string
+  readonly contentType: string
+  readonly expiresAt: Date
+  readonly maxFileSizeBytes: number
+}
+
+/**
+ * A presigned PUT and the row that owns its key.
+ * @throws MatteError INVALID_PARAMS, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED
+ */
+export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest): Promise<Grant> {
+  const { workspaceId, plan, fileSize } = request
+  if (fileSize !== undefined && fileSize <= 0) throw invalidParam('/body/fileSize', 'must be greater than 0')
+  if (fileSize !== undefined && fileSize > plan.maxFileSizeBytes) throw fileTooLarge(plan, fileSize)
+  const contentType = request.contentType.toLowerCase().split(';')[0]?.trim() ?? ''
+  const format = formatOf(contentType)
+  if (format === undefined || !plan.inputFormats.includes(format)) throw formatRefused(plan)
+  const objectKey = newUploadKey(request.fileName, new Date())
+  const uploadUrl = await bucket.presignPut(objectKey, contentType, grantSeconds)
+  const { expiresAt } = await insertGrant(db, { workspaceId, objectKey, contentType, expiresInSeconds: grantSeconds })
+  return { uploadUrl, objectKey, contentType, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
+}
+
+const formatOf = (contentType: string): InputFormat | undefined =>
+  (Object.keys(mimeTypes) as InputFormat[]).find((format) => mimeTypes[format] === contentType)
+
+export function fileTooLarge(plan: Plan, fileSize: number): MatteError {
+  return new MatteError(
+    'TASK_FILE_SIZE_EXCEEDED',
+    `The file has ${fileSize} bytes; your plan takes at most ${plan.maxFileSizeBytes}.`,
+    { details: { limit: 'bytes', fileSize, maxFileSize: plan.maxFileSizeBytes } },
+  )
+}
+
+export function formatRefused(plan: Plan): MatteError {
+  const allowed = plan.inputFormats.map((format) => mimeTypes[format])
+  return new MatteError('TASK_FORMAT_NOT_SUPPORTED', `The image must be one of ${allowed.join(', ')}.`, {
+    details: { allowed },
+  })
+}

@@ -1,0 +1,34 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+
+export type GrantInput = {
+  readonly workspaceId: string
+  readonly objectKey: string
+  readonly contentType: string
+  readonly expiresInSeconds: number
+}
+
+/** Ownership of an object key lives here; the key alone grants nothing (D20). */
+export function insertGrant(db: Db, { workspaceId, objectKey, contentType, expiresInSeconds }: GrantInput) {
+  return db
+    .insertInto('upload')
+    .values({
+      workspace_id: workspaceId,
+      object_key: objectKey,
+      content_type: contentType,
+      expires_at: sql<Date>`now() + ${expiresInSeconds} * interval '1 s'`,
+    })
+    .returning(['id', 'expires_at as expiresAt'])
+    .executeTakeFirstOrThrow()
+}
+
+/** The workspace's own live upload with this key. Undefined: unknown, somebody else's, or deleted. */
+export function findUpload(db: Db, workspaceId: string, objectKey: string) {
+  return db
+    .selectFrom('upload')
+    .select(['id', 'object_key as objectKey'])
+    .where('object_key', '=', objectKey)
+    .where('workspace_id', '=', workspaceId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+}

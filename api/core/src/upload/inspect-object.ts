@@ -1,0 +1,70 @@
+import { imageSize } from 'image-size'
+import { MatteError } from '../error.ts'
+import type { Bucket, ObjectHead } from '../storage/bucket.ts'
+import { StorageError } from '../storage/storage-error.ts'
+import type { InputFormat, Plan } from '../workspace/plan.ts'
+import { fileTooLarge, formatRefused } from './create-grant.ts'
+
+/**
+ * Bytes read to judge an object: enough for the metadata that cameras put before a JPEG's frame header. Where the
+ * size lies further in, only decoding can tell, and the worker refuses with INPUT_TOO_LARGE.
+ */
+const firstBytes = 131_072
+
+export type InspectedObject = { readonly etag: string; readonly sizeBytes: number }
+
+/**
+ * Looks at the object itself, whatever its Content-Type said (D22): real size, first bytes, pixels.
+ * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED (`details.limit` is `bytes` or `pixels`),
+ *   TASK_FORMAT_NOT_SUPPORTED, TASK_STORAGE_UNAVAILABLE
+ */
+export async function inspectObject(bucket: Bucket, objectKey: string, plan: Plan): Promise<InspectedObject> {
+  const { etag, sizeBytes, bytes } = await readHead(bucket, objectKey)
+  if (sizeBytes > plan.maxFileSizeBytes) throw fileTooLarge(plan, sizeBytes)
+  const format = sniffFormat(bytes)
+  if (format === undefined || !plan.inputFormats.includes(format)) throw formatRefused(plan)
+  const pixels = pixelsOf(bytes)
+  if (pixels !== undefined && pixels > plan.maxPixels) {
+    throw new MatteError(
+      'TASK_FILE_SIZE_EXCEEDED',
+      `The image has ${pixels} pixels; your plan takes at most ${plan.maxPixels}.`,
+      { details: { limit: 'pixels', pixels, maxPixels: plan.maxPixels } },
+    )
+  }
+  return { etag, sizeBytes }
+}
+
+async function readHead(bucket: Bucket, objectKey: string): Promise<ObjectHead> {
+  try {
+    return await bucket.head(objectKey, firstBytes)
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error
+    if (error.kind === 'missing') throw inputForbidden()
+    throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store does not answer; try again.', { cause: error })
+  }
+}
+
+/** One answer for a key that is unknown, somebody else's, deleted, or granted and never uploaded. */
+export const inputForbidden = (): MatteError =>
+  new MatteError(
+    'TASK_INPUT_FORBIDDEN',
+    'imageUrl names no uploaded object of yours: presign, PUT the file, then pass the objectKey of the grant.',
+  )
+
+/** The format by its first bytes; undefined when it is none of ours. */
+export function sniffFormat(bytes: Uint8Array): InputFormat | undefined {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 16)).toString('latin1')
+  if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'png'
+  if (head.startsWith('\xff\xd8\xff')) return 'jpeg'
+  if (head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP') return 'webp'
+  return undefined
+}
+
+function pixelsOf(bytes: Uint8Array): number | undefined {
+  try {
+    const { width, height } = imageSize(bytes)
+    return width * height
+  } catch {
+    return undefined // truncated or damaged header: decoding will tell
+  }
+}

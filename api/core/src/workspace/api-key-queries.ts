@@ -1,0 +1,74 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import type { NewApiKey } from './api-key.ts'
+import type { Scope } from './scope.ts'
+
+export type ApiKeyInput = {
+  readonly workspaceId: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: Date | null
+}
+
+/** Stores a new key's hash. Undefined: the workspace has 100 keys already, revoked ones left out (D11). */
+export function insertApiKey(db: Db, key: NewApiKey, { workspaceId, name, scopes, expiresAt }: ApiKeyInput) {
+  return db
+    .insertInto('api_key')
+    .columns(['workspace_id', 'name', 'hash', 'prefix', 'last_four', 'scopes', 'expires_at'])
+    .expression((eb) =>
+      eb
+        .selectFrom('workspace')
+        .select([
+          'id',
+          eb.val(name).as('name'),
+          sql<Buffer>`${key.hash}::bytea`.as('hash'),
+          eb.val(key.prefix).as('prefix'),
+          eb.val(key.lastFour).as('last_four'),
+          sql<string[]>`${[...scopes]}::text[]`.as('scopes'),
+          sql<Date | null>`${expiresAt}::timestamptz`.as('expires_at'),
+        ])
+        .where('id', '=', workspaceId)
+        .where(
+          (inner) =>
+            inner
+              .selectFrom('api_key')
+              .select(inner.fn.countAll().as('count'))
+              .where('workspace_id', '=', workspaceId)
+              .where('revoked_at', 'is', null),
+          '<',
+          100,
+        ),
+    )
+    .returning('id')
+    .executeTakeFirst()
+}
+
+export type Caller = {
+  readonly apiKeyId: string
+  readonly workspaceId: string
+  readonly plan: string
+  readonly scopes: readonly string[]
+}
+
+/** The live key with this hash and its workspace. Undefined: unknown, revoked or expired, one answer for all (D5). */
+export function findCaller(db: Db, hash: Buffer): Promise<Caller | undefined> {
+  return db
+    .selectFrom('api_key as k')
+    .innerJoin('workspace as w', 'w.id', 'k.workspace_id')
+    .select(['k.id as apiKeyId', 'k.workspace_id as workspaceId', 'w.plan', 'k.scopes'])
+    .where('k.hash', '=', hash)
+    .where('k.revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('k.expires_at', 'is', null), eb('k.expires_at', '>', sql<Date>`now()`)]))
+    .executeTakeFirst()
+}
+
+/** Revokes at once. Undefined: no such key, or revoked before. */
+export function revokeApiKey(db: Db, id: string) {
+  return db
+    .updateTable('api_key')
+    .set({ revoked_at: sql`now()` })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+}

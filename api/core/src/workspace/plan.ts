@@ -1,0 +1,96 @@
+/** What a plan allows. Figures are configuration (D7); `null` means no limit. */
+export type Plan = {
+  readonly apiAccess: boolean
+  /** Accepted tasks per calendar month, UTC (D40). */
+  readonly monthlyQuota: number | null
+  /** Open single tasks, and tasks of both kinds processing at once (D39). */
+  readonly concurrentTasks: number
+  /** Images per batch request; 0 means the plan has no batches. */
+  readonly batchLimit: number
+  readonly requestsPerMinute: number
+  readonly maxFileSizeBytes: number
+  readonly maxPixels: number
+  readonly inputFormats: readonly InputFormat[]
+  readonly outputFormats: readonly OutputFormat[]
+  /** Days that a finished task and its result are kept (D24), at least 7. */
+  readonly retentionDays: number
+  /** False: nothing is held or charged; for self-hosters (D7). */
+  readonly charged: boolean
+}
+
+export type InputFormat = 'png' | 'jpeg' | 'webp'
+export type OutputFormat = 'png' | 'webp' | 'jpeg'
+export type Plans = Readonly<Record<string, Plan>>
+
+export const mimeTypes = { png: 'image/png', jpeg: 'image/jpeg', webp: 'image/webp' } as const
+
+const mb = 1_048_576
+const paid = {
+  apiAccess: true,
+  maxFileSizeBytes: 20 * mb,
+  maxPixels: 50_000_000,
+  inputFormats: ['png', 'jpeg', 'webp'],
+  outputFormats: ['png', 'webp', 'jpeg'],
+  retentionDays: 30,
+  charged: true,
+} as const
+
+/** The interface's table of limits, with the sizes and formats of D23 and the plan `internal` of D7. */
+export const defaultPlans: Plans = {
+  free: {
+    ...paid,
+    apiAccess: false,
+    monthlyQuota: null,
+    concurrentTasks: 1,
+    batchLimit: 0,
+    requestsPerMinute: 600,
+    maxFileSizeBytes: 10 * mb,
+    outputFormats: ['png'],
+  },
+  pro: { ...paid, monthlyQuota: 1_000, concurrentTasks: 2, batchLimit: 5, requestsPerMinute: 1_200 },
+  business: { ...paid, monthlyQuota: 10_000, concurrentTasks: 3, batchLimit: 50, requestsPerMinute: 2_400 },
+  enterprise: { ...paid, monthlyQuota: 50_000, concurrentTasks: 4, batchLimit: 200, requestsPerMinute: 6_000 },
+  internal: {
+    ...paid,
+    monthlyQuota: null,
+    concurrentTasks: 1_000,
+    batchLimit: 1_000,
+    requestsPerMinute: 1_000_000,
+    charged: false,
+  },
+}
+
+const figures = [
+  'concurrentTasks',
+  'batchLimit',
+  'requestsPerMinute',
+  'maxFileSizeBytes',
+  'maxPixels',
+  'retentionDays',
+] as const
+
+/**
+ * The default plans with an operator's changes merged in: `{"pro": {"monthlyQuota": 2000}}`. A new name is a new
+ * plan on the base of `pro`. Throws an Error that names the plan and the field.
+ */
+export function parsePlans(value: unknown): Plans {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('must be an object of plans')
+  const plans: Record<string, Plan> = { ...defaultPlans }
+  for (const [name, changes] of Object.entries(value as Record<string, Partial<Plan>>)) {
+    const base = plans[name] ?? plans.pro
+    const plan = { ...base, ...changes } as Plan
+    for (const field of figures) {
+      if (!Number.isInteger(plan[field]) || plan[field] < 0) throw new Error(`${name}.${field} must be a whole number`)
+    }
+    if (plan.retentionDays < 7) throw new Error(`${name}.retentionDays must be at least 7 (the result URL's life)`)
+    plans[name] = Object.freeze(plan)
+  }
+  return Object.freeze(plans)
+}
+
+/** The plan of a workspace. A name that the configuration no longer has is an operator's fault, told as such. */
+export function planNamed(plans: Plans, name: string): Plan {
+  const plan = plans[name]
+  if (plan === undefined) throw new Error(`plan ${name} is not configured: add it to PLANS`)
+  return plan
+}

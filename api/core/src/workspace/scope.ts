@@ -1,0 +1,15 @@
+/** What a key may do (D12); a key made without a list gets all. */
+export const scopes = [
+  'uploads:write',
+  'tasks:read',
+  'tasks:write',
+  'batches:read',
+  'batches:write',
+  'webhooks:read',
+  'webhooks:write',
+  'api-keys:read',
+  'usage:read',
+] as const
+
+export type Scope = (typeof scopes)[number]
+export const isScope = (text: string): text is Scope => (scopes as readonly string[]).includes(text)
