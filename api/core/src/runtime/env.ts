@@ -67,6 +67,13 @@ export const choice = <const C extends readonly string[]>(
     return value as C[number]
   })
 
+/** A text with a form of its own; `parse` throws an Error whose message says what to do and shows no secret. */
+export const parsed = <T>(
+  variable: string,
+  options: Options<T> & { secret?: boolean },
+  parse: (value: string) => T,
+): Setting<T> => setting(options.secret ? 'secret' : 'string', variable, options, parse)
+
 /** A JSON value; `check` turns the parsed value into T or throws an Error whose message says what to do. */
 export const json = <T>(variable: string, options: Options<T>, check: (value: unknown) => T): Setting<T> =>
   setting('json', variable, options, (value) => {

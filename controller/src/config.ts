@@ -1,0 +1,103 @@
+import type { Env } from '@matte/core/runtime/env'
+import { choice, type Infer, int, json, optionalText, parseEnv, secret, text } from '@matte/core/runtime/env'
+import { defaultPlans, parsePlans } from '@matte/core/workspace/plan'
+
+/** One model of `models.static` (D84): where it is served when no TritonPool says so. */
+export type StaticModel = {
+  /** The public `modelVersion`. */
+  readonly name: string
+  /** The model's folder in the repository. */
+  readonly tritonModel: string
+  /** `host:port` of each Triton's gRPC. */
+  readonly addresses: readonly string[]
+  readonly default: boolean
+}
+
+export const schema = {
+  databaseUrl: secret('DATABASE_URL', { description: 'PostgreSQL 15 to 18, as a postgresql:// URL' }),
+  databasePoolMax: int('DATABASE_POOL_MAX', {
+    default: 10,
+    min: 2,
+    description: 'database connections of this process',
+  }),
+  natsUrl: text('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
+  natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
+  s3Endpoint: text('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
+  s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of photos and results' }),
+  s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
+  s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
+  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret key of the object store' }),
+  modelsStatic: json<readonly StaticModel[]>(
+    'MODELS_STATIC',
+    { description: 'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default"}]' },
+    checkModels,
+  ),
+  plans: json('PLANS', { default: defaultPlans, description: 'changes to the table of plans' }, parsePlans),
+  claimMs: int('CLAIM_MS', {
+    default: 15_000,
+    min: 500,
+    description: 'life of a claim in milliseconds, renewed at a third; the time after which a dead worker is replaced',
+  }),
+  claimEveryMs: int('CLAIM_EVERY_MS', {
+    default: 1_000,
+    min: 50,
+    description: 'how often a free slot looks without a nudge, in milliseconds: the price of a lost nudge',
+  }),
+  sweepEveryMs: int('SWEEP_EVERY_MS', { default: 5_000, min: 100, description: 'pause between sweeps, milliseconds' }),
+  maxQueueAgeSeconds: int('MAX_QUEUE_AGE_SECONDS', {
+    default: 86_400,
+    min: 1,
+    description: 'tasks.maxQueueAge: a task that no model server took for so long fails',
+  }),
+  inferenceTimeoutMs: int('INFERENCE_TIMEOUT_MS', {
+    default: 30_000,
+    min: 100,
+    description: 'longest wait for one answer of a model server, milliseconds',
+  }),
+  slotsAhead: int('SLOTS_AHEAD', {
+    default: 1,
+    max: 64,
+    description: 'tasks per pod beyond its slots, fetched and decoded while the slots are busy',
+  }),
+  pixelBudget: int('PIXEL_BUDGET', {
+    default: 100_000_000,
+    min: 1_000_000,
+    description: 'pixels in memory at once, over all tasks of this process; about 12 bytes each',
+  }),
+  imageThreads: int('IMAGE_THREADS', { default: 0, max: 64, description: 'threads for pixels; 0 means one a core' }),
+  host: text('HOST', { default: '0.0.0.0', description: 'address to listen on' }),
+  healthPort: int('HEALTH_PORT', { default: 8082, max: 65_535, description: 'port of /healthz, /readyz, /metrics' }),
+  stopWithinMs: int('STOP_WITHIN_MS', {
+    default: 25_000,
+    min: 1_000,
+    description: 'from SIGTERM to exit at the latest, milliseconds; below the grace time of the pod',
+  }),
+  environment: choice('MATTE_ENV', ['production', 'development', 'test'] as const, {
+    default: 'production',
+    description: 'fault injection works outside production only',
+  }),
+  logLevel: choice('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error'] as const, {
+    default: 'info',
+    description: 'least level that is written',
+  }),
+  otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
+}
+
+export type Config = Infer<typeof schema>
+
+export const readConfig = (env: Env): Config => parseEnv(schema, env)
+
+function checkModels(value: unknown): readonly StaticModel[] {
+  if (!Array.isArray(value) || value.length === 0) throw new Error('must be a list with at least one model')
+  const models = value.map((entry: Partial<StaticModel>, index): StaticModel => {
+    const { name, tritonModel, addresses } = entry
+    if (typeof name !== 'string' || typeof tritonModel !== 'string' || !Array.isArray(addresses)) {
+      throw new Error(`entry ${index} needs name, tritonModel and addresses`)
+    }
+    const wrong = addresses.find((address) => !/^[^\s/]+:\d{1,5}$/.test(String(address)))
+    if (wrong !== undefined) throw new Error(`entry ${index} has an address that is not host:port`)
+    return { name, tritonModel, addresses, default: entry.default === true }
+  })
+  if (models.filter((model) => model.default).length > 1) throw new Error('may have one default only')
+  return models
+}

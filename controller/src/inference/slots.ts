@@ -1,0 +1,126 @@
+// The working end of the controller: how many tasks are in hand, and when the next is claimed. A free place looks
+// when a nudge comes, when a task ends, when the pods change, and by a timer that covers lost nudges. If this
+// process dies, its claims lapse and others go on; nothing here is the only copy of anything.
+
+import { type Loop, loop } from '@matte/core/runtime/loop'
+import { deferred, type Service, settledOrAborted } from '@matte/core/runtime/service'
+import type { ClaimedTask } from '@matte/core/task/claim-task'
+import type { Logger } from 'pino'
+import type { Pod, PodSource } from './pod-source.ts'
+
+export type SlotsOptions = {
+  readonly source: PodSource
+  /** Tasks per pod beyond its slots: they are fetched and decoded while the slots are busy. */
+  readonly ahead: number
+  readonly claimEveryMs: number
+  readonly claim: (modelVersions: readonly string[]) => Promise<ClaimedTask | undefined>
+  /** Never rejects: whatever happens to a task is written to its row or left to the lapse of its claim. */
+  readonly run: (task: ClaimedTask, signal: AbortSignal) => Promise<void>
+  /** After the stop signal, tasks in hand have so long to finish before they are given back. */
+  readonly finishWithinMs: number
+  readonly logger: Logger
+}
+
+export type Slots = Service & {
+  /** Look for a task now; cheap when there is no room. */
+  lookNow(): void
+  /** Resolves when a nudge would be of use: a pod is ready and has room. */
+  untilRoom(signal: AbortSignal): Promise<void>
+  tasksInHand(): number
+}
+
+export function createSlots(options: SlotsOptions): Slots {
+  const { source, logger } = options
+  const inHand = new Map<Promise<void>, string>()
+  const abandon = new AbortController()
+  let stopping = false
+  let roomChanged = deferred<void>()
+  let looking: Promise<void> | undefined
+  let lookAgain = false
+
+  const room = (pod: Pod): boolean => {
+    const versions = pod.modelVersions
+    const capacity = source
+      .pods()
+      .filter((other) => other.modelVersions.some((version) => versions.includes(version)))
+      .reduce((sum, other) => sum + other.shape.slots + options.ahead, 0)
+    const busy = [...inHand.values()].filter((version) => versions.includes(version)).length
+    return busy < capacity
+  }
+  const versionsWithRoom = (): string[] => [
+    ...new Set(
+      source
+        .pods()
+        .filter(room)
+        .flatMap((pod) => pod.modelVersions),
+    ),
+  ]
+
+  function hold(task: ClaimedTask): void {
+    const work = options.run(task, abandon.signal).finally(() => {
+      inHand.delete(work)
+      roomChanged.resolve()
+      roomChanged = deferred()
+      lookNow()
+    })
+    inHand.set(work, task.modelVersion)
+  }
+
+  /** Claims until there is no room or no task; a second look asked for meanwhile follows. */
+  async function look(): Promise<void> {
+    do {
+      lookAgain = false
+      for (let versions = versionsWithRoom(); versions.length > 0 && !stopping; versions = versionsWithRoom()) {
+        const task = await options.claim(versions)
+        if (task === undefined) break
+        hold(task)
+      }
+    } while (lookAgain && !stopping)
+  }
+
+  function lookNow(): void {
+    if (stopping) return
+    lookAgain = true
+    looking ??= look()
+      .catch((error: unknown) => logger.warn({ err: error }, 'claiming failed; the timer looks again'))
+      .finally(() => {
+        looking = undefined
+      })
+  }
+
+  source.onChange(() => {
+    roomChanged.resolve()
+    roomChanged = deferred()
+    lookNow()
+  })
+
+  const timer: Loop = loop({
+    name: 'claim-timer',
+    everyMs: options.claimEveryMs,
+    logger,
+    run: async () => {
+      lookNow()
+      return {}
+    },
+  })
+
+  return {
+    name: 'slots',
+    lookNow,
+    tasksInHand: () => inHand.size,
+    start: () => timer.start(),
+    untilRoom: async (signal) => {
+      while (!signal.aborted && versionsWithRoom().length === 0) {
+        await settledOrAborted(roomChanged.promise, signal)
+      }
+    },
+    stop: async () => {
+      stopping = true
+      await timer.stop()
+      await looking
+      const late = setTimeout(() => abandon.abort(), options.finishWithinMs)
+      await Promise.all(inHand.keys())
+      clearTimeout(late)
+    },
+  }
+}

@@ -1,0 +1,117 @@
+import { availableParallelism } from 'node:os'
+import { openBus } from '@matte/core/bus/bus'
+import { consume } from '@matte/core/bus/consume'
+import { createNudge } from '@matte/core/bus/nudge'
+import { publishDeadLetter } from '@matte/core/bus/publish'
+import { durables } from '@matte/core/bus/streams'
+import { openDatabase } from '@matte/core/db/database'
+import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
+import { describeConfig } from '@matte/core/runtime/env'
+import { healthServer } from '@matte/core/runtime/health'
+import { createLogger } from '@matte/core/runtime/logger'
+import { runMain, runServices } from '@matte/core/runtime/main'
+import { createRegistry } from '@matte/core/runtime/metrics'
+import { tracing } from '@matte/core/runtime/tracing'
+import { openBucket } from '@matte/core/storage/bucket'
+import { claimNextTask } from '@matte/core/task/claim-task'
+import { readConfig, schema } from './config.ts'
+import { configureSharp } from './image/configure-sharp.ts'
+import { createImagePool } from './image/image-pool.ts'
+import { createPixelBudget } from './image/pixel-budget.ts'
+import { installModels } from './inference/install-models.ts'
+import { createPodPicker } from './inference/pod-picker.ts'
+import { staticPods } from './inference/pod-source.ts'
+import { runTask } from './inference/run-task.ts'
+import { createSlots } from './inference/slots.ts'
+import { createTaskMetrics, registerGauges } from './inference/task-metrics.ts'
+import { loadTriton } from './inference/triton-protocol.ts'
+import { sweeper } from './sweeper.ts'
+
+await runMain(async () => {
+  const config = readConfig(process.env)
+  const logger = createLogger('controller', config.logLevel)
+  logger.info({ config: describeConfig(schema, config) }, 'configuration read')
+  configureSharp()
+  const registry = createRegistry('controller')
+  const database = openDatabase({
+    url: config.databaseUrl,
+    poolMax: config.databasePoolMax,
+    applicationName: 'matte-controller',
+    logger,
+  })
+  const { db } = database
+  const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, name: 'matte-controller', logger })
+  const bucket = openBucket({
+    internalEndpoint: config.s3Endpoint,
+    publicEndpoint: config.s3Endpoint,
+    bucket: config.s3Bucket,
+    region: config.s3Region,
+    accessKeyId: config.s3AccessKeyId,
+    secretAccessKey: config.s3SecretAccessKey,
+  })
+  const nudge = createNudge(bus, logger)
+  const source = staticPods({ models: config.modelsStatic, Stub: loadTriton(), logger })
+  const picker = createPodPicker(source)
+  const images = createImagePool({ threads: config.imageThreads || availableParallelism() })
+  const deps = {
+    db,
+    bucket,
+    picker,
+    images,
+    pixels: createPixelBudget(config.pixelBudget),
+    plans: config.plans,
+    claimMs: config.claimMs,
+    inferenceTimeoutMs: config.inferenceTimeoutMs,
+    faultInjection: config.environment !== 'production',
+    metrics: createTaskMetrics(registry),
+    logger,
+    nudgeDelivery: nudge.delivery,
+  }
+  const slots = createSlots({
+    source,
+    ahead: config.slotsAhead,
+    claimEveryMs: config.claimEveryMs,
+    claim: (models) => claimNextTask(db, { models, plans: config.plans, claimMs: config.claimMs }),
+    run: (task, signal) => runTask(deps, task, signal),
+    // The rest of the limit is for giving tasks back and closing connections.
+    finishWithinMs: Math.floor(config.stopWithinMs * 0.7),
+    logger,
+  })
+  registerGauges(registry, {
+    tasksInHand: slots.tasksInHand,
+    slotsUsed: picker.slotsUsed,
+    podsReady: () => source.pods().length,
+  })
+  const checks = { database: () => checkSchema(db) }
+  await runServices({
+    logger,
+    stopWithinMs: config.stopWithinMs,
+    services: [
+      tracing('controller', config.otlpEndpoint),
+      { name: 'images', start: () => undefined, stop: () => images.close() },
+      database,
+      { name: 'schema', start: () => migrateAtStart(db, logger), stop: () => undefined },
+      healthServer({ host: config.host, port: config.healthPort, checks, registry }),
+      { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
+      bus,
+      installModels({ db, models: config.modelsStatic, logger }),
+      source,
+      slots,
+      consume({
+        bus,
+        durable: durables.taskNudges(config.natsStreamPrefix),
+        ready: slots.untilRoom,
+        wake: slots.lookNow,
+        logger,
+      }),
+      sweeper({
+        db,
+        everyMs: config.sweepEveryMs,
+        maxQueueAgeMs: config.maxQueueAgeSeconds * 1_000,
+        publishDeadLetter: (letter, id) =>
+          publishDeadLetter(bus, { modelVersion: letter.modelVersion, body: letter, id }),
+        logger,
+      }),
+    ],
+  })
+})
