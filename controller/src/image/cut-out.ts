@@ -1,0 +1,53 @@
+import { compose } from './compose.ts'
+import type { Photo } from './decode.ts'
+import { buildColourField } from './decontaminate.ts'
+import { type Box, findForeground } from './foreground.ts'
+import { toMaskCells } from './mask-cells.ts'
+import { refine } from './refine.ts'
+import { sampleCells } from './sample-cells.ts'
+
+// The whole way from photo and mask to cut-out, pure and synchronous: everything costly happens on a grid of 160 x 160
+// cells (refine, decontaminate), then one pass over the photo writes the result (compose). Memory besides the photo: the
+// result (4 bytes a pixel) and 6 MB for the grid, whatever the photo's size.
+
+export type CutOut = {
+  /** `width * height * 4` bytes, 8-bit sRGB, not premultiplied; colour is 0 wherever alpha is 0. */
+  readonly rgba: Uint8Array<ArrayBuffer>
+  readonly width: number
+  readonly height: number
+  /** Null: nothing was found, and the result is fully transparent. */
+  readonly foreground: Box | null
+}
+
+// Where no pixel reaches one half, the network nowhere finds foreground likelier than background. u2netp stays below
+// 0.06 on blank, striped, gradient and sky-like pictures and reaches 0.998 or more on each of the five test photos.
+export const foregroundProbabilityMin = 0.5
+
+/**
+ * `mask`: the network's answer for the whole photo, square (sides divisible by 4), row by row, probability x 255. The photo is not changed.
+ * A photo's own alpha is kept: multiplied into the result.
+ */
+export function cutOut(photo: Photo, mask: Uint8Array): CutOut {
+  const { width, height } = photo
+  const maskSize = Math.sqrt(mask.length)
+  if (maskSize < 4 || maskSize % 4 !== 0) {
+    throw new RangeError(`a mask of ${mask.length} bytes is not a square with sides divisible by 4`)
+  }
+  let best = 0
+  for (const probability of mask) if (probability > best) best = probability
+  if (best < foregroundProbabilityMin * 255) return nothingFound(width, height)
+
+  const cells = toMaskCells(mask, maskSize, best)
+  const colours = sampleCells(photo, cells.gridSize)
+  const { alpha, coefficients } = refine(cells, colours)
+  const rgba = compose(photo, cells.gridSize, coefficients, buildColourField(cells, alpha, colours))
+  const foreground = findForeground(rgba, width, height)
+  return foreground === null ? nothingFound(width, height) : { rgba, width, height, foreground }
+}
+
+const nothingFound = (width: number, height: number): CutOut => ({
+  rgba: new Uint8Array(width * height * 4),
+  width,
+  height,
+  foreground: null,
+})

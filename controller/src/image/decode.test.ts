@@ -1,0 +1,224 @@
+import { crc32, deflateSync } from 'node:zlib'
+import sharp, { type Sharp } from 'sharp'
+import { describe, expect, it } from 'vitest'
+import { decodePhoto } from './decode.ts'
+import { photoSize } from './photo-size.ts'
+
+const maxPixels = 1_000_000
+
+const rust = [200, 60, 30] as const
+const flat = (channels: 3 | 4, colour: readonly number[], width = 8, height = 6): Sharp =>
+  sharp(Buffer.from(Array.from({ length: width * height }, () => colour).flat()), { raw: { width, height, channels } })
+
+const firstPixel = async (file: Uint8Array) => {
+  const { pixels, channels } = await decodePhoto(file, { maxPixels })
+  return [...pixels.subarray(0, channels)]
+}
+const expectColour = async (file: Uint8Array, colour: readonly number[], tolerance: number) => {
+  const actual = await firstPixel(file)
+  expect(actual.length).toBe(colour.length)
+  const worst = Math.max(...actual.map((value, channel) => Math.abs(value - (colour[channel] ?? Number.NaN))))
+  expect(worst, `${actual} for ${colour}`).toBeLessThanOrEqual(tolerance)
+}
+
+describe('decodePhoto: what it reads', () => {
+  it.each(['png', 'jpeg', 'webp'] as const)(
+    'reads %s at its own size, without an alpha that is not there',
+    async (format) => {
+      const photo = await decodePhoto(await flat(3, rust)[format]().toBuffer(), { maxPixels })
+      expect(photo).toMatchObject({ width: 8, height: 6, channels: 3 })
+      expect(photo.pixels.length).toBe(8 * 6 * 3)
+    },
+  )
+
+  it('owns its memory, so that it can move to another thread', async () => {
+    const { pixels } = await decodePhoto(await flat(3, rust).png().toBuffer(), { maxPixels })
+    expect(pixels.byteLength).toBe(pixels.buffer.byteLength)
+    structuredClone(pixels.buffer, { transfer: [pixels.buffer] })
+    expect(pixels.length).toBe(0)
+  })
+
+  it('keeps an alpha channel as it is, not premultiplied', async () => {
+    expect(
+      await firstPixel(
+        await flat(4, [...rust, 100])
+          .png()
+          .toBuffer(),
+      ),
+    ).toEqual([...rust, 100])
+  })
+
+  it('drops an alpha channel that hides nothing', async () => {
+    expect(
+      await firstPixel(
+        await flat(4, [...rust, 255])
+          .png()
+          .toBuffer(),
+      ),
+    ).toEqual([...rust])
+  })
+
+  it.each([
+    ['16-bit colour', (picture: Sharp) => picture.toColourspace('rgb16').png(), 0],
+    [
+      '16-bit colour with an sRGB profile',
+      (picture: Sharp) => picture.toColourspace('rgb16').withIccProfile('srgb').png(),
+      1,
+    ],
+    ['16-bit colour in Display P3', (picture: Sharp) => picture.toColourspace('rgb16').withIccProfile('p3').png(), 1],
+    ['Display P3', (picture: Sharp) => picture.withIccProfile('p3').png(), 1],
+    ['a palette', (picture: Sharp) => picture.png({ palette: true }), 1],
+    ['an interlaced file', (picture: Sharp) => picture.png({ progressive: true }), 0],
+    ['a progressive JPEG', (picture: Sharp) => picture.jpeg({ progressive: true, quality: 100 }), 2],
+    ['lossless WebP', (picture: Sharp) => picture.webp({ lossless: true }), 0],
+  ])('gives the colours of %s as 8-bit sRGB', async (_name, write, tolerance) => {
+    await expectColour(await write(flat(3, rust)).toBuffer(), rust, tolerance)
+  })
+
+  it('really converts Display P3: the numbers in the file are others', async () => {
+    const file = await flat(3, rust).withIccProfile('p3').png().toBuffer()
+    const stored = await sharp(file, { ignoreIcc: true }).raw().toBuffer()
+    expect(Math.abs((stored[0] ?? 0) - rust[0])).toBeGreaterThan(10)
+  })
+
+  it('reads a CMYK JPEG', async () => {
+    const file = await flat(3, rust).toColourspace('cmyk').jpeg({ quality: 100 }).toBuffer()
+    expect((await sharp(file).metadata()).space).toBe('cmyk')
+    // Out of the gamut of the press profile, so not the same red; but red, and not inverted.
+    await expectColour(file, rust, 30)
+  })
+
+  it.each([
+    ['grey', 'b-w'],
+    ['16-bit grey', 'grey16'],
+  ])('turns %s into three equal channels, and keeps its alpha', async (_name, space) => {
+    const grey = [110, 110, 110]
+    await expectColour(await flat(3, grey).toColourspace(space).png().toBuffer(), grey, 1)
+    await expectColour(
+      await flat(4, [...grey, 128])
+        .toColourspace(space)
+        .png()
+        .toBuffer(),
+      [...grey, 128],
+      1,
+    )
+  })
+
+  it('keeps the alpha of a palette', async () => {
+    await expectColour(
+      await flat(4, [...rust, 90])
+        .png({ palette: true })
+        .toBuffer(),
+      [...rust, 90],
+      2,
+    )
+  })
+
+  it('survives a profile that is garbage', async () => {
+    const plain = await flat(3, rust).png().toBuffer()
+    const profile = pngChunk('iCCP', Buffer.concat([Buffer.from('x\0\0'), deflateSync(Buffer.alloc(200, 7))]))
+    await expectColour(Buffer.concat([plain.subarray(0, 33), profile, plain.subarray(33)]), rust, 0)
+  })
+
+  it('takes the first frame of an animation', async () => {
+    const frames = [await flat(3, rust).png().toBuffer(), await flat(3, [0, 0, 255]).png().toBuffer()]
+    const file = await sharp(frames, { join: { animated: true } })
+      .webp({ lossless: true })
+      .toBuffer()
+    expect((await sharp(file).metadata()).pages).toBe(2)
+    expect(await decodePhoto(file, { maxPixels: 48 })).toMatchObject({ width: 8, height: 6 })
+    expect(await firstPixel(file)).toEqual([...rust])
+  })
+
+  it.each([
+    [1, 1],
+    [1, 97],
+    [97, 1],
+    [31, 17],
+  ])('reads %i x %i', async (width, height) => {
+    const photo = await decodePhoto(await flat(3, rust, width, height).png().toBuffer(), { maxPixels })
+    expect(photo).toMatchObject({ width, height })
+    expect([...photo.pixels.subarray(-3)]).toEqual([...rust])
+  })
+})
+
+describe('decodePhoto: orientation', () => {
+  // The stored picture is "abc/def"; each letter is a grey level. What EXIF says a viewer has to show:
+  it.each([
+    [1, 'abc/def'],
+    [2, 'cba/fed'],
+    [3, 'fed/cba'],
+    [4, 'def/abc'],
+    [5, 'ad/be/cf'],
+    [6, 'da/eb/fc'],
+    [7, 'fc/eb/da'],
+    [8, 'cf/be/ad'],
+  ])('turns EXIF orientation %i upright', async (orientation, expected) => {
+    const levels = [...'abcdef'].map((letter) => letter.charCodeAt(0))
+    const stored = sharp(Buffer.from(levels), { raw: { width: 3, height: 2, channels: 1 } })
+    const file = await stored.withMetadata({ orientation }).png().toBuffer()
+    const { pixels, width, height } = await decodePhoto(file, { maxPixels })
+    const shown = Array.from({ length: height }, (_, y) =>
+      Array.from({ length: width }, (_, x) => String.fromCharCode(pixels[(y * width + x) * 3] ?? 0)).join(''),
+    )
+    expect(shown.join('/')).toBe(expected)
+  })
+})
+
+describe('decodePhoto: what it refuses', () => {
+  const unreadable = { name: 'ImageError', reason: 'INPUT_UNREADABLE' }
+  const tooLarge = { name: 'ImageError', reason: 'INPUT_TOO_LARGE' }
+  const noise = (width = 64, height = 48) =>
+    sharp(Buffer.from(Array.from({ length: width * height * 3 }, (_, i) => (i * 7919) % 251)), {
+      raw: { width, height, channels: 3 },
+    })
+
+  it.each(['png', 'jpeg', 'webp'] as const)('refuses a %s cut short anywhere', async (format) => {
+    const file = await noise()[format]().toBuffer()
+    for (const part of [0.02, 0.3, 0.6, 0.9]) {
+      const cut = file.subarray(0, Math.floor(file.length * part))
+      await expect(decodePhoto(cut, { maxPixels }), `${part}`).rejects.toMatchObject(unreadable)
+    }
+  })
+
+  it.each([
+    ['nothing', Buffer.alloc(0)],
+    ['text', Buffer.from('<html>a photo once</html>')],
+    ['zeros', Buffer.alloc(1000)],
+    ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')],
+    ['a PNG signature and nothing else', Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')],
+  ])('refuses %s', async (_name, bytes) => {
+    await expect(decodePhoto(bytes, { maxPixels })).rejects.toMatchObject(unreadable)
+  })
+
+  it.each(['gif', 'tiff', 'avif'] as const)('refuses %s, though libvips could open it', async (format) => {
+    await expect(decodePhoto(await noise()[format]().toBuffer(), { maxPixels })).rejects.toMatchObject(unreadable)
+  })
+
+  it('takes exactly maxPixels and not one more', async () => {
+    const file = await noise(40, 25).png().toBuffer()
+    expect(await decodePhoto(file, { maxPixels: 1000 })).toMatchObject({ width: 40, height: 25 })
+    await expect(decodePhoto(file, { maxPixels: 999 })).rejects.toMatchObject(tooLarge)
+  })
+
+  it('refuses 30,000 x 30,000 by its header: its pixels could not be decoded at all', async () => {
+    const header = Buffer.alloc(13)
+    header.writeUInt32BE(30_000, 0)
+    header.writeUInt32BE(30_000, 4)
+    header.set([1, 0, 0, 0, 0], 8)
+    const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
+    const file = Buffer.concat([signature, pngChunk('IHDR', header), pngChunk('IDAT', Buffer.from('not deflate'))])
+    await expect(decodePhoto(file, { maxPixels: 50_000_000 })).rejects.toMatchObject(tooLarge)
+    await expect(photoSize(file, { maxPixels: 50_000_000 })).rejects.toMatchObject(tooLarge)
+    await expect(decodePhoto(file, { maxPixels: 1e9 })).rejects.toMatchObject(unreadable)
+  })
+})
+
+function pngChunk(type: string, body: Buffer): Buffer {
+  const tagged = Buffer.concat([Buffer.from(type, 'latin1'), body])
+  const framed = Buffer.alloc(8 + body.length + 4)
+  framed.writeUInt32BE(body.length, 0)
+  tagged.copy(framed, 4)
+  framed.writeUInt32BE(crc32(tagged), 8 + body.length)
+  return framed
+}

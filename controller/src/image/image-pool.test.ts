@@ -1,0 +1,91 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { cutOut } from './cut-out.ts'
+import type { Photo } from './decode.ts'
+import { createImagePool, type ImagePool } from './image-pool.ts'
+
+const newPhoto = (width = 60, height = 40): Photo => ({
+  pixels: Uint8Array.from({ length: width * height * 3 }, (_, i) => (i * 37) % 256),
+  channels: 3,
+  width,
+  height,
+})
+const mask = Uint8Array.from({ length: 64 * 64 }, (_, i) => (i % 64 < 30 ? 255 : 0))
+
+let pool: ImagePool | undefined
+afterEach(() => pool?.close())
+
+/** A thread that never answers when the mask begins with 1, and dies when it begins with 2. */
+const faultyWorker = new URL(
+  `data:text/javascript,export default ({ mask }) => {
+    while (mask[0] === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+    if (mask[0] === 2) process.exit(3)
+    return 'fine'
+  }`,
+)
+const stuck = Uint8Array.from([1])
+const deadly = Uint8Array.from([2])
+const harmless = Uint8Array.from([0])
+
+describe('image pool', () => {
+  it('answers what cutOut answers, and moves the pixels instead of copying them', async () => {
+    pool = createImagePool({ threads: 1 })
+    const photo = newPhoto()
+    const { pixels } = photo
+    const result = await pool.cutOut(photo, mask)
+    expect(result).toEqual(cutOut(newPhoto(), mask))
+    expect(pixels.length).toBe(0)
+    expect(mask.length).toBe(64 * 64)
+  })
+
+  it('takes more calls than it has threads', async () => {
+    pool = createImagePool({ threads: 2 })
+    const images = pool
+    const results = await Promise.all(Array.from({ length: 9 }, (_, i) => images.cutOut(newPhoto(20 + i, 10), mask)))
+    expect(results.map(({ width }) => width)).toEqual([20, 21, 22, 23, 24, 25, 26, 27, 28])
+  })
+
+  it('takes only the bytes of the mask along, not the message it lies in', async () => {
+    pool = createImagePool({ threads: 1 })
+    const message = new Uint8Array(10_000_000)
+    message.set(mask, 77)
+    const view = message.subarray(77, 77 + mask.length)
+    expect(await pool.cutOut(newPhoto(), view)).toEqual(cutOut(newPhoto(), mask))
+    expect(message.length).toBe(10_000_000)
+  })
+
+  it('reports what the thread throws', async () => {
+    pool = createImagePool({ threads: 1 })
+    await expect(pool.cutOut(newPhoto(), new Uint8Array(7))).rejects.toThrow('a mask of 7 bytes')
+    expect((await pool.cutOut(newPhoto(), mask)).foreground).not.toBeNull()
+  })
+
+  it('ends a call by its signal, running or waiting, and goes on', async () => {
+    pool = createImagePool({ threads: 1, workerUrl: faultyWorker })
+    const stop = new AbortController()
+    const running = pool.cutOut(newPhoto(), stuck, {}, stop.signal)
+    const waiting = pool.cutOut(newPhoto(), harmless, {}, stop.signal)
+    stop.abort()
+    await expect(running).rejects.toMatchObject({ name: 'AbortError' })
+    await expect(waiting).rejects.toMatchObject({ name: 'AbortError' })
+    expect(await pool.cutOut(newPhoto(), harmless)).toBe('fine')
+    await expect(pool.cutOut(newPhoto(), harmless, {}, stop.signal)).rejects.toMatchObject({ name: 'AbortError' })
+  })
+
+  it('survives a thread that dies, and rejects only the call it had', async () => {
+    pool = createImagePool({ threads: 1, workerUrl: faultyWorker })
+    const doomed = pool.cutOut(newPhoto(), deadly)
+    const next = pool.cutOut(newPhoto(), harmless)
+    await expect(doomed).rejects.toThrow()
+    expect(await next).toBe('fine')
+  })
+
+  it('closes after the calls in progress', async () => {
+    pool = createImagePool({ threads: 1 })
+    const calls = [pool.cutOut(newPhoto(), mask), pool.cutOut(newPhoto(), mask)]
+    const closed = pool.close()
+    for (const { foreground } of await Promise.all(calls)) expect(foreground).not.toBeNull()
+    await closed
+    await expect(pool.cutOut(newPhoto(), mask)).rejects.toThrow()
+    pool = undefined
+  })
+})

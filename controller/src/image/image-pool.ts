@@ -1,0 +1,57 @@
+import { Piscina } from 'piscina'
+import type { CutOut } from './cut-out.ts'
+import type { Photo } from './decode.ts'
+
+// Pixels are worked on in threads of their own, so that the event loop goes on answering: a 50-megapixel photo takes a
+// second. Pixels move between threads, they are not copied. A thread that dies takes down only the call it was working
+// on; the pool replaces it, and the caller starts again from the file.
+
+export type ImagePool = {
+  /**
+   * cutOut on a thread. The photo's pixels move away: after this call `photo.pixels` is empty, however it ends.
+   * Rejects with an AbortError when `signal` fires (a call that had begun loses its thread, which is replaced), and with
+   * the thread's error when it dies.
+   */
+  cutOut(photo: Photo, mask: Uint8Array, options?: CutOutOptions, signal?: AbortSignal): Promise<CutOut>
+  /** Lets calls in progress end, at most `closeTimeoutMs`; then ends the threads. */
+  close(): Promise<void>
+}
+
+/** Nothing to choose yet. */
+export type CutOutOptions = Record<never, never>
+
+// Calls waiting for a thread. Slots and pixel budget keep this far lower; reaching it is a fault that must show, because
+// each waiting call holds a decoded photo.
+const waitingMax = 256
+
+// A 50-megapixel photo takes about a second; past this the thread is stuck.
+const closeTimeoutMs = 5_000
+
+/** `threads`: at most this many calls at once, one a core at most. `workerUrl` is for tests of what happens when one dies. */
+export function createImagePool({
+  threads,
+  workerUrl = new URL('./cut-out-worker.ts', import.meta.url),
+}: {
+  threads: number
+  workerUrl?: URL
+}): ImagePool {
+  const pool = new Piscina({
+    filename: workerUrl.href,
+    minThreads: threads,
+    maxThreads: threads,
+    maxQueue: waitingMax,
+    closeTimeout: closeTimeoutMs,
+    recordTiming: false,
+  })
+  // The call that was lost is rejected with the same error; without a listener the event would end the process.
+  pool.on('error', () => undefined)
+  return {
+    async cutOut(photo, mask, _options, signal) {
+      // A copy of just these bytes: the mask may be a view into a whole gRPC message, which would travel with it.
+      const ownMask = new Uint8Array(mask)
+      const transferList = [photo.pixels.buffer, ownMask.buffer]
+      return await pool.run({ photo, mask: ownMask }, { transferList, signal: signal ?? null })
+    },
+    close: () => pool.close(),
+  }
+}
