@@ -72,3 +72,10 @@ export function revokeApiKey(db: Db, id: string) {
     .returning('id')
     .executeTakeFirst()
 }
+
+/** Notes that these keys were used now; of a key used by several replicas the latest time stays. */
+export async function touchApiKeys(db: Db, ids: readonly string[]): Promise<void> {
+  await sql`
+    update api_key set last_used_at = now()
+     where id = any(${ids}::uuid[]) and (last_used_at is null or last_used_at < now())`.execute(db)
+}

@@ -1,0 +1,71 @@
+// Which addresses a webhook may be sent to (D66). Judged by number, never by text, and the wrong way round on
+// purpose: IPv6 is closed but for 2000::/3, since a list of what is forbidden always misses a transition form.
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+type Ip = ipaddr.IPv4 | ipaddr.IPv6
+type Network = [Ip, number]
+
+const networks = (...cidrs: string[]): readonly Network[] => cidrs.map((cidr) => ipaddr.parseCIDR(cidr))
+
+/** IANA's special-purpose registry, multicast and reserved space, and what clouds put into public ranges. */
+const specialIpv4 = networks(
+  '0.0.0.0/8', // this network
+  '10.0.0.0/8',
+  '100.64.0.0/10', // carrier-grade NAT; Alibaba's metadata service
+  '127.0.0.0/8',
+  '168.63.129.16/32', // Azure's host agent, in a public range
+  '169.254.0.0/16', // link-local; the metadata service of most clouds
+  '172.16.0.0/12',
+  '192.0.0.0/24', // protocol assignments; Oracle's metadata service
+  '192.0.2.0/24', // documentation
+  '192.31.196.0/24', // AS112
+  '192.52.193.0/24', // AMT
+  '192.88.99.0/24', // 6to4 relays
+  '192.168.0.0/16',
+  '192.175.48.0/24', // AS112
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, broadcast
+)
+
+const globalUnicast = networks('2000::/3')
+const specialIpv6 = networks(
+  '2001::/23', // protocol assignments: Teredo, benchmarks, ORCHID, AMT, AS112
+  '2001:db8::/32', // documentation
+  '2002::/16', // 6to4: an IPv4 address inside, private ones too
+  '2620:4f:8000::/48', // AS112
+  '3fff::/20', // documentation
+)
+const nat64 = networks('64:ff9b::/96')
+
+/**
+ * True when a webhook may be dialled at this address. `deniedNetworks` are the operator's CIDRs. Text that is no
+ * address in canonical form, or has a zone, is not dialable.
+ * @throws Error when a denied network is no CIDR; `parseNetworks` finds that at start.
+ */
+export function isDialable(address: string, deniedNetworks: readonly string[] = []): boolean {
+  if (isIP(address) === 0 || address.includes('%')) return false
+  return judge(ipaddr.parse(address), networks(...deniedNetworks))
+}
+
+function judge(ip: Ip, denied: readonly Network[]): boolean {
+  if (isInAny(ip, denied)) return false
+  if (ip instanceof ipaddr.IPv4) return !isInAny(ip, specialIpv4)
+  // A NAT64 gateway sends this to the IPv4 address inside, so that one decides.
+  if (isInAny(ip, nat64)) return judge(new ipaddr.IPv4(ip.toByteArray().slice(12)), denied)
+  return isInAny(ip, globalUnicast) && !isInAny(ip, specialIpv6)
+}
+
+const isInAny = (ip: Ip, list: readonly Network[]): boolean =>
+  list.some((network) => network[0].kind() === ip.kind() && ip.match(network))
+
+/** CIDRs parted by commas or blanks. @throws Error that names the first one which is none. */
+export function parseNetworks(text: string): readonly string[] {
+  const cidrs = text.split(/[\s,]+/).filter((cidr) => cidr !== '')
+  const wrong = cidrs.find((cidr) => isIP(cidr.split('/')[0] ?? '') === 0 || !ipaddr.isValidCIDR(cidr))
+  if (wrong !== undefined) throw new Error(`must be networks such as 10.0.0.0/8,fd00::/8; ${wrong} is none`)
+  return cidrs
+}

@@ -1,0 +1,89 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import type { AttemptOutcome } from './attempt-outcome.ts'
+import { type RetryPolicy, retryDelayMs } from './backoff.ts'
+import type { ClaimRef } from './claim-deliveries.ts'
+
+export type RecordedStatus = 'delivered' | 'pending' | 'exhausted'
+
+/**
+ * Writes the outcome of an attempt, and what follows from it: delivered, due again, or exhausted; in one statement.
+ * `endedAgoMs` is how long ago the attempt ended, so that a late record does not shift the retry (D64).
+ * Undefined: the claim is somebody else's by now, or the delivery was canceled; nothing is written.
+ */
+export async function recordAttempt(
+  db: Db,
+  { id, claim, attempt }: ClaimRef,
+  outcome: AttemptOutcome & { readonly endedAgoMs: number },
+  policy: RetryPolicy,
+): Promise<RecordedStatus | undefined> {
+  const delayMs = outcome.error === null ? undefined : retryDelayMs(attempt, policy)
+  const status: RecordedStatus = outcome.error === null ? 'delivered' : delayMs === undefined ? 'exhausted' : 'pending'
+  const endedAt = sql`now() - ${outcome.endedAgoMs} * interval '1 ms'`
+  const { rows } = await sql<{ status: RecordedStatus }>`
+    with ended as (
+      update delivery
+         set status = ${status}, claim = null, claimed_until = null,
+             due_at = case when ${status} = 'pending' then ${endedAt} + ${delayMs ?? 0} * interval '1 ms' else due_at end,
+             completed_at = case when ${status} = 'pending' then null else now() end
+       where id = ${id} and claim = ${claim} and attempt = ${attempt} and status = 'pending'
+      returning id, status
+    ), recorded as (
+      insert into delivery_attempt (delivery_id, attempt, at, duration_ms, status_code, error, response_body)
+      select id, ${attempt}::int, ${endedAt}, ${Math.round(outcome.durationMs)}::int, ${outcome.statusCode}::int,
+             ${outcome.error}::text, ${outcome.responseBody}::text
+        from ended
+    )
+    select status from ended`.execute(db)
+  return rows[0]?.status
+}
+
+/** Ends a claim without an attempt: due at once again, and the attempt is not counted. */
+export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
+  return db
+    .updateTable('delivery')
+    .set({ claim: null, claimed_until: null, attempt: attempt - 1 })
+    .where('id', '=', id)
+    .where('claim', '=', claim)
+    .where('attempt', '=', attempt)
+    .executeTakeFirst()
+}
+
+/**
+ * Cancels what is not delivered yet of a task's event, for runs before `beforeRun`: a retried task must not tell of
+ * an earlier failure any more (D33). An attempt in flight may still arrive; its outcome is not recorded.
+ */
+export function cancelTaskDeliveries(db: Db, { taskId, event, beforeRun }: CancelDeliveries) {
+  return db
+    .updateTable('delivery')
+    .set({ status: 'canceled', completed_at: sql<Date>`now()`, claim: null, claimed_until: null })
+    .where('task_id', '=', taskId)
+    .where('event', '=', event)
+    .where('run', '<', beforeRun)
+    .where('status', '=', 'pending')
+    .execute()
+}
+
+export type CancelDeliveries = { readonly taskId: string; readonly event: string; readonly beforeRun: number }
+
+export type DueState = {
+  /** Due, and claimed by nobody; counted up to the given bound. */
+  readonly waiting: number
+  /** How long the oldest of them has been due; 0 when there is none. */
+  readonly oldestDueAgeMs: number
+  /** Until the next one falls due, or null. */
+  readonly nextDueInMs: number | null
+}
+
+/** What waits and what comes, by two short index scans. */
+export async function readDueState(db: Db, waitingMax: number): Promise<DueState> {
+  const { rows } = await sql<DueState>`
+    select count(*)::int as waiting,
+           coalesce(extract(epoch from now() - min(due_at)) * 1000, 0)::float8 as "oldestDueAgeMs",
+           (select extract(epoch from min(due_at) - now()) * 1000 from delivery
+             where status = 'pending' and due_at > now())::float8 as "nextDueInMs"
+      from (select due_at from delivery
+             where status = 'pending' and due_at <= now() and (claim is null or claimed_until <= now())
+             order by due_at limit ${waitingMax}) due`.execute(db)
+  return rows[0] ?? { waiting: 0, oldestDueAgeMs: 0, nextDueInMs: null }
+}

@@ -1,0 +1,13 @@
+// The bodies of webhooks: flat JSON, `event` first, then the fields of the interface in its order. Made once and
+// stored, because the bytes are what is signed (D63).
+
+export type TaskOutcome =
+  | { readonly event: 'task.succeeded'; readonly taskId: string; readonly message: string }
+  | { readonly event: 'task.failed'; readonly taskId: string; readonly reason: string; readonly message: string }
+
+export function buildTaskBody(outcome: TaskOutcome): string {
+  const { event, taskId: task_id, message } = outcome
+  return JSON.stringify(
+    outcome.event === 'task.failed' ? { event, task_id, reason: outcome.reason, message } : { event, task_id, message },
+  )
+}

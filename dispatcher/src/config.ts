@@ -1,0 +1,80 @@
+import {
+  choice,
+  type Env,
+  type Infer,
+  int,
+  optionalText,
+  parseEnv,
+  type Setting,
+  secret,
+  text,
+} from '@matte/core/runtime/env'
+import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
+import { parseNetworks } from '@matte/core/webhook/address'
+
+const masterKeys: Setting<MasterKeys> = {
+  ...secret('MASTER_KEYS', { description: 'id:base64 pairs of 32-byte keys that open sealed secrets' }),
+  fallback: undefined,
+  parse: parseMasterKeys,
+}
+
+const deniedNetworks: Setting<readonly string[]> = {
+  ...text('WEBHOOK_DENIED_NETWORKS', {
+    description: 'CIDRs that no webhook is sent to: the ranges of pods, services and nodes',
+    default: '',
+  }),
+  fallback: [],
+  parse: parseNetworks,
+}
+
+export const schema = {
+  databaseUrl: secret('DATABASE_URL', { description: 'PostgreSQL 15 to 18, as a postgresql:// URL' }),
+  databasePoolMax: int('DATABASE_POOL_MAX', {
+    default: 10,
+    min: 2,
+    description: 'database connections of this process',
+  }),
+  natsUrl: text('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
+  natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
+  masterKeys,
+  retryUnitSeconds: int('WEBHOOK_RETRY_UNIT_SECONDS', {
+    description: 'length of one minute of the retry schedule',
+    default: 60,
+    min: 1,
+    max: 3_600,
+  }),
+  maxRetries: int('WEBHOOK_MAX_RETRIES', {
+    description: 'retries before a delivery is exhausted',
+    default: 12,
+    max: 100,
+  }),
+  timeoutSeconds: int('WEBHOOK_TIMEOUT_SECONDS', {
+    description: 'total time of an attempt, DNS and body included',
+    default: 15,
+    min: 1,
+    max: 60,
+  }),
+  concurrency: int('WEBHOOK_CONCURRENCY', {
+    description: 'attempts in flight at once in this process; a quarter of them for one workspace',
+    default: 128,
+    min: 32, // a quarter must hold the deliveries of two receivers, or one that hangs would delay its owner's other
+    max: 4_096,
+  }),
+  deniedNetworks,
+  host: text('HOST', { default: '0.0.0.0', description: 'address to listen on' }),
+  healthPort: int('HEALTH_PORT', { default: 8083, max: 65_535, description: 'port of /healthz, /readyz, /metrics' }),
+  stopWithinMs: int('STOP_WITHIN_MS', {
+    default: 25_000,
+    min: 1_000,
+    description: 'from SIGTERM to exit at the latest, milliseconds; below the grace time of the pod',
+  }),
+  logLevel: choice('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error'] as const, {
+    default: 'info',
+    description: 'least level that is written',
+  }),
+  otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
+}
+
+export type Config = Infer<typeof schema>
+
+export const readConfig = (env: Env): Config => parseEnv(schema, env)

@@ -1,0 +1,121 @@
+// Finds what is due and keeps the slots busy. A pass claims at most as many deliveries as slots are free, so a claim
+// never waits in memory; attempts run side by side and no pass waits for one, so a receiver that hangs costs its own
+// slots only. A pass follows a nudge, the end of an attempt while more waits, the due time of the next delivery, and
+// a second without any of these. If the process dies, its claims lapse and another's pass takes them.
+import type { Db } from '@matte/core/db/database'
+import type { Clock } from '@matte/core/runtime/clock'
+import { loop } from '@matte/core/runtime/loop'
+import { deferred, pause, type Service } from '@matte/core/runtime/service'
+import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
+import { readDueState } from '@matte/core/webhook/delivery-queries'
+import type { Logger } from 'pino'
+import type { Assignment } from './deliver.ts'
+import type { DeliveryMetrics } from './delivery-metrics.ts'
+
+export type DueLoopOptions = {
+  readonly db: Db
+  /** Makes one attempt; never rejects. */
+  readonly deliver: (assignment: Assignment, signal: AbortSignal) => Promise<void>
+  /** Attempts in flight at once in this process. */
+  readonly slots: number
+  /** Total time of one attempt. */
+  readonly timeoutMs: number
+  /** After a stop, attempts in flight may go on for so long; then they are given back. */
+  readonly finishWithinMs: number
+  readonly clock: Clock
+  readonly metrics: DeliveryMetrics
+  readonly logger: Logger
+}
+
+export type DueLoop = Service & {
+  /** Something may be due: look now. */
+  wake(): void
+  /** Resolves when a slot is free, or at the abort. */
+  untilFree(signal: AbortSignal): Promise<void>
+}
+
+/** Lost nudges and other processes' ends are seen after this; a due delivery leaves within 5 s (D64). */
+const everyMs = 1_000
+/** In flight per workspace and host (D65). */
+const perTargetInFlight = 4
+/** Under load nudges and ends are gathered for so long, and one claim serves them all: half as many again a second. */
+const gatherMs = 5
+/** How much longer than an attempt its claim holds: time to read the secret before, and to record after. */
+const claimMarginMs = 15_000
+
+export function dueLoop(options: DueLoopOptions): DueLoop {
+  const { db, slots, timeoutMs, clock, metrics, logger } = options
+  const claimMs = timeoutMs + claimMarginMs
+  // Hanging hosts of one owner fill a quarter of the slots at most, so that four such owners are needed to fill all.
+  const perWorkspaceInFlight = Math.max(1, Math.floor(slots / 4))
+  const inFlight = new Set<Promise<void>>()
+  const ending = new AbortController()
+  let ended = deferred<void>()
+  let moreWaits = false
+  let gathering: NodeJS.Timeout | undefined
+  let nextDue: NodeJS.Timeout | undefined
+
+  async function pass(signal: AbortSignal): Promise<Record<string, number>> {
+    clearTimeout(nextDue)
+    const { waiting, oldestDueAgeMs, nextDueInMs } = await readDueState(db, slots + 1)
+    metrics.dueAge.set(oldestDueAgeMs / 1_000)
+    if (nextDueInMs !== null && nextDueInMs < everyMs) nextDue = setTimeout(inner.wake, Math.ceil(nextDueInMs))
+    const limit = Math.min(waiting, slots - inFlight.size)
+    const claimed = limit > 0 && !signal.aborted ? await claim(limit) : 0
+    moreWaits = waiting > claimed
+    return {} // each attempt has a log line of its own
+  }
+
+  async function claim(limit: number): Promise<number> {
+    const claimedAtMs = clock.monotonicMs()
+    const deliveries = await claimDueDeliveries(db, { limit, claimMs, perTargetInFlight, perWorkspaceInFlight })
+    for (const delivery of deliveries) begin(delivery, claimedAtMs)
+    return deliveries.length
+  }
+
+  function begin(delivery: ClaimedDelivery, claimedAtMs: number): void {
+    const beginBeforeMs = claimedAtMs + claimMarginMs / 2
+    const assignment = { delivery, claimedAtMs, beginBeforeMs, claimEndsAtMs: claimedAtMs + claimMs }
+    const attempt = options.deliver(assignment, ending.signal).finally(() => {
+      inFlight.delete(attempt)
+      metrics.inFlight.set(inFlight.size)
+      ended.resolve()
+      ended = deferred()
+      if (moreWaits) wake()
+    })
+    inFlight.add(attempt)
+    metrics.inFlight.set(inFlight.size)
+  }
+
+  function wake(): void {
+    if (inFlight.size === 0) inner.wake()
+    else gathering ??= setTimeout(lookNow, gatherMs)
+  }
+
+  function lookNow(): void {
+    gathering = undefined
+    inner.wake()
+  }
+
+  const inner = loop({ name: 'due-deliveries', everyMs, run: pass, logger })
+
+  return {
+    name: inner.name,
+    start: inner.start,
+    wake,
+    untilFree: async (signal) => {
+      while (inFlight.size >= slots && !signal.aborted) await Promise.race([ended.promise, pause(everyMs, signal)])
+    },
+    stop: async () => {
+      await inner.stop()
+      clearTimeout(nextDue)
+      clearTimeout(gathering)
+      const all = Promise.all(inFlight)
+      const waited = new AbortController()
+      await Promise.race([all, pause(options.finishWithinMs, waited.signal)])
+      waited.abort()
+      ending.abort(new Error('the process stops'))
+      await all
+    },
+  }
+}
