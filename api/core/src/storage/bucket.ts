@@ -1,5 +1,5 @@
-// The one edge to the object store. Two clients on one bucket: `internalEndpoint` serves our own reads and writes,
-// `publicEndpoint` only signs, since a presigned URL names the host that the caller will use (D81).
+// The one edge to the object store: `internalEndpoint` serves our own reads and writes, `publicEndpoint` only signs,
+// since a presigned URL names the host that the caller will use (D81).
 import type { Readable } from 'node:stream'
 import {
   CreateBucketCommand,
@@ -9,7 +9,7 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
-import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { createPresigner } from './presign.ts'
 import { httpStatusOf, StorageError, toStorageError } from './storage-error.ts'
 
 export type BucketOptions = {
@@ -39,29 +39,33 @@ export type Bucket = {
   /** Gone already counts as done. @throws StorageError */
   delete(key: string): Promise<void>
   /** A URL for one PUT of this content type, for the public host. */
-  presignPut(key: string, contentType: string, expiresInSeconds: number): Promise<string>
+  presignPut(key: string, contentType: string, expiresInSeconds: number): string
   /** A URL to download, for the public host, at most 7 days (604,800 s, the scheme's own bound). */
-  presignGet(key: string, options: { contentType: string; fileName: string; expiresInSeconds: number }): Promise<string>
+  presignGet(key: string, options: { contentType: string; fileName: string; expiresInSeconds: number }): string
   /** True when the bucket answers within `timeoutMs`. */
   probe(timeoutMs: number): Promise<boolean>
-  /** Makes the bucket unless it is there. */
-  ensure(): Promise<void>
+  /** Makes the bucket unless it is there. @throws StorageError */
+  ensure(signal?: AbortSignal): Promise<void>
   close(): void
 }
 
 /** Time-outs: a store that is up connects in milliseconds; 30 s without a byte is a dead transfer. */
 const timeouts = { connectionTimeout: 1_000, requestTimeout: 30_000, socketTimeout: 30_000 }
 
+/** A caller waits for the answer to `head`, and a store that is up gives it in milliseconds. */
+const headTimeoutMs = 5_000
+
 export function openBucket(options: BucketOptions): Bucket {
   const { bucket: Bucket } = options
   const client = newClient(options, options.internalEndpoint)
-  const signer = newClient(options, options.publicEndpoint)
+  const presign = createPresigner({ ...options, endpoint: options.publicEndpoint })
 
   return {
     name: Bucket,
     head: async (Key, firstBytes) => {
       try {
-        const answer = await client.send(new GetObjectCommand({ Bucket, Key, Range: `bytes=0-${firstBytes - 1}` }))
+        const command = new GetObjectCommand({ Bucket, Key, Range: `bytes=0-${firstBytes - 1}` })
+        const answer = await client.send(command, { abortSignal: AbortSignal.timeout(headTimeoutMs) })
         const bytes = await readAll(answer.Body as Readable, firstBytes)
         const total = answer.ContentRange?.split('/')[1]
         return { etag: answer.ETag ?? '', sizeBytes: Number(total ?? answer.ContentLength ?? bytes.length), bytes }
@@ -101,20 +105,25 @@ export function openBucket(options: BucketOptions): Bucket {
         if (httpStatusOf(error) !== 404) throw toStorageError(error)
       }
     },
-    presignPut: (Key, ContentType, expiresIn) =>
-      getSignedUrl(signer, new PutObjectCommand({ Bucket, Key, ContentType }), {
-        expiresIn,
-        signableHeaders: new Set(['content-type', 'host']),
+    presignPut: (key, contentType, expiresInSeconds) =>
+      presign({
+        method: 'PUT',
+        key,
+        expiresInSeconds,
+        at: new Date(),
+        headers: { 'content-type': contentType },
       }),
-    presignGet: (Key, { contentType, fileName, expiresInSeconds }) => {
-      const command = new GetObjectCommand({
-        Bucket,
-        Key,
-        ResponseContentType: contentType,
-        ResponseContentDisposition: `attachment; filename="${fileName}"`,
-      })
-      return getSignedUrl(signer, command, { expiresIn: expiresInSeconds })
-    },
+    presignGet: (key, { contentType, fileName, expiresInSeconds }) =>
+      presign({
+        method: 'GET',
+        key,
+        expiresInSeconds,
+        at: new Date(),
+        query: {
+          'response-content-type': contentType,
+          'response-content-disposition': `attachment; filename="${fileName}"`,
+        },
+      }),
     probe: async (timeoutMs) => {
       try {
         await client.send(new HeadBucketCommand({ Bucket }), { abortSignal: AbortSignal.timeout(timeoutMs) })
@@ -123,19 +132,19 @@ export function openBucket(options: BucketOptions): Bucket {
         return false
       }
     },
-    ensure: async () => {
+    ensure: async (signal) => {
+      const options = { ...(signal && { abortSignal: signal }) }
       try {
-        await client.send(new HeadBucketCommand({ Bucket }))
+        await client.send(new HeadBucketCommand({ Bucket }), options)
       } catch (error) {
         if (httpStatusOf(error) !== 404) throw toStorageError(error)
-        await client.send(new CreateBucketCommand({ Bucket })).catch((fault: unknown) => {
+        await client.send(new CreateBucketCommand({ Bucket }), options).catch((fault: unknown) => {
           if (httpStatusOf(fault) !== 409) throw toStorageError(fault) // another process made it meanwhile
         })
       }
     },
     close: () => {
       client.destroy()
-      signer.destroy()
     },
   }
 }

@@ -19,12 +19,13 @@ export async function cancelTask(db: Db, workspaceId: string, id: string): Promi
           { status: 'canceled' },
         )
       : undefined
-  if (canceled === undefined) {
-    throw new MatteError('TASK_CANNOT_CANCEL', 'Only a queued task can be canceled; this one has gone on.', {
-      details: { status: task.status === 'queued' ? 'processing' : task.status },
-    })
-  }
+  if (canceled === undefined) throw cannotCancel((await findTask(db, workspaceId, id)) ?? task)
   return canceled
 }
+
+const cannotCancel = ({ status }: TaskRow): MatteError =>
+  new MatteError('TASK_CANNOT_CANCEL', 'Only a queued task can be canceled; this one has gone on.', {
+    details: { status },
+  })
 
 export const taskNotFound = (): MatteError => new MatteError('DEVELOPER_TASK_NOT_FOUND', 'There is no such task.')

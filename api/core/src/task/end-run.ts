@@ -44,8 +44,8 @@ class FenceLost extends Error {}
 export async function endRun(db: Db, run: RunRef, ending: Ending): Promise<TaskRow | undefined> {
   try {
     return await db.transaction().execute(async (tx) => {
-      await freePlace(tx, run)
-      const task = await moveTask(tx, run, ending)
+      const freed = await freePlace(tx, run)
+      const task = freed && (await moveTask(tx, run, ending))
       if (task === undefined) throw new FenceLost()
       const credits = await settleHold(
         tx,
@@ -62,13 +62,17 @@ export async function endRun(db: Db, run: RunRef, ending: Ending): Promise<TaskR
   }
 }
 
-async function freePlace(tx: Db, { workspaceId, batchId, from }: RunRef): Promise<void> {
+/** Undefined: the workspace has no such place taken, so the task has moved on, and a count below zero is no matter. */
+function freePlace(tx: Db, { workspaceId, batchId, from }: RunRef): Promise<{ id: string } | undefined> {
   const kind = batchId === null ? 'open_singles' : 'open_children'
-  await tx
+  return tx
     .updateTable('workspace')
     .set((eb) => ({ [kind]: eb(kind, '-', 1), [from]: eb(from, '-', 1) }))
     .where('id', '=', workspaceId)
-    .execute()
+    .where(kind, '>', 0)
+    .where(from, '>', 0)
+    .returning('id')
+    .executeTakeFirst()
 }
 
 function moveTask(tx: Db, { id, from, fence }: RunRef, ending: Ending): Promise<TaskRow | undefined> {

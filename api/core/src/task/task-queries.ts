@@ -99,3 +99,14 @@ export async function countTasks(db: Db, filter: TaskFilter): Promise<number> {
     .executeTakeFirstOrThrow()
   return count
 }
+
+/** Makes the next `attempts` attempts of an unfinished task fail (D53). Undefined: no such task, or it has ended. */
+export function setFaultAttempts(db: Db, id: string, attempts: number) {
+  return db
+    .updateTable('task')
+    .set({ fault_attempts: attempts })
+    .where('id', '=', id)
+    .where('status', 'in', ['queued', 'processing'])
+    .returning(['id', 'status'])
+    .executeTakeFirst()
+}

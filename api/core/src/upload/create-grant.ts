@@ -36,7 +36,7 @@ export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest)
   const format = formatOf(contentType)
   if (format === undefined || !plan.inputFormats.includes(format)) throw formatRefused(plan)
   const objectKey = newUploadKey(request.fileName, new Date())
-  const uploadUrl = await bucket.presignPut(objectKey, contentType, grantSeconds)
+  const uploadUrl = bucket.presignPut(objectKey, contentType, grantSeconds)
   const { expiresAt } = await insertGrant(db, { workspaceId, objectKey, contentType, expiresInSeconds: grantSeconds })
   return { uploadUrl, objectKey, contentType, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
 }

@@ -22,8 +22,9 @@ export function insertGrant(db: Db, { workspaceId, objectKey, contentType, expir
     .executeTakeFirstOrThrow()
 }
 
-/** The workspace's own live upload with this key. Undefined: unknown, somebody else's, or deleted. */
-export function findUpload(db: Db, workspaceId: string, objectKey: string) {
+/** The workspace's own live upload with this key, any text. Undefined: unknown, somebody else's, or deleted. */
+export async function findUpload(db: Db, workspaceId: string, objectKey: string) {
+  if (objectKey.includes('\0')) return undefined // a character that the database takes in no text
   return db
     .selectFrom('upload')
     .select(['id', 'object_key as objectKey'])

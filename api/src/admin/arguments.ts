@@ -1,0 +1,49 @@
+import { parseArgs } from 'node:util'
+import { type Command, type Given, UsageError } from './command.ts'
+import { creditsCommands } from './credits.ts'
+import { faultCommands } from './fault.ts'
+import { keyCommands } from './key.ts'
+import { settingCommands } from './setting.ts'
+import { sweepCommands } from './sweep.ts'
+import { workspaceCommands } from './workspace.ts'
+
+const commands: readonly Command[] = [
+  ...workspaceCommands,
+  ...keyCommands,
+  ...creditsCommands,
+  ...settingCommands,
+  ...faultCommands,
+  ...sweepCommands,
+]
+
+export type AskedCommand = { readonly command: Command; readonly given: Given; readonly json: boolean }
+export type Asked = { readonly help: string } | AskedCommand
+
+/** @throws UsageError with the usage of what was meant, as far as that is known */
+export function readArguments(args: readonly string[]): Asked {
+  if (args.length === 0 || args.includes('--help') || args.includes('-h')) return { help: helpText() }
+  const command = commands.find(({ name }) => name.split(' ').every((word, index) => args[index] === word))
+  if (command === undefined) throw new UsageError(`no such command\n\n${helpText()}`.trimEnd())
+  try {
+    const { values, positionals } = parseArgs({
+      args: args.slice(command.name.split(' ').length),
+      allowPositionals: true,
+      options: {
+        json: { type: 'boolean', default: false },
+        ...Object.fromEntries(command.options.map((option) => [option, { type: 'string' as const }])),
+      },
+    })
+    const { json, ...options } = values as { json: boolean } & Record<string, string | undefined>
+    if (command.options.length > 0 && positionals.length > 0) throw new UsageError(`${positionals[0]} was not expected`)
+    return { command, given: { values: options, words: positionals }, json }
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : error}\nusage: ${usageOf(command)}`)
+  }
+}
+
+export const usageOf = ({ name, usage }: Command): string => `matte-admin ${name} ${usage} [--json]`
+
+function helpText(): string {
+  const lines = commands.map((command) => `  ${usageOf(command)}\n      ${command.summary}`)
+  return `usage: matte-admin COMMAND\n\n${lines.join('\n')}\n\nDATABASE_URL names the database.\n`
+}

@@ -1,0 +1,62 @@
+import type { Db } from '@matte/core/db/database'
+import type { Plans } from '@matte/core/workspace/plan'
+import { isUuid } from '../uuid.ts'
+
+/** What the caller typed wrong; told with the command's usage, exit code 2. */
+export class UsageError extends Error {
+  override name = 'UsageError'
+}
+
+/** What the command could not do; told as it is, exit code 1. The message says what to do. */
+export class CommandError extends Error {
+  override name = 'CommandError'
+}
+
+export type CommandDeps = {
+  readonly db: Db
+  readonly plans: Plans
+  readonly production: boolean
+  readonly maxQueueAgeMs: number
+}
+
+/** Values of `--name value` options by name, and the words that follow the command's own. */
+export type Given = { readonly values: Readonly<Record<string, string | undefined>>; readonly words: readonly string[] }
+
+export type Command = {
+  /** The words that select it, such as `workspace create`. */
+  readonly name: string
+  /** What follows them, for the usage text. */
+  readonly usage: string
+  readonly summary: string
+  readonly options: readonly string[]
+  /** Returns what is printed: with `--json` as one object, else a line per field. */
+  readonly run: (deps: CommandDeps, given: Given) => Promise<Readonly<Record<string, unknown>>>
+}
+
+export function required({ values }: Given, option: string): string {
+  const value = values[option]
+  if (value === undefined || value === '') throw new UsageError(`--${option} is missing`)
+  return value
+}
+
+export function requiredUuid(given: Given, option: string): string {
+  const value = required(given, option)
+  if (!isUuid(value)) throw new UsageError(`--${option} must be a UUID`)
+  return value
+}
+
+export function wholeNumber(text: string, option: string, min: number, max: number): number {
+  const number = Number(text)
+  if (!/^\d+$/.test(text) || number < min || number > max) {
+    throw new UsageError(`--${option} must be a whole number from ${min} to ${max}`)
+  }
+  return number
+}
+
+export function instant(text: string, option: string): Date {
+  const time = new Date(text)
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(time.getTime())) {
+    throw new UsageError(`--${option} must be an ISO 8601 time, such as 2027-01-31T12:00:00Z`)
+  }
+  return time
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+// matte-admin: what an operator does by command. It talks to the database alone and brings the schema up first, so
+// that it works before any process of the service has run.
+import { openDatabase } from '@matte/core/db/database'
+import { migrateAtStart } from '@matte/core/db/migrate'
+import { ConfigError, choice, int, json, parseEnv, secret } from '@matte/core/runtime/env'
+import { defaultPlans, parsePlans } from '@matte/core/workspace/plan'
+import { pino } from 'pino'
+import { type AskedCommand, readArguments, usageOf } from './arguments.ts'
+import { type CommandDeps, UsageError } from './command.ts'
+import { printResult } from './output.ts'
+
+/** `MAX_QUEUE_AGE_SECONDS` and `PLANS` are those of the service's own processes. */
+const configSchema = {
+  databaseUrl: secret('DATABASE_URL', { description: 'postgres://user:password@host:5432/database' }),
+  plans: json('PLANS', { description: 'changes to the plans, as the API has them', default: defaultPlans }, parsePlans),
+  environment: choice('MATTE_ENV', ['development', 'production'], {
+    description: 'production refuses what is for trials only',
+    default: 'production',
+  }),
+  maxQueueAgeSeconds: int('MAX_QUEUE_AGE_SECONDS', {
+    description: 'age at which a waiting task fails',
+    default: 24 * 60 * 60,
+    min: 1,
+  }),
+}
+
+/** How long the database may take to be reachable: an operator waits, and a script wants to know soon. */
+const databaseWaitMs = 5_000
+
+async function main(): Promise<void> {
+  const asked = readArguments(process.argv.slice(2))
+  if ('help' in asked) {
+    process.stdout.write(asked.help)
+    return
+  }
+  const config = parseEnv(configSchema, process.env)
+  // Standard output carries the result alone.
+  const logger = pino({ level: 'warn' }, pino.destination(2))
+  const database = openDatabase({ url: config.databaseUrl, poolMax: 2, logger, applicationName: 'matte-admin' })
+  const { db } = database
+  try {
+    await migrateAtStart(db, logger, databaseWaitMs)
+    const { plans, environment, maxQueueAgeSeconds } = config
+    const production = environment === 'production'
+    const deps = { db, plans, production, maxQueueAgeMs: maxQueueAgeSeconds * 1_000 }
+    printResult(await run(asked, deps), asked.json)
+  } finally {
+    await database.stop()
+  }
+}
+
+/** A fault in what was typed comes with the usage of its command. */
+async function run({ command, given }: AskedCommand, deps: CommandDeps): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await command.run(deps, given)
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(`${error.message}\nusage: ${usageOf(command)}`) : error
+  }
+}
+
+try {
+  await main()
+} catch (error) {
+  process.stderr.write(`matte-admin: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1
+}

@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { invalidParam } from '@matte/core/error'
+import { toErrorAnswer } from './errors.ts'
+
+/** What Node could not even parse: such a request has no reply object, so the answer is written to its socket. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const id = randomUUID()
+  const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const large = error.code === 'HPE_HEADER_OVERFLOW'
+  const words = late ? 'the request did not arrive in time' : large ? 'must be at most 16 KiB' : 'is not valid HTTP'
+  const body = JSON.stringify(toErrorAnswer(id, invalidParam(large ? '/headers' : '', words)))
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${id}`,
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}

@@ -1,0 +1,149 @@
+import {
+  choice,
+  type Env,
+  type Infer,
+  int,
+  json,
+  optionalText,
+  parsed,
+  parseEnv,
+  type Schema,
+  secret,
+  text,
+} from '@matte/core/runtime/env'
+import { parseMasterKeys } from '@matte/core/runtime/seal'
+import { defaultPlans, parsePlans } from '@matte/core/workspace/plan'
+
+/** Every variable of the API process; `.env` files are not read. */
+export const configSchema = {
+  host: text('HOST', { description: 'address that both ports listen on', default: '0.0.0.0' }),
+  port: int('PORT', { description: 'port of the API and of the object store behind it', default: 8080, max: 65_535 }),
+  healthPort: int('HEALTH_PORT', {
+    description: 'port of /healthz, /readyz and /metrics',
+    default: 8081,
+    max: 65_535,
+  }),
+  publicUrl: parsed(
+    'PUBLIC_URL',
+    { description: 'origin that callers use, such as https://matte.example.com' },
+    parseOrigin,
+  ),
+  databaseUrl: secret('DATABASE_URL', { description: 'postgres://user:password@host:5432/database' }),
+  databasePoolMax: int('DATABASE_POOL_MAX', {
+    description: 'database connections of this process',
+    default: 10,
+    min: 1,
+    max: 1_000,
+  }),
+  natsUrl: secret('NATS_URL', { description: 'nats://host:4222, several joined by commas' }),
+  natsStreamPrefix: parsed(
+    'NATS_STREAM_PREFIX',
+    { description: 'keeps installations on one NATS server apart', default: 'matte' },
+    parseStreamPrefix,
+  ),
+  s3Endpoint: parsed(
+    'S3_ENDPOINT',
+    { description: 'origin of the object store inside, such as http://127.0.0.1:8333' },
+    parseOrigin,
+  ),
+  s3PublicEndpoint: parsed<string | undefined>(
+    'S3_PUBLIC_ENDPOINT',
+    {
+      description: 'origin that presigned URLs name; without it PUBLIC_URL, where this process serves the store',
+      default: undefined,
+    },
+    parseOrigin,
+  ),
+  s3Bucket: parsed('S3_BUCKET', { description: 'bucket of uploads and results', default: 'matte' }, parseBucketName),
+  s3Region: text('S3_REGION', { description: 'region that requests are signed for', default: 'us-east-1' }),
+  s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'long-lived access key: its links live for 7 days' }),
+  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret of that access key' }),
+  masterKeys: parsed(
+    'MASTER_KEYS',
+    { description: 'seal recoverable secrets; the first seals, all open: id:base64,id2:base64', secret: true },
+    parseMasterKeys,
+  ),
+  plans: json(
+    'PLANS',
+    { description: 'changes to the plans, {"pro":{"monthlyQuota":2000}}', default: defaultPlans },
+    parsePlans,
+  ),
+  corsAllowedOrigins: parsed(
+    'CORS_ALLOWED_ORIGINS',
+    { description: 'origins whose pages may call this one, joined by commas; * allows all', default: [] },
+    parseOrigins,
+  ),
+  webhookDeniedNetworks: parsed(
+    'WEBHOOK_DENIED_NETWORKS',
+    { description: 'CIDRs that no webhook goes to (pods, services, hosts), joined by commas', default: [] },
+    parseList,
+  ),
+  trustedProxyHops: int('TRUSTED_PROXY_HOPS', {
+    description: 'proxies in front whose X-Forwarded-For is believed',
+    default: 0,
+    max: 10,
+  }),
+  maxConnections: int('MAX_CONNECTIONS', {
+    description: 'open connections; more are closed at once',
+    default: 4_096,
+    min: 1,
+  }),
+  environment: choice('MATTE_ENV', ['development', 'production'], {
+    description: 'production refuses what is for trials only',
+    default: 'production',
+  }),
+  logLevel: choice('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+    description: 'least level that is logged',
+    default: 'info',
+  }),
+  otelEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', {
+    description: 'OTLP/HTTP endpoint for traces, such as http://collector:4318; absent: no tracing',
+  }),
+  stopWithinMs: int('STOP_WITHIN_MS', {
+    description: 'time to finish requests after SIGTERM, in milliseconds; below the grace time of the pod',
+    default: 25_000,
+    min: 1_000,
+  }),
+} as const satisfies Schema
+
+type Read = Infer<typeof configSchema>
+export type Config = Omit<Read, 's3PublicEndpoint'> & { readonly s3PublicEndpoint: string }
+
+/** @throws ConfigError naming every variable that is missing or wrong. */
+export function readConfig(env: Env): Config {
+  const config = parseEnv(configSchema, env)
+  return Object.freeze({ ...config, s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl })
+}
+
+function parseOrigin(value: string): string {
+  const url = URL.parse(value)
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('must be an http or https URL')
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.username !== '') {
+    throw new Error('must be an origin only: scheme, host and port')
+  }
+  return url.origin
+}
+
+/** The bucket is the first part of the path on this origin, so it may not hide the API's own paths (D81). */
+function parseBucketName(value: string): string {
+  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value))
+    throw new Error('must be a bucket name: 3 to 63 of a-z 0-9 . -')
+  if (/^(api|v1|files)/.test(value)) throw new Error('must not begin with api, v1 or files')
+  return value
+}
+
+function parseStreamPrefix(value: string): string {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(value)) throw new Error('must be 1 to 64 of A-Z a-z 0-9 _ -')
+  return value
+}
+
+function parseOrigins(value: string): readonly string[] {
+  return parseList(value).map((origin) => (origin === '*' ? origin : parseOrigin(origin)))
+}
+
+function parseList(value: string): readonly string[] {
+  return value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+}

@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify'
+
+const allowMethods = 'GET, HEAD, PUT, POST, PATCH, DELETE'
+/** What a page may read beside the body. */
+const exposedHeaders = [
+  'X-Request-Id',
+  'X-Ignored-Fields',
+  'Preference-Applied',
+  'Retry-After',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'ETag',
+  'Content-Range',
+  'Content-Disposition',
+].join(', ')
+const preflightMaxAgeSeconds = 600
+
+/**
+ * Lets pages of these origins call the API and the store behind it (D81). No cookies are in use, so credentials are
+ * never allowed. Preflights end here, the store's too: its own rules would not know these origins.
+ */
+export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
+  if (origins.length === 0) return
+  const all = origins.includes('*')
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('vary', 'Origin')
+    const { origin } = request.headers
+    if (origin === undefined || !(all || origins.includes(origin))) return
+    reply.headers({ 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders })
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return
+    const asked = request.headers['access-control-request-headers']
+    reply.headers({
+      'access-control-allow-methods': allowMethods,
+      'access-control-max-age': preflightMaxAgeSeconds,
+      ...(asked !== undefined && { 'access-control-allow-headers': asked }),
+    })
+    return reply.code(200).send('')
+  })
+}

@@ -1,0 +1,41 @@
+// The envelope (D1), put on once for all routes: a handler returns its data and never sees it.
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { ErrorCode } from '@matte/core/error'
+import type { FastifyInstance } from 'fastify'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** False: the route's answer is sent as it is (health, OpenAPI, the store's own answers). */
+    envelope?: false
+  }
+}
+
+export type ErrorAnswer = {
+  readonly request_id: string
+  readonly error: {
+    readonly code: ErrorCode
+    readonly message: string
+    readonly details: Readonly<Record<string, unknown>>
+  }
+}
+
+/** The caller's `X-Request-Id` if it is 1 to 128 printable ASCII characters, else a new one. */
+export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const own = headers['x-request-id']
+  return typeof own === 'string' && /^[\x20-\x7e]{1,128}$/.test(own) ? own : randomUUID()
+}
+
+export function addEnvelope(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
+    // Answers belong to one caller; what a cache may keep says so itself.
+    if (request.routeOptions.config.scope !== undefined) reply.header('cache-control', 'no-store')
+  })
+  // Errors come here with their envelope on, from the one error mapper.
+  app.addHook('preSerialization', async (request, reply, payload) =>
+    reply.statusCode >= 400 || request.routeOptions.config.envelope === false
+      ? payload
+      : { request_id: request.id, data: payload },
+  )
+}

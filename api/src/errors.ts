@@ -1,0 +1,105 @@
+// The one place where an error becomes an HTTP answer. A MatteError is told as it is; faults of the framework
+// (validation, JSON, content type, size) become INVALID_PARAMS (D3); anything else is logged and told in fixed words.
+import { isDatabaseUnavailable } from '@matte/core/db/database'
+import { type Details, type ErrorCode, MatteError } from '@matte/core/error'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { ErrorAnswer } from './envelope.ts'
+import { toIssues } from './validation.ts'
+
+/** Every code's status, as the interface has it; a code without one does not compile. */
+export const httpStatus = {
+  INVALID_PARAMS: 400,
+  API_KEY_MISSING: 401,
+  API_KEY_INVALID: 401,
+  AUTH_INVALID_TOKEN: 401,
+  CREDITS_INSUFFICIENT: 400,
+  API_KEY_INSUFFICIENT_SCOPE: 403,
+  AUTH_FORBIDDEN: 403,
+  DEVELOPER_API_ACCESS_DENIED: 403,
+  TASK_MAINTENANCE: 503,
+  TASK_BATCH_DISABLED: 400,
+  TASK_BATCH_NOT_SUPPORTED: 400,
+  TASK_BATCH_SIZE_EXCEEDED: 400,
+  TASK_INPUT_FORBIDDEN: 403,
+  TASK_FILE_SIZE_EXCEEDED: 400,
+  TASK_FORMAT_NOT_SUPPORTED: 400,
+  TASK_OUTPUT_FORMAT_NOT_SUPPORTED: 400,
+  TASK_CONCURRENT_LIMIT: 400,
+  TASK_NOT_RETRYABLE: 400,
+  TASK_RETRY_LIMIT_EXCEEDED: 400,
+  TASK_STORAGE_UNAVAILABLE: 503,
+  DEVELOPER_TASK_NOT_FOUND: 404,
+  DEVELOPER_BATCH_NOT_FOUND: 404,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  TASK_CANNOT_CANCEL: 409,
+  RATE_LIMIT_EXCEEDED: 429,
+  DEVELOPER_API_QUOTA_EXCEEDED: 429,
+  SYSTEM_INTERNAL_ERROR: 500,
+} as const satisfies Record<ErrorCode, number>
+
+/** Seconds for `Retry-After` (D6): maintenance lasts, a store or a database is often back in seconds. */
+const retryAfterSeconds = { maintenance: 60, outage: 5, limit: 1, max: 3_600 } as const
+
+export function toErrorAnswer(requestId: string, { code, message, details }: MatteError): ErrorAnswer {
+  return { request_id: requestId, error: { code, message, details } }
+}
+
+/** Fastify's error handler: logs once, sets status and `Retry-After`, and answers in the envelope. */
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const known = toMatteError(error)
+  const status = httpStatus[known.code]
+  if (status >= 500) request.log.error({ err: error, code: known.code }, 'request failed')
+  else request.log.debug({ err: error, code: known.code }, 'request refused')
+  const retryAfter = retryAfterOf(known)
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
+  reply.header('x-request-id', request.id) // no hook has run where the router gave up
+  return reply.code(status).send(toErrorAnswer(request.id, known))
+}
+
+/** Any error as one of ours; what was not foreseen keeps its words to itself, as the cause. */
+export function toMatteError(error: unknown): MatteError {
+  if (error instanceof MatteError) return error
+  // A path with a broken escape, which the router could not even look up.
+  if (codeOf(error) === 'FST_ERR_BAD_URL')
+    return new MatteError('NOT_FOUND', 'There is nothing here.', { cause: error })
+  if (isFrameworkError(error)) return fromFramework(error)
+  return new MatteError('SYSTEM_INTERNAL_ERROR', 'The service failed on this request; trying again may help.', {
+    cause: error,
+  })
+}
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
+
+const isFrameworkError = (error: unknown): error is FastifyError =>
+  error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500
+
+/** Where in the request a fault of the framework lies, in our own words: the framework's change with its versions. */
+const frameworkIssues: Readonly<Record<string, { path: string; message: string }>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { path: '/headers/content-type', message: 'must be application/json' },
+  FST_ERR_CTP_BODY_TOO_LARGE: { path: '/body', message: 'must be at most 1 MiB' },
+  FST_ERR_CTP_EMPTY_JSON_BODY: { path: '/body', message: 'must be a JSON object and is empty' },
+  FST_ERR_CTP_INVALID_JSON_BODY: { path: '/body', message: 'must be valid JSON' },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: { path: '/headers/content-length', message: 'must be the length of the body' },
+}
+
+function fromFramework(error: FastifyError): MatteError {
+  const issues: Details[] = error.validation
+    ? toIssues(error.validation, error.validationContext)
+    : [frameworkIssues[error.code] ?? { path: '', message: 'the request could not be read' }]
+  return new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
+    details: { issues },
+    cause: error,
+  })
+}
+
+/** Whole seconds, 1 to 3600, on every 429 and 503, and when the database is away (D6, D8). */
+function retryAfterOf({ code, details, cause }: MatteError): number | undefined {
+  const { maintenance, outage, limit, max } = retryAfterSeconds
+  if (code === 'TASK_MAINTENANCE') return maintenance
+  if (httpStatus[code] === 503) return outage
+  if (code === 'SYSTEM_INTERNAL_ERROR') return isDatabaseUnavailable(cause) ? outage : undefined
+  if (httpStatus[code] !== 429) return undefined
+  const untilMs = typeof details.resetsAt === 'string' ? Date.parse(details.resetsAt) - Date.now() : limit * 1_000
+  return Math.min(max, Math.max(1, Math.ceil(untilMs / 1_000)))
+}

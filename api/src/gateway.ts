@@ -1,0 +1,151 @@
+// The object store behind the API's own origin (D81): `/<bucket>/*` goes to the store's internal address, so that
+// one host name is enough in front of everything. The store checks the signature, hence Host, path and query arrive
+// there byte for byte, and an unsigned request is the store's 403. Bodies stream both ways under back-pressure; when
+// either side goes, the other is cut off. undici alone, and no proxy library: those parse and rebuild the URL.
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { type Dispatcher, Pool } from 'undici'
+
+export type GatewayOptions = { readonly bucket: string; readonly endpoint: string }
+
+/** The largest file of any plan and 1 MiB to spare (D81). */
+export const gatewayLimitBytes = 21 * 1_048_576
+
+/**
+ * What goes to the store. Everything else stays here: an `x-amz-copy-source` that a presigned PUT did not sign would
+ * copy a stranger's object on stores that do not insist, and credentials of the API are none of the store's business.
+ */
+const passedOn: ReadonlySet<string> = new Set([
+  'host',
+  'accept',
+  'content-length',
+  'content-md5',
+  'content-type',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
+  'user-agent',
+])
+
+/** Belongs to one connection, or is ours to say. */
+const keptBack =
+  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|server|set-cookie|access-control-.*)$/
+
+/** An answer in the store's own manner. */
+const refusals = {
+  EntityTooLarge: { status: 413, message: `An object may have at most ${gatewayLimitBytes} bytes.` },
+  ServiceUnavailable: { status: 503, message: 'The object store does not answer; try again.' },
+} as const
+
+class BodyTooLarge extends Error {}
+
+export const gateway: FastifyPluginAsync<GatewayOptions> = async (app, { bucket, endpoint }) => {
+  const store = new Pool(endpoint, {
+    // No bound of its own: each connection belongs to one of ours, and MAX_CONNECTIONS bounds those.
+    connections: null,
+    connect: { timeout: 2_000 },
+    headersTimeout: 30_000,
+    bodyTimeout: 30_000,
+    keepAliveTimeout: 4_000,
+  })
+  app.addHook('onClose', () => store.destroy())
+  // A body of any type is left in its stream.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+
+  app.route({
+    method: ['GET', 'HEAD', 'PUT'],
+    url: `/${bucket}/*`,
+    exposeHeadRoute: false,
+    schema: { hide: true },
+    config: { public: true, envelope: false, rawBody: true },
+    handler: (request, reply) => passOn(store, request, reply),
+  })
+}
+
+async function passOn(store: Pool, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  reply.headers({ 'content-security-policy': "sandbox; default-src 'none'" })
+  const gone = new AbortController()
+  const onClose = (): void => gone.abort()
+  reply.raw.once('close', onClose)
+  reply.raw.once('finish', () => dumpRest(request.raw))
+  if (Number(request.headers['content-length'] ?? 0) > gatewayLimitBytes) return refuse(reply, 'EntityTooLarge')
+  try {
+    const answer = await ask(store, request, gone.signal)
+    reply.code(answer.statusCode).headers(answerHeaders(answer.headers))
+    return reply.send(answer.body)
+  } catch (error) {
+    if (error instanceof BodyTooLarge) return refuse(reply, 'EntityTooLarge')
+    if (!gone.signal.aborted) request.log.warn({ err: error }, 'object store not reached')
+    return refuse(reply, 'ServiceUnavailable')
+  }
+}
+
+/** A read is tried once more: the store may just have closed the idle connection that it was sent on. */
+async function ask(store: Pool, request: FastifyRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  const { method, raw } = request
+  const options = {
+    path: raw.url ?? '/',
+    method: method as Dispatcher.HttpMethod,
+    headers: requestHeaders(raw),
+    signal,
+  }
+  if (hasBody(raw)) return store.request({ ...options, body: Readable.from(counted(raw), { objectMode: false }) })
+  try {
+    return await store.request(options)
+  } catch (error) {
+    if (method === 'PUT' || signal.aborted) throw error
+    return store.request(options)
+  }
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+/** The body as it comes, refused past the limit: a chunked one does not say its length beforehand. */
+async function* counted(raw: IncomingMessage): AsyncGenerator<Buffer> {
+  let size = 0
+  // Destroying the request would take the socket with it, and the answer could not be sent.
+  for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > gatewayLimitBytes) throw new BodyTooLarge()
+    yield chunk
+  }
+}
+
+/**
+ * A body that is still coming when its answer is out is read and thrown away, up to the limit once more: a client
+ * that may not send cannot hear the answer either. Node does this only for bodies that nobody has begun to read.
+ */
+function dumpRest(raw: IncomingMessage): void {
+  if (raw.readableEnded || raw.destroyed) return
+  let size = 0
+  raw.on('error', () => undefined)
+  raw.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size > gatewayLimitBytes) raw.destroy()
+  })
+}
+
+const requestHeaders = ({ headers }: IncomingMessage): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (passedOn.has(name) && value ? [[name, String(value)]] : [])),
+  )
+
+const answerHeaders = (headers: Dispatcher.ResponseData['headers']): Record<string, string | string[]> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || keptBack.test(name) ? [] : [[name, value]],
+    ),
+  )
+
+function refuse(reply: FastifyReply, code: keyof typeof refusals): FastifyReply {
+  const { status, message } = refusals[code]
+  if (status === 503) reply.header('retry-after', 5)
+  const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`
+  return reply.code(status).type('application/xml').send(xml)
+}

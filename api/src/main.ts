@@ -1,0 +1,9 @@
+import { runMain, runServices } from '@matte/core/runtime/main'
+import { readConfig } from './config.ts'
+import { buildServices } from './services.ts'
+
+await runMain(async () => {
+  const config = readConfig(process.env)
+  const { logger, services } = await buildServices(config)
+  await runServices({ logger, services, stopWithinMs: config.stopWithinMs })
+})

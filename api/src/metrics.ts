@@ -1,0 +1,45 @@
+import { durationBuckets } from '@matte/core/runtime/metrics'
+import type { FastifyInstance } from 'fastify'
+import { Counter, Histogram, type Registry } from 'prom-client'
+
+export type ApiMetrics = { readonly tasksCreated: Counter<'model_version' | 'plan'> }
+
+export function createMetrics(registry: Registry): ApiMetrics {
+  return {
+    tasksCreated: new Counter({
+      name: 'matte_tasks_created_total',
+      help: 'Tasks accepted.',
+      labelNames: ['model_version', 'plan'],
+      registers: [registry],
+    }),
+  }
+}
+
+/** Times every request and writes one line of log for it; probes of health are counted and not logged. */
+export function observeRequests(app: FastifyInstance, registry: Registry): void {
+  const duration = new Histogram({
+    name: 'matte_http_request_duration_seconds',
+    help: 'From the first byte of a request to the last of its answer. Unknown paths are one route, `none`.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: durationBuckets,
+    registers: [registry],
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'none'
+    const labels = { method: request.method, route, status: reply.statusCode }
+    duration.observe(labels, reply.elapsedTime / 1_000)
+    if (request.routeOptions.config.quiet) return
+    const caller = request.routeOptions.config.scope === undefined ? undefined : request.caller
+    request.log.info(
+      { ...labels, duration_ms: Math.round(reply.elapsedTime), ...(caller && { workspace_id: caller.workspaceId }) },
+      'request answered',
+    )
+  })
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** No line of log for each request. */
+    quiet?: true
+  }
+}

@@ -1,0 +1,75 @@
+import { type Details, MatteError } from '@matte/core/error'
+import { defaultModelVersion } from '@matte/core/model/model-queries'
+import type { Settings } from '@matte/core/setting/setting-queries'
+import { checkTargetUrl, type TargetPolicy } from '@matte/core/webhook/target-url'
+import { type Static, Type } from 'typebox'
+import type { ModelCache } from '../../../model-cache.ts'
+import { nullable } from '../../../schemas/schema.ts'
+
+/** The body of task creation. */
+export const taskRequest = Type.Object(
+  {
+    imageUrl: Type.String({ description: 'objectKey of an upload grant. Other URLs cannot be fetched.' }),
+    modelVersion: Type.Optional(nullable(Type.String({ description: 'Omitted: the platform default.' }))),
+    callbackUrl: Type.Optional(
+      nullable(
+        Type.String({ format: 'uri', description: 'http or https, public; gets task.succeeded and task.failed.' }),
+      ),
+    ),
+  },
+  { examples: [{ imageUrl: 'private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg' }] },
+)
+
+export type TaskRequestDeps = {
+  readonly models: ModelCache
+  readonly settings: { current(): Settings }
+  readonly deniedNetworks: readonly string[]
+}
+
+type Body = Static<typeof taskRequest>
+type TaskRequest = { readonly imageUrl: string; readonly modelVersion: string; readonly callbackUrl: string | null }
+
+/**
+ * What the schema cannot judge: the key's form (D22), an installed model (D38), a public target (D66); then whether
+ * new tasks are taken at all.
+ * @throws MatteError INVALID_PARAMS naming every field at fault, TASK_MAINTENANCE
+ */
+export async function readTaskRequest(body: Body, deps: TaskRequestDeps): Promise<TaskRequest> {
+  const { allowedTargets, maintenance } = deps.settings.current()
+  const modelVersion = body.modelVersion ?? defaultModelVersion
+  const callbackUrl = body.callbackUrl ?? null
+  const found = await Promise.all([
+    judgeImageUrl(body.imageUrl),
+    judgeModel(modelVersion, deps.models),
+    callbackUrl === null
+      ? undefined
+      : judgeTarget(callbackUrl, { allowedTargets, deniedNetworks: deps.deniedNetworks }),
+  ])
+  const issues = found.filter((issue) => issue !== undefined)
+  if (issues.length > 0) {
+    throw new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
+      details: { issues },
+    })
+  }
+  if (maintenance) throw new MatteError('TASK_MAINTENANCE', 'New tasks are paused for maintenance; try again later.')
+  return { imageUrl: body.imageUrl, modelVersion, callbackUrl }
+}
+
+function judgeImageUrl(imageUrl: string): Details | undefined {
+  if (imageUrl !== '' && !imageUrl.includes('://')) return undefined
+  return { path: '/body/imageUrl', message: 'must be the objectKey of an upload grant; URLs are not fetched' }
+}
+
+async function judgeModel(modelVersion: string, models: ModelCache): Promise<Details | undefined> {
+  const valid = await models.validNames()
+  if (valid.includes(modelVersion)) return undefined
+  return { path: '/body/modelVersion', message: `must be one of ${valid.join(', ')}` }
+}
+
+async function judgeTarget(callbackUrl: string, policy: TargetPolicy): Promise<Details | undefined> {
+  const path = '/body/callbackUrl'
+  // The parser would drop or encode these; the text is kept and answered as it came, so it has to be a URL as it is.
+  if (/[\p{Cc}\s]/u.test(callbackUrl)) return { path, message: 'must not hold spaces or control characters' }
+  const verdict = await checkTargetUrl(callbackUrl, policy)
+  return 'refusal' in verdict ? { path, message: verdict.refusal } : undefined
+}

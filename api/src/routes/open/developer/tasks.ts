@@ -1,0 +1,113 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Nudge } from '@matte/core/bus/nudge'
+import type { Db } from '@matte/core/db/database'
+import { currentTraceparent } from '@matte/core/runtime/tracing'
+import type { Bucket } from '@matte/core/storage/bucket'
+import { cancelTask, taskNotFound } from '@matte/core/task/cancel-task'
+import { createTask } from '@matte/core/task/create-task'
+import { taskStatuses } from '@matte/core/task/task'
+import { countTasks, findTask, listTasks } from '@matte/core/task/task-queries'
+import { Type } from 'typebox'
+import type { ApiMetrics } from '../../../metrics.ts'
+import { pageOf, pageQuery } from '../../../schemas/page.ts'
+import { oneOf, refer, responses, success } from '../../../schemas/schema.ts'
+import { taskSchema } from '../../../schemas/task.ts'
+import { buildPage, readTaskQuery } from '../../../task-page.ts'
+import { toNewTaskView, toTaskView } from '../../../task-view.ts'
+import { isUuid } from '../../../uuid.ts'
+import { readTaskRequest, type TaskRequestDeps, taskRequest } from './task-request.ts'
+
+export type TaskDeps = TaskRequestDeps & {
+  readonly db: Db
+  readonly bucket: Bucket
+  readonly nudge: Pick<Nudge, 'task'>
+  readonly metrics: ApiMetrics
+}
+
+const tags = ['Tasks']
+const taskId = Type.Object({ taskId: Type.String() })
+const date = { description: 'YYYY-MM-DD (UTC, the day included) or an ISO 8601 timestamp.' }
+
+const createSchema = {
+  summary: 'Create a task',
+  tags,
+  body: taskRequest,
+  response: responses(201, success('The task, queued.', refer(taskSchema)), [
+    'TASK_MAINTENANCE',
+    'TASK_INPUT_FORBIDDEN',
+    'TASK_FILE_SIZE_EXCEEDED',
+    'TASK_FORMAT_NOT_SUPPORTED',
+    'TASK_STORAGE_UNAVAILABLE',
+    'TASK_CONCURRENT_LIMIT',
+    'DEVELOPER_API_QUOTA_EXCEEDED',
+    'CREDITS_INSUFFICIENT',
+  ]),
+}
+const listSchema = {
+  summary: 'List your tasks, newest first',
+  tags,
+  querystring: Type.Object({
+    ...pageQuery,
+    status: Type.Optional(oneOf(taskStatuses)),
+    startDate: Type.Optional(Type.String(date)),
+    endDate: Type.Optional(Type.String(date)),
+  }),
+  response: responses(200, success('One page.', pageOf(refer(taskSchema))), []),
+}
+const getSchema = {
+  summary: 'Get a task',
+  tags,
+  params: taskId,
+  response: responses(200, success('The task.', refer(taskSchema)), ['DEVELOPER_TASK_NOT_FOUND']),
+}
+const cancelSchema = {
+  summary: 'Cancel a queued task',
+  tags,
+  params: taskId,
+  response: responses(200, success('The task, canceled.', refer(taskSchema)), [
+    'DEVELOPER_TASK_NOT_FOUND',
+    'TASK_CANNOT_CANCEL',
+  ]),
+}
+
+export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps) => {
+  const { db, bucket, nudge, metrics } = deps
+
+  app.post('/tasks', { schema: createSchema, config: { scope: 'tasks:write' } }, async (request, reply) => {
+    const { workspaceId, plan, planLimits } = request.caller
+    const wanted = await readTaskRequest(request.body, deps)
+    const traceparent = currentTraceparent() ?? null
+    const task = await createTask(db, bucket, { workspaceId, plan: planLimits, ...wanted, traceparent })
+    nudge.task(task.model_version, task.id)
+    metrics.tasksCreated.inc({ model_version: task.model_version, plan })
+    reply.code(201)
+    return toNewTaskView(task, bucket)
+  })
+
+  app.get('/tasks', { schema: listSchema, config: { scope: 'tasks:read' } }, async ({ query, caller }) => {
+    const wanted = readTaskQuery(query)
+    const { pageSize, offset, after, from, before } = wanted
+    const filter = { workspaceId: caller.workspaceId, status: query.status, from, before }
+    // One more than the page shows whether another follows.
+    const [rows, total] = await Promise.all([
+      listTasks(db, filter, { limit: pageSize + 1, offset, after }),
+      countTasks(db, filter),
+    ])
+    const shown = rows.slice(0, pageSize)
+    const last = rows.length > pageSize ? shown.at(-1) : undefined
+    const items = shown.map((task) => toTaskView(task, bucket))
+    return buildPage(items, wanted, total, last && { createdAtMicros: last.created_at_micros, id: last.id })
+  })
+
+  app.get('/tasks/:taskId', { schema: getSchema, config: { scope: 'tasks:read' } }, async ({ params, caller }) => {
+    const task = isUuid(params.taskId) ? await findTask(db, caller.workspaceId, params.taskId) : undefined
+    if (task === undefined) throw taskNotFound()
+    return toTaskView(task, bucket)
+  })
+
+  app.delete('/tasks/:taskId', { schema: cancelSchema, config: { scope: 'tasks:write' } }, async (request) => {
+    const { taskId } = request.params
+    if (!isUuid(taskId)) throw taskNotFound()
+    return toTaskView(await cancelTask(db, request.caller.workspaceId, taskId), bucket)
+  })
+}

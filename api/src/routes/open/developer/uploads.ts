@@ -1,0 +1,49 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Db } from '@matte/core/db/database'
+import { MatteError } from '@matte/core/error'
+import type { Bucket } from '@matte/core/storage/bucket'
+import { createGrant } from '@matte/core/upload/create-grant'
+import { Type } from 'typebox'
+import { nullable, refer, responses, success } from '../../../schemas/schema.ts'
+import { uploadGrantSchema } from '../../../schemas/upload.ts'
+import type { StoreProbe } from '../../../store-probe.ts'
+
+export type UploadDeps = { readonly db: Db; readonly bucket: Bucket; readonly probe: Pick<StoreProbe, 'isDown'> }
+
+const presignSchema = {
+  summary: 'Get a presigned URL for one upload',
+  tags: ['Uploads'],
+  body: Type.Object(
+    {
+      fileName: Type.String({ minLength: 1, maxLength: 1_024, description: 'Ends up in the object key.' }),
+      contentType: Type.String({ minLength: 1, description: 'image/png, image/jpeg or image/webp.' }),
+      fileSize: Type.Optional(
+        nullable(Type.Integer({ description: 'Bytes; given, it is checked against your plan.' })),
+      ),
+    },
+    { examples: [{ fileName: 'cat.jpg', contentType: 'image/jpeg', fileSize: 482_133 }] },
+  ),
+  response: responses(200, success('The grant.', refer(uploadGrantSchema)), [
+    'TASK_FILE_SIZE_EXCEEDED',
+    'TASK_FORMAT_NOT_SUPPORTED',
+    'TASK_STORAGE_UNAVAILABLE',
+  ]),
+}
+
+export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, { db, bucket, probe }) => {
+  app.post('/uploads/presign', { schema: presignSchema, config: { scope: 'uploads:write' } }, async (request) => {
+    const { workspaceId, planLimits } = request.caller
+    if (probe.isDown()) throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is down; try again.')
+    const { fileName, contentType, fileSize } = request.body
+    const wanted = { fileName, contentType, fileSize: fileSize ?? undefined }
+    const grant = await createGrant(db, bucket, { workspaceId, plan: planLimits, ...wanted })
+    return {
+      uploadUrl: grant.uploadUrl,
+      objectKey: grant.objectKey,
+      method: 'PUT' as const,
+      headers: { 'Content-Type': grant.contentType },
+      expiresAt: grant.expiresAt.toISOString(),
+      maxFileSize: grant.maxFileSizeBytes,
+    }
+  })
+}

@@ -1,0 +1,24 @@
+import { type TSchema, Type } from 'typebox'
+import { nullable } from './schema.ts'
+
+export const pageSizeMax = 100
+
+/** Query parameters of a list (D36). */
+export const pageQuery = {
+  page: Type.Optional(Type.Integer({ minimum: 1, description: 'First page is 1, the default.' })),
+  pageSize: Type.Optional(Type.Integer({ minimum: 1, maximum: pageSizeMax, description: '20 by default.' })),
+  cursor: Type.Optional(
+    Type.String({ description: '`nextCursor` of the page before, instead of `page`: equally fast at any depth.' }),
+  ),
+}
+
+/** A page of a list, newest first (D36). */
+export const pageOf = <S extends TSchema>(items: S) =>
+  Type.Object({
+    items: Type.Array(items),
+    page: Type.Integer(),
+    pageSize: Type.Integer(),
+    total: Type.Integer({ description: 'Records that match, over all pages.' }),
+    totalPages: Type.Integer(),
+    nextCursor: nullable(Type.String({ description: 'Null on the last page.' })),
+  })

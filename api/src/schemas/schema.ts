@@ -1,0 +1,73 @@
+import { type ErrorCode, errorCodes } from '@matte/core/error'
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { httpStatus } from '../errors.ts'
+
+/** A schema by its `$id`, as the document and the serializer refer to it; it must be added with `addSchema`. */
+export const refer = <S extends TSchema & { $id: string }>(schema: S) =>
+  Type.Unsafe<Static<S>>({ $ref: `${schema.$id}#` })
+
+/** The schema or null, as JSON Schema 2020-12 and OpenAPI 3.1 write it. */
+export const nullable = <S extends TSchema & { type: string }>(schema: S) =>
+  Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, 'null'] })
+
+/** One of a closed list of texts. */
+export const oneOf = <const T extends readonly string[]>(values: T, options: { description?: string } = {}) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options })
+
+/** An object with a name of its own in the document. */
+export const named = <P extends TProperties>(
+  $id: string,
+  properties: P,
+  options: { description?: string; examples?: unknown[]; additionalProperties?: boolean } = {},
+): TObject<P> & { $id: string } => Object.assign(Type.Object(properties, options), { $id })
+
+/** A success in its envelope (D1). */
+export const success = <S extends TSchema>(description: string, data: S) =>
+  Type.Object({ request_id: Type.String(), data }, { description })
+
+export const errorSchema = named(
+  'Error',
+  {
+    request_id: Type.String({ description: 'Also the header X-Request-Id.' }),
+    error: Type.Object({
+      code: oneOf(errorCodes),
+      message: Type.String({ description: 'For people; the words may change.' }),
+      details: Type.Object(
+        {},
+        { additionalProperties: true, description: '`{}` when there is nothing to add. INVALID_PARAMS has `issues`.' },
+      ),
+    }),
+  },
+  {
+    description: 'Every refusal and every failure.',
+    examples: [
+      {
+        request_id: '5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10',
+        error: {
+          code: 'INVALID_PARAMS',
+          message: 'The request has invalid parameters; see details.issues.',
+          details: { issues: [{ path: '/body/imageUrl', message: 'is required' }] },
+        },
+      },
+    ],
+  },
+)
+
+/** Codes that every route with a credential can answer, in the order of their checks (D4). */
+const always: readonly ErrorCode[] = [
+  'API_KEY_MISSING',
+  'API_KEY_INVALID',
+  'DEVELOPER_API_ACCESS_DENIED',
+  'API_KEY_INSUFFICIENT_SCOPE',
+  'INVALID_PARAMS',
+  'SYSTEM_INTERNAL_ERROR',
+]
+
+/** The responses of a route by status: its success and, named in the descriptions, every code it can answer. */
+export function responses<S extends TSchema>(status: 200 | 201, data: S, codes: readonly ErrorCode[]) {
+  const byStatus = Map.groupBy([...always, ...codes], (code) => httpStatus[code])
+  const errors = Object.fromEntries(
+    [...byStatus].map(([number, names]) => [number, { description: names.join(', '), ...refer(errorSchema) }]),
+  )
+  return { [status]: data, ...errors }
+}

@@ -1,0 +1,78 @@
+// What this process is made of, in the order of its start; it stops in reverse. Tests start the same list.
+import { openBus } from '@matte/core/bus/bus'
+import { createNudge } from '@matte/core/bus/nudge'
+import { checkClock } from '@matte/core/db/check-clock'
+import { openDatabase } from '@matte/core/db/database'
+import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
+import { type Check, healthServer } from '@matte/core/runtime/health'
+import { createLogger } from '@matte/core/runtime/logger'
+import { createRegistry } from '@matte/core/runtime/metrics'
+import type { Service } from '@matte/core/runtime/service'
+import { tracing } from '@matte/core/runtime/tracing'
+import { settingsCache } from '@matte/core/setting/settings-cache'
+import { openBucket } from '@matte/core/storage/bucket'
+import type { Logger } from 'pino'
+import { type App, buildApp } from './app.ts'
+import { keyUsage } from './auth/key-usage.ts'
+import type { Config } from './config.ts'
+import { storeProbe } from './store-probe.ts'
+
+export type Services = { readonly logger: Logger; readonly services: readonly Service[] }
+
+export async function buildServices(config: Config, logger = createLogger('api', config.logLevel)): Promise<Services> {
+  const registry = createRegistry('api')
+  const database = openDatabase({
+    url: config.databaseUrl,
+    poolMax: config.databasePoolMax,
+    logger,
+    applicationName: 'matte-api',
+  })
+  const { db } = database
+  const bucket = openBucket({
+    internalEndpoint: config.s3Endpoint,
+    publicEndpoint: config.s3PublicEndpoint,
+    bucket: config.s3Bucket,
+    region: config.s3Region,
+    accessKeyId: config.s3AccessKeyId,
+    secretAccessKey: config.s3SecretAccessKey,
+  })
+  const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, logger, name: 'matte-api' })
+  const settings = settingsCache(db, logger)
+  const probe = storeProbe(bucket, logger)
+  const usage = keyUsage(db, logger)
+  const checks: Record<string, Check> = { database: () => checkSchema(db), clock: () => checkClock(db) }
+  const nudge = createNudge(bus, logger)
+  const app = await buildApp({ config, db, bucket, nudge, settings, probe, usage, checks, registry, logger })
+  return {
+    logger,
+    services: [
+      tracing('api', config.otelEndpoint),
+      database,
+      { name: 'schema', start: () => migrateAtStart(db, logger), stop: () => undefined },
+      { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
+      settings,
+      probe,
+      usage,
+      bus,
+      healthServer({ host: config.host, port: config.healthPort, checks, registry }),
+      httpServer(app, config),
+    ],
+  }
+}
+
+/** Of the time to stop, what is left for the other services once requests that do not end have been cut off. */
+const cutOffBeforeEndMs = 3_000
+
+function httpServer(app: App, { host, port, stopWithinMs }: Config): Service {
+  return {
+    name: 'http',
+    start: async () => {
+      await app.listen({ host, port })
+    },
+    stop: async () => {
+      const cutOff = setTimeout(() => app.server.closeAllConnections(), Math.max(0, stopWithinMs - cutOffBeforeEndMs))
+      await app.close()
+      clearTimeout(cutOff)
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import { loop } from '@matte/core/runtime/loop'
+import type { Service } from '@matte/core/runtime/service'
+import type { Bucket } from '@matte/core/storage/bucket'
+import type { Logger } from 'pino'
+
+/** HEAD bucket every 5 s, 1 s time-out, two misses = down (D21): known within 11 s, forgotten with the first answer. */
+const everyMs = 5_000
+const timeoutMs = 1_000
+const missesUntilDown = 2
+
+export type StoreProbe = Service & { isDown(): boolean }
+
+/** What presign asks before it hands out a URL that nobody could use. Makes the bucket if the store lacks it. */
+export function storeProbe(bucket: Bucket, logger: Logger): StoreProbe {
+  let misses = 0
+  let answered = false
+  const look = async () => {
+    if (!answered) await bucket.ensure(AbortSignal.timeout(timeoutMs)).catch(() => undefined)
+    const up = await bucket.probe(timeoutMs)
+    answered ||= up
+    const wasDown = misses >= missesUntilDown
+    misses = up ? 0 : misses + 1
+    if (misses === missesUntilDown) logger.error('object store is down')
+    if (wasDown && up) logger.info('object store is back')
+    return {}
+  }
+  const inner = loop({ name: 'store-probe', everyMs, run: look, logger })
+  return { ...inner, isDown: () => misses >= missesUntilDown }
+}
