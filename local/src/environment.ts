@@ -1,0 +1,110 @@
+// The environment of our own processes: the contract between local mode and the three configurations.
+import { configSchema as apiSchema } from '@matte/api/config'
+import { schema as controllerSchema } from '@matte/controller/config'
+import { schema as dispatcherSchema } from '@matte/dispatcher/config'
+import type { Ports } from './ports.ts'
+import type { Secrets } from './secrets.ts'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** Servers that were there before and are used instead of started ones. */
+export type ExistingServers = {
+  readonly databaseUrl?: string
+  readonly natsUrl?: string
+  readonly s3?: { readonly endpoint: string; readonly accessKeyId: string; readonly secretAccessKey: string }
+  /** `host:port` of gRPC. */
+  readonly tritonAddress?: string
+}
+
+/** @throws Error when `S3_ENDPOINT` comes without its keys, or `TRITON_URL` has no port */
+export function readExistingServers(env: Env): ExistingServers {
+  const { DATABASE_URL, NATS_URL, S3_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, TRITON_URL } = env
+  if (S3_ENDPOINT && !(S3_ACCESS_KEY_ID && S3_SECRET_ACCESS_KEY)) {
+    throw new Error('S3_ENDPOINT is set: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY for that store as well.')
+  }
+  return {
+    ...(DATABASE_URL && { databaseUrl: DATABASE_URL }),
+    ...(NATS_URL && { natsUrl: NATS_URL }),
+    ...(S3_ENDPOINT &&
+      S3_ACCESS_KEY_ID &&
+      S3_SECRET_ACCESS_KEY && {
+        s3: { endpoint: S3_ENDPOINT, accessKeyId: S3_ACCESS_KEY_ID, secretAccessKey: S3_SECRET_ACCESS_KEY },
+      }),
+    ...(TRITON_URL && { tritonAddress: toTritonAddress(TRITON_URL) }),
+  }
+}
+
+function toTritonAddress(url: string): string {
+  const address = url.replace(/^[a-z]+:\/\//, '').replace(/\/$/, '')
+  if (!/^[^\s/]+:\d{1,5}$/.test(address)) throw new Error('TRITON_URL must be host:port of the gRPC endpoint.')
+  return address
+}
+
+export type ProcessName = 'api' | 'controller' | 'dispatcher'
+
+export type Environments = {
+  /** What all have in common; `matte-admin` gets this. */
+  readonly common: NodeJS.ProcessEnv
+  readonly processes: Readonly<Record<ProcessName, NodeJS.ProcessEnv>>
+}
+
+export type EnvironmentOptions = {
+  readonly ports: Ports
+  readonly secrets: Secrets
+  readonly existing: ExistingServers
+  /** The caller's environment: what it sets of our processes' other settings is handed on. */
+  readonly given: Env
+}
+
+export function buildEnvironments({ ports, secrets, existing, given }: EnvironmentOptions): Environments {
+  const database = `postgresql://matte:${encodeURIComponent(secrets.databasePassword)}@127.0.0.1:${ports.postgres}/matte`
+  const { endpoint, accessKeyId, secretAccessKey } = existing.s3 ?? {
+    endpoint: `http://127.0.0.1:${ports.s3}`,
+    accessKeyId: secrets.s3AccessKeyId,
+    secretAccessKey: secrets.s3SecretAccessKey,
+  }
+  const common = {
+    ...pickSettings(given),
+    PATH: given.PATH,
+    DATABASE_URL: existing.databaseUrl ?? database,
+    NATS_URL: existing.natsUrl ?? `nats://127.0.0.1:${ports.nats}`,
+    NATS_STREAM_PREFIX: given.NATS_STREAM_PREFIX || 'matte',
+    S3_ENDPOINT: endpoint,
+    S3_BUCKET: given.S3_BUCKET || 'matte',
+    S3_REGION: given.S3_REGION || 'us-east-1',
+    S3_ACCESS_KEY_ID: accessKeyId,
+    S3_SECRET_ACCESS_KEY: secretAccessKey,
+    PUBLIC_URL: given.PUBLIC_URL || `http://127.0.0.1:${ports.api}`,
+    MASTER_KEYS: `k1:${secrets.masterKey}`,
+    MATTE_ENV: 'development',
+    LOG_LEVEL: given.LOG_LEVEL || 'info',
+    HOST: '127.0.0.1',
+  }
+  const models = [
+    {
+      name: 'service-v2',
+      tritonModel: 'u2netp',
+      addresses: [existing.tritonAddress ?? `127.0.0.1:${ports.tritonGrpc}`],
+      default: true,
+    },
+  ]
+  return {
+    common,
+    processes: {
+      api: { ...common, PORT: String(ports.api), HEALTH_PORT: String(ports.apiHealth) },
+      controller: {
+        ...common,
+        HEALTH_PORT: String(ports.controllerHealth),
+        MODELS_STATIC: given.MODELS_STATIC || JSON.stringify(models),
+      },
+      dispatcher: { ...common, HEALTH_PORT: String(ports.dispatcherHealth) },
+    },
+  }
+}
+
+/** Settings of our processes that the caller's environment has, by the names that their configurations declare. */
+function pickSettings(given: Env): NodeJS.ProcessEnv {
+  const settings = [apiSchema, controllerSchema, dispatcherSchema].flatMap((schema) => Object.values(schema))
+  const names = new Set(settings.map((setting) => setting.variable))
+  return Object.fromEntries(Object.entries(given).filter(([name, value]) => names.has(name) && value))
+}

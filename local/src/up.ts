@@ -1,0 +1,60 @@
+// `make up`: the whole service on this machine as ordinary processes. Everything that can be refused is refused before
+// the first process starts; whatever runs already with the same settings is left alone, so a second call costs seconds.
+import { mkdirSync } from 'node:fs'
+import { type Env, readExistingServers } from './environment.ts'
+import { ensureFirstWorkspace } from './first-workspace.ts'
+import { takeLock } from './lock.ts'
+import { type Layout, readLayout } from './paths.ts'
+import { listRecords, pidFileOf, readLiveRecord } from './pid-file.ts'
+import { findPortFaults, listPortUses, type PartName, type Ports, readPorts } from './ports.ts'
+import { sayToTerminal as say } from './say.ts'
+import { readSecrets } from './secrets.ts'
+import { startParts } from './start-parts.ts'
+
+const begun = performance.now()
+try {
+  await up(process.env)
+} catch (error) {
+  const faults = error instanceof AggregateError ? error.errors : [error]
+  for (const fault of faults) process.stderr.write(`make up: ${fault instanceof Error ? fault.message : fault}\n`)
+  process.exitCode = 1
+}
+
+async function up(env: Env): Promise<void> {
+  const layout = readLayout(env)
+  const ports = readPorts(env)
+  const existing = readExistingServers(env)
+  const parts = new Set<PartName>(['api', 'controller', 'dispatcher'])
+  if (!existing.databaseUrl) parts.add('postgres')
+  if (!existing.natsUrl) parts.add('nats')
+  if (!existing.s3) parts.add('object-store')
+  if (!existing.tritonAddress) parts.add('triton')
+  mkdirSync(layout.runDir, { recursive: true })
+  const unlock = takeLock(layout.runDir)
+  try {
+    await refuseTakenPorts(layout, ports, parts)
+    const secrets = readSecrets(layout.localDir)
+    const { common, apiUrl } = await startParts({ layout, ports, existing, parts, secrets, given: env, say })
+    await ensureFirstWorkspace({ layout, apiUrl, env: common, say })
+    sayHowToUse(layout, apiUrl)
+  } finally {
+    unlock()
+  }
+}
+
+async function refuseTakenPorts(layout: Layout, ports: Ports, parts: ReadonlySet<PartName>): Promise<void> {
+  const records = listRecords(layout.runDir).map((name) => readLiveRecord(pidFileOf(layout.runDir, name)))
+  const ours = new Set(records.flatMap((record) => record?.ports ?? []))
+  const faults = await findPortFaults(listPortUses(ports, parts), ours)
+  if (faults.length > 0) throw new AggregateError(faults.map((fault) => new Error(fault)))
+}
+
+function sayHowToUse(layout: Layout, apiUrl: string): void {
+  const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
+  say(`
+Matte is up after ${seconds} s.
+  API        ${apiUrl}/api/v1   (OpenAPI: ${apiUrl}/api/v1/openapi.json)
+  key        . ${layout.envFile}   sets MATTE_BASE_URL and MATTE_API_KEY in your shell
+  try it     make demo
+  logs       make logs        stop it    make down`)
+}
