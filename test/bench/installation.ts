@@ -1,0 +1,65 @@
+// A whole installation for the benchmark alone, made by the very program behind `make up` in a folder of its own.
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { freePorts } from '@matte/local/free-ports'
+import { pickObjectStorePorts } from '@matte/local/object-store'
+import { rootDir } from '@matte/local/paths'
+import { nodePath } from '@matte/local/process'
+import { runCommand } from '@matte/local/run-command'
+
+export type Installation = {
+  readonly origin: string
+  readonly apiKey: string
+  /** `host:port` of Triton's gRPC. */
+  readonly tritonAddress: string
+  /** The environment of our processes: where the store is, and its keys. */
+  readonly env: Readonly<Record<string, string>>
+  remove(): Promise<void>
+}
+
+const portVariables = [
+  'MATTE_PORT',
+  'MATTE_API_HEALTH_PORT',
+  'MATTE_CONTROLLER_HEALTH_PORT',
+  'MATTE_DISPATCHER_HEALTH_PORT',
+  'MATTE_POSTGRES_PORT',
+  'MATTE_NATS_PORT',
+  'MATTE_NATS_MONITOR_PORT',
+  'MATTE_S3_PORT',
+  'MATTE_TRITON_HTTP_PORT',
+  'MATTE_TRITON_GRPC_PORT',
+  'MATTE_TRITON_METRICS_PORT',
+] as const
+
+export async function createInstallation(): Promise<Installation> {
+  // Not in the system's temporary folder: where that is memory, a commit would cost no sync.
+  const dir = await mkdtemp(join(rootDir, '.local/bench-'))
+  const free = await freePorts(portVariables.length)
+  const ports = {
+    ...Object.fromEntries(portVariables.map((name, index) => [name, String(free[index])])),
+    MATTE_S3_PORT: String((await pickObjectStorePorts()).s3), // a port whose derived ones are free as well
+  } as Record<(typeof portVariables)[number], string>
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, MATTE_LOCAL_DIR: dir, LOG_LEVEL: 'warn', ...ports }
+  const run = (program: string) => runCommand(nodePath, [join(rootDir, 'local/src', program)], { env })
+  const remove = async (): Promise<void> => {
+    await run('down.ts')
+    await rm(dir, { recursive: true, force: true })
+  }
+  try {
+    await run('up.ts')
+    const { MATTE_API_KEY: apiKey = '' } = parseLines(await readFile(join(dir, 'env'), 'utf8'))
+    return {
+      origin: `http://127.0.0.1:${ports.MATTE_PORT}`,
+      apiKey,
+      tritonAddress: `127.0.0.1:${ports.MATTE_TRITON_GRPC_PORT}`,
+      env: JSON.parse(await readFile(join(dir, 'common-env.json'), 'utf8')),
+      remove,
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+const parseLines = (text: string): Record<string, string> =>
+  Object.fromEntries(text.split('\n').flatMap((line) => (line.includes('=') ? [line.split(/=(.*)/, 2)] : [])))

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { configureSharp } from '@matte/controller/image/configure-sharp'
+import { decodePhoto } from '@matte/controller/image/decode'
+import { encodeResult } from '@matte/controller/image/encode'
+import { createImagePool } from '@matte/controller/image/image-pool'
+import { toModelInput } from '@matte/controller/image/model-input'
+import { connectTriton } from '@matte/controller/inference/triton-client'
+import { loadTriton } from '@matte/controller/inference/triton-protocol'
+import { openBucket } from '@matte/core/storage/bucket'
+import { createClient } from '../support/client.ts'
+import { until } from '../support/until.ts'
+import type { Installation } from './installation.ts'
+import { median } from './median.ts'
+import type { Photo } from './rates.ts'
+
+/** Median milliseconds from create to succeeded, one task at a time, by the service's own times. */
+export async function measureLatency({ origin, apiKey }: Installation, photo: Photo, count: number): Promise<number> {
+  const client = createClient(origin, apiKey)
+  const imageUrl = await client.upload(photo.bytes, { contentType: photo.contentType })
+  const times: number[] = []
+  for (let i = 0; i < count; i++) {
+    const { id } = await client.createTask({ imageUrl })
+    const succeeded = async () => {
+      const seen = await client.getTask(id)
+      return seen.status === 'succeeded' && seen
+    }
+    const task = await until(`task ${id} succeeds`, succeeded, { timeoutMs: 60_000, everyMs: 50 })
+    times.push(Date.parse(task.completedAt ?? '') - Date.parse(task.createdAt))
+  }
+  return median(times)
+}
+
+export type Parts = Readonly<Record<'get' | 'decode' | 'prepare' | 'infer' | 'refine' | 'encode' | 'put', number>>
+
+/** Median milliseconds of each part of the work done alone, with the same functions, one after the other. */
+export async function measureParts({ env, tritonAddress }: Installation, photo: Photo, count: number): Promise<Parts> {
+  configureSharp()
+  const bucket = openBucket({
+    internalEndpoint: env.S3_ENDPOINT ?? '',
+    publicEndpoint: env.S3_ENDPOINT ?? '',
+    bucket: env.S3_BUCKET ?? '',
+    region: env.S3_REGION ?? '',
+    accessKeyId: env.S3_ACCESS_KEY_ID ?? '',
+    secretAccessKey: env.S3_SECRET_ACCESS_KEY ?? '',
+  })
+  const triton = connectTriton(loadTriton(), tritonAddress)
+  const pool = createImagePool({ threads: 1 })
+  const signal = new AbortController().signal
+  const times: Record<keyof Parts, number[]> = {
+    get: [],
+    decode: [],
+    prepare: [],
+    infer: [],
+    refine: [],
+    encode: [],
+    put: [],
+  }
+  const timed = async <T>(part: keyof Parts, work: () => Promise<T>): Promise<T> => {
+    const started = performance.now()
+    const result = await work()
+    times[part].push(performance.now() - started)
+    return result
+  }
+  const key = `results/bench/${randomUUID()}.png`
+  try {
+    const shape = await triton.readyModel('u2netp')
+    const size = shape?.inputSize ?? 0
+    await bucket.put(key, photo.bytes, { contentType: photo.contentType })
+    for (let i = 0; i < count; i++) {
+      const file = await timed('get', () => bucket.get(key, { maxBytes: photo.bytes.length }))
+      const decoded = await timed('decode', () => decodePhoto(file, { maxPixels: 50_000_000 }))
+      const image = await timed('prepare', () => toModelInput(decoded, size))
+      const ask = { model: 'u2netp', id: `bench/${i}`, image, size, timeoutMs: 30_000, signal }
+      const mask = await timed('infer', () => triton.infer(ask))
+      const { rgba, width, height } = await timed('refine', () => pool.cutOut(decoded, mask))
+      const png = await timed('encode', () => encodeResult(rgba, width, height, { format: 'png' }))
+      await timed('put', () => bucket.put(`${key}.result`, png, { contentType: 'image/png' }))
+    }
+  } finally {
+    triton.close()
+    bucket.close()
+    await pool.close()
+  }
+  return Object.fromEntries(Object.entries(times).map(([part, values]) => [part, median(values)])) as Parts
+}

@@ -1,0 +1,126 @@
+// `make bench`: what the service costs beside the bare model, as ratios measured in one run, so that they mean
+// something on a shared machine. Absolute figures are printed beside them and hold for this machine and hour only.
+import { readFile } from 'node:fs/promises'
+import { availableParallelism, cpus, release, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { rootDir } from '@matte/local/paths'
+import sharp from 'sharp'
+import { measureBare } from './bare.ts'
+import { createInstallation, type Installation } from './installation.ts'
+import { measureLatency, measureParts } from './latency.ts'
+import { median } from './median.ts'
+import { measurePipeline, measureTriton, type Photo } from './rates.ts'
+import { measureWireBytes } from './wire-bytes.ts'
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '8' } },
+})
+const rounds = Number(values.rounds)
+const seconds = Number(values.seconds)
+
+type Row = { name: string; ratio: number; target: string; met: boolean; detail: string }
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+async function readPhotos(): Promise<{ small: Photo; megapixel: Photo }> {
+  const file = await readFile(join(rootDir, 'test/fixtures/photos/lemur.png'))
+  const large = await sharp(file).resize(1236, 800, { fit: 'fill' }).jpeg({ quality: 90 }).toBuffer()
+  return {
+    small: { bytes: file, contentType: 'image/png' },
+    megapixel: { bytes: large, contentType: 'image/jpeg' },
+  }
+}
+
+type Rates = Record<'two' | 'one' | 'triton' | 'small' | 'megapixel', number[]>
+
+/** Everything in turn, so that a change of the machine's speed meets all of them alike. */
+async function measureRates(installation: Installation, photos: { small: Photo; megapixel: Photo }): Promise<Rates> {
+  const rates: Rates = { two: [], one: [], triton: [], small: [], megapixel: [] }
+  const cores = availableParallelism()
+  for (let round = 0; round < rounds; round++) {
+    const two = await measureBare(cores, 1, seconds)
+    rates.two.push(two.imagesPerSecond)
+    const count = Math.max(12, Math.round(two.imagesPerSecond * seconds))
+    rates.small.push(await measurePipeline(installation, photos.small, count))
+    rates.triton.push(await measureTriton(installation.tritonAddress, seconds))
+    rates.one.push((await measureBare(1, cores, seconds)).imagesPerSecond)
+    rates.megapixel.push(await measurePipeline(installation, photos.megapixel, count))
+    const line = Object.entries(rates).map(([name, all]) => `${name} ${all.at(-1)?.toFixed(2)}`)
+    say(`round ${round + 1} of ${rounds}, images/s: ${line.join(', ')}`)
+  }
+  return rates
+}
+
+function rateRows(rates: Rates): Row[] {
+  const two = median(rates.two)
+  const one = median(rates.one)
+  const bare = Math.max(two, one)
+  const bareText = `bare ${bare.toFixed(2)}/s (${two >= one ? 'a process a core' : 'one process, a thread a core'})`
+  const row = (name: string, all: number[], target: number): Row => {
+    const rate = median(all)
+    return {
+      name,
+      ratio: rate / bare,
+      target: `≥ ${target}`,
+      met: rate / bare >= target,
+      detail: `${rate.toFixed(2)}/s, ${bareText}`,
+    }
+  }
+  return [
+    row('end to end ÷ bare model, 680×440 PNG', rates.small, 0.85),
+    row('end to end ÷ bare model, 1 megapixel JPEG', rates.megapixel, 0.72),
+    row('Triton ÷ bare model', rates.triton, 0.9),
+  ]
+}
+
+async function latencyRow(installation: Installation, photo: Photo): Promise<Row> {
+  await measureLatency(installation, photo, 3)
+  const parts: Awaited<ReturnType<typeof measureParts>>[] = []
+  const wholes: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    wholes.push(await measureLatency(installation, photo, 8))
+    parts.push(await measureParts(installation, photo, 8))
+  }
+  const sum = median(parts.map((part) => Object.values(part).reduce((total, ms) => total + ms, 0)))
+  const whole = median(wholes)
+  const names = Object.keys(parts[0] ?? {}) as (keyof (typeof parts)[number])[]
+  const detail = names.map((name) => `${name} ${median(parts.map((part) => part[name])).toFixed(0)}`).join(' + ')
+  const ratio = whole / sum
+  return {
+    name: 'p50 create→succeeded, one at a time ÷ sum of its parts alone',
+    ratio,
+    target: '≤ 1.15',
+    met: ratio <= 1.15,
+    detail: `${whole.toFixed(0)} ms; ${detail} = ${sum.toFixed(0)} ms`,
+  }
+}
+
+async function wireRow({ tritonAddress }: Installation): Promise<Row> {
+  const { perImage, tensors } = await measureWireBytes(tritonAddress, 20)
+  const ratio = perImage / tensors
+  return {
+    name: 'gRPC bytes per image ÷ input + output bytes',
+    ratio,
+    target: '≤ 1.05',
+    met: ratio <= 1.05,
+    detail: `${perImage.toFixed(0)} of ${tensors} bytes`,
+  }
+}
+
+const gib = (totalmem() / 2 ** 30).toFixed(0)
+say(
+  `machine: ${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}, ${gib} GiB, Linux ${release()}, Node ${process.version}`,
+)
+const photos = await readPhotos()
+const installation = await createInstallation()
+try {
+  const wire = await wireRow(installation)
+  const latency = await latencyRow(installation, photos.small)
+  const rows = [...rateRows(await measureRates(installation, photos)), latency, wire]
+  say('\n| ratio | measured | target | figures behind it |\n|---|---|---|---|')
+  for (const { name, ratio, target, met, detail } of rows) {
+    say(`| ${name} | ${ratio.toFixed(3)}${met ? '' : ' (missed)'} | ${target} | ${detail} |`)
+  }
+} finally {
+  await installation.remove()
+}
