@@ -2,41 +2,38 @@ import sharp, { type OverlayOptions, type Sharp } from 'sharp'
 
 export type SheetRow = { readonly photo: Buffer; readonly cutOut: Buffer }
 
-/** Side of a cell and the gap between cells, in pixels. */
-const cell = 300
+/** Width of a cell, and the gap between cells, in pixels; a row is as high as its photo needs. */
+const cellWidth = 300
 const gap = 12
 
 /** One PNG: a row a photo; its columns are the photo, the alpha as grey, and the cut-out on a checkerboard. */
 export async function contactSheet(rows: readonly SheetRow[]): Promise<Buffer> {
   const overlays: OverlayOptions[] = []
-  for (const [index, { photo, cutOut }] of rows.entries()) {
+  let top = gap
+  for (const { photo, cutOut } of rows) {
     const alpha = await sharp(cutOut).extractChannel('alpha').toColourspace('srgb').png().toBuffer()
     const cells = [await fit(photo), await fit(alpha), await onCheckerboard(cutOut)]
-    const top = gap + index * (cell + gap)
-    overlays.push(...cells.map((input, column) => ({ input, top, left: gap + column * (cell + gap) })))
+    const { height = 0 } = await sharp(cells[0]).metadata()
+    for (const [column, input] of cells.entries()) {
+      overlays.push({ input, top, left: gap + column * (cellWidth + gap) })
+    }
+    top += height + gap
   }
-  const width = gap + 3 * (cell + gap)
-  const height = gap + Math.max(1, rows.length) * (cell + gap)
-  return sharp({ create: { width, height, channels: 3, background: '#f4f4f5' } })
+  const size = { width: gap + 3 * (cellWidth + gap), height: top }
+  return sharp({ create: { ...size, channels: 3, background: '#f4f4f5' } })
     .composite(overlays)
-    .png()
+    .png({ palette: false })
     .toBuffer()
 }
 
-const inside = { width: cell, height: cell, fit: 'contain', background: { r: 0, g: 0, b: 0, alpha: 0 } } as const
-
-const fit = (image: Buffer): Promise<Buffer> => sharp(image).autoOrient().ensureAlpha().resize(inside).png().toBuffer()
+const fit = (image: Buffer): Promise<Buffer> => sharp(image).autoOrient().resize({ width: cellWidth }).png().toBuffer()
 
 async function onCheckerboard(cutOut: Buffer): Promise<Buffer> {
-  const { data, info } = await sharp(cutOut)
-    .resize(cell, cell, { fit: 'inside' })
-    .png()
-    .toBuffer({ resolveWithObject: true })
-  const board = await checkerboard(info.width, info.height)
+  const { data, info } = await sharp(cutOut).resize({ width: cellWidth }).png().toBuffer({ resolveWithObject: true })
+  return checkerboard(info.width, info.height)
     .composite([{ input: data }])
     .png()
     .toBuffer()
-  return fit(board)
 }
 
 function checkerboard(width: number, height: number): Sharp {

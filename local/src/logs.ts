@@ -24,7 +24,7 @@ for (;;) {
     for (const line of readLines(tail)) process.stdout.write(`${name.padEnd(12)} ${line}\n`)
   }
   if (tails.size === 0) {
-    process.stderr.write(`make logs: nothing in ${logDir}. Run make up first.\n`)
+    process.stderr.write(`make logs: no log of ${wanted.join(', ') || 'any part'} in ${logDir}. Run make up first.\n`)
     process.exit(1)
   }
   await pause(lookEveryMs)

@@ -5,6 +5,7 @@ import { AckPolicy, type Consumer, jetstream, jetstreamManager } from '@nats-io/
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Logger } from 'pino'
 import { pause, type Service } from '../runtime/service.ts'
+import { markSpan } from '../runtime/tracing.ts'
 import type { Bus } from './bus.ts'
 import { type Durable, type StreamName, streamConfig, streamName } from './streams.ts'
 
@@ -38,6 +39,8 @@ export function consume({ bus, durable, logger, ready, wake }: ConsumeOptions): 
       if (!message) continue
       message.ack()
       const traceparent = message.headers?.get('traceparent')
+      const attributes = { 'messaging.destination.name': message.subject }
+      if (traceparent) markSpan('nudge.receive', { kind: 'consumer', attributes, traceparent })
       wake({ subject: message.subject, id: message.string(), ...(traceparent && { traceparent }) })
     }
   }

@@ -1,6 +1,6 @@
 import { headers } from '@nats-io/nats-core'
 import type { Logger } from 'pino'
-import { currentTraceparent } from '../runtime/tracing.ts'
+import { currentTraceparent, markSpan } from '../runtime/tracing.ts'
 import type { Bus } from './bus.ts'
 import { subjects } from './streams.ts'
 
@@ -14,6 +14,7 @@ export type Nudge = {
 export function createNudge(bus: Bus, logger: Logger): Nudge {
   const publish = (subject: string, id: string): void => {
     try {
+      markSpan('nudge.publish', { kind: 'producer', attributes: { 'messaging.destination.name': subject } })
       const traceparent = currentTraceparent()
       const header = traceparent ? headers() : undefined
       if (traceparent) header?.set('traceparent', traceparent)

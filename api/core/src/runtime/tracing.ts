@@ -1,7 +1,16 @@
 // Traces join HTTP → row → NATS → gRPC → S3 → webhook. The SDK is loaded only when an exporter is configured;
 // otherwise every call below goes to the API's no-op tracer and costs next to nothing. No automatic
 // instrumentation: it cost others up to 80 % of their request rate, and the five seams here are set by hand.
-import { type Attributes, context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import {
+  type Attributes,
+  type Context,
+  context,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
 import type { Service } from './service.ts'
 
 const tracer = () => trace.getTracer('matte')
@@ -44,13 +53,14 @@ const kinds = {
   internal: SpanKind.INTERNAL,
 } as const
 
+const parentOf = ({ traceparent }: SpanOptions): Context =>
+  traceparent ? propagation.extract(context.active(), { traceparent }) : context.active()
+
+const toSpanOptions = ({ kind = 'internal', attributes = {} }: SpanOptions) => ({ kind: kinds[kind], attributes })
+
 /** Runs `work` inside a span that ends with it; an error marks the span and goes on to the caller. */
 export function inSpan<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
-  const parent = options.traceparent
-    ? propagation.extract(context.active(), { traceparent: options.traceparent })
-    : context.active()
-  const spanOptions = { kind: kinds[options.kind ?? 'internal'], attributes: options.attributes ?? {} }
-  return tracer().startActiveSpan(name, spanOptions, parent, async (span) => {
+  return tracer().startActiveSpan(name, toSpanOptions(options), parentOf(options), async (span) => {
     try {
       return await work(span)
     } catch (error) {
@@ -60,6 +70,11 @@ export function inSpan<T>(name: string, options: SpanOptions, work: (span: Span)
       span.end()
     }
   })
+}
+
+/** A span without length, for an event that something else goes on from, such as a message sent or received. */
+export function markSpan(name: string, options: SpanOptions): void {
+  tracer().startSpan(name, toSpanOptions(options), parentOf(options)).end()
 }
 
 /** The active span as a W3C `traceparent`, for a row, a message or a request; undefined without tracing. */

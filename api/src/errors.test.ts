@@ -1,0 +1,65 @@
+import { errorCodes, invalidParam, MatteError } from '@matte/core/error'
+import { type FastifyInstance, fastify } from 'fastify'
+import { describe, expect, it } from 'vitest'
+import { answerError, httpStatus, toMatteError } from './errors.ts'
+
+const failing = (error: unknown): FastifyInstance => {
+  const app = fastify()
+  app.setErrorHandler(answerError)
+  app.get('/', async () => {
+    throw error
+  })
+  return app
+}
+
+const answerTo = async (error: unknown) => {
+  const answer = await failing(error).inject('/')
+  const retryAfter = answer.headers['retry-after']
+  return {
+    status: answer.statusCode,
+    body: answer.json(),
+    text: answer.body,
+    retryAfter: retryAfter && Number(retryAfter),
+  }
+}
+
+describe('answerError', () => {
+  it.each(errorCodes)('%s has the status of the interface, and Retry-After where D6 wants it', async (code) => {
+    const { status, body, retryAfter } = await answerTo(new MatteError(code, 'words', { details: { a: 1 } }))
+    expect(status).toBe(httpStatus[code])
+    expect(body).toEqual({ request_id: expect.any(String), error: { code, message: 'words', details: { a: 1 } } })
+    if (status !== 429 && status !== 503) return expect(retryAfter).toBeUndefined()
+    expect(retryAfter).toBeGreaterThanOrEqual(1)
+    expect(retryAfter).toBeLessThanOrEqual(3_600)
+  })
+
+  it('tells nothing of an error that was not foreseen', async () => {
+    const secret = Object.assign(new Error('password=hunter2 at db.internal'), { details: { secret: 'hunter2' } })
+    for (const error of [secret, new MatteError('SYSTEM_INTERNAL_ERROR', 'fixed words', { cause: secret })]) {
+      const { status, text } = await answerTo(error)
+      expect(status).toBe(500)
+      expect(text).not.toMatch(/hunter2|internal'|db\.internal|\.ts/)
+    }
+  })
+
+  it.each([
+    ['ECONNREFUSED', 500, true],
+    ['57P01', 500, true],
+    ['53300', 500, true],
+    ['23505', 500, false],
+  ])('a database error %s is %d, to be tried again: %s', async (code, status, again) => {
+    const answer = await answerTo(Object.assign(new Error('x'), { code }))
+    expect([answer.status, answer.retryAfter !== undefined]).toEqual([status, again])
+  })
+
+  it('caps the wait for a new month at an hour and never says zero', async () => {
+    const quota = (resetsAt: string) => new MatteError('DEVELOPER_API_QUOTA_EXCEEDED', 'x', { details: { resetsAt } })
+    expect((await answerTo(quota('2999-01-01T00:00:00Z'))).retryAfter).toBe(3_600)
+    expect((await answerTo(quota('2020-01-01T00:00:00Z'))).retryAfter).toBe(1)
+  })
+
+  it('keeps an error of ours as it is', () => {
+    const error = invalidParam('/body/a', 'is odd')
+    expect(toMatteError(error)).toBe(error)
+  })
+})

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { buildPage, parseDay, readTaskQuery } from './task-page.ts'
+
+const span = (text: string) => {
+  const found = parseDay(text)
+  return found && [found.from.toISOString(), found.before.toISOString()]
+}
+
+describe('parseDay', () => {
+  it.each([
+    ['2026-03-01', '2026-03-01T00:00:00.000Z', '2026-03-02T00:00:00.000Z'],
+    ['2024-02-29', '2024-02-29T00:00:00.000Z', '2024-03-01T00:00:00.000Z'],
+    ['2026-03-01T10:30', '2026-03-01T10:30:00.000Z', '2026-03-01T10:30:00.001Z'],
+    ['2026-03-01T10:30:15Z', '2026-03-01T10:30:15.000Z', '2026-03-01T10:30:15.001Z'],
+    ['2026-03-01T10:30:15.123456789Z', '2026-03-01T10:30:15.123Z', '2026-03-01T10:30:15.124Z'],
+    ['2026-03-01T10:30:15,5Z', '2026-03-01T10:30:15.500Z', '2026-03-01T10:30:15.501Z'],
+    ['2026-03-01t10:30:15z', '2026-03-01T10:30:15.000Z', '2026-03-01T10:30:15.001Z'],
+    ['2026-03-01T10:30:15-0530', '2026-03-01T16:00:15.000Z', '2026-03-01T16:00:15.001Z'],
+    // A `+` in a query that was not encoded arrives as a space.
+    ['2026-03-01T10:30:15 02:00', '2026-03-01T08:30:15.000Z', '2026-03-01T08:30:15.001Z'],
+  ])('%s is %s up to %s', (text, from, before) => {
+    expect(span(text)).toEqual([from, before])
+  })
+
+  it.each([
+    '',
+    '2026-02-29',
+    '2026-04-31',
+    '2026-00-10',
+    '2026-1-1',
+    '20260301',
+    '2026-03-01T',
+    '2026-03-01T24:30',
+    '1e3',
+    '2026-03-01Z',
+  ])('%j is no date', (text) => {
+    expect(parseDay(text)).toBeNull()
+  })
+})
+
+describe('a cursor', () => {
+  const place = { createdAtMicros: '1772366400123456', id: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1' }
+
+  it('leads to the place and the page after its own', () => {
+    const { nextCursor } = buildPage([], readTaskQuery({ page: 4, pageSize: 10 }), 100, place)
+    const { after, page } = readTaskQuery({ cursor: nextCursor ?? '' })
+    expect(after).toMatchObject(place)
+    expect(page).toBe(5)
+  })
+
+  it.each([
+    '',
+    '.',
+    'AAAA',
+    Buffer.from('1.2.3').toString('base64url'),
+    Buffer.from(`x.${place.id}.1`).toString('base64url'),
+  ])('%j is refused', (cursor) => {
+    expect(() => readTaskQuery({ cursor })).toThrow(expect.objectContaining({ code: 'INVALID_PARAMS' }))
+  })
+})

@@ -1,0 +1,49 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { freePorts } from '@matte/local/free-ports'
+import { until } from '../support/until.ts'
+import { masterKeysText } from './given.ts'
+import type { Line } from './in-process.ts'
+
+export type DispatcherProcess = {
+  readonly healthUrl: string
+  /** Every line that it logged. */
+  readonly lines: readonly Line[]
+  readonly errors: readonly string[]
+  kill(signal: NodeJS.Signals): void
+  /** The exit code, or the signal that ended it. */
+  readonly exited: Promise<number | string>
+}
+
+const main = fileURLToPath(import.meta.resolve('@matte/dispatcher/main'))
+
+/** The dispatcher as it is deployed, without NATS unless `env` names one: the timer is enough. */
+export async function spawnDispatcher(env: Readonly<Record<string, string>>): Promise<DispatcherProcess> {
+  const [port = 0] = await freePorts(1)
+  const child: ChildProcess = spawn(process.execPath, [main], {
+    env: {
+      PATH: process.env.PATH,
+      NATS_URL: 'nats://127.0.0.1:1',
+      MASTER_KEYS: masterKeysText,
+      HOST: '127.0.0.1',
+      HEALTH_PORT: String(port),
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines: Line[] = []
+  const errors: string[] = []
+  if (child.stdout) createInterface(child.stdout).on('line', (line) => lines.push(JSON.parse(line)))
+  if (child.stderr) createInterface(child.stderr).on('line', (line) => errors.push(line))
+  return {
+    healthUrl: `http://127.0.0.1:${port}`,
+    lines,
+    errors,
+    kill: (signal) => void child.kill(signal),
+    exited: new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))),
+  }
+}
+
+export const untilStarted = (dispatcher: DispatcherProcess) =>
+  until('the dispatcher has started', () => dispatcher.lines.some(({ msg }) => msg === 'process started'))

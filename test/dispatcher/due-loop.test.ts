@@ -1,0 +1,208 @@
+// Dispatchers in this process, real receivers, a real database: what arrives, when, and what is recorded of it.
+import { createHmac } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { verifySignature } from '@matte/core/webhook/signature'
+import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
+import { deliver } from '@matte/dispatcher/deliver'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { connectTo, useDatabase } from '../support/database.ts'
+import { givenWorkspace } from '../support/factories.ts'
+import { until } from '../support/until.ts'
+import { claimOne, givenDelivery, readAttempts, readDelivery } from './given.ts'
+import { createDispatcher, type Dispatcher, type DispatcherOptions, masterKeys } from './in-process.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+const database = useDatabase()
+const ends: (() => Promise<void>)[] = []
+
+beforeEach(async () => {
+  await sql`truncate workspace cascade`.execute(database.db)
+})
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+const givenReceiver = async (...options: Parameters<typeof startReceiver>): Promise<Receiver> => {
+  const receiver = await startReceiver(...options)
+  ends.push(() => receiver.close())
+  return receiver
+}
+
+const dispatch = async (options: DispatcherOptions = {}): Promise<Dispatcher> => {
+  const dispatcher = createDispatcher(options.db ?? database.db, options)
+  ends.push(() => dispatcher.stop())
+  await dispatcher.due.start()
+  return dispatcher
+}
+
+const untilStatus = (taskId: string, status: string) =>
+  until(`the delivery is ${status}`, async () => {
+    const delivery = await readDelivery(database.db, taskId)
+    return delivery.status === status && delivery
+  })
+
+it('sends the stored bytes, signed with the secret of the workspace in both schemes', async () => {
+  const receiver = await givenReceiver()
+  const { workspaceId, taskId } = await givenDelivery(database.db, `${receiver.url}/hook?x=1`)
+  await dispatch()
+  const { id, body } = await untilStatus(taskId, 'delivered')
+  const [request, ...others] = receiver.received
+  expect(others).toEqual([])
+  expect(request).toMatchObject({ path: '/hook?x=1', body, headers: { 'content-type': 'application/json' } })
+  expect(JSON.parse(body)).toEqual({ event: 'task.succeeded', task_id: taskId, message: 'The cut-out is ready.' })
+
+  const secret = await getCallbackSecret(database.db, masterKeys, workspaceId)
+  const headers = request?.headers ?? {}
+  const nowSeconds = Date.now() / 1_000
+  expect(verifySignature(String(headers['x-service-signature']), body, secret, { nowSeconds })).toBe(true)
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const signed = `${id}.${headers['webhook-timestamp']}.${body}`
+  expect(headers).toMatchObject({
+    'webhook-id': id,
+    'webhook-signature': `v1,${createHmac('sha256', key).update(signed).digest('base64')}`,
+  })
+})
+
+it('tries again when it is due, signed afresh under the same id, and stops at the first success', async () => {
+  const receiver = await givenReceiver((response) => response.writeHead(receiver.received.length < 5 ? 500 : 204).end())
+  const { taskId } = await givenDelivery(database.db, receiver.url)
+  const { lines } = await dispatch({ retry: { maxRetries: 12, retryUnitMs: 20 } })
+  await untilStatus(taskId, 'delivered')
+  const attempts = await readAttempts(database.db, taskId)
+  expect(attempts.map(({ attempt, status_code, error }) => [attempt, status_code, error])).toEqual([
+    ...[1, 2, 3, 4].map((n) => [n, 500, 'STATUS']),
+    [5, 204, null],
+  ])
+  attempts.slice(1).forEach((attempt, i) => {
+    const begunAtMs = attempt.at.getTime() - attempt.duration_ms
+    const dueAtMs = (attempts[i]?.at.getTime() ?? 0) + 20 * 2 ** (i + 1)
+    expect(begunAtMs - dueAtMs).toBeGreaterThanOrEqual(-2) // both are rounded to milliseconds
+    expect(begunAtMs - dueAtMs).toBeLessThan(5_000) // D64: it leaves within 5 s
+  })
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  expect(lines.filter(({ msg }) => msg === 'delivery attempted')).toMatchObject([
+    ...[1, 2, 3, 4].map((attempt) => ({ attempt, outcome: 'STATUS', next: 'retry', retry_in_ms: 20 * 2 ** attempt })),
+    { attempt: 5, task_id: taskId, outcome: 'delivered', status_code: 204, next: 'delivered' },
+  ])
+})
+
+it('gives up after the thirteenth failure', async () => {
+  const receiver = await givenReceiver((response) => response.writeHead(503).end())
+  const { taskId } = await givenDelivery(database.db, receiver.url)
+  const { due, metrics } = await dispatch()
+  await until('the delivery is exhausted', async () => {
+    due.wake() // or each retry, due in milliseconds here, waits for the next look
+    return (await readDelivery(database.db, taskId)).status === 'exhausted'
+  })
+  expect(receiver.received).toHaveLength(13)
+  expect(await readAttempts(database.db, taskId)).toHaveLength(13)
+  expect(await metrics()).toMatch(/matte_delivery_attempts_total{outcome="STATUS".*} 13/)
+})
+
+it('records a target that must not be dialled as refused, and never dials it', async () => {
+  const receiver = await givenReceiver()
+  const { taskId } = await givenDelivery(database.db, receiver.url)
+  await dispatch({ allowedTargets: () => [], retry: { maxRetries: 0, retryUnitMs: 1 } })
+  await untilStatus(taskId, 'exhausted')
+  expect(receiver.connections.size).toBe(0)
+  expect(await readAttempts(database.db, taskId)).toMatchObject([
+    { error: 'TARGET_REFUSED', status_code: null, response_body: null },
+  ])
+})
+
+it('keeps a hanging receiver from delaying others, with four of its deliveries in flight at most', async () => {
+  const hanging = await givenReceiver(() => undefined)
+  const quick = await givenReceiver()
+  const one = await givenWorkspace(database.db)
+  const stuck = []
+  for (let i = 0; i < 10; i++) stuck.push(await givenDelivery(database.db, hanging.url, one))
+  const dispatcher = await dispatch({ finishWithinMs: 0 })
+  await until('four hang', () => hanging.received.length === 4)
+  const others = [await givenDelivery(database.db, quick.url, one)]
+  for (let i = 0; i < 20; i++) others.push(await givenDelivery(database.db, quick.url))
+  dispatcher.due.wake()
+  for (const { taskId } of others) await untilStatus(taskId, 'delivered')
+  expect(hanging.received).toHaveLength(4)
+
+  await dispatcher.stop()
+  for (const { taskId } of stuck) {
+    expect(await readDelivery(database.db, taskId)).toMatchObject({ status: 'pending', attempt: 0, claim: null })
+    expect(await readAttempts(database.db, taskId)).toEqual([])
+  }
+})
+
+it('lets an attempt in flight end when it is stopped, and begins no other', async () => {
+  const answers: ServerResponse[] = []
+  const receiver = await givenReceiver((response) => answers.push(response))
+  const first = await givenDelivery(database.db, receiver.url)
+  const dispatcher = await dispatch()
+  await until('the request is there', () => answers.length === 1)
+  const stopped = dispatcher.due.stop()
+  const second = await givenDelivery(database.db, receiver.url)
+  dispatcher.due.wake()
+  answers[0]?.writeHead(200).end()
+  await stopped
+  expect(await readDelivery(database.db, first.taskId)).toMatchObject({ status: 'delivered', attempt: 1 })
+  expect(await readDelivery(database.db, second.taskId)).toMatchObject({ status: 'pending', attempt: 0, claim: null })
+})
+
+it('records an answer that came while the database was away, and sends nothing twice', async () => {
+  const own = connectTo(database.url)
+  ends.push(async () => own.stop())
+  const receiver = await givenReceiver((response) => {
+    // Every connection of the dispatcher breaks while its attempt is in flight.
+    sql`select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid() and application_name = 'dispatcher-test'`
+      .execute(database.db)
+      .then(() => response.writeHead(204).end())
+  })
+  const { taskId } = await givenDelivery(database.db, receiver.url)
+  const url = new URL(database.url)
+  url.searchParams.set('application_name', 'dispatcher-test')
+  const broken = connectTo(url.href, 2)
+  ends.push(async () => broken.stop())
+  await dispatch({ db: broken.db })
+  await untilStatus(taskId, 'delivered')
+  expect(receiver.received).toHaveLength(1)
+  expect(await readAttempts(database.db, taskId)).toHaveLength(1)
+})
+
+it('sends nothing under a claim that may have lapsed, as after a process was stopped and continued', async () => {
+  const receiver = await givenReceiver()
+  const { taskId } = await givenDelivery(database.db, receiver.url)
+  const { deps } = createDispatcher(database.db)
+  ends.push(() => deps.http.close())
+  const claimedAtMs = performance.now() - 60_000
+  const times = { claimedAtMs, beginBeforeMs: claimedAtMs + 7_500, claimEndsAtMs: claimedAtMs + 45_000 }
+  await deliver(deps, { delivery: await claimOne(database.db), ...times }, new AbortController().signal)
+  expect(receiver.connections.size).toBe(0)
+  expect(await readAttempts(database.db, taskId)).toEqual([])
+})
+
+it('costs a delivery no attempt when its secret cannot be opened', async () => {
+  const receiver = await givenReceiver()
+  const { workspaceId, taskId } = await givenDelivery(database.db, receiver.url)
+  await getCallbackSecret(database.db, new Map([['gone', Buffer.alloc(32, 1)]]), workspaceId)
+  const { lines } = await dispatch()
+  await until('the fault is logged', () => lines.some(({ msg }) => msg === 'delivery attempt without record'))
+  expect(receiver.received).toEqual([])
+  expect(await readAttempts(database.db, taskId)).toEqual([])
+})
+
+it('starts and stops at any moment without leaving a claim behind', async () => {
+  const receiver = await givenReceiver()
+  const tasks = []
+  for (let i = 0; i < 30; i++) tasks.push(await givenDelivery(database.db, receiver.url))
+  for (let i = 0; i < 15; i++) {
+    const dispatcher = createDispatcher(database.db, { slots: 4, finishWithinMs: i % 2 === 0 ? 0 : 30_000 })
+    await dispatcher.due.start()
+    if (i % 3 === 0) await new Promise(setImmediate)
+    await dispatcher.stop()
+    await dispatcher.due.stop()
+    const claimed = await database.db.selectFrom('delivery').select('id').where('claim', 'is not', null).execute()
+    expect(claimed).toEqual([])
+  }
+  await dispatch()
+  for (const { taskId } of tasks) await untilStatus(taskId, 'delivered')
+})

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto'
+import type { Db } from '@matte/core/db/database'
+import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
+import { createTaskDeliveries } from '@matte/core/webhook/create-deliveries'
+import { sql } from 'kysely'
+import { givenTask, givenWorkspace, type TestWorkspace } from '../support/factories.ts'
+
+/** Claims as the dispatcher makes them, unless a test says otherwise. */
+export const claimOptions = { limit: 100, claimMs: 30_000, perTargetInFlight: 4, perWorkspaceInFlight: 100 }
+
+export const masterKeysText = `first:${randomBytes(32).toString('base64')}`
+
+/** A succeeded task's delivery to `callbackUrl`, due now. */
+export async function givenDelivery(db: Db, callbackUrl: string, workspace?: TestWorkspace) {
+  const owner = workspace ?? (await givenWorkspace(db))
+  const { id: taskId } = await givenTask(db, owner, { callbackUrl })
+  await createTaskDeliveries(db, {
+    event: 'task.succeeded',
+    taskId,
+    workspaceId: owner.id,
+    run: 1,
+    callbackUrl,
+    message: 'The cut-out is ready.',
+    traceparent: null,
+  })
+  return { workspaceId: owner.id, taskId }
+}
+
+export const readDelivery = (db: Db, taskId: string) =>
+  db.selectFrom('delivery').selectAll().where('task_id', '=', taskId).executeTakeFirstOrThrow()
+
+export const readAttempts = (db: Db, taskId: string) =>
+  db
+    .selectFrom('delivery_attempt as a')
+    .innerJoin('delivery as d', 'd.id', 'a.delivery_id')
+    .selectAll('a')
+    .where('d.task_id', '=', taskId)
+    .orderBy('a.attempt')
+    .execute()
+
+/** As if time had passed: everything pending is due now. */
+export const makeDue = (db: Db) =>
+  db.updateTable('delivery').set({ due_at: sql`now()` }).where('status', '=', 'pending').execute()
+
+/** As if the dispatcher that holds them had died long ago. */
+export const lapseClaims = (db: Db) =>
+  db.updateTable('delivery').set({ claimed_until: sql`now()` }).where('claim', 'is not', null).execute()
+
+export async function claimOne(db: Db) {
+  const [delivery] = await claimDueDeliveries(db, { ...claimOptions, limit: 1 })
+  if (delivery === undefined) throw new Error('nothing was claimed')
+  return delivery
+}

@@ -1,0 +1,22 @@
+/** A self-signed certificate for `receiver.example`, for tests only; good until 2126. Made with
+ * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500`. */
+export const receiverCertificate = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgAA23nlaI7MAD5m1q
+/GqVKzGfJ+IM9HoHvcJGAPGAKk6hRANCAAQFEfRK3tiA0JtJRLtQW/nrgPV3njSw
+ubrTCIEuJ6rC/BTemnQyf2oMCYyA7Oc9AcTsbTrBFA7WD8GazhbRJNYC
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBqjCCAVCgAwIBAgIUHbQokLmMUINShPz9vsCwxNjELv8wCgYIKoZIzj0EAwIw
+GzEZMBcGA1UEAwwQcmVjZWl2ZXIuZXhhbXBsZTAgFw0yNjExMjEwNDQzMjdaGA8y
+MTI2MTAyODA0NDMyN1owGzEZMBcGA1UEAwwQcmVjZWl2ZXIuZXhhbXBsZTBZMBMG
+ByqGSM49AgEGCCqGSM49AwEHA0IABAUR9Ere2IDQm0lEu1Bb+euA9XeeNLC5utMI
+gS4nqsL8FN6adDJ/agwJjIDs5z0BxOxtOsEUDtYPwZrOFtEk1gKjcDBuMB0GA1Ud
+DgQWBBQNWYFmf/RySVfgcjo3weam+mTzPTAfBgNVHSMEGDAWgBQNWYFmf/RySVfg
+cjo3weam+mTzPTAPBgNVHRMBAf8EBTADAQH/MBsGA1UdEQQUMBKCEHJlY2VpdmVy
+LmV4YW1wbGUwCgYIKoZIzj0EAwIDSAAwRQIhALLXLP08A0qp3GL8uC/hFS7vCJC6
+cccY9Uf3GcccB368AiBtZx82daDA0RFEZ0tSlgTh/xUoxd5OQ+JA4edLSFPQFg==
+-----END CERTIFICATE-----
+`,
+}
