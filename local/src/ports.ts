@@ -32,6 +32,9 @@ const portTable = {
   tritonMetrics: { part: 'triton', variable: 'MATTE_TRITON_METRICS_PORT', fallback: 8902, what: 'Triton, metrics' },
 } as const satisfies Record<string, PortRow>
 
+/** The table in its order, for the documentation. */
+export const portRows = (): readonly PortRow[] => Object.values(portTable)
+
 export type Ports = { readonly [name in keyof typeof portTable]: number }
 
 type Env = Readonly<Record<string, string | undefined>>

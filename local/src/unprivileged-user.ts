@@ -34,5 +34,7 @@ export function canReach(path: string, { uid, gid }: User): boolean {
 export function withReadAccess({ uid, gid }: User, command: string, args: readonly string[]): [string, string[]] {
   const only = '-all,+dac_read_search'
   const caps = [`--inh-caps=${only}`, `--ambient-caps=${only}`, `--bounding-set=${only}`]
-  return ['setpriv', [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...caps, '--', command, ...args]]
+  // Without the secure bit the kernel leaves capabilities out of access(2), by which initdb looks for its companions.
+  const identity = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--securebits=+no_setuid_fixup']
+  return ['setpriv', [...identity, ...caps, '--', command, ...args]]
 }

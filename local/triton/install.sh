@@ -35,6 +35,8 @@ python=$(find_python) || die 'no Python 3.10, 3.11 or 3.12 with pip found. Debia
 version=$(version_of "$python")
 library=libpython$version.so.1.0
 library_folder=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR") or "")')
+no_library="the shared library $library of $python is missing. Debian: apt-get install libpython$version; pyenv: build Python with --enable-shared"
+[[ -e $library_folder/$library ]] || "$python" -c "import ctypes; ctypes.CDLL('$library')" 2>/dev/null || die "$no_library"
 
 # Everything that decides what is installed goes into the stamp; the backend file is small and always copied.
 stamp=$({ cat "$here/requirements.txt" "$here/install.sh"; echo "$version $library_folder"; } | sha256sum | cut -d' ' -f1)
@@ -63,13 +65,11 @@ chmod 755 "$server/bin/tritonserver"
 mv "$new"/numpy "$new"/numpy.libs "$new"/onnxruntime "$backends/python/"
 install -D -m 644 "$here/backends/onnxruntime/model.py" "$backends/onnxruntime/model.py"
 
-missing() { ldd "$stub" | grep -q "$library => not found"; }
-if missing && [[ -e $library_folder/$library ]]; then
+is_missing() { ldd "$stub" | grep -q "$library => not found"; }
+if is_missing && [[ -e $library_folder/$library ]]; then
   ln -s "$library_folder/$library" "$new/nvidia_pytriton.libs/$library"
 fi
-if missing; then
-  die "the shared library $library of $python is missing. Debian: apt-get install libpython$version; pyenv: build Python with --enable-shared"
-fi
+if is_missing; then die "$no_library"; fi
 
 echo '  removing what the server does not load'
 # The libraries that other Python versions and unused tools would load, a second libpython among them.
@@ -85,7 +85,7 @@ done
 cp "$backends/python/onnxruntime/LICENSE" "$new/licenses/onnxruntime.txt"
 cp "$backends/python/onnxruntime/ThirdPartyNotices.txt" "$new/licenses/onnxruntime-third-party.txt"
 find "$new/pytriton" -mindepth 1 -maxdepth 1 ! -name tritonserver -exec rm -r {} +
-rm -rf "$server"/{python_backend_stubs,caches} "$new"/{bin,*.dist-info} \
+rm -rf "$server"/{python_backend_stubs,caches} "${new:?}"/{bin,*.dist-info} \
   "$backends"/python/onnxruntime/{transformers,quantization,datasets,backend,tools} "$backends"/python/numpy/f2py
 find "$backends/python" -type d -name tests -prune -exec rm -r {} +
 # Compiled once here, so that a read-only installation starts as fast as a writable one.

@@ -156,7 +156,7 @@ describe('cutOut', () => {
       const [red = 0, green = 0, , alpha = 0] = pixelAt(rgba, 30 * 400 + x)
       const mixedGreen = 200 * (1 - share((x + 0.5) / 400))
       if (alpha < 40 || alpha === 255) continue
-      expect(green, `green at ${x}`).toBeLessThan(Math.max(20, mixedGreen * 0.5))
+      expect(green, `green at ${x}`).toBeLessThan(Math.max(30, mixedGreen * 0.5))
       expect(red, `red at ${x}`).toBeGreaterThan(150)
     }
   })

@@ -1,4 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { cutOut } from './cut-out.ts'
 import type { Photo } from './decode.ts'
 import { createImagePool, type ImagePool } from './image-pool.ts'
@@ -15,13 +19,16 @@ let pool: ImagePool | undefined
 afterEach(() => pool?.close())
 
 /** A thread that never answers when the mask begins with 1, and dies when it begins with 2. */
-const faultyWorker = new URL(
-  `data:text/javascript,export default ({ mask }) => {
-    while (mask[0] === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
-    if (mask[0] === 2) process.exit(3)
-    return 'fine'
-  }`,
-)
+const faultyWorker = `export default ({ mask }) => {
+  while (mask[0] === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+  if (mask[0] === 2) process.exit(3)
+  return 'fine'
+}`
+const folder = mkdtempSync(join(tmpdir(), 'matte-image-pool-'))
+const workerUrl = pathToFileURL(join(folder, 'faulty-worker.mjs'))
+writeFileSync(workerUrl, faultyWorker)
+afterAll(() => rmSync(folder, { recursive: true }))
+
 const stuck = Uint8Array.from([1])
 const deadly = Uint8Array.from([2])
 const harmless = Uint8Array.from([0])
@@ -60,7 +67,7 @@ describe('image pool', () => {
   })
 
   it('ends a call by its signal, running or waiting, and goes on', async () => {
-    pool = createImagePool({ threads: 1, workerUrl: faultyWorker })
+    pool = createImagePool({ threads: 1, workerUrl })
     const stop = new AbortController()
     const running = pool.cutOut(newPhoto(), stuck, {}, stop.signal)
     const waiting = pool.cutOut(newPhoto(), harmless, {}, stop.signal)
@@ -72,7 +79,7 @@ describe('image pool', () => {
   })
 
   it('survives a thread that dies, and rejects only the call it had', async () => {
-    pool = createImagePool({ threads: 1, workerUrl: faultyWorker })
+    pool = createImagePool({ threads: 1, workerUrl })
     const doomed = pool.cutOut(newPhoto(), deadly)
     const next = pool.cutOut(newPhoto(), harmless)
     await expect(doomed).rejects.toThrow()

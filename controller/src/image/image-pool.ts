@@ -43,15 +43,23 @@ export function createImagePool({
     closeTimeout: closeTimeoutMs,
     recordTiming: false,
   })
-  // The call that was lost is rejected with the same error; without a listener the event would end the process.
-  pool.on('error', () => undefined)
+  let closed = false
+  // A thread that dies with a call rejects that call. This is one that died without: its file cannot be loaded, so every
+  // later call would wait for ever. Better that the process ends and says why.
+  pool.on('error', (error) => {
+    if (!closed) throw error
+  })
   return {
     async cutOut(photo, mask, _options, signal) {
+      if (closed) throw new Error('the image pool is closed')
       // A copy of just these bytes: the mask may be a view into a whole gRPC message, which would travel with it.
       const ownMask = new Uint8Array(mask)
       const transferList = [photo.pixels.buffer, ownMask.buffer]
       return await pool.run({ photo, mask: ownMask }, { transferList, signal: signal ?? null })
     },
-    close: () => pool.close(),
+    close() {
+      closed = true
+      return pool.close()
+    },
   }
 }

@@ -1,9 +1,9 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
-import { signingSecretSchema } from './routes/open/developer/signing-secret.ts'
-import { errorSchema } from './schemas/schema.ts'
-import { taskSchema } from './schemas/task.ts'
-import { uploadGrantSchema } from './schemas/upload.ts'
+import { signingSecretSchema } from '../routes/open/developer/signing-secret.ts'
+import { errorSchema } from '../schemas/schema.ts'
+import { taskSchema } from '../schemas/task.ts'
+import { uploadGrantSchema } from '../schemas/upload.ts'
 
 export const openapiPath = '/api/v1/openapi.json'
 

@@ -3,7 +3,7 @@
 import { type Details, MatteError } from '@matte/core/error'
 import type { TaskStatus } from '@matte/core/task/task'
 import type { TaskPlace } from '@matte/core/task/task-queries'
-import { isUuid } from './uuid.ts'
+import { isUuid } from '../uuid.ts'
 
 export type TaskQuery = {
   readonly page?: number | undefined

@@ -3,7 +3,7 @@ import { type FailureReason, isRetryAdvised } from '@matte/core/task/task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/plan'
 import type { Static } from 'typebox'
-import type { taskSchema } from './schemas/task.ts'
+import type { taskSchema } from '../schemas/task.ts'
 
 export type TaskView = Static<typeof taskSchema>
 
