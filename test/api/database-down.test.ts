@@ -1,0 +1,39 @@
+import { generateApiKey } from '@matte/core/workspace/api-key'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApi, type TestApi } from '../support/api.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { type Relay, relay } from './relay.ts'
+
+let database: TestDatabase
+let path: Relay
+let api: TestApi
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  path = await relay(Number(new URL(database.url).port))
+  api = await startApi({ DATABASE_URL: Object.assign(new URL(database.url), { port: path.port }).href })
+})
+afterAll(async () => {
+  await api.stop()
+  await path.close()
+  await database.drop()
+})
+
+describe('while the database cannot be reached', () => {
+  it('the API answers SYSTEM_INTERNAL_ERROR with Retry-After and no internal word, and is back with it', async () => {
+    const client = api.client(generateApiKey().key)
+    await expect(client.listTasks()).rejects.toMatchObject({ code: 'API_KEY_INVALID' })
+    await path.cut()
+    const error = await client.listTasks().catch((fault: { message: string; headers: Headers }) => fault)
+    expect(error).toMatchObject({ status: 500, code: 'SYSTEM_INTERNAL_ERROR', details: {} })
+    const { message, headers } = error as { message: string; headers: Headers }
+    expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect(message).not.toMatch(/connect|postgres|ECONN|127\.0\.0\.1|at /i)
+    const ready = await fetch(`${api.url}/readyz`)
+    expect([ready.status, await ready.json()]).toMatchObject([503, { checks: { database: 'unavailable' } }])
+    expect((await fetch(`${api.url}/healthz`)).status).toBe(200)
+    await path.mend()
+    await expect(client.listTasks()).rejects.toMatchObject({ code: 'API_KEY_INVALID' })
+    expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
+  })
+})

@@ -1,0 +1,211 @@
+// How the gateway treats its two sides, seen from a store that the test plays: what arrives there, and when.
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { freePorts } from '@matte/local/free-ports'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startApi, type TestApi } from '../support/api.ts'
+import { useDatabase } from '../support/database.ts'
+import { picture } from './given.ts'
+
+type Play = (incoming: IncomingMessage, outgoing: ServerResponse) => void
+
+const database = useDatabase()
+let store: Server
+let play: Play | undefined
+let api: TestApi
+
+beforeAll(async () => {
+  store = await listen(0)
+  api = await startApi({
+    DATABASE_URL: database.url,
+    S3_ENDPOINT: `http://127.0.0.1:${(store.address() as AddressInfo).port}`,
+  })
+})
+afterAll(async () => {
+  await api.stop()
+  await close(store)
+})
+beforeEach(() => {
+  play = undefined
+})
+
+/** Everything but the probes of the bucket goes to the play of the test. */
+function listen(port: number): Promise<Server> {
+  const server = createServer((incoming, outgoing) => {
+    if (play && incoming.url !== '/matte/' && incoming.url !== '/matte') return play(incoming, outgoing)
+    outgoing.writeHead(200).end()
+  })
+  return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(server)))
+}
+
+const close = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+
+describe('a request', () => {
+  it('arrives with its path, query and Host byte for byte', async () => {
+    const seen: { url: string; host: string }[] = []
+    play = ({ url = '', headers: { host = '' } }, outgoing) => {
+      seen.push({ url, host })
+      outgoing.end()
+    }
+    const path = "/matte/a//b/../c%2Fd%20e+f'()*!~;,:@/%E6%BC%A2?X-Amz-Date=1&a=%2F&&b=+&c"
+    await send(path, { host: 'matte.example.com' })
+    expect(seen).toEqual([{ url: path, host: 'matte.example.com' }])
+  })
+
+  it('brings the headers that matter to the store and no others', async () => {
+    let seen: IncomingMessage['headers'] = {}
+    play = ({ headers }, outgoing) => {
+      seen = headers
+      outgoing.end()
+    }
+    const passed = { range: 'bytes=0-1', 'if-match': '"a"', 'content-type': 'image/png' }
+    const kept = {
+      'x-api-key': 'k',
+      authorization: 'Bearer t',
+      cookie: 'c=1',
+      'x-amz-copy-source': '/a/b',
+      'x-forwarded-host': 'evil',
+      te: 'trailers',
+    }
+    await send('/matte/a', { ...passed, ...kept })
+    expect(seen).toMatchObject(passed)
+    for (const name of Object.keys(kept)) expect(seen).not.toHaveProperty(name)
+  })
+
+  it('streams: the store has its beginning before the client has sent the end', async () => {
+    const { promise: began, resolve } = Promise.withResolvers<void>()
+    play = (incoming, outgoing) => {
+      incoming.once('data', () => resolve())
+      incoming.on('end', () => outgoing.end())
+    }
+    const sending = request(`${api.url}/matte/a`, { method: 'PUT', headers: { 'content-length': 2 } })
+    const answered = new Promise<IncomingMessage>((done) => sending.once('response', done))
+    sending.write('a')
+    await began
+    sending.end('b')
+    expect((await answered).resume().statusCode).toBe(200)
+  })
+
+  it('is cut off at the store when its client goes', async () => {
+    const { promise: cut, resolve } = Promise.withResolvers<void>()
+    const { promise: began, resolve: begin } = Promise.withResolvers<void>()
+    play = (incoming) => {
+      incoming.once('data', () => begin())
+      incoming.once('error', () => resolve())
+      incoming.once('close', () => resolve())
+    }
+    const sending = request(`${api.url}/matte/a`, { method: 'PUT', headers: { 'content-length': 1_000 } })
+    sending.on('error', () => undefined)
+    sending.write('a')
+    await began
+    sending.destroy()
+    await cut
+  })
+})
+
+describe('an answer', () => {
+  it('streams: the client has its beginning before the store has sent the end', async () => {
+    let finish: (() => void) | undefined
+    play = (_incoming, outgoing) => {
+      outgoing.writeHead(200, { 'content-length': 2 }).write('a')
+      finish = () => outgoing.end('b')
+    }
+    const response = await send('/matte/a')
+    const first = await new Promise<Buffer>((resolve) => response.once('data', resolve))
+    expect(first.toString()).toBe('a')
+    finish?.()
+    const rest = await new Promise<Buffer>((resolve) => response.once('data', resolve))
+    expect(rest.toString()).toBe('b')
+  })
+
+  it('of HEAD and 304 keeps its length and has no body', async () => {
+    play = (_incoming, outgoing) => outgoing.writeHead(200, { 'content-length': 1_234 }).end()
+    const head = await send('/matte/a', {}, 'HEAD')
+    expect([head.statusCode, head.headers['content-length'], await textOf(head)]).toEqual([200, '1234', ''])
+    play = (_incoming, outgoing) => outgoing.writeHead(304, { etag: '"a"' }).end()
+    const unchanged = await send('/matte/a')
+    expect([unchanged.statusCode, unchanged.headers.etag, await textOf(unchanged)]).toEqual([304, '"a"', ''])
+  })
+
+  it('ends at the store when its client goes', async () => {
+    const { promise: cut, resolve } = Promise.withResolvers<void>()
+    play = (_incoming, outgoing) => {
+      outgoing.writeHead(200).write('a')
+      outgoing.once('close', () => resolve())
+    }
+    const response = await send('/matte/a')
+    response.on('error', () => undefined)
+    response.destroy()
+    await cut
+  })
+
+  it('that breaks off at the store breaks off at the client, never ends well', async () => {
+    play = (_incoming, outgoing) => {
+      outgoing.writeHead(200, { 'content-length': 100 }).write('a')
+      setImmediate(() => outgoing.destroy())
+    }
+    const broken = await send('/matte/a')
+      .then(textOf)
+      .then(
+        () => false,
+        () => true,
+      )
+    expect(broken).toBe(true)
+  })
+
+  it('early to a large body reaches the client', async () => {
+    play = (_incoming, outgoing) => outgoing.writeHead(403).end('no')
+    const response = await fetch(`${api.url}/matte/a`, { method: 'PUT', body: Buffer.alloc(8_000_000) })
+    expect([response.status, await response.text()]).toEqual([403, 'no'])
+  })
+
+  it('is waited for once more on a connection that the store had closed', async () => {
+    let calls = 0
+    play = (incoming, outgoing) => {
+      calls += 1
+      if (calls === 1) incoming.socket.destroy()
+      else outgoing.end('here')
+    }
+    expect(await textOf(await send('/matte/a'))).toBe('here')
+  })
+})
+
+describe('without a store', () => {
+  let lonely: TestApi
+  let port = 0
+  beforeAll(async () => {
+    ;[port = 0] = await freePorts(1)
+    lonely = await startApi({ DATABASE_URL: database.url, S3_ENDPOINT: `http://127.0.0.1:${port}` })
+  })
+  afterAll(() => lonely.stop())
+
+  it('the gateway answers 503 in the manner of the store', async () => {
+    for (const init of [{}, { method: 'PUT', body: Buffer.from(await picture()) }]) {
+      const response = await fetch(`${lonely.url}/matte/a`, init)
+      expect(response.status).toBe(503)
+      expect(response.headers.get('retry-after')).toBe('5')
+      expect(await response.text()).toContain('<Code>ServiceUnavailable</Code>')
+    }
+  })
+
+  it('the API is ready all the same', async () => {
+    expect((await fetch(`${lonely.url}/readyz`)).status).toBe(200)
+  })
+})
+
+function send(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<IncomingMessage> {
+  const { port } = new URL(api.url)
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path, method, headers }, resolve).on('error', reject).end()
+  })
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of response) text += String(chunk)
+  return text
+}

@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto'
+import { request } from 'node:http'
+import { openBucket } from '@matte/core/storage/bucket'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Grant } from '../support/client.ts'
+import { useApi } from './given.ts'
+
+const world = useApi({ CORS_ALLOWED_ORIGINS: 'https://app.example.com' })
+const mb = 1_048_576
+
+/** The bucket through the API's own origin, as a caller signs for it. */
+let opened: ReturnType<typeof openBucket> | undefined
+function bucket() {
+  const { config } = world.api
+  opened ??= openBucket({
+    internalEndpoint: config.s3Endpoint,
+    publicEndpoint: config.publicUrl,
+    bucket: config.s3Bucket,
+    region: config.s3Region,
+    accessKeyId: config.s3AccessKeyId,
+    secretAccessKey: config.s3SecretAccessKey,
+  })
+  return opened
+}
+afterAll(() => opened?.close())
+
+async function givenObject(bytes: Buffer) {
+  const key = `results/${randomBytes(8).toString('hex')}.png`
+  await bucket().put(key, bytes, { contentType: 'image/png' })
+  const url = bucket().presignGet(key, { contentType: 'image/png', fileName: 'a.png', expiresInSeconds: 600 })
+  return { key, url }
+}
+
+const presign = async (): Promise<Grant> =>
+  (await world.caller()).client.presign({ fileName: 'a.png', contentType: 'image/png' })
+
+const putTo = ({ uploadUrl, headers }: Grant, body: Buffer, more: Record<string, string> = {}) =>
+  fetch(uploadUrl, { method: 'PUT', headers: { ...headers, ...more }, body: Buffer.from(body) })
+
+/** The object as it lies in the store; undefined when there is none. */
+const stored = ({ objectKey }: Grant): Promise<Buffer | undefined> =>
+  bucket()
+    .get(objectKey, { maxBytes: 30 * mb })
+    .catch(() => undefined)
+
+describe('a presigned URL through the API', () => {
+  it('takes a file and gives it back, byte for byte', async () => {
+    const bytes = randomBytes(5 * mb)
+    const grant = await presign()
+    const response = await putTo(grant, bytes)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('etag')).toMatch(/^"[0-9a-f]{32}"$/)
+    expect((await stored(grant))?.equals(bytes)).toBe(true)
+    const url = bucket().presignGet(grant.objectKey, {
+      contentType: 'image/png',
+      fileName: 'a.png',
+      expiresInSeconds: 60,
+    })
+    const read = await fetch(url)
+    expect(Buffer.from(await read.arrayBuffer()).equals(bytes)).toBe(true)
+    expect(read.headers.get('content-length')).toBe(String(bytes.length))
+  })
+
+  it('answers ranges', async () => {
+    const { url } = await givenObject(Buffer.from('0123456789'))
+    const part = await fetch(url, { headers: { range: 'bytes=2-5' } })
+    expect([part.status, await part.text(), part.headers.get('content-range')]).toEqual([206, '2345', 'bytes 2-5/10'])
+    expect((await fetch(url, { headers: { range: 'bytes=20-' } })).status).toBe(416)
+  })
+
+  it('answers conditions', async () => {
+    const { url } = await givenObject(Buffer.from('0123456789'))
+    const etag = (await fetch(url)).headers.get('etag') ?? ''
+    expect((await fetch(url, { headers: { 'if-none-match': etag } })).status).toBe(304)
+    expect((await fetch(url, { headers: { 'if-match': '"0"' } })).status).toBe(412)
+    expect((await fetch(url, { headers: { 'if-match': etag } })).status).toBe(200)
+  })
+
+  it('is refused by the store once anything in it was changed', async () => {
+    const { url } = await givenObject(Buffer.from('x'))
+    for (const changed of [
+      url.replace('results/', 'results//'),
+      `${url}&a=b`,
+      url.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x')),
+    ]) {
+      expect((await fetch(changed)).status).toBe(403)
+    }
+    expect((await fetch(url, { method: 'PUT', body: 'x' })).status).toBe(403)
+  })
+
+  it('cannot be made to copy a stranger’s object', async () => {
+    const { key } = await givenObject(Buffer.from('secret'))
+    const grant = await presign()
+    const response = await putTo(grant, Buffer.from('mine'), { 'x-amz-copy-source': `/matte/${key}` })
+    expect(response.status).toBe(200)
+    expect((await stored(grant))?.toString()).toBe('mine')
+  })
+})
+
+describe('a request without a signature', () => {
+  it.each([
+    ['GET', 'results/a.png'],
+    ['HEAD', 'results/a.png'],
+    ['PUT', 'private-uploads/2026/11/a.png'],
+    ['GET', ''],
+    ['GET', '?list-type=2'],
+  ])('%s /matte/%s is 403, credentials of the API or not', async (method, path) => {
+    const { apiKey } = await world.caller()
+    const body = method === 'PUT' ? Buffer.alloc(2 * mb) : null
+    const headers = { 'x-api-key': apiKey, authorization: 'Bearer x' }
+    expect((await fetch(`${world.api.url}/matte/${path}`, { method, headers, body })).status).toBe(403)
+  })
+
+  it.each(['POST', 'DELETE', 'PATCH'])('%s does not reach the store', async (method) => {
+    const response = await fetch(`${world.api.url}/matte/results/a.png`, { method })
+    expect([response.status, response.headers.get('allow')]).toEqual([404, 'GET, HEAD, PUT'])
+  })
+})
+
+describe('the limit of 21 MiB', () => {
+  it('lets the largest file of a plan through', async () => {
+    const grant = await presign()
+    expect((await putTo(grant, Buffer.alloc(20 * mb))).status).toBe(200)
+  })
+
+  it('refuses a longer body by its length, in the manner of the store', async () => {
+    const grant = await presign()
+    const response = await putTo(grant, Buffer.alloc(21 * mb + 1))
+    expect(response.status).toBe(413)
+    expect(response.headers.get('content-type')).toBe('application/xml')
+    expect(await response.text()).toContain('<Code>EntityTooLarge</Code>')
+    expect(await stored(grant)).toBeUndefined()
+  })
+
+  it('refuses a longer body that does not say its length, and stores nothing of it', async () => {
+    const grant = await presign()
+    const { status, text } = await putChunked(grant, 22)
+    expect(status).toBe(413)
+    expect(text).toContain('EntityTooLarge')
+    expect(await stored(grant)).toBeUndefined()
+  })
+})
+
+describe('answers of the store', () => {
+  it('are sandboxed and are not sniffed, whatever their status', async () => {
+    const { url } = await givenObject(Buffer.from('<html>'))
+    for (const target of [url, `${world.api.url}/matte/none`]) {
+      const { headers } = await fetch(target)
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
+      expect(headers.get('server')).toBeNull()
+    }
+  })
+
+  it('may be read by pages of the allowed origins, uploads included', async () => {
+    const { url } = await givenObject(Buffer.from('x'))
+    const origin = 'https://app.example.com'
+    const read = await fetch(url, { headers: { origin } })
+    expect(read.headers.get('access-control-allow-origin')).toBe(origin)
+    const { uploadUrl } = await presign()
+    const headers = { origin, 'access-control-request-method': 'PUT', 'access-control-request-headers': 'content-type' }
+    const preflight = await fetch(uploadUrl, { method: 'OPTIONS', headers })
+    expect([preflight.status, preflight.headers.get('access-control-allow-methods')]).toEqual([
+      200,
+      'GET, HEAD, PUT, POST, PATCH, DELETE',
+    ])
+  })
+})
+
+/** A PUT of so many MiB in chunks, none of which tells the whole. */
+function putChunked({ uploadUrl, headers }: Grant, megabytes: number): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const sending = request(uploadUrl, { method: 'PUT', headers }, (response) => {
+      let text = ''
+      response.on('data', (bytes: Buffer) => {
+        text += bytes.toString()
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+    })
+    sending.on('error', reject)
+    for (let i = 0; i < megabytes; i++) sending.write(Buffer.alloc(mb))
+    sending.end()
+  })
+}

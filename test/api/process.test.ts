@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { freePorts } from '@matte/local/free-ports'
+import { afterEach, describe, expect, inject, it } from 'vitest'
+import { useDatabase } from '../support/database.ts'
+import { until } from '../support/until.ts'
+
+const database = useDatabase()
+const main = fileURLToPath(import.meta.resolve('@matte/api/main'))
+let child: ChildProcess | undefined
+afterEach(() => {
+  child?.kill('SIGKILL')
+})
+
+function start(env: Record<string, string>) {
+  let output = ''
+  const started = spawn(process.execPath, [main], { env: { PATH: process.env.PATH, ...env } })
+  child = started
+  for (const stream of [started.stdout, started.stderr]) {
+    stream.on('data', (bytes: Buffer) => {
+      output += bytes.toString()
+    })
+  }
+  const exit = new Promise<number | null>((resolve) => started.once('exit', resolve))
+  return { process: started, exit, output: () => output }
+}
+
+async function startReady() {
+  const [port = 0, healthPort = 0] = await freePorts(2)
+  const url = `http://127.0.0.1:${port}`
+  const run = start({
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    HEALTH_PORT: String(healthPort),
+    PUBLIC_URL: url,
+    DATABASE_URL: database.url,
+    NATS_URL: 'nats://127.0.0.1:1',
+    S3_ENDPOINT: inject('storeEndpoint'),
+    S3_ACCESS_KEY_ID: inject('storeAccessKeyId'),
+    S3_SECRET_ACCESS_KEY: inject('storeSecretAccessKey'),
+    MASTER_KEYS: `test:${Buffer.alloc(32, 1).toString('base64')}`,
+  })
+  await until('the API is ready', async () => (await fetch(`${url}/readyz`)).ok)
+  return { url, port, ...run }
+}
+
+describe('the API process', () => {
+  it('leaves with 0 after SIGTERM, idle connections or not', async () => {
+    const { process: running, exit, output, url } = await startReady()
+    await (await fetch(`${url}/healthz`)).text() // its connection stays open
+    running.kill('SIGTERM')
+    expect(await exit).toBe(0)
+    expect(output()).toContain('process stopped')
+  })
+
+  it('finishes the request that it has when SIGTERM comes', async () => {
+    const { process: running, exit, output, port } = await startReady()
+    const socket = connect(port, '127.0.0.1')
+    let answer = ''
+    socket.on('data', (bytes) => {
+      answer += bytes.toString()
+    })
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const body = '{"fileName":"a.png","contentType":"image/png"}'
+    const head = `POST /matte/none HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\nContent-Type: application/json\r\n\r\n`
+    socket.write(head + body.slice(0, 5))
+    await until('the connection is open', () => socket.readyState === 'open')
+    running.kill('SIGTERM')
+    await until('the process is stopping', () => output().includes('process stopping'))
+    socket.write(body.slice(5))
+    await closed
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /)
+    expect(await exit).toBe(0)
+  })
+
+  it('names every variable that is missing or wrong, shows no value, and leaves with 2', async () => {
+    const { exit, output } = start({ S3_BUCKET: 'api-files', MASTER_KEYS: 'one:c2hvcnQ=', PUBLIC_URL: 'matte.example' })
+    expect(await exit).toBe(2)
+    for (const variable of ['DATABASE_URL', 'NATS_URL', 'S3_ENDPOINT', 'S3_BUCKET', 'MASTER_KEYS', 'PUBLIC_URL']) {
+      expect(output()).toContain(variable)
+    }
+    expect(output()).not.toContain('c2hvcnQ')
+  })
+})

@@ -1,0 +1,44 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+/** A TCP relay to a port of 127.0.0.1 that can be cut and mended, at one address all the while. */
+export type Relay = {
+  readonly port: string
+  /** Ends every connection and refuses new ones. */
+  cut(): Promise<void>
+  mend(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function relay(target: number): Promise<Relay> {
+  const open = new Set<Socket>()
+  let server = await listen(0)
+  const { port } = server.address() as AddressInfo
+
+  function listen(at: number): Promise<Server> {
+    const listening = createServer((near) => {
+      const far = connect(target, '127.0.0.1')
+      for (const socket of [near, far]) {
+        open.add(socket)
+        socket.on('close', () => open.delete(socket))
+        socket.on('error', () => undefined)
+      }
+      near.on('close', () => far.destroy())
+      far.on('close', () => near.destroy())
+      near.pipe(far).pipe(near)
+    })
+    return new Promise((resolve, reject) => {
+      listening.once('error', reject)
+      listening.listen(at, '127.0.0.1', () => resolve(listening))
+    })
+  }
+
+  const cut = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      for (const socket of open) socket.destroy()
+    })
+  const mend = async (): Promise<void> => {
+    server = await listen(port)
+  }
+  return { port: String(port), cut, mend, close: cut }
+}

@@ -1,0 +1,62 @@
+// The API process's own services in this program, on free ports of 127.0.0.1, against the shared servers. What a test
+// changes it gives as environment variables, the way an operator would.
+import { type Config, readConfig } from '@matte/api/config'
+import { buildServices } from '@matte/api/services'
+import type { Service } from '@matte/core/runtime/service'
+import { freePorts } from '@matte/local/free-ports'
+import { pino } from 'pino'
+import { inject } from 'vitest'
+import { type Client, createClient } from './client.ts'
+
+export type TestApi = {
+  /** Origin, such as `http://127.0.0.1:12345`. */
+  readonly url: string
+  /** Origin of the health port. */
+  readonly healthUrl: string
+  readonly config: Config
+  client(apiKey: string): Client
+  stop(): Promise<void>
+}
+
+/** `DATABASE_URL` is the one variable that has to be given. */
+export async function startApi(variables: Record<string, string> & { DATABASE_URL: string }): Promise<TestApi> {
+  const [port = 0, healthPort = 0] = await freePorts(2)
+  const url = `http://127.0.0.1:${port}`
+  const config = readConfig({
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    HEALTH_PORT: String(healthPort),
+    PUBLIC_URL: url,
+    NATS_URL: inject('natsUrl'),
+    NATS_STREAM_PREFIX: `t${port}`,
+    S3_ENDPOINT: inject('storeEndpoint'),
+    S3_ACCESS_KEY_ID: inject('storeAccessKeyId'),
+    S3_SECRET_ACCESS_KEY: inject('storeSecretAccessKey'),
+    MASTER_KEYS: `test:${Buffer.alloc(32, 1).toString('base64')}`,
+    MATTE_ENV: 'development',
+    LOG_LEVEL: 'silent',
+    ...variables,
+  })
+  const { services } = await buildServices(config, pino({ level: config.logLevel }))
+  const stop = await startAll(services)
+  const healthUrl = `http://127.0.0.1:${healthPort}`
+  return { url, healthUrl, config, client: (apiKey) => createClient(url, apiKey), stop }
+}
+
+/** Starts in order; returns what stops all in reverse. */
+async function startAll(services: readonly Service[]): Promise<() => Promise<void>> {
+  const started: Service[] = []
+  const stop = async (): Promise<void> => {
+    for (const service of started.splice(0).reverse()) await service.stop()
+  }
+  try {
+    for (const service of services) {
+      started.push(service)
+      await service.start()
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return stop
+}
