@@ -20,13 +20,14 @@ const decodeTimeoutS = 60
  * Throws ImageError: INPUT_UNREADABLE (not one of the three formats, damaged, cut short), INPUT_TOO_LARGE (more than
  * `maxPixels`, judged from the header before any pixel is decoded).
  * Memory: twice the decoded pixels for a moment, since sharp's own memory cannot move to a worker thread; the copy
- * keeps the calling thread for 0.2 ms a megapixel.
+ * keeps the calling thread for 2 ms a megapixel (85 ms measured at 50).
  */
 export async function decodePhoto(bytes: Uint8Array, { maxPixels }: { maxPixels: number }): Promise<Photo> {
   const header = await readHeader(bytes, { maxPixels })
   const { data, info } = await decodePixels(bytes, header, maxPixels)
   const { width, height } = info
-  const pixels = data as Uint8Array<ArrayBuffer>
+  // sharp declares a Uint8Array and answers a Buffer, whose slice() would be a view and not a copy.
+  const pixels = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.length)
   if (info.channels === 3) return { pixels, channels: 3, width, height }
   return isOpaque(pixels)
     ? { pixels: dropAlpha(pixels), channels: 3, width, height }
@@ -95,5 +96,6 @@ function dropAlpha(rgba: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
     rgb[out + 1] = rgba[i + 1] as number
     rgb[out + 2] = rgba[i + 2] as number
   }
+  rgba.buffer.transfer(0) // Frees it now: at 50 megapixels 200 MB are too much to leave to the collector.
   return rgb
 }

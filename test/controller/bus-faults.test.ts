@@ -1,0 +1,110 @@
+// NATS goes, comes back, and loses what it had. It carries nudges only, so nothing that was accepted may depend on it.
+import { createNudge } from '@matte/core/bus/nudge'
+import { openBus } from '@matte/core/bus/bus'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readHistory } from '../support/factories.ts'
+import { findBrokenRules } from '../support/invariants.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { useStack } from '../support/stack.ts'
+import { cutOut, expectOneEffect, submit, untilStatus } from '../support/tasks.ts'
+import { until } from '../support/until.ts'
+
+describe('without NATS', () => {
+  const stack = useStack({ own: ['nats'] })
+
+  it('creates are answered 201 and tasks are worked off; after it is back so are the next', async () => {
+    const nats = stack.server('nats')
+    await cutOut(stack.client)
+    await nats.stop()
+    const during = [await submit(stack.client), await submit(stack.client), await submit(stack.client)]
+    await nats.start()
+    const after = await submit(stack.client)
+    for (const { id } of [...during, after]) await untilStatus(stack.client, id, 'succeeded')
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+
+  it('the API starts and is ready', async () => {
+    const nats = stack.server('nats')
+    await nats.stop()
+    await stack.process('api').stop()
+    await stack.start('api')
+    const task = await submit(stack.client)
+    await nats.start()
+    await untilStatus(stack.client, task.id, 'succeeded')
+  })
+})
+
+describe('when only nudges wake the controller', () => {
+  // The timer that covers lost nudges is set so far away that it cannot be what helps.
+  const stack = useStack({ own: ['nats'], env: { controller: { CLAIM_EVERY_MS: '3600000' } } })
+
+  /** New tasks nudge; whatever was lost before is found on the way. */
+  const untilAllSucceeded = async (ids: readonly string[]): Promise<void> => {
+    await until(
+      'the nudges of new tasks bring the old ones to an end',
+      async () => {
+        const tasks = await Promise.all(ids.map((id) => stack.client.getTask(id)))
+        if (tasks.every(({ status }) => status === 'succeeded')) return true
+        await submit(stack.client)
+        return false
+      },
+      { everyMs: 1_000 },
+    )
+  }
+
+  it('a restart of NATS is healed', async () => {
+    const nats = stack.server('nats')
+    await untilAllSucceeded([(await submit(stack.client)).id])
+    await nats.stop()
+    const during = [await submit(stack.client), await submit(stack.client)]
+    await nats.start()
+    await untilAllSucceeded(during.map(({ id }) => id))
+  })
+
+  it('the loss of all that NATS had stored is healed, too', async () => {
+    const nats = stack.server('nats')
+    await nats.kill('SIGKILL')
+    nats.wipe()
+    const during = [await submit(stack.client), await submit(stack.client)]
+    await nats.start()
+    await untilAllSucceeded(during.map(({ id }) => id))
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+})
+
+describe('a nudge that comes twice, late, or for nothing', () => {
+  const stack = useStack()
+  let receiver: Receiver
+
+  beforeAll(async () => {
+    receiver = await startReceiver()
+  })
+  afterAll(() => receiver.close())
+
+  it('has no second effect', async () => {
+    const logger = pino({ level: 'silent' })
+    const bus = openBus({ url: stack.natsUrl, prefix: stack.prefix, name: 'test', logger })
+    await bus.start()
+    await until('the bus is connected', () => bus.connection())
+    const nudge = createNudge(bus, logger)
+    const nudgeAll = (id: string): void => {
+      for (let times = 0; times < 50; times++) {
+        nudge.task('service-v2', id)
+        nudge.task('no-such-model', id)
+        nudge.task('service-v2', crypto.randomUUID())
+        nudge.delivery(id)
+      }
+    }
+    const { id } = await submit(stack.client, { callbackUrl: receiver.url })
+    nudgeAll(id)
+    await untilStatus(stack.client, id, 'succeeded')
+    await receiver.until(1)
+    nudgeAll(id)
+    await bus.connection()?.flush()
+    await expectOneEffect({ client: stack.client, bucket: stack.bucket, receiver }, id)
+    expect(await readHistory(stack.db, id)).toEqual(['queued', 'processing', 'succeeded'])
+    expect(await findBrokenRules(stack.db)).toEqual({})
+    await bus.stop()
+  })
+})

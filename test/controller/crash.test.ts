@@ -1,0 +1,90 @@
+// A controller that dies, or is stopped for longer than its claim lasts, with a task in hand. Triton is stopped
+// meanwhile, so that the task is certain to be in flight when it happens.
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Task } from '../support/client.ts'
+import { readHistory, readTask } from '../support/factories.ts'
+import { findBrokenRules } from '../support/invariants.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { useStack } from '../support/stack.ts'
+import { cutOut, eventsOf, expectOneEffect, submit, untilStatus } from '../support/tasks.ts'
+import { until } from '../support/until.ts'
+
+describe('a controller', () => {
+  const stack = useStack({ own: ['triton'] })
+  let receiver: Receiver
+
+  beforeAll(async () => {
+    receiver = await startReceiver()
+  })
+  afterAll(() => receiver.close())
+
+  /** A task that waits inside Triton for its mask. */
+  async function givenInFlight() {
+    await stack.server('triton').kill('SIGSTOP')
+    const task = await submit(stack.client, { callbackUrl: receiver.url })
+    await untilStatus(stack.client, task.id, 'processing')
+    return task
+  }
+  const resultsOf = async (id: string): Promise<string[]> =>
+    (await stack.bucket.keys('results/')).filter((key) => key.includes(`/${id}/`))
+
+  /** The end of a run needs the workspace's row: while it is locked, a worker waits with its result stored. */
+  async function whileWorkspaceIsLocked(act: (task: Task) => Promise<void>): Promise<Task> {
+    const task = await givenInFlight()
+    await stack.db.transaction().execute(async (tx) => {
+      await sql`select 1 from workspace where id = ${stack.workspaceId} for update`.execute(tx)
+      await stack.server('triton').kill('SIGCONT')
+      await act(task)
+    })
+    return task
+  }
+  const effects = () => ({ client: stack.client, bucket: stack.bucket, receiver })
+
+  it('killed while a task is processing: another finishes it in the same run, with one result and one webhook', async () => {
+    const task = await givenInFlight()
+    await stack.process('controller').kill('SIGKILL')
+    await stack.start('controller')
+    await stack.server('triton').kill('SIGCONT')
+    await untilStatus(stack.client, task.id, 'succeeded')
+    expect(await readTask(stack.db, task.id)).toMatchObject({ run: 1, attempt: 2 })
+    expect(await readHistory(stack.db, task.id)).toEqual(['queued', 'processing', 'succeeded'])
+    await expectOneEffect(effects(), task.id)
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+
+  it('killed between storing a result and recording it: the next result is the one that counts', async () => {
+    const { id } = await whileWorkspaceIsLocked(async (task) => {
+      await until('the result is stored', async () => (await resultsOf(task.id)).length > 0)
+      await stack.process('controller').kill('SIGKILL')
+    })
+    const [orphan] = await resultsOf(id)
+    await stack.start('controller')
+    const { resultUrl } = await untilStatus(stack.client, id, 'succeeded')
+    expect(resultUrl).not.toContain(orphan)
+    expect(await resultsOf(id)).toHaveLength(2)
+    expect(await readTask(stack.db, id)).toMatchObject({ run: 1, attempt: 2 })
+    const later = await cutOut(stack.client, { callbackUrl: receiver.url })
+    await until('the webhook of a later task arrives', () => eventsOf(receiver, later.id).length > 0)
+    expect(eventsOf(receiver, id)).toEqual(['task.succeeded'])
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+
+  it('stopped past its claim and continued: what it still does has no effect, and it goes on to work', async () => {
+    const first = stack.process('controller')
+    const task = await givenInFlight()
+    await first.kill('SIGSTOP')
+    const second = await stack.start('controller')
+    await stack.server('triton').kill('SIGCONT')
+    const { resultUrl } = await untilStatus(stack.client, task.id, 'succeeded')
+    await first.kill('SIGCONT')
+    await until('the first finds its claim gone', () =>
+      first.log().some(({ msg, task_id }) => msg.startsWith('claim was lost') && task_id === task.id),
+    )
+    await second.stop()
+    await expectOneEffect(effects(), task.id)
+    const after = await stack.client.getTask(task.id)
+    expect(new URL(after.resultUrl ?? '').pathname).toBe(new URL(resultUrl ?? '').pathname)
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+})

@@ -1,0 +1,91 @@
+// Pictures that are none, lie about themselves, or are meant to do harm: each gets its refusal, at creation where a
+// look can tell and else after decoding, and the process stays up within its memory.
+import { writeSetting } from '@matte/core/setting/setting-queries'
+import sharp from 'sharp'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { put } from '../support/client.ts'
+import { readHistory } from '../support/factories.ts'
+import { findBrokenRules } from '../support/invariants.ts'
+import { greyPng, hugePng, jpegWithLateSize, lemur, mislabelledPng, photo, truncatedPng } from '../support/photos.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { useStack } from '../support/stack.ts'
+import { cutOut, submit, untilStatus } from '../support/tasks.ts'
+import { until } from '../support/until.ts'
+
+const png = { contentType: 'image/png' }
+
+describe('a picture', () => {
+  // Room for one large picture at a time, so that several have to wait for each other.
+  const stack = useStack({ env: { controller: { PIXEL_BUDGET: '20000000' } } })
+  let receiver: Receiver
+
+  beforeAll(async () => {
+    receiver = await startReceiver()
+  })
+  afterAll(() => receiver.close())
+
+  it.each([
+    ['empty', Buffer.alloc(0), 'TASK_FORMAT_NOT_SUPPORTED', {}],
+    ['text with the name of a PNG', mislabelledPng, 'TASK_FORMAT_NOT_SUPPORTED', {}],
+    ['an SVG with the name of a PNG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'TASK_FORMAT_NOT_SUPPORTED', {}],
+    ['thirty thousand pixels square', hugePng(), 'TASK_FILE_SIZE_EXCEEDED', { limit: 'pixels' }],
+    ['larger than the plan takes', Buffer.concat([lemur(), Buffer.alloc(20 * 1_048_576)]), 'TASK_FILE_SIZE_EXCEEDED', { limit: 'bytes' }],
+  ])('that is %s is refused at creation', async (_, bytes, code, details) => {
+    // The size is not told at presign, as a caller who means harm would do.
+    const grant = await stack.client.presign({ fileName: 'photo.png', contentType: 'image/png' })
+    await put(grant, bytes)
+    await expect(stack.client.createTask({ imageUrl: grant.objectKey })).rejects.toMatchObject({ status: 400, code, details })
+  })
+
+  it.each([
+    ['cut off in its middle', async () => truncatedPng(), 'INPUT_UNREADABLE'],
+    ['a PNG’s first bytes and then noise', async () => Buffer.concat([lemur().subarray(0, 64), mislabelledPng]), 'INPUT_UNREADABLE'],
+    ['a JPEG cut off in its middle', async () => photo('rocket.jpg').subarray(0, 40_000), 'INPUT_UNREADABLE'],
+    ['too large, which only its end tells', tooLargeJpeg, 'INPUT_TOO_LARGE'],
+  ])('that is %s fails once it is decoded, at the first attempt', async (_, make, reason) => {
+    const { id } = await submit(stack.client, { bytes: await make(), callbackUrl: receiver.url })
+    const task = await untilStatus(stack.client, id, 'failed')
+    expect(task).toMatchObject({ failure: { reason, retryable: false }, resultUrl: null })
+    expect(await readHistory(stack.db, id)).toEqual(['queued', 'processing', 'failed'])
+    const body = await until('the webhook arrives', () =>
+      receiver.received.map(({ bytes }) => JSON.parse(bytes.toString())).find(({ task_id }) => task_id === id),
+    )
+    expect(body).toMatchObject({ event: 'task.failed', reason })
+  })
+
+  it.each([
+    ['overwritten', 'INPUT_CHANGED', (key: string) => stack.bucket.put(key, photo('coffee.png'), png)],
+    ['deleted', 'INPUT_MISSING', (key: string) => stack.bucket.delete(key)],
+  ])('that was %s after the task was created fails with %s', async (_, reason, change) => {
+    await writeSetting(stack.db, 'dispatchPaused', true)
+    const imageUrl = await stack.client.upload(lemur())
+    const { id } = await stack.client.createTask({ imageUrl })
+    await change(imageUrl)
+    await writeSetting(stack.db, 'dispatchPaused', false)
+    expect(await untilStatus(stack.client, id, 'failed')).toMatchObject({ failure: { reason } })
+  })
+
+  it('of many pixels in few bytes, several at once, stays within the memory that pixels are given', async () => {
+    const controller = stack.process('controller')
+    // Twelve megapixels in four kilobytes: legal, so it is worked on, one after the other.
+    const bomb = greyPng(7_000, 5_000)
+    const tasks = await Promise.all(Array.from({ length: 4 }, () => submit(stack.client, { bytes: bomb })))
+    for (const { id } of tasks) await untilStatus(stack.client, id, 'succeeded')
+    // Measured: 0.55 GB. All four at once would need 1.5 GB, and the refused one of 900 megapixels 2.7 GB.
+    process.stdout.write(`PEAK ${controller.peakMemoryBytes()/1e6} MB\n`)
+    expect(controller.peakMemoryBytes()).toBeLessThan(1_000_000_000)
+  })
+
+  it('that is good is cut out afterwards by the very same process', async () => {
+    await cutOut(stack.client)
+    const started = stack.process('controller').log().filter(({ msg }) => msg === 'process started')
+    expect(started).toHaveLength(1)
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+})
+
+/** Fifty-four megapixels, and their number behind more comments than is read at creation. */
+async function tooLargeJpeg(): Promise<Buffer> {
+  const create = { width: 9_000, height: 6_000, channels: 3, background: '#336699' } as const
+  return jpegWithLateSize(await sharp({ create, limitInputPixels: false }).jpeg().toBuffer())
+}

@@ -1,0 +1,141 @@
+// The whole story by documented calls alone: presign, PUT, create, webhook, result. What comes back is looked at.
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import sharp from 'sharp'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Task } from '../support/client.ts'
+import { type Matte, mae, softIou } from '../support/matte-metrics.ts'
+import { lemur, photo } from '../support/photos.ts'
+import { type Receiver, startReceiver, type Webhook } from '../support/receiver.ts'
+import { useStack } from '../support/stack.ts'
+import { cutOut, download } from '../support/tasks.ts'
+import { until } from '../support/until.ts'
+
+/** Alpha below this is seen on no background, and does not count as foreground. */
+const leastVisible = 8
+
+describe('a photo', () => {
+  const stack = useStack()
+  let receiver: Receiver
+  let task: Task
+  let webhook: Webhook
+
+  beforeAll(async () => {
+    receiver = await startReceiver()
+    task = await cutOut(stack.client, { bytes: lemur(), callbackUrl: receiver.url })
+    ;[webhook] = (await receiver.until(1)) as [Webhook]
+  })
+  afterAll(() => receiver.close())
+
+  it('becomes a task that succeeded, with what the interface promises of it', async () => {
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      modelVersion: 'service-v2',
+      sourceUrl: expect.stringMatching(/^private-uploads\/\d{4}\/\d\d\/.+\.png$/),
+      failure: null,
+      retryCount: 0,
+      width: 680,
+      height: 440,
+      resultFormat: 'png',
+    })
+    expect(task.creditCost).toBeUndefined()
+    expect(task.durationMs).toBeGreaterThan(0)
+    expect(Date.parse(task.completedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(task.createdAt))
+  })
+
+  it('comes back as a PNG of its own size whose alpha is close to the truth', async () => {
+    const response = await fetch(task.resultUrl ?? '')
+    expect(response.headers.get('content-type')).toBe('image/png')
+    expect(response.headers.get('content-disposition')).toMatch(/^attachment/)
+    const matte = await alphaOf(Buffer.from(await response.arrayBuffer()))
+    expect(matte).toMatchObject({ width: 680, height: 440 })
+    const truth = await greyOf(photo('lemur-alpha.png'))
+    expect(softIou(matte, truth)).toBeGreaterThanOrEqual(0.97)
+    expect(mae(matte, truth)).toBeLessThanOrEqual(0.0105)
+  })
+
+  it('says where its foreground is, and hides nothing where there is none', async () => {
+    const { data, info } = await sharp(await download(task.resultUrl))
+      .raw()
+      .toBuffer({ resolveWithObject: true })
+    const { top = -1, left = -1, width = 0, height = 0 } = task.foreground ?? {}
+    const hidden: number[] = []
+    const outside: number[] = []
+    for (let at = 0; at < data.length; at += 4) {
+      const [red = 0, green = 0, blue = 0, alpha = 0] = data.subarray(at, at + 4)
+      const [x, y] = [(at / 4) % info.width, Math.floor(at / 4 / info.width)]
+      const isInside = x >= left && y >= top && x < left + width && y < top + height
+      if (alpha === 0 && red + green + blue > 0) hidden.push(at / 4)
+      if (alpha >= leastVisible && !isInside) outside.push(at / 4)
+    }
+    expect({ hidden, outside }).toEqual({ hidden: [], outside: [] })
+  })
+
+  it('is announced by a webhook that the signing secret verifies', async () => {
+    const secret = await stack.client.signingSecret()
+    expect(webhook.headers['content-type']).toMatch(/^application\/json/)
+    expect(JSON.parse(webhook.bytes.toString())).toEqual({
+      event: 'task.succeeded',
+      task_id: task.id,
+      message: expect.any(String),
+    })
+    expect(isSignedBy(secret, webhook)).toBe(true)
+    expect(isSignedBy(`${secret}x`, webhook)).toBe(false)
+    expect(isSignedBy(secret, { ...webhook, bytes: Buffer.concat([webhook.bytes, Buffer.from(' ')]) })).toBe(false)
+  })
+
+  it('is announced again, signed afresh, after a receiver that was out of order', async () => {
+    receiver.answerWith(500)
+    const { id } = await cutOut(stack.client, { callbackUrl: receiver.url })
+    const [first, second] = await until('it comes a second time', () => {
+      const own = receiver.received.filter(({ bytes }) => JSON.parse(bytes.toString()).task_id === id)
+      return own.length === 2 && own
+    })
+    const secret = await stack.client.signingSecret()
+    expect(second?.bytes).toEqual(first?.bytes)
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+    for (const each of [first, second]) expect(each && isSignedBy(secret, each)).toBe(true)
+  })
+
+  it.each([
+    ['a JPEG', async () => sharp(lemur()).jpeg().toBuffer(), 680, 440],
+    ['a WebP', async () => sharp(lemur()).webp().toBuffer(), 680, 440],
+    ['a photo turned by its EXIF orientation', async () => turned(6), 440, 680],
+    ['one pixel', async () => onePixel(), 1, 1],
+  ])('of any kind is cut out at its own size: %s', async (_, make, width, height) => {
+    const result = await cutOut(stack.client, { bytes: await make() })
+    expect(result).toMatchObject({ width, height })
+    expect(await sharp(await download(result.resultUrl)).metadata()).toMatchObject({ format: 'png', width, height })
+  })
+
+  it('without a foreground succeeds, wholly transparent', async () => {
+    const blank = await sharp({ create: { width: 300, height: 200, channels: 3, background: '#fff' } }).png().toBuffer()
+    const result = await cutOut(stack.client, { bytes: blank })
+    expect(result.foreground).toBeNull()
+    const { alpha } = await alphaOf(await download(result.resultUrl))
+    expect(alpha.every((value) => value === 0)).toBe(true)
+  })
+})
+
+/** As a receiver would check it, by the interface's text alone. */
+function isSignedBy(secret: string, { headers, bytes }: Webhook): boolean {
+  const [, timestamp, signature] = /^t=(\d+),v1=([0-9a-f]+)$/.exec(String(headers['x-service-signature'])) ?? []
+  if (timestamp === undefined || signature === undefined) return false
+  const expected = createHmac('sha256', secret).update(`${timestamp}.`).update(bytes).digest()
+  const given = Buffer.from(signature, 'hex')
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+async function alphaOf(png: Buffer): Promise<Matte> {
+  const { data, info } = await sharp(png).extractChannel('alpha').raw().toBuffer({ resolveWithObject: true })
+  return { alpha: data, width: info.width, height: info.height }
+}
+
+async function greyOf(png: Buffer): Promise<Matte> {
+  const { data, info } = await sharp(png).extractChannel(0).raw().toBuffer({ resolveWithObject: true })
+  return { alpha: data, width: info.width, height: info.height }
+}
+
+const turned = (orientation: number): Promise<Buffer> => sharp(lemur()).jpeg().withMetadata({ orientation }).toBuffer()
+
+const onePixel = (): Promise<Buffer> =>
+  sharp({ create: { width: 1, height: 1, channels: 3, background: '#804020' } }).png().toBuffer()

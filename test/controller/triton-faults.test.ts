@@ -1,0 +1,93 @@
+// The model server goes and comes back. A pod that is not there costs a task no attempt: it waits (D32).
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readHistory } from '../support/factories.ts'
+import { findBrokenRules } from '../support/invariants.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { useStack } from '../support/stack.ts'
+import { attemptsOf, cutOut, submit, untilStatus } from '../support/tasks.ts'
+import { until } from '../support/until.ts'
+
+const clean = ['queued', 'processing', 'succeeded']
+
+describe('without Triton', () => {
+  const stack = useStack({ own: ['triton'] })
+  let receiver: Receiver
+
+  beforeAll(async () => {
+    receiver = await startReceiver()
+  })
+  afterAll(() => receiver.close())
+
+  /** What the controller has seen of its pod last. */
+  const untilPod = (ready: boolean) =>
+    until(`the pod is ${ready ? 'there' : 'gone'}`, () => {
+      const seen = stack.process('controller').log()
+      const changes = seen.filter(({ msg }) => msg === 'pod changed' || msg === 'pod taken out until its next good probe')
+      return (changes.at(-1)?.ready === true) === ready
+    })
+
+  it('a task waits in the queue, and is worked off once Triton is there', async () => {
+    const triton = stack.server('triton')
+    await untilPod(true)
+    await triton.stop()
+    await untilPod(false)
+    const task = await submit(stack.client)
+    expect(await stack.client.getTask(task.id)).toMatchObject({ status: 'queued', completedAt: null, failure: null })
+    await triton.start()
+    await untilStatus(stack.client, task.id, 'succeeded')
+    expect(await attemptsOf(stack.db, task.id)).toBe(1)
+    expect(await readHistory(stack.db, task.id)).toEqual(clean)
+  })
+
+  it('killed with tasks in hand, it costs them no attempt', async () => {
+    const triton = stack.server('triton')
+    await cutOut(stack.client)
+    await triton.kill('SIGSTOP')
+    const tasks = [await submit(stack.client), await submit(stack.client), await submit(stack.client)]
+    for (const { id } of tasks) await untilStatus(stack.client, id, 'processing')
+    await triton.kill('SIGKILL')
+    for (const { id } of tasks) {
+      await stack.process('controller').untilLogged('task given back', ({ task_id }) => task_id === id)
+      expect(await stack.client.getTask(id)).toMatchObject({ status: 'processing', completedAt: null, failure: null })
+      expect(await attemptsOf(stack.db, id)).toBe(0)
+    }
+    await triton.start()
+    for (const { id } of tasks) {
+      await untilStatus(stack.client, id, 'succeeded')
+      expect(await readHistory(stack.db, id)).toEqual(clean)
+    }
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+
+  it('hanging with a task in hand, it costs an attempt, and the next one succeeds', async () => {
+    const triton = stack.server('triton')
+    await stack.process('controller').stop()
+    await stack.start('controller', { INFERENCE_TIMEOUT_MS: '500' })
+    await cutOut(stack.client)
+    await triton.kill('SIGSTOP')
+    const task = await submit(stack.client)
+    const failed = await stack.process('controller').untilLogged('task attempt failed')
+    expect(failed).toMatchObject({ task_id: task.id, reason: 'INFERENCE_TIMEOUT', outcome: 'waiting' })
+    await triton.kill('SIGCONT')
+    await untilStatus(stack.client, task.id, 'succeeded')
+    expect((await readHistory(stack.db, task.id)).slice(0, 3)).toEqual(['queued', 'processing', 'attempt_failed'])
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+
+  it('for longer than a task may wait, the task fails with INFERENCE_TIMEOUT and says so by webhook', async () => {
+    await stack.server('triton').stop()
+    await stack.process('controller').stop()
+    await stack.start('controller', { MAX_QUEUE_AGE_SECONDS: '2' })
+    const { id } = await submit(stack.client, { callbackUrl: receiver.url })
+    const task = await untilStatus(stack.client, id, 'failed')
+    expect(task).toMatchObject({ failure: { reason: 'INFERENCE_TIMEOUT' }, resultUrl: null })
+    expect(Date.parse(task.completedAt ?? '') - Date.parse(task.createdAt)).toBeGreaterThanOrEqual(2_000)
+    const [webhook] = await receiver.until(1)
+    expect(JSON.parse(webhook?.bytes.toString() ?? '')).toMatchObject({
+      event: 'task.failed',
+      task_id: id,
+      reason: 'INFERENCE_TIMEOUT',
+    })
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+})

@@ -1,0 +1,184 @@
+// Nudges over a real NATS: they wake, and whatever happens to them or to their stream, they can be made again.
+import { type Bus, openBus } from '@matte/core/bus/bus'
+import { consume, type NudgeMessage } from '@matte/core/bus/consume'
+import { createNudge, type Nudge } from '@matte/core/bus/nudge'
+import { publishDeadLetter } from '@matte/core/bus/publish'
+import { durables, modelOf, streamName } from '@matte/core/bus/streams'
+import { deferred, type Service } from '@matte/core/runtime/service'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { pino } from 'pino'
+import { afterEach, describe, expect, inject, it } from 'vitest'
+import { newPrefix, removeStreams, withNats } from '../support/nats.ts'
+import { until } from '../support/until.ts'
+
+const logger = pino({ level: 'silent' })
+const started: Service[] = []
+const prefixes: string[] = []
+
+afterEach(async () => {
+  for (const service of started.splice(0).reverse()) await service.stop()
+  for (const prefix of prefixes.splice(0)) await removeStreams(inject('natsUrl'), prefix)
+})
+
+async function start<S extends Service>(service: S): Promise<S> {
+  started.push(service)
+  await service.start()
+  return service
+}
+
+type Party = { readonly bus: Bus; readonly nudge: Nudge }
+
+async function givenBus(prefix = newPrefix()): Promise<Party & { readonly prefix: string }> {
+  if (!prefixes.includes(prefix)) prefixes.push(prefix)
+  const bus = await start(openBus({ url: inject('natsUrl'), prefix, logger, name: 'test' }))
+  await until('the bus is connected', () => bus.connection())
+  return { bus, nudge: createNudge(bus, logger), prefix }
+}
+
+type ConsumerOptions = { ready?: (signal: AbortSignal) => Promise<void> }
+
+/** A consumer of task nudges that is pulling. */
+async function givenConsumer({ bus, nudge }: Party, options: ConsumerOptions = {}) {
+  const received: NudgeMessage[] = []
+  const wake = (message: NudgeMessage): void => void received.push(message)
+  const durable = durables.taskNudges(bus.prefix)
+  const service = await start(consume({ bus, durable, logger, wake, ...options }))
+  if (!options.ready) await untilPulling(nudge, received)
+  return { received, service }
+}
+
+/** A nudge published before the stream exists is lost, which is allowed; so publish until one arrives. */
+async function untilPulling(nudge: Nudge, received: NudgeMessage[]): Promise<void> {
+  const already = received.length
+  await until('a nudge arrives', () => {
+    nudge.task('probe', 'probe')
+    return received.length > already
+  })
+}
+
+const ids = (received: readonly NudgeMessage[]): string[] =>
+  received.filter(({ id }) => id !== 'probe').map(({ id }) => id)
+
+describe('a nudge', () => {
+  it('wakes with the subject of its model and the id of its task', async () => {
+    const party = await givenBus()
+    const { received } = await givenConsumer(party)
+    party.nudge.task('my-model.v1.2', 'task-1')
+    const message = await until('the nudge arrives', () => received.find(({ id }) => id === 'task-1'))
+    expect(modelOf(message.subject)).toBe('my-model.v1.2')
+  })
+
+  it('is acked at once and not delivered again', async () => {
+    const party = await givenBus()
+    const { received } = await givenConsumer(party)
+    for (let index = 0; index < 20; index++) party.nudge.task('m', `task-${index}`)
+    await until('all have arrived', () => ids(received).length >= 20)
+    await until('the stream is empty', async () => (await streamInfo(party)).state.messages === 0)
+    expect(ids(received)).toHaveLength(20)
+  })
+
+  it('goes to one of several replicas', async () => {
+    const first = await givenBus()
+    const second = await givenBus(first.prefix)
+    const [one, two] = [await givenConsumer(first), await givenConsumer(second)]
+    for (let index = 0; index < 40; index++) first.nudge.task('m', `task-${index}`)
+    await until('all have arrived', () => ids(one.received).length + ids(two.received).length >= 40)
+    expect(new Set([...ids(one.received), ...ids(two.received)]).size).toBe(40)
+  })
+
+  it('stays for others while a replica is not ready', async () => {
+    const busy = await givenBus()
+    const room = deferred<void>()
+    const { received } = await givenConsumer(busy, { ready: () => room.promise })
+    const idle = await givenConsumer(await givenBus(busy.prefix))
+    busy.nudge.task('m', 'task-1')
+    await until('the idle replica has it', () => ids(idle.received).length === 1)
+    expect(received).toEqual([])
+    room.resolve()
+  })
+
+  it('of a delivery does not reach those who wait for tasks', async () => {
+    const party = await givenBus()
+    const { received } = await givenConsumer(party)
+    party.nudge.delivery('delivery-1')
+    party.nudge.task('m', 'task-1')
+    await until('the task’s nudge arrives', () => ids(received).length > 0)
+    expect(ids(received)).toEqual(['task-1'])
+  })
+
+  it('is no error when there is no server', async () => {
+    const bus = await start(openBus({ url: 'nats://127.0.0.1:1', prefix: newPrefix(), logger, name: 'test' }))
+    createNudge(bus, logger).task('m', 'task-1')
+    expect(bus.connection()).toBeUndefined()
+  })
+
+  it('waits in bounded number: the oldest goes when nobody takes them', async () => {
+    const party = await givenBus()
+    const { service } = await givenConsumer(party)
+    await service.stop()
+    for (let index = 0; index < 400; index++) party.nudge.task('m', `task-${index}`)
+    await party.bus.connection()?.flush()
+    const { state } = await until('the stream is full', async () => {
+      const info = await streamInfo(party)
+      return info.state.messages >= 256 && info.state.last_seq >= 400 && info
+    })
+    expect(state.messages).toBeLessThanOrEqual(257) // one subject beside the probe's
+  })
+})
+
+describe('the consumer', () => {
+  it('goes on when the stream is deleted under it', async () => {
+    const party = await givenBus()
+    const { received } = await givenConsumer(party)
+    await removeStreams(inject('natsUrl'), party.prefix)
+    await untilPulling(party.nudge, received)
+  })
+
+  it('goes on when its durable is deleted under it', async () => {
+    const party = await givenBus()
+    const { received } = await givenConsumer(party)
+    await withNats(inject('natsUrl'), async (connection) => {
+      const manager = await jetstreamManager(connection)
+      await manager.consumers.delete(streamName(party.prefix, 'nudges'), durables.taskNudges(party.prefix).name)
+    })
+    await untilPulling(party.nudge, received)
+  })
+
+  it('stops at once, in the middle of a pull, and a second stop is safe', async () => {
+    const party = await givenBus()
+    const { service } = await givenConsumer(party)
+    await service.stop()
+    await service.stop()
+  })
+
+  it('brings an older stream to today’s configuration', async () => {
+    const party = await givenBus()
+    await withNats(inject('natsUrl'), async (connection) => {
+      const manager = await jetstreamManager(connection)
+      const subjects = [`${party.prefix}.task.>`]
+      await manager.streams.add({ name: streamName(party.prefix, 'nudges'), subjects, retention: 'workqueue' })
+    })
+    await givenConsumer(party)
+    expect((await streamInfo(party)).config.subjects).toEqual([`${party.prefix}.task.>`, `${party.prefix}.delivery`])
+  })
+})
+
+describe('the dead-letter stream', () => {
+  it('keeps a letter once, however often it is sent', async () => {
+    const { bus } = await givenBus()
+    const letter = { modelVersion: 'm', body: { taskId: 'task-1' }, id: 'task-1:1' }
+    for (let index = 0; index < 3; index++) await publishDeadLetter(bus, letter)
+    expect((await streamInfo({ bus }, 'dead-letters')).state.messages).toBe(1)
+  })
+
+  it('refuses while there is no server, so that the sender tries again', async () => {
+    const bus = await start(openBus({ url: 'nats://127.0.0.1:1', prefix: newPrefix(), logger, name: 'test' }))
+    await expect(publishDeadLetter(bus, { modelVersion: 'm', body: {}, id: 'x' })).rejects.toThrow('bus not connected')
+  })
+})
+
+async function streamInfo({ bus }: Pick<Party, 'bus'>, name: 'nudges' | 'dead-letters' = 'nudges') {
+  return withNats(inject('natsUrl'), async (connection) =>
+    (await jetstreamManager(connection)).streams.info(streamName(bus.prefix, name)),
+  )
+}

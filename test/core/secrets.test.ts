@@ -1,0 +1,71 @@
+// Secrets that must be recoverable (D17), and the one that signs callbacks (D62).
+import { randomBytes } from 'node:crypto'
+import { parseMasterKeys, seal, unseal } from '@matte/core/runtime/seal'
+import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
+import { describe, expect, it } from 'vitest'
+import { useDatabase } from '../support/database.ts'
+import { givenWorkspace } from '../support/factories.ts'
+
+const newKey = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`
+
+describe('a sealed secret', () => {
+  const keys = parseMasterKeys(newKey('k1'))
+
+  it('opens for the row it was sealed for, and shows nothing of itself before', () => {
+    const sealed = seal(keys, 'row-1', 'whsec_secret')
+    expect(sealed).not.toContain('secret')
+    expect(unseal(keys, 'row-1', sealed)).toBe('whsec_secret')
+    expect(seal(keys, 'row-1', 'whsec_secret')).not.toBe(sealed)
+  })
+
+  it('does not open when copied to another row', () => {
+    expect(() => unseal(keys, 'row-2', seal(keys, 'row-1', 'secret'))).toThrow()
+  })
+
+  it.each([0, 1, 2, 3])('does not open when part %i of it was changed', (index) => {
+    const parts = seal(keys, 'row-1', 'secret').split('.')
+    parts[index] = index === 0 ? 'k9' : Buffer.from(randomBytes(16)).toString('base64url')
+    expect(() => unseal(keys, 'row-1', parts.join('.'))).toThrow()
+  })
+
+  it('opens under every key that is configured, and is made under the first', () => {
+    const [old, fresh] = [newKey('old'), newKey('new')]
+    const sealed = seal(parseMasterKeys(old), 'row', 'secret')
+    const both = parseMasterKeys(`${fresh}, ${old}`)
+    expect(unseal(both, 'row', sealed)).toBe('secret')
+    expect(seal(both, 'row', 'secret')).toMatch(/^new\./)
+    expect(() => unseal(parseMasterKeys(fresh), 'row', sealed)).toThrow(/master key old is not configured/)
+  })
+
+  it.each(['', 'k1', 'k1:c2hvcnQ=', ':AAAA', `bad id:${randomBytes(32).toString('base64')}`])(
+    'is not made under the key list %j, whose fault is told without a key',
+    (text) => {
+      expect(() => parseMasterKeys(text)).toThrow(/32 bytes/)
+    },
+  )
+})
+
+describe('the callback secret', () => {
+  const database = useDatabase()
+  const keys = parseMasterKeys(newKey('k1'))
+
+  it('is made once, though ten ask for it at the same moment', async () => {
+    const { id } = await givenWorkspace(database.db)
+    const secrets = await Promise.all(Array.from({ length: 10 }, () => getCallbackSecret(database.db, keys, id)))
+    expect(new Set(secrets).size).toBe(1)
+    expect(secrets[0]).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+  })
+
+  it('is another for each workspace and lies sealed in its row', async () => {
+    const { db } = database
+    const [one, two] = [await givenWorkspace(db), await givenWorkspace(db)]
+    const secret = await getCallbackSecret(db, keys, one.id)
+    expect(await getCallbackSecret(db, keys, two.id)).not.toBe(secret)
+    const row = await db.selectFrom('workspace').selectAll().where('id', '=', one.id).executeTakeFirstOrThrow()
+    expect(JSON.stringify(row)).not.toContain(secret.slice('whsec_'.length))
+  })
+
+  it('of a workspace that does not exist is an error', async () => {
+    await expect(getCallbackSecret(database.db, keys, crypto.randomUUID())).rejects.toThrow(/does not exist/)
+  })
+})

@@ -1,0 +1,242 @@
+// What the service relies on in an object store, asked of every store that it is meant to run on. The memory bucket of
+// the tests answers the same questions, as far as it has an answer.
+import { createHash } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Bucket, openBucket } from '@matte/core/storage/bucket'
+import { createPresigner } from '@matte/core/storage/presign'
+import { freePorts } from '@matte/local/free-ports'
+import type { RunningServer } from '@matte/local/server'
+import { installVersitygw, startVersitygw } from '@matte/local/versitygw'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { memoryBucket } from '../support/memory-bucket.ts'
+import { createTestBucket, type StoreAccess, sharedStore, type TestBucket } from '../support/store.ts'
+
+const png = { contentType: 'image/png' }
+const bytes = Buffer.from(Array.from({ length: 5_000 }, (_, index) => index % 251))
+const maxBytes = 1_000_000
+
+function itIsABucket(open: () => Bucket): void {
+  const key = 'private-uploads/2026/01/a photo (1)+&=é.png'
+
+  it('gives back what was put, with its size, its ETag and its first bytes', async () => {
+    const bucket = open()
+    await bucket.put(key, bytes, png)
+    const { etag, sizeBytes, bytes: first } = await bucket.head(key, 100)
+    expect(sizeBytes).toBe(bytes.length)
+    expect(Buffer.from(first)).toEqual(bytes.subarray(0, 100))
+    expect(etag).toBe(`"${createHash('md5').update(bytes).digest('hex')}"`)
+    expect(await bucket.get(key, { etag, maxBytes })).toEqual(bytes)
+  })
+
+  it('gives the first bytes of an object that has fewer', async () => {
+    const bucket = open()
+    await bucket.put('small', bytes.subarray(0, 10), png)
+    const { sizeBytes, bytes: first } = await bucket.head('small', 131_072)
+    expect(sizeBytes).toBe(10)
+    expect(Buffer.from(first)).toEqual(bytes.subarray(0, 10))
+  })
+
+  it('answers for an empty object as for any other', async () => {
+    const bucket = open()
+    await bucket.put('empty', Buffer.alloc(0), png)
+    expect(await bucket.head('empty', 100)).toMatchObject({ sizeBytes: 0 })
+    expect(await bucket.get('empty', { maxBytes })).toHaveLength(0)
+  })
+
+  it('calls an object changed once it was overwritten', async () => {
+    const bucket = open()
+    await bucket.put('changing', bytes, png)
+    const { etag } = await bucket.head('changing', 1)
+    await bucket.put('changing', bytes.subarray(1), png)
+    await expect(bucket.get('changing', { etag, maxBytes })).rejects.toMatchObject({ kind: 'changed' })
+    await bucket.put('changing', bytes, png)
+    expect(await bucket.get('changing', { etag, maxBytes })).toEqual(bytes)
+  })
+
+  it('calls an object missing that never was, or is deleted', async () => {
+    const bucket = open()
+    await expect(bucket.head('never', 10)).rejects.toMatchObject({ kind: 'missing' })
+    await expect(bucket.get('never', { maxBytes })).rejects.toMatchObject({ kind: 'missing' })
+    await bucket.put('gone', bytes, png)
+    const { etag } = await bucket.head('gone', 1)
+    await bucket.delete('gone')
+    await bucket.delete('gone')
+    await expect(bucket.get('gone', { etag, maxBytes })).rejects.toMatchObject({ kind: 'missing' })
+  })
+
+  it('reads no more than was allowed', async () => {
+    const bucket = open()
+    await bucket.put('large', bytes, png)
+    expect(await bucket.get('large', { maxBytes: bytes.length })).toHaveLength(bytes.length)
+    await expect(bucket.get('large', { maxBytes: bytes.length - 1 })).rejects.toMatchObject({ kind: 'changed' })
+  })
+
+  it('is found by a probe', async () => {
+    expect(await open().probe(5_000)).toBe(true)
+  })
+
+  it('may be made again, though it is there', async () => {
+    await open().ensure()
+  })
+}
+
+function itPresigns(open: () => TestBucket, store: () => StoreAccess): void {
+  const putUrl = (key: string, seconds = 900): string => open().presignPut(key, 'image/png', seconds)
+  const getUrl = (key: string): string =>
+    open().presignGet(key, { contentType: 'image/png', fileName: 'cut-out.png', expiresInSeconds: 604_800 })
+  const send = (url: string, body: Buffer, contentType: string, headers: Record<string, string> = {}) =>
+    fetch(url, { method: 'PUT', body: new Uint8Array(body), headers: { 'content-type': contentType, ...headers } })
+
+  it('a PUT of the signed content type, which the store then keeps', async () => {
+    const response = await send(putUrl('signed/é (1).png'), bytes, 'image/png')
+    expect(response.status).toBe(200)
+    expect(await open().get('signed/é (1).png', { maxBytes })).toEqual(bytes)
+  })
+
+  it('no PUT of another content type', async () => {
+    expect((await send(putUrl('typed'), bytes, 'text/html')).status).toBe(403)
+    await expect(open().head('typed', 1)).rejects.toMatchObject({ kind: 'missing' })
+  })
+
+  it('no PUT to another key, and no other method', async () => {
+    const url = putUrl('mine')
+    expect((await send(url.replace('mine', 'yours'), bytes, 'image/png')).status).toBe(403)
+    expect((await fetch(url)).status).toBe(403)
+    expect((await fetch(url, { method: 'DELETE' })).status).toBe(403)
+  })
+
+  it('nothing after the time is over', async () => {
+    const presign = createPresigner({ ...store(), region: 'us-east-1', bucket: open().name })
+    const hourAgo = new Date(Date.now() - 3_600_000)
+    const headers = { 'content-type': 'image/png' }
+    const url = presign({ method: 'PUT', key: 'late', expiresInSeconds: 3_000, at: hourAgo, headers })
+    expect((await send(url, bytes, 'image/png')).status).toBe(403)
+    const intime = presign({ method: 'PUT', key: 'in-time', expiresInSeconds: 7_000, at: hourAgo, headers })
+    expect((await send(intime, bytes, 'image/png')).status).toBe(200)
+  })
+
+  it('a download with file name and content type, whatever the object was stored as', async () => {
+    await open().put('result', bytes, png)
+    const response = await fetch(getUrl('result'))
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('image/png')
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="cut-out.png"')
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(bytes)
+  })
+
+  it('a download in parts', async () => {
+    await open().put('ranged', bytes, png)
+    const response = await fetch(getUrl('ranged'), { headers: { range: 'bytes=10-19' } })
+    expect(response.status).toBe(206)
+    expect(response.headers.get('content-range')).toBe(`bytes 10-19/${bytes.length}`)
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(bytes.subarray(10, 20))
+  })
+
+  it('a download that is not repeated when the caller has it already', async () => {
+    await open().put('cached', bytes, png)
+    const etag = (await fetch(getUrl('cached'))).headers.get('etag') ?? ''
+    expect((await fetch(getUrl('cached'), { headers: { 'if-none-match': etag } })).status).toBe(304)
+    expect((await fetch(getUrl('cached'), { headers: { 'if-match': '"other"' } })).status).toBe(412)
+  })
+
+  it('no download of what is missing, and none without a signature', async () => {
+    expect((await fetch(getUrl('missing'))).status).toBe(404)
+    await open().put('private', bytes, png)
+    const { origin, pathname } = new URL(getUrl('private'))
+    expect((await fetch(origin + pathname)).status).toBe(403)
+  })
+}
+
+/** The whole suite on a bucket of a store that is there when `findStore` has answered. */
+function itIsAStore(findStore: () => Promise<StoreAccess>): void {
+  let store: StoreAccess | undefined
+  let bucket: TestBucket | undefined
+  const there = <T>(value: T | undefined): T => {
+    if (value === undefined) throw new Error('the store is there inside tests and hooks only')
+    return value
+  }
+  beforeAll(async () => {
+    store = await findStore()
+    bucket = await createTestBucket(store)
+  })
+  afterAll(() => bucket?.close())
+  itIsABucket(() => there(bucket))
+  describe('presigns', () => {
+    itPresigns(
+      () => there(bucket),
+      () => there(store),
+    )
+  })
+
+  it('lists what it holds', async () => {
+    await there(bucket).put('listed/b', bytes, png)
+    await there(bucket).put('listed/a', bytes, png)
+    expect(await there(bucket).keys('listed/')).toEqual(['listed/a', 'listed/b'])
+  })
+
+  it('refuses everything under a wrong key, and counts as down rather than as empty', async () => {
+    const stranger = openBucket({
+      internalEndpoint: there(store).endpoint,
+      publicEndpoint: there(store).endpoint,
+      bucket: there(bucket).name,
+      region: 'us-east-1',
+      accessKeyId: there(store).accessKeyId,
+      secretAccessKey: 'wrong',
+    })
+    expect(await stranger.probe(5_000)).toBe(false)
+    await expect(stranger.get('listed/a', { maxBytes })).rejects.toMatchObject({ kind: 'unavailable' })
+    stranger.close()
+  })
+}
+
+describe('the memory bucket of the tests', () => {
+  const bucket = memoryBucket()
+  itIsABucket(() => bucket)
+})
+
+describe('the store of local mode', () => {
+  itIsAStore(async () => sharedStore())
+})
+
+// Its tests are left out, aloud, where there is no Go to build it with.
+const versitygw = await installVersitygw((line) => void process.stdout.write(`[servers] ${line}\n`))
+
+describe.skipIf(versitygw === undefined)('versitygw', () => {
+  let server: RunningServer | undefined
+  afterAll(() => server?.stop())
+  itIsAStore(async () => {
+    if (versitygw === undefined) throw new Error('versitygw is not installed')
+    const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
+    const dataDir = join(inject('runDir'), 'versitygw')
+    mkdirSync(join(dataDir, 'meta'), { recursive: true })
+    const [port = 0] = await freePorts(1)
+    const files = { dataDir, logFile: `${dataDir}.log`, lifetime: 'attached' } as const
+    server = await startVersitygw({ ...files, installation: versitygw, port, credentials })
+    return { endpoint: server.url, ...credentials }
+  })
+})
+
+describe('a store that is not there', () => {
+  const nowhere = () => {
+    const endpoint = 'http://127.0.0.1:1'
+    const keys = { accessKeyId: 'test', secretAccessKey: 'test' }
+    return openBucket({ internalEndpoint: endpoint, publicEndpoint: endpoint, bucket: 'b', region: 'us-east-1', ...keys })
+  }
+
+  it('is unavailable to every call, which then may be tried again', async () => {
+    const bucket = nowhere()
+    const unavailable = { name: 'StorageError', kind: 'unavailable' }
+    await expect(bucket.head('key', 1)).rejects.toMatchObject(unavailable)
+    await expect(bucket.get('key', { maxBytes })).rejects.toMatchObject(unavailable)
+    await expect(bucket.put('key', bytes, png)).rejects.toMatchObject(unavailable)
+    await expect(bucket.delete('key')).rejects.toMatchObject(unavailable)
+    await expect(bucket.ensure()).rejects.toMatchObject(unavailable)
+    expect(await bucket.probe(5_000)).toBe(false)
+    bucket.close()
+  })
+
+  it('still presigns, since that needs no store', () => {
+    expect(nowhere().presignPut('key', 'image/png', 900)).toContain('http://127.0.0.1:1/b/key?')
+  })
+})

@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePorts } from '@matte/local/free-ports'
+import { installNats, startNats } from '@matte/local/nats'
+import { rootDir } from '@matte/local/paths'
+import { pidFileOf, readLiveRecord, stopProcess, writeRecord } from '@matte/local/pid-file'
+import { identify, isAlive } from '@matte/local/process-identity'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { until } from '../support/until.ts'
+
+const quiet = (): void => {}
+let localDir: string
+let bystander: ChildProcess | undefined
+
+beforeEach(() => {
+  localDir = mkdtempSync(join(tmpdir(), 'matte-local-'))
+})
+afterEach(async () => {
+  bystander?.kill('SIGKILL')
+  await makeDown()
+  rmSync(localDir, { recursive: true, force: true })
+})
+
+describe('a process started for make up', () => {
+  it('is kept by a second start, started again with other settings, and stopped by make down', async () => {
+    const installation = await installNats(quiet)
+    const [client = 0, monitor = 0, otherClient = 0] = await freePorts(3)
+    const pidFile = pidFileOf(join(localDir, 'run'), 'nats')
+    const start = (port: number, folder: string) =>
+      startNats({
+        installation,
+        dataDir: join(localDir, folder),
+        ports: { client: port, monitor },
+        logFile: join(localDir, 'log/nats.log'),
+        lifetime: 'detached',
+        pidFile,
+      })
+    const first = await start(client, 'data')
+    expect((await start(client, 'data')).pid).toBe(first.pid)
+
+    const moved = await start(otherClient, 'other')
+    expect(moved.pid).not.toBe(first.pid)
+    expect(identify(first.pid)).toBeUndefined()
+
+    expect(await makeDown()).toBe('stopped nats\n')
+    expect(identify(moved.pid)).toBeUndefined()
+    expect(existsSync(pidFile)).toBe(false)
+    expect(await makeDown()).toBe('Nothing was running.\n')
+  })
+})
+
+describe('make down', () => {
+  it('never signals a process that only inherited the number in a pid file', async () => {
+    bystander = spawn('sleep', ['600'])
+    const pid = bystander.pid ?? 0
+    const record = {
+      pid,
+      born: 'another boot/1',
+      name: 'api',
+      stopSignal: 'SIGKILL' as const,
+      stopTimeoutMs: 1_000,
+      leftovers: [],
+      ports: [],
+      fingerprint: '',
+    }
+    writeRecord(pidFileOf(join(localDir, 'run'), 'api'), record)
+    expect(readLiveRecord(pidFileOf(join(localDir, 'run'), 'api'))).toBeUndefined()
+    expect(await makeDown()).toBe('Nothing was running.\n')
+    expect(identify(pid)).toBeDefined()
+  })
+
+  it('kills a process that does not stop within its limit', async () => {
+    bystander = spawn('sh', ['-c', 'trap "" TERM; echo trapped; while :; do sleep 1; done'], { detached: true })
+    await new Promise((resolve) => bystander?.stdout?.once('data', resolve))
+    const identity = identify(bystander.pid ?? 0)
+    if (!identity) throw new Error('the process has not started')
+    const settings = { name: 'stubborn', stopSignal: 'SIGTERM' as const, stopTimeoutMs: 100 }
+    await stopProcess({ ...identity, ...settings, leftovers: [], ports: [], fingerprint: '' })
+    expect(isAlive(identity)).toBe(false)
+  })
+})
+
+describe('an attached server', () => {
+  it('ends with its program even when that is killed', async () => {
+    const { program } = await installNats(quiet)
+    const [client = 0, monitor = 0] = await freePorts(2)
+    const options = {
+      installation: { program },
+      dataDir: join(localDir, 'data'),
+      ports: { client, monitor },
+      logFile: join(localDir, 'nats.log'),
+      lifetime: 'attached',
+    }
+    const script = `
+      import { startNats } from ${JSON.stringify(join(rootDir, 'local/src/nats.ts'))}
+      const { pid } = await startNats(${JSON.stringify(options)})
+      process.stdout.write(String(pid))
+      setInterval(() => {}, 1_000)`
+    bystander = spawn(process.execPath, ['--input-type=module', '-e', script])
+    const said = await new Promise<Buffer>((resolve) => bystander?.stdout?.once('data', resolve))
+    const server = Number(said)
+    expect(identify(server)).toBeDefined()
+    bystander.kill('SIGKILL')
+    await until('the server has ended', () => identify(server) === undefined)
+  })
+})
+
+describe('make up', () => {
+  it('names a taken port and its variable before it starts anything', async () => {
+    const [client = 0, monitor = 0, other = 0] = await freePorts(3)
+    const installation = await installNats(quiet)
+    const files = { dataDir: join(localDir, 'taken'), logFile: join(localDir, 'taken.log') }
+    const ports = { client, monitor }
+    const holder = await startNats({ ...files, installation, ports, lifetime: 'attached' })
+    const { code, stderr } = await run('local/src/up.ts', {
+      MATTE_NATS_PORT: String(client),
+      MATTE_NATS_MONITOR_PORT: String(other),
+    })
+    await holder.stop()
+    expect(code).toBe(1)
+    expect(stderr).toContain(`Port ${client} (NATS) is taken by another program: set MATTE_NATS_PORT to a free port.`)
+    expect(existsSync(join(localDir, 'data'))).toBe(false)
+  })
+})
+
+async function makeDown(): Promise<string> {
+  const { stdout, stderr } = await run('local/src/down.ts', {})
+  return stdout + stderr
+}
+
+type Outcome = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+
+function run(script: string, env: Readonly<Record<string, string>>): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [join(rootDir, script)], {
+      env: { PATH: process.env.PATH, MATTE_LOCAL_DIR: localDir, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}

@@ -1,0 +1,103 @@
+// A database per test file, cloned from a template that was migrated once. It is dropped after the file, or kept and
+// named when a test of the file failed.
+import { randomBytes } from 'node:crypto'
+import { type Database, type Db, openDatabase } from '@matte/core/db/database'
+import { migrateToLatest } from '@matte/core/db/migrate'
+import pg from 'pg'
+import { pino } from 'pino'
+import { afterAll, beforeAll, inject } from 'vitest'
+import { watchFailures } from './has-failed.ts'
+
+export type PostgresServer = { readonly version: number; readonly url: string | null }
+
+export type TestDatabase = {
+  readonly name: string
+  readonly db: Db
+  readonly url: string
+  drop(): Promise<void>
+}
+
+const template = 'matte_template'
+const logger = pino({ level: 'silent' })
+
+/** Databases whose SQL is tested: PostgreSQL 18, and 15 where the machine has it (`missing` otherwise). */
+export const databases = () =>
+  inject('postgresServers').map(({ version, url }) => ({ version, url: url ?? '', missing: url === null }))
+
+/** A migrated database for the tests of the enclosing block. Read `db` and `url` inside tests and hooks only. */
+export function useDatabase(serverUrl = inject('databaseUrl')): Pick<TestDatabase, 'db' | 'url'> {
+  let database: TestDatabase | undefined
+  const ready = (): TestDatabase => {
+    if (database === undefined) throw new Error('the test database is there inside tests and hooks only')
+    return database
+  }
+  const hasFailed = watchFailures()
+  beforeAll(async () => {
+    database = await createTestDatabase(serverUrl)
+  })
+  afterAll(async () => {
+    if (database === undefined) return
+    if (!hasFailed()) return database.drop()
+    process.stdout.write(`database of failed tests: ${database.url}\n`)
+    await database.db.destroy()
+  })
+  return {
+    get db() {
+      return ready().db
+    },
+    get url() {
+      return ready().url
+    },
+  }
+}
+
+export async function createTestDatabase(serverUrl = inject('databaseUrl')): Promise<TestDatabase> {
+  const name = `t_${randomBytes(6).toString('hex')}`
+  await asAdmin(serverUrl, (client) => client.query(`create database ${name} template ${template}`))
+  return openTestDatabase(serverUrl, name)
+}
+
+/** An empty database, without even the first migration. */
+export async function createEmptyDatabase(serverUrl = inject('databaseUrl')): Promise<TestDatabase> {
+  const name = `t_${randomBytes(6).toString('hex')}`
+  await asAdmin(serverUrl, (client) => client.query(`create database ${name} template template0`))
+  return openTestDatabase(serverUrl, name)
+}
+
+/** Another pool on a database, as another process would have. */
+export const connectTo = (url: string, poolMax = 10): Database =>
+  openDatabase({ url, poolMax, logger, applicationName: 'matte-test' })
+
+export async function makeTemplate(serverUrl: string): Promise<void> {
+  await asAdmin(serverUrl, (client) => client.query(`create database ${template} template template0`))
+  const { db } = connectTo(urlOf(serverUrl, template), 1)
+  try {
+    await migrateToLatest(db)
+  } finally {
+    await db.destroy()
+  }
+}
+
+function openTestDatabase(serverUrl: string, name: string): TestDatabase {
+  const url = urlOf(serverUrl, name)
+  // More connections than a process has: some tests claim or create fifty times at once.
+  const { db } = connectTo(url, 60)
+  const drop = async (): Promise<void> => {
+    await db.destroy()
+    // Forced: a process under test that was killed or stopped may still hold a connection.
+    await asAdmin(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
+  }
+  return { name, db, url, drop }
+}
+
+const urlOf = (serverUrl: string, database: string): string => Object.assign(new URL(serverUrl), { pathname: database }).href
+
+async function asAdmin(serverUrl: string, act: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: serverUrl })
+  await client.connect()
+  try {
+    await act(client)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,120 @@
+// Rows for tests, made by the product's own functions, so that they are rows which could exist. Time in rows is the
+// database's: a test that needs an old row or a lapsed claim moves the row's times, never a clock.
+import { randomBytes } from 'node:crypto'
+import { grantCredits } from '@matte/core/credit/lot-queries'
+import type { Db } from '@matte/core/db/database'
+import { type ClaimedTask, claimNextTask } from '@matte/core/task/claim-task'
+import { createTask } from '@matte/core/task/create-task'
+import type { Ending } from '@matte/core/task/end-run'
+import type { TaskRow } from '@matte/core/task/task-queries'
+import { insertGrant } from '@matte/core/upload/grant-queries'
+import { defaultPlans, type Plan, planNamed } from '@matte/core/workspace/plan'
+import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
+import { sql } from 'kysely'
+import { memoryBucket } from './memory-bucket.ts'
+
+/** A whole PNG of one pixel. */
+export const onePixelPng = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+const random = (): string => randomBytes(6).toString('hex')
+
+/** A model version of a test's own, so that a claim in one test never takes another test's task. */
+export const ownModel = (): string => `m-${random()}`
+
+export type TestWorkspace = { readonly id: string; readonly plan: Plan }
+
+export async function givenWorkspace(
+  db: Db,
+  { plan = 'internal', credits = 0 }: { plan?: string; credits?: number } = {},
+): Promise<TestWorkspace> {
+  const { id } = await insertWorkspace(db, { name: 'test', plan })
+  if (credits > 0) await grantCredits(db, { workspaceId: id, kind: 'test', amount: credits })
+  return { id, plan: planNamed(defaultPlans, plan) }
+}
+
+/** An object key of the workspace with a PNG behind it, as after presign and PUT. */
+export async function givenUpload(db: Db, workspaceId: string, bucket = memoryBucket(), body: Buffer = onePixelPng) {
+  const objectKey = `private-uploads/2026/01/${random()}-photo.png`
+  await insertGrant(db, { workspaceId, objectKey, contentType: 'image/png', expiresInSeconds: 900 })
+  await bucket.put(objectKey, body, { contentType: 'image/png' })
+  return { objectKey, bucket }
+}
+
+export type TaskOptions = {
+  readonly model?: string
+  readonly callbackUrl?: string
+  /** A child of a batch; it then takes no single place. */
+  readonly child?: boolean
+  /** Waiting for so long already. */
+  readonly ageMs?: number
+}
+
+/** A queued task by `createTask`, with an upload of its own. */
+export async function givenTask(db: Db, workspace: TestWorkspace, options: TaskOptions = {}): Promise<TaskRow> {
+  const { model = 'service-v2', callbackUrl = null, child = false, ageMs = 0 } = options
+  const { objectKey, bucket } = await givenUpload(db, workspace.id)
+  const task = await createTask(db, bucket, {
+    workspaceId: workspace.id,
+    plan: workspace.plan,
+    imageUrl: objectKey,
+    modelVersion: model,
+    callbackUrl,
+    traceparent: null,
+  })
+  if (child) await makeChild(db, task)
+  if (ageMs > 0) {
+    await sql`update task set queued_at = queued_at - ${ageMs} * interval '1 ms' where id = ${task.id}`.execute(db)
+  }
+  return task
+}
+
+/** Turns a single into a batch's child, row and counters alike. */
+async function makeChild(db: Db, { id, workspace_id }: TaskRow): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await sql`update workspace set open_singles = open_singles - 1, open_children = open_children + 1
+               where id = ${workspace_id}`.execute(tx)
+    await sql`update task set batch_id = gen_random_uuid() where id = ${id}`.execute(tx)
+  })
+}
+
+/** Claims as a free slot does, with a claim that outlives the test. */
+export const claimNext = (db: Db, models: readonly string[], claimMs = 600_000): Promise<ClaimedTask | undefined> =>
+  claimNextTask(db, { models, plans: defaultPlans, claimMs })
+
+/** A task and the claim of a worker that has it. */
+export async function givenClaimed(db: Db, workspace: TestWorkspace, options: TaskOptions = {}): Promise<ClaimedTask> {
+  const model = options.model ?? ownModel()
+  await givenTask(db, workspace, { ...options, model })
+  const claimed = await claimNext(db, [model])
+  if (claimed === undefined) throw new Error('the new task could not be claimed')
+  return claimed
+}
+
+/** Lets a claim lapse as if its worker had died that long ago; due at once. */
+export const lapseClaim = (db: Db, { id }: { id: string }) =>
+  sql`update task set claimed_until = now() where id = ${id}`.execute(db)
+
+/** Ends the pause before the next attempt. */
+export const makeDue = (db: Db, { id }: { id: string }) => sql`update task set due_at = now() where id = ${id}`.execute(db)
+
+export const readTask = (db: Db, id: string): Promise<TaskRow> =>
+  db.selectFrom('task').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+
+export async function readHistory(db: Db, id: string): Promise<string[]> {
+  const rows = await db.selectFrom('task_event').select('type').where('task_id', '=', id).orderBy('id').execute()
+  return rows.map((row) => row.type)
+}
+
+/** The ending of a worker that has stored its result. */
+export const success = ({ id, run, claim }: ClaimedTask): Ending => ({
+  status: 'succeeded',
+  resultKey: `results/${id}/${run}-${claim}.png`,
+  resultFormat: 'png',
+  resultSizeBytes: 100,
+  width: 1,
+  height: 1,
+  foreground: null,
+})

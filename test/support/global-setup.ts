@@ -1,0 +1,90 @@
+// Starts what the integration tests share: PostgreSQL 18 (and 15 where the machine has it), NATS, an object store and
+// Triton, each a real server on a free port with its files in one temporary folder. The servers end with this program
+// however it ends. After a failure the folder stays, with logs and databases, and its name is printed.
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findSystemPostgres } from '@matte/local/postgres'
+import type { Say } from '@matte/local/say'
+import type { TestProject } from 'vitest/node'
+import { makeTemplate, type PostgresServer } from './database.ts'
+import { type OwnServer, ownNats, ownPostgres, ownStore, ownTriton } from './servers.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The shared PostgreSQL 18, as its superuser. */
+    databaseUrl: string
+    /** Every PostgreSQL to test SQL on; `url` is null where the machine lacks that version. */
+    postgresServers: readonly PostgresServer[]
+    natsUrl: string
+    storeEndpoint: string
+    storeAccessKeyId: string
+    storeSecretAccessKey: string
+    /** `host:port` of the shared Triton's gRPC. */
+    tritonAddress: string
+    /** Folder of this run: logs, and what private servers keep. */
+    runDir: string
+  }
+}
+
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const runDir = mkdtempSync(join(tmpdir(), 'matte-test-'))
+  chmodSync(runDir, 0o755)
+  const servers: OwnServer[] = []
+  const say: Say = (line) => void process.stdout.write(`[servers] ${line}\n`)
+  const place = (name: string) => ({ dir: join(runDir, name), say })
+  const keep = async (starting: Promise<OwnServer>): Promise<OwnServer> => {
+    const server = await starting
+    servers.push(server)
+    return server
+  }
+  const stopAll = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.stop()))
+  }
+
+  try {
+    const [postgresServers, nats, store, triton] = await Promise.all([
+      Promise.all([postgres18(), postgres15()]),
+      keep(ownNats(place('nats'))),
+      keep(ownStore(place('store'), credentials)),
+      keep(ownTriton(place('triton'))),
+    ])
+    project.provide('databaseUrl', postgresServers[0].url)
+    project.provide('postgresServers', postgresServers)
+    project.provide('natsUrl', nats.url)
+    project.provide('storeEndpoint', store.url)
+    project.provide('storeAccessKeyId', credentials.accessKeyId)
+    project.provide('storeSecretAccessKey', credentials.secretAccessKey)
+    project.provide('tritonAddress', triton.url)
+    project.provide('runDir', runDir)
+  } catch (error) {
+    await stopAll()
+    throw error
+  }
+
+  async function postgres18() {
+    const { url } = await keep(ownPostgres(place('postgres-18')))
+    await makeTemplate(url)
+    return { version: 18, url }
+  }
+
+  async function postgres15() {
+    const installation = findSystemPostgres(15)
+    if (installation === undefined) {
+      say('PostgreSQL 15 is not on this machine (Debian: postgresql-15): SQL is tested on 18 only')
+      return { version: 15, url: null }
+    }
+    const { url } = await keep(ownPostgres(place('postgres-15'), installation))
+    await makeTemplate(url)
+    return { version: 15, url }
+  }
+
+  return async () => {
+    await stopAll()
+    const failed = project.vitest.state.getCountOfFailedTests() > 0 || project.vitest.state.getUnhandledErrors().length > 0
+    if (failed) say(`logs and databases of this run are kept in ${runDir}`)
+    else rmSync(runDir, { recursive: true, force: true })
+  }
+}

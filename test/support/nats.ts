@@ -1,0 +1,33 @@
+// NATS as tests use it: a prefix per file keeps streams and subjects of files apart on the shared server.
+import { randomBytes } from 'node:crypto'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { afterAll, inject } from 'vitest'
+
+export const newPrefix = (): string => `t${randomBytes(6).toString('hex')}`
+
+/** A prefix whose streams are removed when the file has ended. */
+export function useNatsPrefix(): string {
+  const prefix = newPrefix()
+  afterAll(() => removeStreams(inject('natsUrl'), prefix))
+  return prefix
+}
+
+export async function removeStreams(url: string, prefix: string): Promise<void> {
+  await withNats(url, async (connection) => {
+    const manager = await jetstreamManager(connection)
+    for await (const name of manager.streams.names()) {
+      if (name.startsWith(`${prefix}-`)) await manager.streams.delete(name)
+    }
+  })
+}
+
+/** A connection of the test's own, closed when `act` has ended. */
+export async function withNats<T>(url: string, act: (connection: NatsConnection) => Promise<T>): Promise<T> {
+  const connection = await connect({ servers: url })
+  try {
+    return await act(connection)
+  } finally {
+    await connection.close()
+  }
+}

@@ -1,0 +1,57 @@
+// Pictures for the tests: photos with a known origin from test/fixtures/photos, and bad ones that are made here.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32, deflateSync } from 'node:zlib'
+
+const folder = join(import.meta.dirname, '../fixtures/photos')
+
+export const photo = (name: string): Buffer => readFileSync(join(folder, name))
+
+/** The photo whose true matte is known. */
+export const lemur = (): Buffer => photo('lemur.png')
+
+/** A header that says PNG in a file that is none. */
+export const mislabelledPng = Buffer.from('<html>This was a photo once.</html>')
+
+/** A photo cut off in the middle of its pixels: header and size are right, decoding is not possible. */
+export const truncatedPng = (): Buffer => lemur().subarray(0, Math.floor(lemur().length / 2))
+
+/**
+ * 30,000 × 30,000 grey pixels in about 110 kB: 900 million pixels that no one may try to hold in memory. One bit a
+ * pixel, written by hand, since an encoder would need the pixels.
+ */
+export const hugePng = (): Buffer => greyPng(30_000, 30_000)
+
+/** A valid PNG of one grey, one bit a pixel. */
+export function greyPng(width: number, height: number): Buffer {
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  header.set([1, 0, 0, 0, 0], 8)
+  const rowBytes = 1 + Math.ceil(width / 8)
+  return Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    chunk('IHDR', header),
+    chunk('IDAT', deflateSync(Buffer.alloc(rowBytes * height))),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
+}
+
+function chunk(type: string, body: Buffer): Buffer {
+  const tagged = Buffer.concat([Buffer.from(type, 'latin1'), body])
+  const framed = Buffer.alloc(8 + body.length + 4)
+  framed.writeUInt32BE(body.length, 0)
+  tagged.copy(framed, 4)
+  framed.writeUInt32BE(crc32(tagged), 8 + body.length)
+  return framed
+}
+
+/**
+ * A PNG whose size lies behind more metadata than is read at creation, so that only decoding can tell. A PNG's size
+ * is always at its start; a JPEG's may come late, behind segments of 64 kB.
+ */
+export function jpegWithLateSize(jpeg: Buffer): Buffer {
+  const comment = Buffer.alloc(65_535 + 2, 0x20)
+  comment.set([0xff, 0xfe, 0xff, 0xff])
+  return Buffer.concat([jpeg.subarray(0, 2), comment, comment, comment, jpeg.subarray(2)])
+}

@@ -1,0 +1,91 @@
+// Our own processes as children: the sources as they are deployed, each on free ports, with its log in a file that is
+// shown when a test fails. They end with the test program, even when that is killed.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePorts } from '@matte/local/free-ports'
+import { startProcess } from '@matte/local/process'
+import { identify } from '@matte/local/process-identity'
+import { until } from './until.ts'
+
+export type ProcessName = 'api' | 'controller' | 'dispatcher'
+export type Env = Readonly<Record<string, string>>
+
+/** One line of a log. */
+export type LogLine = { readonly level: string; readonly msg: string; readonly [field: string]: unknown }
+
+export type TestProcess = {
+  readonly name: ProcessName
+  readonly pid: number
+  /** The API's origin, or that of the health port. */
+  readonly url: string
+  readonly healthUrl: string
+  readonly logFile: string
+  kill(signal: NodeJS.Signals): Promise<void>
+  /** Waits until the process is gone. */
+  untilEnded(): Promise<void>
+  /** Clean stop, SIGKILL past its limit. */
+  stop(): Promise<void>
+  isAlive(): boolean
+  log(): LogLine[]
+  /** Waits for a line with this message, or the first that `matches`. */
+  untilLogged(msg: string, matches?: (line: LogLine) => boolean): Promise<LogLine>
+  /** The most memory that it has had in RAM so far, in bytes. */
+  peakMemoryBytes(): number
+}
+
+/** Starts a process and returns once its `/readyz` says ready. */
+export async function startTestProcess(name: ProcessName, dir: string, env: Env): Promise<TestProcess> {
+  const [healthPort = 0, port = 0] = await freePorts(2)
+  const logFile = join(dir, `${name}-${healthPort}.log`)
+  const own: Env = name === 'api' ? { PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` } : {}
+  const server = await startProcess({
+    name,
+    env: { HOST: '127.0.0.1', HEALTH_PORT: String(healthPort), ...own, ...env },
+    healthPort,
+    ...(name === 'api' && { port }),
+    logFile,
+    lifetime: 'attached',
+  })
+  const born = identify(server.pid)?.born
+  const isAlive = (): boolean => born !== undefined && identify(server.pid)?.born === born
+  const log = (): LogLine[] => readLog(logFile)
+  return {
+    name,
+    pid: server.pid,
+    url: server.url,
+    healthUrl: `http://127.0.0.1:${healthPort}`,
+    logFile,
+    kill: (signal) => server.kill(signal),
+    untilEnded: async () => void (await until(`the ${name} has ended`, () => !isAlive())),
+    stop: () => server.stop(),
+    isAlive,
+    log,
+    untilLogged: (msg, matches = () => true) =>
+      until(`the ${name} logs "${msg}"`, () => log().find((line) => line.msg === msg && matches(line))),
+    peakMemoryBytes: () => peakMemoryBytes(server.pid),
+  }
+}
+
+function readLog(file: string): LogLine[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((text) => {
+      try {
+        return [JSON.parse(text) as LogLine]
+      } catch {
+        return [] // a line that is being written, or Node's own words
+      }
+    })
+}
+
+/** The end of a log for a person, without the lines of each request. */
+export function showLog({ name, pid, logFile }: TestProcess, lines = 40): string {
+  const text = readFileSync(logFile, 'utf8').trimEnd().split('\n')
+  return [`--- ${name} (pid ${pid}), the end of ${logFile}`, ...text.slice(-lines)].join('\n')
+}
+
+function peakMemoryBytes(pid: number): number {
+  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  if (kilobytes === undefined) throw new Error(`the system does not tell the memory of process ${pid}`)
+  return Number(kilobytes) * 1_024
+}

@@ -1,0 +1,203 @@
+// A whole service of a test's own: fresh database, bucket and stream prefix, a workspace with a key, and our three
+// processes. What they stand on is shared by all files, except the servers that the test wants to take down.
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Db } from '@matte/core/db/database'
+import { writeSetting } from '@matte/core/setting/setting-queries'
+import { generateApiKey } from '@matte/core/workspace/api-key'
+import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import { scopes } from '@matte/core/workspace/scope'
+import { afterAll, beforeAll, inject } from 'vitest'
+import { type Client, createClient } from './client.ts'
+import { createTestDatabase, makeTemplate } from './database.ts'
+import { givenWorkspace } from './factories.ts'
+import { watchFailures } from './has-failed.ts'
+import { newPrefix, removeStreams } from './nats.ts'
+import { type Env, type ProcessName, showLog, startTestProcess, type TestProcess } from './processes.ts'
+import { type OwnServer, ownNats, ownPostgres, ownStore, ownTriton } from './servers.ts'
+import { createTestBucket, newBucketName, type StoreAccess, sharedStore, type TestBucket } from './store.ts'
+
+export type ServerName = 'postgres' | 'nats' | 'store' | 'triton'
+
+export type StackOptions = {
+  /** Servers that belong to this test alone, so that it may stop, kill or wipe them. */
+  readonly own?: readonly ServerName[]
+  /** Variables of a process beyond those that every test has. */
+  readonly env?: Partial<Readonly<Record<ProcessName, Env>>>
+  /** Processes to start at once; the others by `start`. */
+  readonly processes?: readonly ProcessName[]
+}
+
+export type Stack = {
+  readonly db: Db
+  readonly bucket: TestBucket
+  readonly natsUrl: string
+  readonly prefix: string
+  /** The public API, with a key of a workspace on plan `internal`. */
+  readonly client: Client
+  readonly workspaceId: string
+  /** One of the test's own servers. */
+  server(name: ServerName): OwnServer
+  /** A running process: the one started last by this name. */
+  process(name: ProcessName): TestProcess
+  /** Another process; a second controller, or the next after one was killed. */
+  start(name: ProcessName, env?: Env): Promise<TestProcess>
+}
+
+/** Short enough for a test, long enough that a busy machine does not lose claims by accident. */
+const testEnv: Partial<Record<ProcessName, Env>> = {
+  api: { MATTE_ENV: 'development' },
+  controller: { MATTE_ENV: 'test', CLAIM_MS: '3000', CLAIM_EVERY_MS: '250', SWEEP_EVERY_MS: '250' },
+  dispatcher: { WEBHOOK_RETRY_UNIT_SECONDS: '1' },
+}
+
+/** A service for the tests of the enclosing block; use it inside tests and hooks only. */
+export function useStack(options: StackOptions = {}): Stack {
+  const hasFailed = watchFailures()
+  let running: Running | undefined
+  const there = (): Stack => {
+    if (running === undefined) throw new Error('the service is there inside tests and hooks only')
+    return running.stack
+  }
+  beforeAll(async () => {
+    running = await startStack(options)
+  })
+  afterAll(async () => {
+    await running?.end(hasFailed())
+  })
+  return {
+    get db() {
+      return there().db
+    },
+    get bucket() {
+      return there().bucket
+    },
+    get natsUrl() {
+      return there().natsUrl
+    },
+    get prefix() {
+      return there().prefix
+    },
+    get client() {
+      return there().client
+    },
+    get workspaceId() {
+      return there().workspaceId
+    },
+    server: (name) => there().server(name),
+    process: (name) => there().process(name),
+    start: (name, env) => there().start(name, env),
+  }
+}
+
+type Running = { readonly stack: Stack; end(failed: boolean): Promise<void> }
+
+async function startStack({ own = [], env = {}, processes = ['api', 'controller', 'dispatcher'] }: StackOptions) {
+  const dir = join(inject('runDir'), `stack-${randomBytes(4).toString('hex')}`)
+  mkdirSync(dir, { recursive: true, mode: 0o755 })
+  const ends: (() => Promise<unknown> | void)[] = []
+  const running: TestProcess[] = []
+  const end = async (failed: boolean): Promise<void> => {
+    if (failed) process.stdout.write(`${running.map((each) => showLog(each)).join('\n')}\n`)
+    await Promise.all(running.map((each) => each.stop()))
+    for (const endIt of ends.reverse()) await endIt()
+  }
+  try {
+    const servers = await startOwnServers(own, dir)
+    ends.push(() => Promise.all([...servers.values()].map((server) => server.stop())))
+    const stack = await buildStack(servers, env, { dir, running, ends })
+    // The API migrates and makes the bucket; the others would wait for it anyway.
+    for (const name of processes) await stack.start(name)
+    return { stack, end } satisfies Running
+  } catch (error) {
+    await end(true)
+    throw error
+  }
+}
+
+async function startOwnServers(own: readonly ServerName[], dir: string): Promise<Map<ServerName, OwnServer>> {
+  const place = { dir, say: (line: string) => void process.stdout.write(`[servers] ${line}\n`) }
+  const start: Record<ServerName, () => Promise<OwnServer>> = {
+    postgres: () => ownPostgres(place),
+    nats: () => ownNats(place),
+    store: () => ownStore(place, { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }),
+    triton: () => ownTriton(place),
+  }
+  return new Map(await Promise.all(own.map(async (name) => [name, await start[name]()] as const)))
+}
+
+type Parts = {
+  readonly dir: string
+  readonly running: TestProcess[]
+  readonly ends: (() => Promise<unknown> | void)[]
+}
+
+async function buildStack(
+  servers: ReadonlyMap<ServerName, OwnServer>,
+  env: NonNullable<StackOptions['env']>,
+  { dir, running, ends }: Parts,
+): Promise<Stack> {
+  const ownDatabase = servers.get('postgres')
+  if (ownDatabase) await makeTemplate(ownDatabase.url)
+  const database = await createTestDatabase(ownDatabase?.url)
+  const { db } = database
+  ends.push(() => (ownDatabase ? db.destroy() : database.drop()))
+  const access: StoreAccess = { ...sharedStore(), ...endpointOf(servers.get('store')) }
+  const bucket = await createTestBucket(access, { name: newBucketName() })
+  ends.push(() => bucket.close())
+  const prefix = newPrefix()
+  const natsUrl = servers.get('nats')?.url ?? inject('natsUrl')
+  if (!servers.has('nats')) ends.push(() => removeStreams(natsUrl, prefix))
+  const tritonAddress = servers.get('triton')?.url ?? inject('tritonAddress')
+  const model = { name: 'service-v2', tritonModel: 'u2netp', addresses: [tritonAddress], default: true }
+  const common: Env = {
+    DATABASE_URL: database.url,
+    NATS_URL: natsUrl,
+    NATS_STREAM_PREFIX: prefix,
+    S3_ENDPOINT: access.endpoint,
+    S3_BUCKET: bucket.name,
+    S3_ACCESS_KEY_ID: access.accessKeyId,
+    S3_SECRET_ACCESS_KEY: access.secretAccessKey,
+    MASTER_KEYS: `test:${Buffer.alloc(32, 1).toString('base64')}`,
+    MODELS_STATIC: JSON.stringify([model]),
+  }
+  await writeSetting(db, 'webhooks.allowedTargets', ['127.0.0.1:*'])
+  const { workspaceId, apiKey } = await givenCaller(db)
+
+  const running_ = (name: ProcessName): TestProcess => {
+    const found = running.findLast((each) => each.name === name && each.isAlive())
+    if (found === undefined) throw new Error(`no ${name} is running`)
+    return found
+  }
+  return {
+    db,
+    bucket,
+    natsUrl,
+    prefix,
+    workspaceId,
+    get client() {
+      return createClient(running_('api').url, apiKey)
+    },
+    server: (name) => {
+      const server = servers.get(name)
+      if (server === undefined) throw new Error(`${name} is shared here: name it in "own" to take it down`)
+      return server
+    },
+    process: running_,
+    start: async (name, more = {}) => {
+      const started = await startTestProcess(name, dir, { ...common, ...testEnv[name], ...env[name], ...more })
+      running.push(started)
+      return started
+    },
+  }
+}
+
+const endpointOf = (store: OwnServer | undefined) => store && { endpoint: store.url, accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
+
+async function givenCaller(db: Db): Promise<{ workspaceId: string; apiKey: string }> {
+  const { id: workspaceId } = await givenWorkspace(db)
+  const key = generateApiKey()
+  await insertApiKey(db, key, { workspaceId, name: 'test', scopes, expiresAt: null })
+  return { workspaceId, apiKey: key.key }
+}

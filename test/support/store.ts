@@ -1,0 +1,48 @@
+// A fresh bucket on a real store; a bucket per test file keeps their objects apart.
+import { randomBytes } from 'node:crypto'
+import { type Bucket, openBucket } from '@matte/core/storage/bucket'
+import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
+import { inject } from 'vitest'
+
+export type StoreAccess = {
+  readonly endpoint: string
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+}
+
+export const sharedStore = (): StoreAccess => ({
+  endpoint: inject('storeEndpoint'),
+  accessKeyId: inject('storeAccessKeyId'),
+  secretAccessKey: inject('storeSecretAccessKey'),
+})
+
+/** Letters and digits only, so that it is a valid name everywhere. */
+export const newBucketName = (): string => `t${randomBytes(6).toString('hex')}`
+
+export type TestBucket = Bucket & {
+  /** Every key under the prefix, sorted. */
+  keys(prefix?: string): Promise<string[]>
+}
+
+/** Opens a bucket and makes it; `publicEndpoint` is where presigned URLs point, the store itself unless given. */
+export async function createTestBucket(
+  store: StoreAccess = sharedStore(),
+  { name = newBucketName(), publicEndpoint = store.endpoint }: { name?: string; publicEndpoint?: string } = {},
+): Promise<TestBucket> {
+  const { endpoint, accessKeyId, secretAccessKey } = store
+  const keys = { accessKeyId, secretAccessKey }
+  const bucket = openBucket({ internalEndpoint: endpoint, publicEndpoint, bucket: name, region: 'us-east-1', ...keys })
+  await bucket.ensure()
+  const client = new S3Client({ endpoint, region: 'us-east-1', credentials: keys, forcePathStyle: true })
+  return {
+    ...bucket,
+    keys: async (prefix = '') => {
+      const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name, Prefix: prefix }))
+      return Contents.flatMap(({ Key }) => Key ?? []).sort()
+    },
+    close: () => {
+      bucket.close()
+      client.destroy()
+    },
+  }
+}
