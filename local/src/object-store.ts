@@ -3,13 +3,13 @@
 // `weed mini` runs its parts (master, volume, filer, S3) in one process and starts them one after the other, ready in
 // under 1 s each time; `weed server` takes 16 s for every start but the first and as long to stop. Traps, all met:
 // telemetry is on unless refused; two catalogue ports (8181, 9101) open unless set to 0; the admin part listens even
-// with its pages off, and its worker looks for it at the admin port + 10,000 only; sockets lie in /tmp, whatever TMPDIR
+// with its pages off (it answers /health only), and its worker looks for it at the admin port + 10,000 only; sockets lie in /tmp, whatever TMPDIR
 // says, and stay there after the end. The inner ports would serve anybody on this machine without the S3 keys, hence
 // the signing keys in security.toml.
 import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePorts } from './free-ports.ts'
+import { freePorts, isPortFree } from './free-ports.ts'
 import { installWheel } from './install-wheel.ts'
 import type { Say } from './say.ts'
 import { type RunningServer, type StartOptions, startServer } from './server.ts'
@@ -39,6 +39,8 @@ export type ObjectStorePorts = {
   readonly volumeGrpc: number
   readonly filer: number
   readonly filerGrpc: number
+  readonly admin: number
+  /** Always `admin` + 10,000. */
   readonly adminGrpc: number
 }
 
@@ -52,24 +54,35 @@ export type ObjectStoreOptions = StartOptions & {
   readonly credentials: Credentials
 }
 
-/** `s3` may be given, for a restart at the same address or a fixed one; the others are any free ports. */
-export async function pickObjectStorePorts(s3?: number): Promise<ObjectStorePorts> {
-  return toObjectStorePorts(s3, await freePorts(9))
+/** Any free ports. */
+export async function pickObjectStorePorts(): Promise<ObjectStorePorts> {
+  for (;;) {
+    const picked = toObjectStorePorts(await freePorts(9))
+    // One in some thousand is taken, or too low for the admin part's pair.
+    if (picked.admin > 1_024 && (await isPortFree(picked.admin))) return picked
+  }
 }
 
-/** The ports for a fixed address: eight in a row, 10,000 above (or below, where there is no room above). */
+/** The ports for a fixed S3 address: eight in a row 10,000 above (or below, near the end of the range), and `s3` + 8. */
 export function deriveObjectStorePorts(s3: number): ObjectStorePorts {
   const first = s3 > 50_000 ? s3 - 10_000 : s3 + 10_000
-  return toObjectStorePorts(
-    s3,
-    Array.from({ length: 9 }, (_, index) => first + index),
-  )
+  const inner = Array.from({ length: 8 }, (_, index) => first + 1 + index)
+  return toObjectStorePorts([s3, ...inner])
 }
 
-function toObjectStorePorts(s3: number | undefined, ports: readonly number[]): ObjectStorePorts {
-  const [a = 0, s3Grpc = 0, master = 0, masterGrpc = 0, volume = 0, volumeGrpc = 0, filer = 0, filerGrpc = 0, b = 0] =
-    ports
-  return { s3: s3 ?? a, s3Grpc, master, masterGrpc, volume, volumeGrpc, filer, filerGrpc, adminGrpc: b }
+function toObjectStorePorts([
+  s3 = 0,
+  s3Grpc = 0,
+  master = 0,
+  masterGrpc = 0,
+  volume = 0,
+  volumeGrpc = 0,
+  filer = 0,
+  filerGrpc = 0,
+  adminGrpc = 0,
+]: readonly number[]): ObjectStorePorts {
+  const admin = adminGrpc - 10_000
+  return { s3, s3Grpc, master, masterGrpc, volume, volumeGrpc, filer, filerGrpc, admin, adminGrpc }
 }
 
 /** Ready when a volume takes data and the S3 port answers. `url` is the S3 endpoint (path style). */
@@ -116,7 +129,7 @@ function buildFlags(dataDir: string, ports: ObjectStorePorts, s3Config: string):
     '-s3.iam=false',
     '-s3.autoCreateBucket=false',
     '-admin.ui=false',
-    `-admin.port=${ports.adminGrpc - 10_000}`, // nothing listens here: see the head of this file
+    `-admin.port=${ports.admin}`,
     `-admin.port.grpc=${ports.adminGrpc}`,
     '-webdav=false',
   ]

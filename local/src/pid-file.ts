@@ -12,7 +12,7 @@ export type ProcessRecord = ProcessIdentity & {
   /** Files outside the data folder that the process leaves behind and that are removed once it has ended. */
   readonly leftovers: readonly string[]
   readonly ports: readonly number[]
-  /** Digest of command and environment: a different one means that the process runs with an older configuration. */
+  /** Digest of command, environment and ports: a different one means that the process runs with an older configuration. */
   readonly fingerprint: string
 }
 

@@ -21,7 +21,7 @@ describe('listPortUses', () => {
     const parts = new Set<PartName>(['nats', 'object-store'])
     const uses = listPortUses(ports, parts)
     expect(new Set(uses.map((use) => use.part))).toEqual(parts)
-    expect(uses.filter((use) => use.variable === 'MATTE_S3_PORT')).toHaveLength(9)
+    expect(uses.filter((use) => use.variable === 'MATTE_S3_PORT')).toHaveLength(10)
     expect(new Set(uses.map((use) => use.port)).size).toBe(uses.length)
   })
 

@@ -79,7 +79,8 @@ async function initialise({ installation, dataDir, password, settings }: Postgre
   const aside = `${dataDir}.new`
   const passwordFile = `${dataDir}.password`
   rmSync(aside, { recursive: true, force: true })
-  mkdirSync(aside, { recursive: true, mode: 0o700 })
+  mkdirSync(dirname(aside), { recursive: true })
+  mkdirSync(aside, { mode: 0o700 })
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 })
   if (user) for (const path of [aside, passwordFile]) chownSync(path, user.uid, user.gid)
   try {

@@ -112,10 +112,10 @@ function runningServer(record: ProcessRecord, url: string): RunningServer {
   }
 }
 
-function fingerprintOf({ command, args, env }: Launch): string {
+function fingerprintOf({ command, args, env, ports }: Launch): string {
   const settings = Object.entries(env).filter(([name]) => name !== 'PATH') // differs from shell to shell
   return createHash('sha256')
-    .update(JSON.stringify([command, args, settings.sort()]))
+    .update(JSON.stringify([command, args, settings.sort(), ports]))
     .digest('hex')
 }
 

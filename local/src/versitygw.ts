@@ -42,13 +42,14 @@ export type VersitygwOptions = StartOptions & {
 export function startVersitygw(options: VersitygwOptions): Promise<RunningServer> {
   const { installation, dataDir, port, credentials, ...start } = options
   const objects = join(dataDir, 'objects')
-  mkdirSync(objects, { recursive: true })
+  const metadata = join(dataDir, 'metadata') // files of its own: not every file system has extended attributes
+  for (const dir of [objects, metadata]) mkdirSync(dir, { recursive: true })
   const url = `http://127.0.0.1:${port}`
   return startServer({
     ...start,
     name: 'versitygw',
     command: installation.program,
-    args: ['--port', `127.0.0.1:${port}`, 'posix', '--sidecar', join(dataDir, 'meta'), objects],
+    args: ['--port', `127.0.0.1:${port}`, 'posix', '--sidecar', metadata, objects],
     env: {
       PATH: process.env.PATH,
       HOME: dataDir,

@@ -68,10 +68,7 @@ async function measureStages(format: string, file: Buffer, pixels: number): Prom
       `  ${name.padEnd(14)} ${cpuMs.toFixed(1).padStart(8)} CPU ms ${wallMs.toFixed(1).padStart(8)} ms\n`,
     )
   }
-  const peakMb = process.resourceUsage().maxRSS / 1024
-  process.stdout.write(
-    `  ${'all'.padEnd(14)} ${sum.toFixed(1).padStart(8)} CPU ms     (process peak so far ${peakMb.toFixed(0)} MB)\n`,
-  )
+  process.stdout.write(`  ${'all'.padEnd(14)} ${sum.toFixed(1).padStart(8)} CPU ms\n`)
 }
 
 async function measure(run: () => unknown, rounds: number): Promise<{ cpuMs: number; wallMs: number }> {

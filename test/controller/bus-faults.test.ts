@@ -1,6 +1,7 @@
 // NATS goes, comes back, and loses what it had. It carries nudges only, so nothing that was accepted may depend on it.
-import { createNudge } from '@matte/core/bus/nudge'
+
 import { openBus } from '@matte/core/bus/bus'
+import { createNudge } from '@matte/core/bus/nudge'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readHistory } from '../support/factories.ts'

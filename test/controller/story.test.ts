@@ -108,7 +108,9 @@ describe('a photo', () => {
   })
 
   it('without a foreground succeeds, wholly transparent', async () => {
-    const blank = await sharp({ create: { width: 300, height: 200, channels: 3, background: '#fff' } }).png().toBuffer()
+    const blank = await sharp({ create: { width: 300, height: 200, channels: 3, background: '#fff' } })
+      .png()
+      .toBuffer()
     const result = await cutOut(stack.client, { bytes: blank })
     expect(result.foreground).toBeNull()
     const { alpha } = await alphaOf(await download(result.resultUrl))
@@ -138,4 +140,6 @@ async function greyOf(png: Buffer): Promise<Matte> {
 const turned = (orientation: number): Promise<Buffer> => sharp(lemur()).jpeg().withMetadata({ orientation }).toBuffer()
 
 const onePixel = (): Promise<Buffer> =>
-  sharp({ create: { width: 1, height: 1, channels: 3, background: '#804020' } }).png().toBuffer()
+  sharp({ create: { width: 1, height: 1, channels: 3, background: '#804020' } })
+    .png()
+    .toBuffer()

@@ -22,7 +22,9 @@ describe('without Triton', () => {
   const untilPod = (ready: boolean) =>
     until(`the pod is ${ready ? 'there' : 'gone'}`, () => {
       const seen = stack.process('controller').log()
-      const changes = seen.filter(({ msg }) => msg === 'pod changed' || msg === 'pod taken out until its next good probe')
+      const changes = seen.filter(
+        ({ msg }) => msg === 'pod changed' || msg === 'pod taken out until its next good probe',
+      )
       return (changes.at(-1)?.ready === true) === ready
     })
 

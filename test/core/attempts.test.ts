@@ -41,7 +41,9 @@ for (const { version, url, missing } of databases()) {
         if (outcome === 'failed') break
         expect(outcome).toBe('waiting')
         const { rows } = await sql<{ gapMs: number }>`
-          select (extract(epoch from due_at - now()) * 1000)::int as "gapMs" from task where id = ${first.id}`.execute(db)
+          select (extract(epoch from due_at - now()) * 1000)::int as "gapMs" from task where id = ${first.id}`.execute(
+          db,
+        )
         gaps.push(rows[0]?.gapMs ?? 0)
         expect(await claimNext(db, [first.modelVersion])).toBeUndefined()
         await makeDue(db, first)
@@ -66,7 +68,11 @@ for (const { version, url, missing } of databases()) {
       const { db } = database
       const claim = await givenClaimed(db, await givenWorkspace(db))
       expect(await failAttempt(db, claim, reason)).toBe('failed')
-      expect(await readTask(db, claim.id)).toMatchObject({ status: 'failed', failure_reason: reason, dead_letter: null })
+      expect(await readTask(db, claim.id)).toMatchObject({
+        status: 'failed',
+        failure_reason: reason,
+        dead_letter: null,
+      })
     })
 
     it('a claim given back costs no attempt and is due at once, for as often as it happens', async () => {

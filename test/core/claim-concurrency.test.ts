@@ -21,10 +21,8 @@ for (const { version, url, missing } of databases()) {
       const claims = (await times(50, () => claimNext(db, [model]))).filter((claim) => claim !== undefined)
       expect(new Set(claims.map(({ id }) => id)).size).toBe(claims.length)
       expect(new Set(claims.map(({ claim }) => claim)).size).toBe(claims.length)
-      // A claim may come back empty when all it looked at was taken meanwhile; what is left is claimed by the next.
-      let rest = 0
-      while (await claimNext(db, [model])) rest += 1
-      expect(claims.length + rest).toBe(30)
+      // And nobody goes away empty-handed while there is a task left: a slot would then sleep until its timer.
+      expect(claims).toHaveLength(30)
       expect(await findBrokenRules(db)).toEqual({})
     })
 

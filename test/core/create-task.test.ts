@@ -6,7 +6,14 @@ import type { Plan } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'
-import { givenTask, givenUpload, givenWorkspace, ownModel, readHistory, type TestWorkspace } from '../support/factories.ts'
+import {
+  givenTask,
+  givenUpload,
+  givenWorkspace,
+  ownModel,
+  readHistory,
+  type TestWorkspace,
+} from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
 import { hugePng, mislabelledPng } from '../support/photos.ts'
@@ -98,7 +105,9 @@ for (const { version, url, missing } of databases()) {
         code: 'DEVELOPER_API_QUOTA_EXCEEDED',
         details: { limit: 1, resetsAt: expect.stringMatching(/^\d{4}-\d\d-01T00:00:00\.000Z$/) },
       })
-      await sql`update workspace set quota_month = quota_month - interval '1 month' where id = ${workspace.id}`.execute(db)
+      await sql`update workspace set quota_month = quota_month - interval '1 month' where id = ${workspace.id}`.execute(
+        db,
+      )
       await create(workspace, await givenUpload(db, workspace.id), { monthlyQuota: 1 })
       const row = await db.selectFrom('workspace').select('quota_used').where('id', '=', workspace.id).execute()
       expect(row).toEqual([{ quota_used: 1 }])

@@ -5,7 +5,15 @@ import { failAttempt, finishTask } from '@matte/core/task/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'
-import { claimNext, givenClaimed, givenWorkspace, lapseClaim, readHistory, readTask, success } from '../support/factories.ts'
+import {
+  claimNext,
+  givenClaimed,
+  givenWorkspace,
+  lapseClaim,
+  readHistory,
+  readTask,
+  success,
+} from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 
 const receiver = 'http://receiver.example/'
@@ -30,17 +38,18 @@ for (const { version, url, missing } of databases()) {
       ['fails for good', 'lost', (db, late) => failAttempt(db, late, 'INPUT_UNREADABLE')],
       ['gives back', 'lost', async (db, late) => (await giveBackClaim(db, late, 0)) ?? 'lost'],
       ['renews', 'lost', async (db, late) => (await renewClaim(db, late, 60_000)) ?? 'lost'],
-    ] satisfies [string, string, (...args: [typeof database.db, Awaited<ReturnType<typeof givenLateWorker>>['late']]) => unknown][])(
-      'and %s while the other works: %s, and nothing is written',
-      async (_, outcome, act) => {
-        const { db, late, holder } = await givenLateWorker()
-        const before = { row: await readTask(db, late.id), history: await readHistory(db, late.id) }
-        expect(await act(db, late)).toBe(outcome)
-        expect({ row: await readTask(db, late.id), history: await readHistory(db, late.id) }).toEqual(before)
-        expect(await finishTask(db, holder, success(holder))).toMatchObject({ status: 'succeeded' })
-        expect(await findBrokenRules(db)).toEqual({})
-      },
-    )
+    ] satisfies [
+      string,
+      string,
+      (...args: [typeof database.db, Awaited<ReturnType<typeof givenLateWorker>>['late']]) => unknown,
+    ][])('and %s while the other works: %s, and nothing is written', async (_, outcome, act) => {
+      const { db, late, holder } = await givenLateWorker()
+      const before = { row: await readTask(db, late.id), history: await readHistory(db, late.id) }
+      expect(await act(db, late)).toBe(outcome)
+      expect({ row: await readTask(db, late.id), history: await readHistory(db, late.id) }).toEqual(before)
+      expect(await finishTask(db, holder, success(holder))).toMatchObject({ status: 'succeeded' })
+      expect(await findBrokenRules(db)).toEqual({})
+    })
 
     it('and finishes after the other has: one result, one event, one delivery, one credit', async () => {
       const { db, late, holder } = await givenLateWorker()

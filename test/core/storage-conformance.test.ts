@@ -221,7 +221,13 @@ describe('a store that is not there', () => {
   const nowhere = () => {
     const endpoint = 'http://127.0.0.1:1'
     const keys = { accessKeyId: 'test', secretAccessKey: 'test' }
-    return openBucket({ internalEndpoint: endpoint, publicEndpoint: endpoint, bucket: 'b', region: 'us-east-1', ...keys })
+    return openBucket({
+      internalEndpoint: endpoint,
+      publicEndpoint: endpoint,
+      bucket: 'b',
+      region: 'us-east-1',
+      ...keys,
+    })
   }
 
   it('is unavailable to every call, which then may be tried again', async () => {

@@ -30,7 +30,10 @@ for (const { version, url, missing } of databases()) {
 
     it.each([
       ['an unknown status', sql`status = 'done'`],
-      ['succeeded without a result', sql`status = 'succeeded', completed_at = now(), claim = null, claimed_until = null`],
+      [
+        'succeeded without a result',
+        sql`status = 'succeeded', completed_at = now(), claim = null, claimed_until = null`,
+      ],
       ['succeeded without a time', sql`status = 'succeeded', result_key = 'k', claim = null, claimed_until = null`],
       ['failed without a reason', sql`status = 'failed', completed_at = now(), claim = null, claimed_until = null`],
       [
@@ -56,30 +59,26 @@ for (const { version, url, missing } of databases()) {
       })
     })
 
-    it.each([
-      'open_singles = -1',
-      'queued = -1',
-      'processing = processing + 1',
-      'open_singles = 5',
-      'quota_used = -1',
-    ])('a workspace with %s is refused', async (change) => {
-      const { db } = database
-      const { id } = await givenWorkspace(db)
-      await expect(sql`update workspace set ${sql.raw(change)} where id = ${id}`.execute(db)).rejects.toMatchObject({
-        code: '23514',
-      })
-    })
+    it.each(['open_singles = -1', 'queued = -1', 'processing = processing + 1', 'open_singles = 5', 'quota_used = -1'])(
+      'a workspace with %s is refused',
+      async (change) => {
+        const { db } = database
+        const { id } = await givenWorkspace(db)
+        await expect(sql`update workspace set ${sql.raw(change)} where id = ${id}`.execute(db)).rejects.toMatchObject({
+          code: '23514',
+        })
+      },
+    )
 
-    it.each([
-      'available = -1',
-      'available = available + 1',
-      'held = held - 1',
-    ])('a lot with %s is refused', async (change) => {
-      const { db } = database
-      const { id } = await givenWorkspace(db, { credits: 5 })
-      const update = sql`update credit_lot set ${sql.raw(change)} where workspace_id = ${id}`
-      await expect(update.execute(db)).rejects.toMatchObject({ code: '23514' })
-    })
+    it.each(['available = -1', 'available = available + 1', 'held = held - 1'])(
+      'a lot with %s is refused',
+      async (change) => {
+        const { db } = database
+        const { id } = await givenWorkspace(db, { credits: 5 })
+        const update = sql`update credit_lot set ${sql.raw(change)} where workspace_id = ${id}`
+        await expect(update.execute(db)).rejects.toMatchObject({ code: '23514' })
+      },
+    )
 
     it('the ledger takes no change and no deletion', async () => {
       const { db } = database

@@ -28,19 +28,19 @@ describe('a process started for make up', () => {
     const installation = await installNats(quiet)
     const [client = 0, monitor = 0, otherClient = 0] = await freePorts(3)
     const pidFile = pidFileOf(join(localDir, 'run'), 'nats')
-    const start = (port: number, folder: string) =>
+    const start = (port: number) =>
       startNats({
         installation,
-        dataDir: join(localDir, folder),
+        dataDir: join(localDir, 'data'),
         ports: { client: port, monitor },
         logFile: join(localDir, 'log/nats.log'),
         lifetime: 'detached',
         pidFile,
       })
-    const first = await start(client, 'data')
-    expect((await start(client, 'data')).pid).toBe(first.pid)
+    const first = await start(client)
+    expect((await start(client)).pid).toBe(first.pid)
 
-    const moved = await start(otherClient, 'other')
+    const moved = await start(otherClient)
     expect(moved.pid).not.toBe(first.pid)
     expect(identify(first.pid)).toBeUndefined()
 

@@ -90,7 +90,8 @@ function openTestDatabase(serverUrl: string, name: string): TestDatabase {
   return { name, db, url, drop }
 }
 
-const urlOf = (serverUrl: string, database: string): string => Object.assign(new URL(serverUrl), { pathname: database }).href
+const urlOf = (serverUrl: string, database: string): string =>
+  Object.assign(new URL(serverUrl), { pathname: database }).href
 
 async function asAdmin(serverUrl: string, act: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl })

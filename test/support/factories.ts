@@ -98,7 +98,8 @@ export const lapseClaim = (db: Db, { id }: { id: string }) =>
   sql`update task set claimed_until = now() where id = ${id}`.execute(db)
 
 /** Ends the pause before the next attempt. */
-export const makeDue = (db: Db, { id }: { id: string }) => sql`update task set due_at = now() where id = ${id}`.execute(db)
+export const makeDue = (db: Db, { id }: { id: string }) =>
+  sql`update task set due_at = now() where id = ${id}`.execute(db)
 
 export const readTask = (db: Db, id: string): Promise<TaskRow> =>
   db.selectFrom('task').selectAll().where('id', '=', id).executeTakeFirstOrThrow()

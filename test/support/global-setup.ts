@@ -83,7 +83,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   return async () => {
     await stopAll()
-    const failed = project.vitest.state.getCountOfFailedTests() > 0 || project.vitest.state.getUnhandledErrors().length > 0
+    const failed =
+      project.vitest.state.getCountOfFailedTests() > 0 || project.vitest.state.getUnhandledErrors().length > 0
     if (failed) say(`logs and databases of this run are kept in ${runDir}`)
     else rmSync(runDir, { recursive: true, force: true })
   }

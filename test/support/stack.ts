@@ -193,7 +193,8 @@ async function buildStack(
   }
 }
 
-const endpointOf = (store: OwnServer | undefined) => store && { endpoint: store.url, accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
+const endpointOf = (store: OwnServer | undefined) =>
+  store && { endpoint: store.url, accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
 
 async function givenCaller(db: Db): Promise<{ workspaceId: string; apiKey: string }> {
   const { id: workspaceId } = await givenWorkspace(db)

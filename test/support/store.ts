@@ -1,7 +1,7 @@
 // A fresh bucket on a real store; a bucket per test file keeps their objects apart.
 import { randomBytes } from 'node:crypto'
-import { type Bucket, openBucket } from '@matte/core/storage/bucket'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
+import { type Bucket, openBucket } from '@matte/core/storage/bucket'
 import { inject } from 'vitest'
 
 export type StoreAccess = {

@@ -3,7 +3,7 @@ export type Box = { readonly top: number; readonly left: number; readonly width:
 
 // Alpha (0..255) from which a pixel counts: 3 %, which nobody sees on any background. Without it, a single speck of
 // alpha 1 would decide where a crop ends.
-export const visibleAlphaMin = 8
+const visibleAlphaMin = 8
 
 /** The smallest box around all visible pixels of `width * height` RGBA; null when there are none. */
 export function findForeground(rgba: Uint8Array<ArrayBuffer>, width: number, height: number): Box | null {

@@ -2,9 +2,9 @@ import { Piscina } from 'piscina'
 import type { CutOut } from './cut-out.ts'
 import type { Photo } from './decode.ts'
 
-// Pixels are worked on in threads of their own, so that the event loop goes on answering: a 50-megapixel photo takes a
-// second. Pixels move between threads, they are not copied. A thread that dies takes down only the call it was working
-// on; the pool replaces it, and the caller starts again from the file.
+// Pixels are worked on in threads of their own, so that the event loop goes on answering: a 50-megapixel photo takes
+// 0.3 s. Pixels move between threads, they are not copied. A thread that dies takes down only the call it was working on;
+// the pool replaces it, and the caller starts again from the file.
 
 export type ImagePool = {
   /**
@@ -24,7 +24,7 @@ export type CutOutOptions = Record<never, never>
 // each waiting call holds a decoded photo.
 const waitingMax = 256
 
-// A 50-megapixel photo takes about a second; past this the thread is stuck.
+// A 50-megapixel photo takes 0.3 s; past this the thread is stuck.
 const closeTimeoutMs = 5_000
 
 /** `threads`: at most this many calls at once, one a core at most. `workerUrl` is for tests of what happens when one dies. */

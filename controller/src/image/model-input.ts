@@ -1,8 +1,8 @@
 import sharp from 'sharp'
 import type { Photo } from './decode.ts'
 
-/** Side of the network's square input in pixels (u2netp was trained and exported at 320). */
-export const modelInputSize = 320
+// Side of the network's square input in pixels: u2netp was trained and exported at 320.
+const defaultSize = 320
 
 /**
  * Stretches the photo to `size` x `size` (no letterbox: the network was trained on stretched pictures): RGB interleaved,
@@ -12,7 +12,7 @@ export const modelInputSize = 320
  * Transparent parts are replaced by a plain backdrop, so the hidden colours that some editors leave there cannot pull
  * the mask; the photo's alpha itself is multiplied into the result by cutOut.
  */
-export async function toModelInput(photo: Photo, size: number = modelInputSize): Promise<Buffer> {
+export async function toModelInput(photo: Photo, size: number = defaultSize): Promise<Buffer> {
   const { width, height, channels } = photo
   const pixels = sharp(photo.pixels, { raw: { width, height, channels }, limitInputPixels: false })
   if (channels === 4) pixels.flatten({ background: isDark(photo) ? '#ffffff' : '#000000' })

@@ -55,9 +55,12 @@ export function connectTriton(Stub: TritonStubClass, address: string): TritonCli
     readyModel: (model) => readyModel(stub, model),
     infer: async (input) => {
       const stream = idle.pop() ?? openStream(stub)
-      const answer = await stream.ask(toRequest(input), input.timeoutMs, input.signal)
-      if (stream.alive()) idle.push(stream)
-      return maskOf(answer, input)
+      try {
+        return maskOf(await stream.ask(toRequest(input), input.timeoutMs, input.signal), input)
+      } finally {
+        // An error inside a message leaves the stream as good as before.
+        if (stream.alive()) idle.push(stream)
+      }
     },
     close: () => {
       for (const stream of idle) stream.end()

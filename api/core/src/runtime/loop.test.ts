@@ -1,0 +1,92 @@
+import { pino } from 'pino'
+import { describe, expect, it } from 'vitest'
+import { loop } from './loop.ts'
+import { deferred } from './service.ts'
+
+const logger = pino({ level: 'silent' })
+const hour = 3_600_000
+
+/** A loop whose passes are counted and can be waited for. */
+function given(pass: (n: number, signal: AbortSignal) => Promise<void> = async () => undefined) {
+  let count = 0
+  let waiting: { n: number; resolve: () => void }[] = []
+  const subject = loop({
+    name: 'test',
+    everyMs: hour,
+    logger,
+    run: async (signal) => {
+      count += 1
+      waiting = waiting.filter(({ n, resolve }) => (n <= count ? void resolve() : true))
+      await pass(count, signal)
+      return {}
+    },
+  })
+  const reached = (n: number): Promise<void> => {
+    const { promise, resolve } = deferred<void>()
+    if (count >= n) resolve()
+    else waiting.push({ n, resolve })
+    return promise
+  }
+  return { subject, reached, count: () => count }
+}
+
+describe('loop', () => {
+  it('runs at once when started, and once more for each wake', async () => {
+    const { subject, reached } = given()
+    await subject.start()
+    await reached(1)
+    subject.wake()
+    await reached(2)
+    await subject.stop()
+  })
+
+  it('never overlaps, and looks again for a wake that came during a pass', async () => {
+    const gate = deferred<void>()
+    let inside = 0
+    let most = 0
+    const { subject, reached } = given(async (n) => {
+      inside += 1
+      most = Math.max(most, inside)
+      if (n === 1) await gate.promise
+      inside -= 1
+    })
+    await subject.start()
+    await reached(1)
+    subject.wake()
+    subject.wake()
+    gate.resolve()
+    await reached(2)
+    await subject.stop()
+    expect(most).toBe(1)
+  })
+
+  it('outlives a pass that throws', async () => {
+    const { subject, reached } = given(async (n) => {
+      if (n === 1) throw new Error('no')
+    })
+    await subject.start()
+    await reached(1)
+    subject.wake()
+    await reached(2)
+    await subject.stop()
+  })
+
+  it('waits on stop for the pass that runs, and tells it to end', async () => {
+    const ended: string[] = []
+    const { subject, reached } = given(async (_n, signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      ended.push('pass')
+    })
+    await subject.start()
+    await reached(1)
+    await subject.stop()
+    expect(ended).toEqual(['pass'])
+  })
+
+  it('can be stopped without a start, twice, and does not start again', async () => {
+    const { subject, count } = given()
+    await subject.stop()
+    await subject.stop()
+    expect(count()).toBe(0)
+  })
+})

@@ -1,0 +1,171 @@
+import * as grpc from '@grpc/grpc-js'
+import { afterEach, describe, expect, it } from 'vitest'
+import { connectTriton, type InferInput, type TritonClient } from './triton-client.ts'
+import { type InferRequest, loadTriton, type StreamResponse } from './triton-protocol.ts'
+
+type Stream = grpc.ServerDuplexStream<InferRequest, StreamResponse>
+type Answer = (request: InferRequest, stream: Stream) => void
+
+const size = 4
+const image = Buffer.alloc(size * size * 3, 9)
+const mask = Buffer.alloc(size * size, 200)
+const Stub = loadTriton()
+
+let cleanUp: (() => void)[] = []
+afterEach(() => {
+  for (const act of cleanUp) act()
+  cleanUp = []
+})
+
+/** A gRPC server with Triton's protocol and the given manners; the real server's own are tested with the real one. */
+async function given(answer: Answer, { outputShape = [-1, size, size], ready = true } = {}) {
+  const streams: Stream[] = []
+  const server = new grpc.Server()
+  server.addService((Stub as unknown as { service: grpc.ServiceDefinition }).service, {
+    ModelReady: (_call: unknown, done: grpc.sendUnaryData<unknown>) => done(null, { ready }),
+    ModelMetadata: (_call: unknown, done: grpc.sendUnaryData<unknown>) =>
+      done(null, {
+        inputs: [{ name: 'image', datatype: 'UINT8', shape: [-1, size, size, 3] }],
+        outputs: [{ name: 'alpha', datatype: 'UINT8', shape: outputShape }],
+      }),
+    ModelConfig: (_call: unknown, done: grpc.sendUnaryData<unknown>) =>
+      done(null, { config: { max_batch_size: 8, instance_group: [{ count: 2 }, { count: 1 }] } }),
+    ModelStreamInfer: (stream: Stream) => {
+      streams.push(stream)
+      stream.on('data', (request: InferRequest) => answer(request, stream))
+      stream.on('end', () => stream.end())
+      stream.on('error', () => undefined)
+    },
+  })
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    )
+  })
+  const client = connectTriton(Stub, `127.0.0.1:${port}`)
+  cleanUp.push(
+    () => client.close(),
+    () => server.forceShutdown(),
+  )
+  return { client, streams, server }
+}
+
+const ask = (client: TritonClient, changes: Partial<InferInput> = {}): Promise<Buffer> =>
+  client.infer({
+    model: 'u2netp',
+    id: 'task/1/claim',
+    image,
+    size,
+    timeoutMs: 10_000,
+    signal: new AbortController().signal,
+    ...changes,
+  })
+
+const answerWith = (id: string, bytes: Buffer): StreamResponse => ({
+  infer_response: { id, outputs: [], raw_output_contents: [bytes] },
+})
+
+const echo: Answer = ({ id }, stream) => void stream.write(answerWith(id, mask))
+
+describe('connectTriton', () => {
+  it('sends raw bytes and returns the mask', async () => {
+    const seen: InferRequest[] = []
+    const { client } = await given((request, stream) => {
+      seen.push(request)
+      echo(request, stream)
+    })
+    expect(await ask(client)).toEqual(mask)
+    expect(seen[0]?.raw_input_contents[0]).toEqual(image)
+    expect(seen[0]).toMatchObject({ model_name: 'u2netp', inputs: [{ datatype: 'UINT8' }] })
+  })
+
+  it('uses a stream again, and one of its own for each request in flight', async () => {
+    const waiting: (() => void)[] = []
+    const { client, streams } = await given((request, stream) => {
+      waiting.push(() => echo(request, stream))
+      if (waiting.length >= 2) for (const act of waiting) act()
+    })
+    await Promise.all([ask(client), ask(client)])
+    await Promise.all([ask(client), ask(client)])
+    expect(streams).toHaveLength(2)
+  })
+
+  it('takes an error inside a message as a failure and keeps the stream', async () => {
+    const { client, streams } = await given((request, stream) =>
+      request.id === 'bad' ? stream.write({ error_message: 'onnx runtime error: no' }) : echo(request, stream),
+    )
+    await expect(ask(client, { id: 'bad' })).rejects.toMatchObject({ name: 'InferenceError', kind: 'failed' })
+    expect(await ask(client)).toEqual(mask)
+    expect(streams).toHaveLength(1)
+  })
+
+  it.each([
+    [grpc.status.UNAVAILABLE, 'unavailable'],
+    [grpc.status.NOT_FOUND, 'unavailable'],
+    [grpc.status.INVALID_ARGUMENT, 'failed'],
+    [grpc.status.INTERNAL, 'failed'],
+    [grpc.status.DEADLINE_EXCEEDED, 'timeout'],
+  ])('takes gRPC status %i as %s, and opens another stream', async (code, kind) => {
+    const { client, streams } = await given((request, stream) =>
+      request.id === 'bad' ? stream.emit('error', { code, details: 'no' }) : echo(request, stream),
+    )
+    await expect(ask(client, { id: 'bad' })).rejects.toMatchObject({ kind })
+    expect(await ask(client)).toEqual(mask)
+    expect(streams).toHaveLength(2)
+  })
+
+  it('says unavailable when the model is not known, in the form without a code', async () => {
+    const { client } = await given((_request, stream) => {
+      stream.write({ error_message: "Request for unknown model: 'u2netp' is not found" })
+    })
+    await expect(ask(client)).rejects.toMatchObject({ kind: 'unavailable' })
+  })
+
+  it('says unavailable when the server goes away', async () => {
+    const { client, server } = await given(() => server.forceShutdown())
+    await expect(ask(client)).rejects.toMatchObject({ kind: 'unavailable' })
+  })
+
+  it('gives up on an answer that does not come, cancels its stream, and goes on with another', async () => {
+    const { client, streams } = await given((request, stream) => {
+      if (request.id !== 'slow') echo(request, stream)
+    })
+    await expect(ask(client, { id: 'slow', timeoutMs: 50 })).rejects.toMatchObject({ kind: 'timeout' })
+    expect(await ask(client)).toEqual(mask)
+    expect(streams).toHaveLength(2)
+  })
+
+  it('ends a request when its signal fires, also one that fired before', async () => {
+    const stop = new AbortController()
+    const { client } = await given(() => stop.abort())
+    await expect(ask(client, { signal: stop.signal })).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(ask(client, { signal: stop.signal })).rejects.toMatchObject({ kind: 'unavailable' })
+  })
+
+  it.each([
+    ['of another request', answerWith('other', mask)],
+    ['of another size', answerWith('task/1/claim', mask.subarray(1))],
+  ])('refuses an answer %s', async (_name, answer) => {
+    const { client } = await given((_request, stream) => void stream.write(answer))
+    await expect(ask(client)).rejects.toMatchObject({ kind: 'failed' })
+  })
+})
+
+describe('readyModel', () => {
+  it('reads size and slots from the model', async () => {
+    const { client } = await given(echo)
+    expect(await client.readyModel('u2netp')).toEqual({ inputSize: size, slots: 3 })
+  })
+
+  it('is undefined while the model is not ready, or nobody answers', async () => {
+    const { client, server } = await given(echo, { ready: false })
+    expect(await client.readyModel('u2netp')).toBeUndefined()
+    server.forceShutdown()
+    expect(await client.readyModel('u2netp')).toBeUndefined()
+  })
+
+  it('refuses a model whose tensors are not ours', async () => {
+    const { client } = await given(echo, { outputShape: [-1, 1, size, size] })
+    await expect(client.readyModel('u2netp')).rejects.toMatchObject({ kind: 'failed' })
+  })
+})
