@@ -4,28 +4,43 @@ import { openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Task } from '../support/client.ts'
 import { readHistory } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
+import { lemur } from '../support/photos.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { useStack } from '../support/stack.ts'
 import { cutOut, expectOneEffect, submit, untilStatus } from '../support/tasks.ts'
 import { until } from '../support/until.ts'
 
-describe('without NATS', () => {
+describe('with NATS', () => {
   const stack = useStack({ own: ['nats'] })
 
-  it('creates are answered 201 and tasks are worked off; after it is back so are the next', async () => {
-    const nats = stack.server('nats')
-    await cutOut(stack.client)
-    await nats.stop()
-    const during = [await submit(stack.client), await submit(stack.client), await submit(stack.client)]
-    await nats.start()
-    const after = await submit(stack.client)
-    for (const { id } of [...during, after]) await untilStatus(stack.client, id, 'succeeded')
-    expect(await findBrokenRules(stack.db)).toEqual({})
-  })
+  const create = async (): Promise<string> => {
+    const body = { imageUrl: await stack.client.upload(lemur()) }
+    const { status, data } = await stack.client.call<Task>('POST', '/tasks', { body })
+    expect(status).toBe(201)
+    return data.id
+  }
 
-  it('the API starts and is ready', async () => {
+  it.each([
+    ['gone', 'SIGKILL'],
+    ['hanging', 'SIGSTOP'],
+  ] as const)(
+    '%s, creates are answered 201; the tasks and the next ones are worked off when it is back',
+    async (_, fault) => {
+      const nats = stack.server('nats')
+      await cutOut(stack.client)
+      await nats.kill(fault)
+      const during = [await create(), await create(), await create()]
+      if (fault === 'SIGKILL') await nats.start()
+      else await nats.kill('SIGCONT')
+      for (const id of [...during, await create()]) await untilStatus(stack.client, id, 'succeeded')
+      expect(await findBrokenRules(stack.db)).toEqual({})
+    },
+  )
+
+  it('gone, the API starts and is ready', async () => {
     const nats = stack.server('nats')
     await nats.stop()
     await stack.process('api').stop()

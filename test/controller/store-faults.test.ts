@@ -10,13 +10,16 @@ import { until } from '../support/until.ts'
 const unavailable = { status: 503, code: 'TASK_STORAGE_UNAVAILABLE' }
 const grantRequest = { fileName: 'photo.png', contentType: 'image/png' }
 
-describe('without the object store', () => {
+describe('with the object store', () => {
   const stack = useStack({ own: ['store', 'triton'] })
 
-  it('presign and create answer 503, and work again once it is back', async () => {
+  it.each([
+    ['gone', 'SIGKILL'],
+    ['hanging', 'SIGSTOP'],
+  ] as const)('%s, presign and create answer 503, and work again once it is back', async (_, fault) => {
     const store = stack.server('store')
     const imageUrl = await stack.client.upload(photo('coffee.png'))
-    await store.stop()
+    await store.kill(fault)
     const refusal = await until('presign is refused', () =>
       stack.client.presign(grantRequest).then(
         () => undefined,
@@ -26,13 +29,14 @@ describe('without the object store', () => {
     expect(refusal).toMatchObject(unavailable)
     expect(Number((refusal as { headers: Headers }).headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
     await expect(stack.client.createTask({ imageUrl })).rejects.toMatchObject(unavailable)
-    await store.start()
+    if (fault === 'SIGKILL') await store.start()
+    else await store.kill('SIGCONT')
     await until('presign works again', () => stack.client.presign(grantRequest).catch(() => undefined))
     const { id } = await stack.client.createTask({ imageUrl })
     await untilStatus(stack.client, id, 'succeeded')
   })
 
-  it('a task in flight is tried again until its result can be stored', async () => {
+  it('gone, a task in flight is tried again until its result can be stored', async () => {
     const [store, triton] = [stack.server('store'), stack.server('triton')]
     await cutOut(stack.client)
     await triton.kill('SIGSTOP')

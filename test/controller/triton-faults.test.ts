@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readHistory } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
+import type { LogLine } from '../support/processes.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { useStack } from '../support/stack.ts'
 import { attemptsOf, cutOut, submit, untilStatus } from '../support/tasks.ts'
@@ -64,12 +65,13 @@ describe('without Triton', () => {
   it('hanging with a task in hand, it costs an attempt, and the next one succeeds', async () => {
     const triton = stack.server('triton')
     await stack.process('controller').stop()
-    await stack.start('controller', { INFERENCE_TIMEOUT_MS: '500' })
-    await cutOut(stack.client)
+    await stack.start('controller', { INFERENCE_TIMEOUT_MS: '1500' })
+    await untilPod(true)
     await triton.kill('SIGSTOP')
     const task = await submit(stack.client)
-    const failed = await stack.process('controller').untilLogged('task attempt failed')
-    expect(failed).toMatchObject({ task_id: task.id, reason: 'INFERENCE_TIMEOUT', outcome: 'waiting' })
+    const isOwn = ({ task_id }: LogLine): boolean => task_id === task.id
+    const failed = await stack.process('controller').untilLogged('task attempt failed', isOwn)
+    expect(failed).toMatchObject({ reason: 'INFERENCE_TIMEOUT', outcome: 'waiting' })
     await triton.kill('SIGCONT')
     await untilStatus(stack.client, task.id, 'succeeded')
     expect((await readHistory(stack.db, task.id)).slice(0, 3)).toEqual(['queued', 'processing', 'attempt_failed'])

@@ -20,6 +20,15 @@ for (const { version, url, missing } of databases()) {
   describe.skipIf(missing)(`attempts on PostgreSQL ${version}`, () => {
     const database = useDatabase(url)
 
+    /** From the last failed attempt to the time that the next is due, by the row and its history. */
+    async function gapAfterFailure(id: string): Promise<number> {
+      const { rows } = await sql<{ gapMs: number }>`
+        select (extract(epoch from t.due_at - max(e.at)) * 1000)::int as "gapMs"
+          from task t join task_event e on e.task_id = t.id and e.type = 'attempt_failed'
+         where t.id = ${id} group by t.due_at`.execute(database.db)
+      return rows[0]?.gapMs ?? Number.NaN
+    }
+
     it('a lapsed claim is taken by the next worker in the same run, as another attempt', async () => {
       const { db } = database
       const dead = await givenClaimed(db, await givenWorkspace(db))
@@ -40,18 +49,16 @@ for (const { version, url, missing } of databases()) {
         const outcome = await failAttempt(db, claim, 'INFERENCE_ERROR')
         if (outcome === 'failed') break
         expect(outcome).toBe('waiting')
-        const { rows } = await sql<{ gapMs: number }>`
-          select (extract(epoch from due_at - now()) * 1000)::int as "gapMs" from task where id = ${first.id}`.execute(
-          db,
-        )
-        gaps.push(rows[0]?.gapMs ?? 0)
-        expect(await claimNext(db, [first.modelVersion])).toBeUndefined()
+        const gapMs = await gapAfterFailure(first.id)
+        gaps.push(gapMs)
+        // Of the first gap a slow machine might see the end.
+        if (gapMs > 1_000) expect(await claimNext(db, [first.modelVersion])).toBeUndefined()
         await makeDue(db, first)
         const next = await claimNext(db, [first.modelVersion])
         if (next === undefined) throw new Error('a due attempt was not claimed')
         claim = next
       }
-      expect(gaps.map((gapMs) => Math.ceil(gapMs / 1_000))).toEqual([1, 5, 15, 60])
+      expect(gaps).toEqual([1_000, 5_000, 15_000, 60_000])
       expect(await readTask(db, first.id)).toMatchObject({
         status: 'failed',
         attempt: 5,

@@ -43,7 +43,7 @@ for (const { version, url, missing } of databases()) {
       }
       let finished = 0
       const worker = async (): Promise<void> => {
-        for (let looks = 0; looks < 40 && finished < 20; looks++) {
+        while (finished < 20) {
           const task = await claimNext(db, [model])
           await observe()
           if (task && (await finishTask(db, task, success(task)))) finished += 1

@@ -1,6 +1,6 @@
 // Every write of a worker names task, run and claim (D34): one that was stopped past its claim and goes on finds that
 // it has nothing to say any more.
-import { giveBackClaim, renewClaim } from '@matte/core/task/claim-task'
+import { type ClaimedTask, giveBackClaim, renewClaim } from '@matte/core/task/claim-task'
 import { failAttempt, finishTask } from '@matte/core/task/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -32,20 +32,19 @@ for (const { version, url, missing } of databases()) {
       return { db, late, holder }
     }
 
-    it.each([
-      ['finishes', 'lost', async (db, late) => (await finishTask(db, late, success(late))) ?? 'lost'],
-      ['fails its attempt', 'lost', (db, late) => failAttempt(db, late, 'INTERNAL')],
-      ['fails for good', 'lost', (db, late) => failAttempt(db, late, 'INPUT_UNREADABLE')],
-      ['gives back', 'lost', async (db, late) => (await giveBackClaim(db, late, 0)) ?? 'lost'],
-      ['renews', 'lost', async (db, late) => (await renewClaim(db, late, 60_000)) ?? 'lost'],
-    ] satisfies [
-      string,
-      string,
-      (...args: [typeof database.db, Awaited<ReturnType<typeof givenLateWorker>>['late']]) => unknown,
-    ][])('and %s while the other works: %s, and nothing is written', async (_, outcome, act) => {
+    type Act = (late: ClaimedTask) => Promise<unknown>
+    const acts: Record<string, Act> = {
+      finishes: async (late) => (await finishTask(database.db, late, success(late))) ?? 'lost',
+      'fails its attempt': (late) => failAttempt(database.db, late, 'INTERNAL'),
+      'fails for good': (late) => failAttempt(database.db, late, 'INPUT_UNREADABLE'),
+      'gives back': async (late) => (await giveBackClaim(database.db, late, 0)) ?? 'lost',
+      renews: async (late) => (await renewClaim(database.db, late, 60_000)) ?? 'lost',
+    }
+
+    it.each(Object.entries(acts))('and %s while the other works: nothing is written', async (_, act) => {
       const { db, late, holder } = await givenLateWorker()
       const before = { row: await readTask(db, late.id), history: await readHistory(db, late.id) }
-      expect(await act(db, late)).toBe(outcome)
+      expect(await act(late)).toBe('lost')
       expect({ row: await readTask(db, late.id), history: await readHistory(db, late.id) }).toEqual(before)
       expect(await finishTask(db, holder, success(holder))).toMatchObject({ status: 'succeeded' })
       expect(await findBrokenRules(db)).toEqual({})

@@ -52,6 +52,8 @@ const testEnv: Partial<Record<ProcessName, Env>> = {
   dispatcher: { WEBHOOK_RETRY_UNIT_SECONDS: '1' },
 }
 
+const storeKeys = { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
+
 /** A service for the tests of the enclosing block; use it inside tests and hooks only. */
 export function useStack(options: StackOptions = {}): Stack {
   const hasFailed = watchFailures()
@@ -96,7 +98,7 @@ type Running = { readonly stack: Stack; end(failed: boolean): Promise<void> }
 async function startStack({ own = [], env = {}, processes = ['api', 'controller', 'dispatcher'] }: StackOptions) {
   const dir = join(inject('runDir'), `stack-${randomBytes(4).toString('hex')}`)
   mkdirSync(dir, { recursive: true, mode: 0o755 })
-  const ends: (() => Promise<unknown> | void)[] = []
+  const ends: (() => unknown)[] = []
   const running: TestProcess[] = []
   const end = async (failed: boolean): Promise<void> => {
     if (failed) process.stdout.write(`${running.map((each) => showLog(each)).join('\n')}\n`)
@@ -107,8 +109,7 @@ async function startStack({ own = [], env = {}, processes = ['api', 'controller'
     const servers = await startOwnServers(own, dir)
     ends.push(() => Promise.all([...servers.values()].map((server) => server.stop())))
     const stack = await buildStack(servers, env, { dir, running, ends })
-    // The API migrates and makes the bucket; the others would wait for it anyway.
-    for (const name of processes) await stack.start(name)
+    await Promise.all(processes.map((name) => stack.start(name)))
     return { stack, end } satisfies Running
   } catch (error) {
     await end(true)
@@ -121,7 +122,7 @@ async function startOwnServers(own: readonly ServerName[], dir: string): Promise
   const start: Record<ServerName, () => Promise<OwnServer>> = {
     postgres: () => ownPostgres(place),
     nats: () => ownNats(place),
-    store: () => ownStore(place, { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }),
+    store: () => ownStore(place, storeKeys),
     triton: () => ownTriton(place),
   }
   return new Map(await Promise.all(own.map(async (name) => [name, await start[name]()] as const)))
@@ -130,7 +131,7 @@ async function startOwnServers(own: readonly ServerName[], dir: string): Promise
 type Parts = {
   readonly dir: string
   readonly running: TestProcess[]
-  readonly ends: (() => Promise<unknown> | void)[]
+  readonly ends: (() => unknown)[]
 }
 
 async function buildStack(
@@ -143,29 +144,19 @@ async function buildStack(
   const database = await createTestDatabase(ownDatabase?.url)
   const { db } = database
   ends.push(() => (ownDatabase ? db.destroy() : database.drop()))
-  const access: StoreAccess = { ...sharedStore(), ...endpointOf(servers.get('store')) }
+  const ownStoreUrl = servers.get('store')?.url
+  const access: StoreAccess = ownStoreUrl === undefined ? sharedStore() : { endpoint: ownStoreUrl, ...storeKeys }
   const bucket = await createTestBucket(access, { name: newBucketName() })
   ends.push(() => bucket.close())
   const prefix = newPrefix()
   const natsUrl = servers.get('nats')?.url ?? inject('natsUrl')
   if (!servers.has('nats')) ends.push(() => removeStreams(natsUrl, prefix))
   const tritonAddress = servers.get('triton')?.url ?? inject('tritonAddress')
-  const model = { name: 'service-v2', tritonModel: 'u2netp', addresses: [tritonAddress], default: true }
-  const common: Env = {
-    DATABASE_URL: database.url,
-    NATS_URL: natsUrl,
-    NATS_STREAM_PREFIX: prefix,
-    S3_ENDPOINT: access.endpoint,
-    S3_BUCKET: bucket.name,
-    S3_ACCESS_KEY_ID: access.accessKeyId,
-    S3_SECRET_ACCESS_KEY: access.secretAccessKey,
-    MASTER_KEYS: `test:${Buffer.alloc(32, 1).toString('base64')}`,
-    MODELS_STATIC: JSON.stringify([model]),
-  }
+  const common = buildEnv({ databaseUrl: database.url, natsUrl, prefix, access, bucket: bucket.name, tritonAddress })
   await writeSetting(db, 'webhooks.allowedTargets', ['127.0.0.1:*'])
   const { workspaceId, apiKey } = await givenCaller(db)
 
-  const running_ = (name: ProcessName): TestProcess => {
+  const alive = (name: ProcessName): TestProcess => {
     const found = running.findLast((each) => each.name === name && each.isAlive())
     if (found === undefined) throw new Error(`no ${name} is running`)
     return found
@@ -177,14 +168,14 @@ async function buildStack(
     prefix,
     workspaceId,
     get client() {
-      return createClient(running_('api').url, apiKey)
+      return createClient(alive('api').url, apiKey)
     },
     server: (name) => {
       const server = servers.get(name)
       if (server === undefined) throw new Error(`${name} is shared here: name it in "own" to take it down`)
       return server
     },
-    process: running_,
+    process: alive,
     start: async (name, more = {}) => {
       const started = await startTestProcess(name, dir, { ...common, ...testEnv[name], ...env[name], ...more })
       running.push(started)
@@ -193,8 +184,29 @@ async function buildStack(
   }
 }
 
-const endpointOf = (store: OwnServer | undefined) =>
-  store && { endpoint: store.url, accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
+type Places = {
+  readonly databaseUrl: string
+  readonly natsUrl: string
+  readonly prefix: string
+  readonly access: StoreAccess
+  readonly bucket: string
+  readonly tritonAddress: string
+}
+
+/** What all processes are told; each reads what concerns it. */
+const buildEnv = ({ databaseUrl, natsUrl, prefix, access, bucket, tritonAddress }: Places): Env => ({
+  DATABASE_URL: databaseUrl,
+  NATS_URL: natsUrl,
+  NATS_STREAM_PREFIX: prefix,
+  S3_ENDPOINT: access.endpoint,
+  S3_BUCKET: bucket,
+  S3_ACCESS_KEY_ID: access.accessKeyId,
+  S3_SECRET_ACCESS_KEY: access.secretAccessKey,
+  MASTER_KEYS: `test:${Buffer.alloc(32, 1).toString('base64')}`,
+  MODELS_STATIC: JSON.stringify([
+    { name: 'service-v2', tritonModel: 'u2netp', addresses: [tritonAddress], default: true },
+  ]),
+})
 
 async function givenCaller(db: Db): Promise<{ workspaceId: string; apiKey: string }> {
   const { id: workspaceId } = await givenWorkspace(db)

@@ -28,43 +28,68 @@ export type ClaimOptions = {
   readonly claimMs: number
 }
 
+/** Looks again at most so often when others took what this claim saw: far above the replicas that look at once. */
+const looksMax = 32
+
+/** Claims the next task, or undefined when there is none for these models (D39's order, see `lookOnce`). */
+export async function claimNextTask(db: Db, options: ClaimOptions): Promise<ClaimedTask | undefined> {
+  for (let look = 0; look < looksMax; look++) {
+    const { again, ...task } = await lookOnce(db, options)
+    if (isClaimed(task)) return task
+    if (!again) return undefined
+  }
+  return undefined
+}
+
+type Look = { readonly again: boolean } & (ClaimedTask | { readonly [Field in keyof ClaimedTask]: null })
+
+const isClaimed = (task: Omit<Look, 'again'>): task is ClaimedTask => task.id !== null
+
 /**
- * Claims the next task, or undefined when there is none for these models. One statement:
+ * One statement, which holds the lock of one workspace at the most:
  * - `due`: an attempt to resume, that is `processing`, no live claim, due, attempts left;
- * - `place`: else the workspace with the fewest processing below its limit, ties by the age of its first task. Its
- *   row is locked, and the limit is judged again on the locked row, so two claims never pass it by one;
+ * - `place`: when nothing was due, the workspace with the fewest processing below its limit, ties by the age of its
+ *   first task. Its row is locked, and the limit is judged again on the locked row, so two claims never pass it;
  * - `first`: that workspace's first task, singles before children. A task that another claim took meanwhile is
  *   seen as taken once its row is locked, and the next one is used.
- * Tried and rejected: SKIP LOCKED on the workspace row. A create holds that lock for a commit, and a claim that
- * skipped the only busy workspace then slept until its timer.
+ * `again` says that something was there and others took it first.
+ *
+ * Rejected: SKIP LOCKED on the workspace, since a create holds that lock for a commit, and a claim that skipped the only
+ * busy workspace slept until its timer. Rejected as well: locking while choosing (`order by … limit 1 for update`),
+ * since a row that fails its second look stays locked while the next one is waited for, and two claims deadlock.
  */
-export async function claimNextTask(
-  db: Db,
-  { models, plans, claimMs }: ClaimOptions,
-): Promise<ClaimedTask | undefined> {
+async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions): Promise<Look> {
   const names = Object.keys(plans)
   const limits = names.map((name) => plans[name]?.concurrentTasks ?? 0)
-  const { rows } = await sql<ClaimedTask>`
-    with due as materialized (
-      select id from task
-       where status = 'processing' and model_version = any(${models}::text[]) and due_at <= now()
-         and (claimed_until is null or claimed_until <= now()) and attempt < ${maxAttempts}
-         and not exists (select from setting where name = 'dispatchPaused' and value = 'true')
+  const isDue = sql`status = 'processing' and model_version = any(${models}::text[]) and due_at <= now()
+         and (claimed_until is null or claimed_until <= now()) and attempt < ${maxAttempts}`
+  const { rows } = await sql<Look>`
+    with running as materialized (
+      select 1 as yes where not exists (select from setting where name = 'dispatchPaused' and value = 'true')
+    ), due as materialized (
+      select id from task where ${isDue} and exists (select from running)
        order by due_at limit 1
          for update skip locked
-    ), place as materialized (
-      select w.id
+    ), seen_due as materialized (
+      select 1 from task where ${isDue} and exists (select from running) limit 1
+    ), limits as (
+      select * from unnest(${names}::text[], ${limits}::int[]) as p (plan, concurrent)
+    ), seen_place as materialized (
+      select w.id, p.concurrent
         from workspace w
-        join unnest(${names}::text[], ${limits}::int[]) as p (plan, concurrent) on p.plan = w.plan
+        join limits p on p.plan = w.plan
        cross join lateral (
          select queued_at from task q
           where q.workspace_id = w.id and q.status = 'queued' and q.model_version = any(${models}::text[])
           order by (q.batch_id is not null), q.queued_at, q.id limit 1
        ) head
-       where w.queued > 0 and w.processing < p.concurrent and not exists (select from due)
-         and not exists (select from setting where name = 'dispatchPaused' and value = 'true')
+       where w.queued > 0 and w.processing < p.concurrent
+         and exists (select from running) and not exists (select from seen_due)
        order by w.processing, head.queued_at limit 1
-         for update of w
+    ), place as materialized (
+      select w.id from workspace w
+       where w.id = (select id from seen_place) and w.processing < (select concurrent from seen_place)
+         for update
     ), first as materialized (
       select t.id from task t
        where t.workspace_id = (select id from place) and t.status = 'queued'
@@ -88,9 +113,10 @@ export async function claimNextTask(
            c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
            c.source_size_bytes as "sourceSizeBytes", c.attempt, c.fault_attempts as "faultAttempts",
            c.created_at as "createdAt", c.traceparent,
-           (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs"
-      from claimed c join workspace w on w.id = c.workspace_id`.execute(db)
-  return rows[0]
+           (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs",
+           exists (select from seen_due) or exists (select from seen_place) as again
+      from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id`.execute(db)
+  return rows[0] as Look
 }
 
 /** Keeps a claim alive. Undefined: it was lost, stop work and write nothing. */
