@@ -55,7 +55,7 @@ export const schema = {
     description: 'longest wait for one answer of a model server, milliseconds',
   }),
   slotsAhead: int('SLOTS_AHEAD', {
-    default: 1,
+    default: 2,
     max: 64,
     description: 'tasks per pod beyond its slots, fetched and decoded while the slots are busy',
   }),

@@ -15,6 +15,7 @@ import { tracing } from '@matte/core/runtime/tracing'
 import { openBucket } from '@matte/core/storage/bucket'
 import { claimNextTask } from '@matte/core/task/claim-task'
 import { readConfig, schema } from './config.ts'
+import { configureHeap } from './image/configure-heap.ts'
 import { configureSharp } from './image/configure-sharp.ts'
 import { createImagePool } from './image/image-pool.ts'
 import { createPixelBudget } from './image/pixel-budget.ts'
@@ -31,6 +32,7 @@ await runMain(async () => {
   const config = readConfig(process.env)
   const logger = createLogger('controller', config.logLevel)
   logger.info({ config: describeConfig(schema, config) }, 'configuration read')
+  configureHeap()
   configureSharp()
   const registry = createRegistry('controller')
   const database = openDatabase({

@@ -22,7 +22,7 @@ export async function prepareModelRepository({ source, target, cores }: ModelRep
     throw new RangeError(`cores is ${cores}: give the number of cores that inference may use, 1 or more`)
   }
   const entries = await readdir(source, { withFileTypes: true })
-  const models = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name)
+  const models = entries.filter((entry) => entry.isDirectory() && /^[a-z0-9]/i.test(entry.name)).map(({ name }) => name)
   const fresh = `${target}.new`
   await rm(fresh, { recursive: true, force: true })
   for (const model of models) await prepareModel(resolve(source, model), join(fresh, model), cores)
