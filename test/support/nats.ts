@@ -2,16 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { afterAll, inject } from 'vitest'
 
 export const newPrefix = (): string => `t${randomBytes(6).toString('hex')}`
-
-/** A prefix whose streams are removed when the file has ended. */
-export function useNatsPrefix(): string {
-  const prefix = newPrefix()
-  afterAll(() => removeStreams(inject('natsUrl'), prefix))
-  return prefix
-}
 
 export async function removeStreams(url: string, prefix: string): Promise<void> {
   await withNats(url, async (connection) => {
