@@ -15,11 +15,13 @@ repository=${2:?$usage}
 shift 2
 address=${ADDRESS:-127.0.0.1}
 
+# Shared memory is named after this process: two servers that start at once would otherwise take each other's.
 # Completing configurations would start Python once more for each model, 1.5 s of start; those in models/ are complete.
 exec "$server/bin/tritonserver" \
   --model-repository "$repository" \
   --model-config-name cpu \
   --backend-directory "$server/backends" \
+  --backend-config "python,shm-region-prefix-name=matte_$$_" \
   --http-address "$address" --http-port "${HTTP_PORT:-8000}" \
   --grpc-address "$address" --grpc-port "${GRPC_PORT:-8001}" \
   --metrics-address "$address" --metrics-port "${METRICS_PORT:-8002}" \
