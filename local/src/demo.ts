@@ -34,16 +34,7 @@ type Task = {
 }
 type Grant = { uploadUrl: string; objectKey: string; method: string; headers: Record<string, string> }
 
-const baseUrl = required('MATTE_BASE_URL')
-const apiKey = required('MATTE_API_KEY')
-
-function required(name: string): string {
-  const value = process.env[name]
-  if (value === undefined || value === '') {
-    throw new Error(`${name} is not set: run \`make up\` first, or \`. .local/env\` in your shell`)
-  }
-  return value
-}
+const { MATTE_BASE_URL: baseUrl = '', MATTE_API_KEY: apiKey = '' } = process.env
 
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
   const response = await fetch(`${baseUrl}/open/developer${path}`, {
@@ -105,18 +96,32 @@ async function untilDone(id: string): Promise<Task> {
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 const columns = ['presign', 'upload', 'create', 'queued', 'processing', 'total', 'download'] as const
 
-const names = (await readdir(values.photos)).filter((name) => extname(name).toLowerCase() in contentTypes).sort()
-const photos = names.filter((name) => !/-(alpha|foreground)\./.test(name)) // the truth beside the lemur is no photo
-await mkdir(values.out, { recursive: true })
-print(`${photos.length} photos, milliseconds; total is from create to succeeded by the service's own clock`)
-print(`${'photo'.padEnd(16)}${columns.map((column) => column.padStart(11)).join('')}`)
-const rows: SheetRow[] = []
-for (const name of photos) {
-  const bytes = await readFile(join(values.photos, name))
-  const { png, stages } = await cutOut(name, bytes)
-  await writeFile(join(values.out, `${parse(name).name}.png`), png)
-  rows.push({ photo: bytes, cutOut: png })
-  print(`${name.padEnd(16)}${columns.map((column) => stages[column].toFixed(0).padStart(11)).join('')}`)
+async function demo(): Promise<void> {
+  if (baseUrl === '' || apiKey === '') {
+    throw new Error('MATTE_BASE_URL or MATTE_API_KEY is not set: run `make up` first')
+  }
+  const names = (await readdir(values.photos)).filter((name) => extname(name).toLowerCase() in contentTypes).sort()
+  const photos = names.filter((name) => !/-(alpha|foreground)\./.test(name)) // the truth beside the lemur is no photo
+  await mkdir(values.out, { recursive: true })
+  print(`${photos.length} photos, milliseconds; total is from create to succeeded by the service's own clock`)
+  print(`${'photo'.padEnd(16)}${columns.map((column) => column.padStart(11)).join('')}`)
+  const rows: SheetRow[] = []
+  for (const name of photos) {
+    const bytes = await readFile(join(values.photos, name))
+    const { png, stages } = await cutOut(name, bytes)
+    await writeFile(join(values.out, `${parse(name).name}.png`), png)
+    rows.push({ photo: bytes, cutOut: png })
+    print(`${name.padEnd(16)}${columns.map((column) => stages[column].toFixed(0).padStart(11)).join('')}`)
+  }
+  await writeFile(join(values.out, 'contact-sheet.png'), await contactSheet(rows))
+  print(`Cut-outs and contact-sheet.png (photo, mask, cut-out) are in ${values.out}/`)
 }
-await writeFile(join(values.out, 'contact-sheet.png'), await contactSheet(rows))
-print(`Cut-outs and contact-sheet.png (photo, mask, cut-out) are in ${values.out}/`)
+
+try {
+  await demo()
+} catch (error) {
+  const refused = error instanceof TypeError && error.cause !== undefined
+  const message = refused ? `${baseUrl} does not answer: run \`make up\` first` : (error as Error).message
+  process.stderr.write(`make demo: ${message}\n`)
+  process.exitCode = 1
+}
