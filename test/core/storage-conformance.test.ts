@@ -1,7 +1,6 @@
 // What the service relies on in an object store, asked of every store that it is meant to run on. The memory bucket of
 // the tests answers the same questions, as far as it has an answer.
 import { createHash } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
 import { createPresigner } from '@matte/core/storage/presign'
@@ -209,7 +208,6 @@ describe.skipIf(versitygw === undefined)('versitygw', () => {
     if (versitygw === undefined) throw new Error('versitygw is not installed')
     const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
     const dataDir = join(inject('runDir'), 'versitygw')
-    mkdirSync(join(dataDir, 'meta'), { recursive: true })
     const [port = 0] = await freePorts(1)
     const files = { dataDir, logFile: `${dataDir}.log`, lifetime: 'attached' } as const
     server = await startVersitygw({ ...files, installation: versitygw, port, credentials })

@@ -1,13 +1,12 @@
 // Starts what the integration tests share: PostgreSQL 18 (and 15 where the machine has it), NATS, an object store and
 // Triton, each a real server on a free port with its files in one temporary folder. The servers end with this program
 // however it ends. After a failure the folder stays, with logs and databases, and its name is printed.
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findSystemPostgres } from '@matte/local/postgres'
 import type { Say } from '@matte/local/say'
 import type { TestProject } from 'vitest/node'
 import { makeTemplate, type PostgresServer } from './database.ts'
+import { createRunDir, keepRunDir, removeRunDir } from './run-dir.ts'
 import { type OwnServer, ownNats, ownPostgres, ownStore, ownTriton } from './servers.ts'
 
 declare module 'vitest' {
@@ -30,8 +29,7 @@ declare module 'vitest' {
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const runDir = mkdtempSync(join(tmpdir(), 'matte-test-'))
-  chmodSync(runDir, 0o755)
+  const runDir = createRunDir()
   const servers: OwnServer[] = []
   const say: Say = (line) => void process.stdout.write(`[servers] ${line}\n`)
   const place = (name: string) => ({ dir: join(runDir, name), say })
@@ -85,7 +83,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await stopAll()
     const failed =
       project.vitest.state.getCountOfFailedTests() > 0 || project.vitest.state.getUnhandledErrors().length > 0
-    if (failed) say(`logs and databases of this run are kept in ${runDir}`)
-    else rmSync(runDir, { recursive: true, force: true })
+    if (!failed) return removeRunDir(runDir)
+    keepRunDir(runDir)
+    say(`logs and databases of this run are kept in ${runDir}`)
   }
 }
