@@ -126,6 +126,22 @@ describe('connectTriton', () => {
     await expect(ask(client)).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
+  it('does not blame the pod for a stream that died at rest', async () => {
+    const { client, streams } = await given(echo)
+    await ask(client)
+    streams[0]?.emit('error', { code: grpc.status.UNAVAILABLE, details: 'no' })
+    expect(await ask(client)).toEqual(mask)
+    expect(streams).toHaveLength(2)
+  })
+
+  it('ends a stream that rests, so that it does not hold up a server that stops', async () => {
+    const { client, streams } = await given(echo)
+    await ask(client)
+    await new Promise((resolve) => streams[0]?.on('end', resolve))
+    expect(await ask(client)).toEqual(mask)
+    expect(streams).toHaveLength(2)
+  })
+
   it('gives up on an answer that does not come, cancels its stream, and goes on with another', async () => {
     const { client, streams } = await given((request, stream) => {
       if (request.id !== 'slow') echo(request, stream)

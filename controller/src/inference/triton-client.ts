@@ -43,31 +43,69 @@ export type InferInput = {
   readonly signal: AbortSignal
 }
 
+/** A stream at rest is ended after this: a server that is told to stop waits for open streams, used or not. */
+const restMs = 2_000
+
 /** A probe must be quicker than its period; a pod that takes longer is not one to send pictures to. */
 const probeMs = 2_000
 
 export function connectTriton(Stub: TritonStubClass, address: string): TritonClient {
   const stub = new Stub(address, grpc.credentials.createInsecure(), channelOptions)
-  const idle: InferStream[] = []
+  const idle = new Map<InferStream, NodeJS.Timeout>()
+
+  /** A stream at rest, the one used last; those that died at rest are dropped. */
+  function takeIdle(): InferStream | undefined {
+    for (const [stream, timer] of [...idle].reverse()) {
+      clearTimeout(timer)
+      idle.delete(stream)
+      if (stream.alive()) return stream
+    }
+    return undefined
+  }
+
+  function letRest(stream: InferStream): void {
+    const timer = setTimeout(() => {
+      idle.delete(stream)
+      stream.end()
+    }, restMs)
+    idle.set(stream, timer.unref())
+  }
+
+  async function askOn(stream: InferStream, input: InferInput): Promise<Buffer> {
+    try {
+      return maskOf(await stream.ask(toRequest(input), input.timeoutMs, input.signal), input)
+    } finally {
+      // An error inside a message leaves the stream as good as before.
+      if (stream.alive()) letRest(stream)
+    }
+  }
 
   return {
     address,
     readyModel: (model) => readyModel(stub, model),
     infer: async (input) => {
-      const stream = idle.pop() ?? openStream(stub)
+      const rested = takeIdle()
+      if (rested === undefined) return askOn(openStream(stub), input)
       try {
-        return maskOf(await stream.ask(toRequest(input), input.timeoutMs, input.signal), input)
-      } finally {
-        // An error inside a message leaves the stream as good as before.
-        if (stream.alive()) idle.push(stream)
+        return await askOn(rested, input)
+      } catch (error) {
+        // It may have died at rest, which says nothing of the pod; an inference can be asked for twice.
+        if (!isGone(error) || input.signal.aborted) throw error
+        return askOn(openStream(stub), input)
       }
     },
     close: () => {
-      for (const stream of idle) stream.end()
+      for (const [stream, timer] of idle) {
+        clearTimeout(timer)
+        stream.end()
+      }
+      idle.clear()
       stub.close()
     },
   }
 }
+
+const isGone = (error: unknown): boolean => error instanceof InferenceError && error.kind === 'unavailable'
 
 const toRequest = ({ model, id, image, size }: InferInput): InferRequest => ({
   model_name: model,
