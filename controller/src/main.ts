@@ -4,6 +4,7 @@ import { consume } from '@matte/core/bus/consume'
 import { createNudge } from '@matte/core/bus/nudge'
 import { publishDeadLetter } from '@matte/core/bus/publish'
 import { durables } from '@matte/core/bus/streams'
+import { checkClock } from '@matte/core/db/check-clock'
 import { openDatabase } from '@matte/core/db/database'
 import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
 import { describeConfig } from '@matte/core/runtime/env'
@@ -84,7 +85,7 @@ await runMain(async () => {
     slotsUsed: picker.slotsUsed,
     podsReady: () => source.pods().length,
   })
-  const checks = { database: () => checkSchema(db) }
+  const checks = { database: () => checkSchema(db), clock: () => checkClock(db) }
   await runServices({
     logger,
     stopWithinMs: config.stopWithinMs,

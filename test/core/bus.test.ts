@@ -35,6 +35,13 @@ async function givenBus(prefix = newPrefix()): Promise<Party & { readonly prefix
   return { bus, nudge: createNudge(bus, logger), prefix }
 }
 
+it('stops while it is connecting', { timeout: 5_000 }, async () => {
+  const bus = openBus({ url: inject('natsUrl'), prefix: newPrefix(), logger, name: 'test' })
+  await bus.start()
+  await bus.stop()
+  expect(bus.connection()).toBeUndefined()
+})
+
 type ConsumerOptions = { ready?: (signal: AbortSignal) => Promise<void> }
 
 /** A consumer of task nudges that is pulling. */

@@ -65,6 +65,19 @@ for (const { version, url, missing } of databases()) {
       expect(claims.filter(Boolean)).toHaveLength(3)
     })
 
+    it('are not held up by a lapsed attempt whose row somebody has locked', async () => {
+      const { db } = database
+      const model = ownModel()
+      const stuck = await givenTask(db, await givenWorkspace(db), { model })
+      await claimNext(db, [model])
+      await lapseClaim(db, stuck)
+      const queued = await givenTask(db, await givenWorkspace(db), { model })
+      await db.transaction().execute(async (tx) => {
+        await tx.selectFrom('task').select('id').where('id', '=', stuck.id).forUpdate().execute()
+        expect((await claimNext(db, [model]))?.id).toBe(queued.id)
+      })
+    })
+
     it('resume a lapsed attempt once', async () => {
       const { db } = database
       const model = ownModel()

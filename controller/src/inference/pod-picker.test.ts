@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { InferenceError } from './inference-error.ts'
 import { createPodPicker } from './pod-picker.ts'
@@ -110,6 +111,22 @@ describe('createPodPicker', () => {
     first.free()
     await first.done
     expect(picker.slotsUsed()).toBe(0)
+  })
+
+  it('listens no longer to the signal of a task that has its slot', async () => {
+    const { picker } = given(pod('only', 1))
+    const first = hold(picker)
+    const stop = new AbortController()
+    const second = hold(picker, stop.signal)
+    await turn()
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1)
+    first.free()
+    await first.done
+    await turn()
+    expect(second.on()).toBe('only')
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0)
+    second.free()
+    await second.done
   })
 
   it('takes a pod out that was unavailable, and none that merely failed', async () => {

@@ -12,7 +12,11 @@ export type PodPicker = {
   slotsUsed(): number
 }
 
-type Waiter = { modelVersion: string; resolve: (pod: Pod) => void; reject: (error: InferenceError) => void }
+type Waiter = {
+  readonly modelVersion: string
+  readonly resolve: (pod: Pod) => void
+  readonly reject: (error: InferenceError) => void
+}
 
 export function createPodPicker(source: PodSource): PodPicker {
   const used = new Map<string, number>()
@@ -58,17 +62,18 @@ export function createPodPicker(source: PodSource): PodPicker {
     if (signal.aborted || !serves(modelVersion)) return Promise.reject(noPod())
     const pod = free(modelVersion)
     if (pod) return Promise.resolve(take(pod))
-    return new Promise<Pod>((resolve, reject) => {
-      const waiter: Waiter = { modelVersion, resolve, reject }
-      waiting.push(waiter)
-      const abort = (): void => {
-        const index = waiting.indexOf(waiter)
-        if (index < 0) return // has its pod already; `withSlot` gives it back
-        waiting.splice(index, 1)
-        reject(noPod())
-      }
-      signal.addEventListener('abort', abort, { once: true })
-    })
+    const { promise, resolve, reject } = Promise.withResolvers<Pod>()
+    const waiter: Waiter = { modelVersion, resolve, reject }
+    waiting.push(waiter)
+    const abort = (): void => {
+      const index = waiting.indexOf(waiter)
+      if (index < 0) return // has its pod already; `withSlot` gives it back
+      waiting.splice(index, 1)
+      reject(noPod())
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    // Node keeps a signal of `AbortSignal.any` for as long as somebody listens to it: with every task that had waited.
+    return promise.finally(() => signal.removeEventListener('abort', abort))
   }
 
   return {

@@ -85,6 +85,7 @@ export function createSlots(options: SlotsOptions): Slots {
       .catch((error: unknown) => logger.warn({ err: error }, 'claiming failed; the timer looks again'))
       .finally(() => {
         looking = undefined
+        if (lookAgain) lookNow() // asked for after the last look had ended and before this
       })
   }
 

@@ -33,8 +33,12 @@ export function openBus({ url, prefix, logger, name }: BusOptions): Bus {
           timeout: 2_000,
           noAsyncTraces: true,
         })
-        logger.info({ server: live.getServer() }, 'bus connected')
-        await watch(live)
+        // A stop that came while this was connecting found nothing to close.
+        if (stopping.signal.aborted) await live.close()
+        else {
+          logger.info({ server: live.getServer() }, 'bus connected')
+          await watch(live)
+        }
       } catch (error) {
         if (!stopping.signal.aborted) logger.debug({ err: error }, 'bus not reachable')
       }

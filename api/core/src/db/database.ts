@@ -35,7 +35,7 @@ export function openDatabase({ url, poolMax, logger, applicationName }: Database
     keepAlive: true,
     application_name: applicationName,
     statement_timeout: 30_000,
-    idle_in_transaction_session_timeout: 30_000,
+    idle_in_transaction_session_timeout: 5_000,
   })
   pool.on('error', (error) => logger.warn({ err: error }, 'idle database connection lost'))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })

@@ -14,14 +14,22 @@ export type ProcessOptions = {
 /** Starts the services and returns when all have stopped after SIGTERM or SIGINT. */
 export async function runServices({ logger, services, stopWithinMs }: ProcessOptions): Promise<void> {
   const started: Service[] = []
-  const signalled = untilSignal()
-  try {
+  let stopping = false
+  const signalled = untilSignal().finally(() => {
+    stopping = true
+  })
+  const start = async (): Promise<void> => {
     for (const service of services) {
+      if (stopping) return
       started.push(service)
       await service.start()
       logger.debug({ service: service.name }, 'service started')
     }
     logger.info({ pid: process.pid }, 'process started')
+  }
+  try {
+    // A signal ends the start too: a service may be waiting for its server for longer than the pod's grace time.
+    await Promise.race([signalled, start()])
     logger.info({ signal: await signalled }, 'process stopping')
   } catch (error) {
     logger.fatal({ err: error }, 'process could not start')

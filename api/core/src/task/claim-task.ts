@@ -34,7 +34,7 @@ const looksMax = 32
 /** Claims the next task, or undefined when there is none for these models (D39's order, see `lookOnce`). */
 export async function claimNextTask(db: Db, options: ClaimOptions): Promise<ClaimedTask | undefined> {
   for (let look = 0; look < looksMax; look++) {
-    const { again, ...task } = await lookOnce(db, options)
+    const { again, ...task } = await lookOnce(db, options, look % 2 === 0)
     if (isClaimed(task)) return task
     if (!again) return undefined
   }
@@ -48,20 +48,23 @@ const isClaimed = (task: Omit<Look, 'again'>): task is ClaimedTask => task.id !=
 /**
  * One statement, which holds the lock of one workspace at the most:
  * - `due`: an attempt to resume, that is `processing`, no live claim, due, attempts left;
- * - `place`: when nothing was due, the workspace with the fewest processing below its limit, ties by the age of its
+ * - `place`: when none was seen, the workspace with the fewest processing below its limit, ties by the age of its
  *   first task. Its row is locked, and the limit is judged again on the locked row, so two claims never pass it;
  * - `first`: that workspace's first task, singles before children. A task that another claim took meanwhile is
  *   seen as taken once its row is locked, and the next one is used.
- * `again` says that something was there and others took it first.
+ * `again` says that something was there and others took it first. Every other look leaves attempts to resume aside
+ * (`resume`): a worker that was stopped while it ended a run keeps that row locked, and nobody else's task may wait for
+ * it. A look never does both, since the lock of a row that failed its second look would be held while the workspace is
+ * waited for, against the lock order.
  *
  * Rejected: SKIP LOCKED on the workspace, since a create holds that lock for a commit, and a claim that skipped the only
  * busy workspace slept until its timer. Rejected as well: locking while choosing (`order by … limit 1 for update`),
  * since a row that fails its second look stays locked while the next one is waited for, and two claims deadlock.
  */
-async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions): Promise<Look> {
+async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions, resume: boolean): Promise<Look> {
   const names = Object.keys(plans)
   const limits = names.map((name) => plans[name]?.concurrentTasks ?? 0)
-  const isDue = sql`status = 'processing' and model_version = any(${models}::text[]) and due_at <= now()
+  const isDue = sql`${resume}::boolean and status = 'processing' and model_version = any(${models}::text[]) and due_at <= now()
          and (claimed_until is null or claimed_until <= now()) and attempt < ${maxAttempts}`
   const { rows } = await sql<Look>`
     with running as materialized (
