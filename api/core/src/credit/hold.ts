@@ -1,9 +1,11 @@
 // A credit's life on a task: held at creation, captured on success, released to the same lot on failure or cancel
 // (D31), each in the transaction that moves the task and unique per (task, run). Amounts leave a lot only by a
-// conditional update; CHECK constraints make a negative account impossible whatever the code does.
+// conditional update; CHECK constraints make a negative account impossible whatever the code does. Whoever touches
+// lots has locked the workspace's row before, so that no two transactions ever meet on a lot.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
+import { isSpendable } from './lot-queries.ts'
 
 export type TaskRun = { readonly taskId: string; readonly run: number }
 
@@ -18,7 +20,7 @@ export async function holdCredits(db: Db, workspaceId: string, { taskId, run }: 
       select id, available,
              sum(available) over (order by priority, expires_at nulls last, created_at, id) - available as before
         from credit_lot
-       where workspace_id = ${workspaceId} and available > 0 and (expires_at is null or expires_at > now())
+       where workspace_id = ${workspaceId} and has_available and ${isSpendable}
     ), part as (
       select id, least(available, ${amount}::int - before)::int as amount from ranked where before < ${amount}::int
     ), lot as (
@@ -40,21 +42,44 @@ export async function holdCredits(db: Db, workspaceId: string, { taskId, run }: 
   }
 }
 
-/** Ends the open hold of a run, once; a second call, or a run without a hold, changes nothing. */
+/** Held before its lot's expiry and released after it, a credit can be spent for so many hours more (D71). */
+export const graceHours = 72
+
+/**
+ * Ends the open hold of a run, once; a second call, or a run without a hold, changes nothing. Returns the credits.
+ * A release meets three kinds of lot: one that lives; one that has lapsed, whose other credits expire here, lest the
+ * grace time brings them back; and one in its grace time. Only credits that were held before the expiry begin a grace
+ * time, else holding and canceling would keep them for ever.
+ */
 export async function settleHold(db: Db, { taskId, run }: TaskRun, outcome: 'captured' | 'released'): Promise<number> {
   const to = outcome === 'captured' ? 'spent' : 'available'
+  const released = outcome === 'released'
+  // The statement's time and not the transaction's: this one may have begun before the expiry, and waited for a
+  // sweep that came after it.
+  const at = sql`statement_timestamp()`
   const { rows } = await sql<{ amount: number }>`
     with hold as (
       update credit_hold set state = ${outcome}
        where task_id = ${taskId} and run = ${run} and state = 'open'
-      returning lot_id, amount
+      returning lot_id, amount, held_at
+    ), part as materialized (
+      select l.id, hold.amount, ${released}::boolean and hold.held_at < l.expires_at and l.expires_at <= ${at} as late,
+             case when ${released}::boolean and greatest(l.expires_at, l.grace_until) <= ${at}
+                  then l.available else 0 end as lapsed
+        from hold join credit_lot l on l.id = hold.lot_id
+         for update of l
     ), lot as (
-      update credit_lot l set held = l.held - hold.amount, ${sql.ref(to)} = ${sql.ref(`l.${to}`)} + hold.amount
-        from hold where l.id = hold.lot_id
-      returning l.id, l.workspace_id, hold.amount
+      update credit_lot l
+         set held = l.held - part.amount, ${sql.ref(to)} = ${sql.ref(`l.${to}`)} + part.amount
+             ${released ? sql`- part.lapsed, expired = l.expired + part.lapsed` : sql``},
+             grace_until = case when part.late then ${at} + ${graceHours} * interval '1 hour' else l.grace_until end
+        from part where l.id = part.id
+      returning l.id, l.workspace_id, part.amount, part.lapsed
     ), entry as (
       insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
       select workspace_id, id, ${taskId}::uuid, ${run}::int, 'held', ${to}, amount from lot
+      union all
+      select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
     )
     select coalesce(sum(amount), 0)::int as amount from lot`.execute(db)
   return rows[0]?.amount ?? 0

@@ -1,7 +1,9 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { systemClock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/service.ts'
+import { failFastPool } from './fail-fast-pool.ts'
 import type { Tables } from './tables/index.ts'
 
 /** A pool or a transaction alike: every query function takes this first. */
@@ -20,11 +22,16 @@ export type DatabaseOptions = {
   readonly applicationName: string
 }
 
-export type Database = Service & { readonly db: Db }
+export type Database = Service & {
+  readonly db: Db
+  /** Milliseconds that the first in the queue for a connection has waited by now; 0 when nobody waits. */
+  oldestWaitMs(): number
+}
 
 /**
- * The pool. A database that cannot be reached is an error of the query, within 3 s, and never of the start;
- * `statement_timeout` bounds every statement, `idle_in_transaction_session_timeout` every forgotten transaction.
+ * The pool. A database that cannot be reached is an error of the query, within 3 s and at once for those who come
+ * after (fail-fast-pool.ts), and never of the start; `statement_timeout` bounds every statement, `query_timeout` one
+ * whose server or network no longer answers, `idle_in_transaction_session_timeout` every forgotten transaction.
  */
 export function openDatabase({ url, poolMax, logger, applicationName }: DatabaseOptions): Database {
   const pool = new pg.Pool({
@@ -35,11 +42,21 @@ export function openDatabase({ url, poolMax, logger, applicationName }: Database
     keepAlive: true,
     application_name: applicationName,
     statement_timeout: 30_000,
+    query_timeout: 35_000,
     idle_in_transaction_session_timeout: 5_000,
   })
   pool.on('error', (error) => logger.warn({ err: error }, 'idle database connection lost'))
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  return { name: 'database', db, start: () => undefined, stop: () => db.destroy() }
+  // A connection that is lost between two statements of a transaction has no query to fail and no idle listener: its
+  // error would end the process. The next statement fails by itself.
+  pool.on('connect', (client) =>
+    client.on('error', (error) => logger.debug({ err: error }, 'database connection lost')),
+  )
+  // A server without room for one more connection still serves those that there are.
+  const isAway = (error: unknown): boolean => isDatabaseUnavailable(error) && !hasTooManyConnections(error)
+  const failFast = failFastPool(pool, { clock: systemClock, isAway })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: failFast }) })
+  const { oldestWaitMs } = failFast
+  return { name: 'database', db, oldestWaitMs, start: () => undefined, stop: () => db.destroy() }
 }
 
 /** True for a fault of the connection or of a server that starts or stops: the same call may work a moment later. */
@@ -47,8 +64,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
   if (/^(08|57P0)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN)/.test(code)) return true
-  if (code === '53300' || code === '53400') return true // too many connections
-  return /connection terminated|timeout exceeded when trying to connect|Connection ended|not queryable/i.test(
+  if (hasTooManyConnections(error)) return true
+  return /connection terminated|timeout exceeded when trying to connect|Connection ended|not queryable|Query read timeout/i.test(
     error.message,
   )
 }
+
+const hasTooManyConnections = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === '53300' || error.code === '53400')

@@ -6,6 +6,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
+  HeadObjectCommand,
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
@@ -28,12 +29,33 @@ export type ObjectHead = {
   readonly bytes: Uint8Array
 }
 
+/** An object on its way to a client. */
+export type OpenObject = {
+  readonly etag: string
+  /** Of what comes: of the range, when one was asked for. */
+  readonly lengthBytes: number
+  /** `bytes 0-9/100` when a range comes, else undefined. */
+  readonly contentRange: string | undefined
+  /** To be read to its end or destroyed; undefined when only the head was asked for. */
+  readonly body: Readable | undefined
+}
+
+export type OpenOptions = {
+  /** Without the body. */
+  readonly headOnly?: boolean
+  /** As in the header `Range`; one that cannot be satisfied is a StorageError `range`. */
+  readonly range?: string | undefined
+  readonly signal?: AbortSignal
+}
+
 export type Bucket = {
   readonly name: string
   /** Size, ETag and first bytes in one request. @throws StorageError */
   head(key: string, firstBytes: number): Promise<ObjectHead>
   /** The whole object if it still has this ETag, refused past `maxBytes`. @throws StorageError */
   get(key: string, options: { etag?: string; maxBytes: number; signal?: AbortSignal }): Promise<Buffer>
+  /** The object as a stream, for passing on. @throws StorageError */
+  open(key: string, options?: OpenOptions): Promise<OpenObject>
   /** @throws StorageError */
   put(key: string, body: Uint8Array, options: { contentType: string; signal?: AbortSignal }): Promise<void>
   /** Gone already counts as done. @throws StorageError */
@@ -80,6 +102,23 @@ export function openBucket(options: BucketOptions): Bucket {
         const command = new GetObjectCommand({ Bucket, Key, ...(etag && { IfMatch: etag }) })
         const answer = await client.send(command, { ...(signal && { abortSignal: signal }) })
         return await readAll(answer.Body as Readable, maxBytes)
+      } catch (error) {
+        throw toStorageError(error)
+      }
+    },
+    open: async (Key, { headOnly = false, range, signal } = {}) => {
+      const input = { Bucket, Key, ...(range !== undefined && { Range: range }) }
+      const options = { ...(signal && { abortSignal: signal }) }
+      try {
+        const answer = headOnly
+          ? { ...(await client.send(new HeadObjectCommand(input), options)), Body: undefined }
+          : await client.send(new GetObjectCommand(input), options)
+        return {
+          etag: answer.ETag ?? '',
+          lengthBytes: answer.ContentLength ?? 0,
+          contentRange: answer.ContentRange,
+          body: answer.Body as Readable | undefined,
+        }
       } catch (error) {
         throw toStorageError(error)
       }

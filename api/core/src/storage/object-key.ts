@@ -12,12 +12,29 @@ export function newUploadKey(fileName: string, at: Date): string {
   return `private-uploads/${yearMonth(at)}/${randomUUID()}-${name}`
 }
 
+/** False for a text that can be no object key: nothing, or a URL, which is never fetched (D22). */
+export const isKeyForm = (text: string): boolean => text !== '' && !text.includes('://')
+
+/** Endings of result keys and of downloaded files, by format. */
+const extensions = { png: 'png', webp: 'webp', jpeg: 'jpg' } as const
+type ResultFormat = keyof typeof extensions
+
 /** The key of one claim's result: run and claim are in it, so that a lost claim can never overwrite a winner's (D34). */
 export function resultKey(
   task: { id: string; run: number; claim: string; createdAt: Date },
-  extension: string,
+  format: ResultFormat,
 ): string {
-  return `results/${yearMonth(task.createdAt)}/${task.id}/${task.run}-${task.claim}.${extension}`
+  return `results/${yearMonth(task.createdAt)}/${task.id}/${task.run}-${task.claim}.${extensions[format]}`
+}
+
+/** What a downloaded result is called. */
+export const resultFileName = (taskId: string, format: ResultFormat): string => `${taskId}.${extensions[format]}`
+
+/** What a result's key tells of it. Undefined: the key is none of a result. */
+export function parseResultKey(key: string): { taskId: string; format: ResultFormat } | undefined {
+  const [, taskId, extension] = /^results\/\d{4}\/\d{2}\/([^/]+)\/[^/]+\.(\w+)$/.exec(key) ?? []
+  const format = (Object.keys(extensions) as ResultFormat[]).find((each) => extensions[each] === extension)
+  return taskId === undefined || format === undefined ? undefined : { taskId, format }
 }
 
 const yearMonth = (at: Date): string => at.toISOString().slice(0, 7).replace('-', '/')

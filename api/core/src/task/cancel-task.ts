@@ -15,7 +15,14 @@ export async function cancelTask(db: Db, workspaceId: string, id: string): Promi
     task.status === 'queued'
       ? await endRun(
           db,
-          { id, workspaceId, batchId: task.batch_id, from: 'queued', fence: sql<boolean>`run = ${task.run}` },
+          {
+            id,
+            workspaceId,
+            batchId: task.batch_id,
+            run: task.run,
+            from: 'queued',
+            fence: sql<boolean>`run = ${task.run}`,
+          },
           { status: 'canceled' },
         )
       : undefined

@@ -2,6 +2,7 @@
 // A worker that dies keeps its claim until `claimed_until`; then the row is due again for anyone, in the same run.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import type { Output } from '../db/tables/task.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { type Claim, maxAttempts } from './task.ts'
 
@@ -13,6 +14,8 @@ export type ClaimedTask = Claim & {
   readonly sourceKey: string
   readonly sourceEtag: string
   readonly sourceSizeBytes: number
+  /** Null: as it is without asking. */
+  readonly output: Output | null
   readonly attempt: number
   readonly faultAttempts: number
   readonly createdAt: Date
@@ -86,7 +89,7 @@ async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions, resume
           where q.workspace_id = w.id and q.status = 'queued' and q.model_version = any(${models}::text[])
           order by (q.batch_id is not null), q.queued_at, q.id limit 1
        ) head
-       where w.queued > 0 and w.processing < p.concurrent
+       where w.waiting and w.processing < p.concurrent
          and exists (select from running) and not exists (select from seen_due)
        order by w.processing, head.queued_at limit 1
     ), place as materialized (
@@ -114,7 +117,7 @@ async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions, resume
     )
     select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId",
            c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
-           c.source_size_bytes as "sourceSizeBytes", c.attempt, c.fault_attempts as "faultAttempts",
+           c.source_size_bytes as "sourceSizeBytes", c.output, c.attempt, c.fault_attempts as "faultAttempts",
            c.created_at as "createdAt", c.traceparent,
            (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs",
            exists (select from seen_due) or exists (select from seen_place) as again

@@ -1,13 +1,15 @@
 import { holdCredits } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
-import { MatteError } from '../error.ts'
+import { type Details, MatteError } from '../error.ts'
+import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { findUpload } from '../upload/grant-queries.ts'
 import { inputForbidden, inspectObject } from '../upload/inspect-object.ts'
 import type { Plan } from '../workspace/plan.ts'
-import { findExhaustedLimit, takeSinglePlace } from '../workspace/workspace-queries.ts'
+import { findExhaustedLimit } from '../workspace/workspace-queries.ts'
+import { type RequestedOutput, resolveOutput } from './output.ts'
 import { creditCost } from './task.ts'
-import { insertTask, type TaskRow } from './task-queries.ts'
+import { insertSingle, type TaskRow } from './task-queries.ts'
 
 export type CreateTask = {
   readonly workspaceId: string
@@ -18,6 +20,10 @@ export type CreateTask = {
   readonly modelVersion: string
   /** Vetted already by `checkTargetUrl`. */
   readonly callbackUrl: string | null
+  /** Judged here against the plan; null: nothing asked for. */
+  readonly output?: RequestedOutput | null
+  /** The request's idempotency key, if it has one. */
+  readonly once?: OnceRequest | undefined
   readonly traceparent: string | null
 }
 
@@ -25,16 +31,17 @@ export type CreateTask = {
  * Accepts a task: looks at the object, then takes place, quota and credit, and writes the row, in one transaction
  * that commits synchronously before this returns. The checks come in the order of D4.
  * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED,
- *   TASK_STORAGE_UNAVAILABLE, TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT
+ *   TASK_STORAGE_UNAVAILABLE, TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED,
+ *   CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
  */
 export async function createTask(db: Db, bucket: Bucket, request: CreateTask): Promise<TaskRow> {
   const { workspaceId, plan, imageUrl } = request
   const upload = await findUpload(db, workspaceId, imageUrl)
   if (upload === undefined) throw inputForbidden()
   const { etag, sizeBytes } = await inspectObject(bucket, upload.objectKey, plan)
-  return db.transaction().execute(async (tx) => {
-    if (!(await takeSinglePlace(tx, workspaceId, plan))) throw await limitReached(tx, workspaceId, plan)
-    const task = await insertTask(tx, {
+  const output = resolveOutput(request.output ?? null, plan)
+  return createOnce(db, request.once, async (tx) => {
+    const task = await insertSingle(tx, plan, {
       workspaceId,
       uploadId: upload.id,
       sourceKey: upload.objectKey,
@@ -42,25 +49,29 @@ export async function createTask(db: Db, bucket: Bucket, request: CreateTask): P
       sourceSizeBytes: sizeBytes,
       modelVersion: request.modelVersion,
       callbackUrl: request.callbackUrl,
+      output,
       creditCost,
       traceparent: request.traceparent,
     })
-    if (task === undefined) throw inputForbidden()
+    if (task === 'limit') throw await limitReached(tx, workspaceId, plan)
+    if (task === 'upload') throw inputForbidden()
     if (plan.charged) await holdCredits(tx, workspaceId, { taskId: task.id, run: task.run }, creditCost)
     return task
   })
 }
 
-async function limitReached(tx: Db, workspaceId: string, plan: Plan): Promise<MatteError> {
+/** Why `takeSinglePlace` found no row, for a creation and a retry alike. */
+export async function limitReached(tx: Db, workspaceId: string, plan: Plan): Promise<MatteError> {
   const exhausted = await findExhaustedLimit(tx, workspaceId, plan)
-  if (exhausted?.limit === 'quota') {
-    return new MatteError('DEVELOPER_API_QUOTA_EXCEEDED', `Your plan takes ${plan.monthlyQuota} tasks a month.`, {
-      details: { limit: plan.monthlyQuota, resetsAt: exhausted.resetsAt.toISOString() },
-    })
-  }
+  if (exhausted?.limit === 'quota') return quotaExceeded(plan, exhausted.resetsAt)
   return new MatteError(
     'TASK_CONCURRENT_LIMIT',
     `Your plan takes ${plan.concurrentTasks} open task(s) at once; wait for one to end.`,
     { details: { limit: plan.concurrentTasks } },
   )
 }
+
+export const quotaExceeded = (plan: Plan, resetsAt: Date, details: Details = {}): MatteError =>
+  new MatteError('DEVELOPER_API_QUOTA_EXCEEDED', `Your plan takes ${plan.monthlyQuota} tasks a month.`, {
+    details: { limit: plan.monthlyQuota, resetsAt: resetsAt.toISOString(), ...details },
+  })

@@ -6,7 +6,8 @@ import { settleHold } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
 import type { Foreground } from '../db/tables/task.ts'
 import { createTaskDeliveries } from '../webhook/create-deliveries.ts'
-import { type FailureReason, failureMessages } from './task.ts'
+import { announceBatch, countEndedChildren } from './batch-progress.ts'
+import { type FailureReason, failureMessages, placeKind } from './task.ts'
 import type { TaskRow } from './task-queries.ts'
 
 export type Ending =
@@ -33,6 +34,7 @@ export type RunRef = {
   readonly id: string
   readonly workspaceId: string
   readonly batchId: string | null
+  readonly run: number
   readonly from: 'queued' | 'processing'
   /** What must still hold of the task's row for the move to be made, beside its status. */
   readonly fence: RawBuilder<boolean>
@@ -44,9 +46,7 @@ class FenceLost extends Error {}
 export async function endRun(db: Db, run: RunRef, ending: Ending): Promise<TaskRow | undefined> {
   try {
     return await db.transaction().execute(async (tx) => {
-      const freed = await freePlace(tx, run)
-      const task = freed && (await moveTask(tx, run, ending))
-      if (task === undefined) throw new FenceLost()
+      const { task, progress } = await lockAndMove(tx, run, ending)
       const credits = await settleHold(
         tx,
         { taskId: task.id, run: task.run },
@@ -54,6 +54,7 @@ export async function endRun(db: Db, run: RunRef, ending: Ending): Promise<TaskR
       )
       await recordEnd(tx, task, ending, ending.status === 'succeeded' ? credits : 0)
       await announce(tx, task, ending)
+      await announceBatch(tx, progress)
       return task
     })
   } catch (error) {
@@ -62,9 +63,18 @@ export async function endRun(db: Db, run: RunRef, ending: Ending): Promise<TaskR
   }
 }
 
+/** Workspace, batch, task, in the order of their locks. */
+async function lockAndMove(tx: Db, run: RunRef, ending: Ending) {
+  if (!(await freePlace(tx, run))) throw new FenceLost()
+  const progress = run.batchId === null ? null : await countEndedChildren(tx, run.batchId, ending.status)
+  const task = progress === undefined ? undefined : await moveTask(tx, run, ending)
+  if (task === undefined) throw new FenceLost()
+  return { task, progress: progress ?? undefined }
+}
+
 /** Undefined: the workspace has no such place taken, so the task has moved on, and a count below zero is no matter. */
-function freePlace(tx: Db, { workspaceId, batchId, from }: RunRef): Promise<{ id: string } | undefined> {
-  const kind = batchId === null ? 'open_singles' : 'open_children'
+function freePlace(tx: Db, { workspaceId, from, ...run }: RunRef): Promise<{ id: string } | undefined> {
+  const kind = placeKind(run)
   return tx
     .updateTable('workspace')
     .set((eb) => ({ [kind]: eb(kind, '-', 1), [from]: eb(from, '-', 1) }))

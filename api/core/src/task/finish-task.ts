@@ -10,8 +10,8 @@ const claimFence = ({ run, claim }: ClaimedTask) => sql<boolean>`(run = ${run} a
 
 /** Ends the claimed run. Undefined: the claim was lost to another worker, and nothing was changed. */
 export function finishTask(db: Db, task: ClaimedTask, ending: Ending): Promise<TaskRow | undefined> {
-  const { id, workspaceId, batchId } = task
-  return endRun(db, { id, workspaceId, batchId, from: 'processing', fence: claimFence(task) }, ending)
+  const { id, workspaceId, batchId, run } = task
+  return endRun(db, { id, workspaceId, batchId, run, from: 'processing', fence: claimFence(task) }, ending)
 }
 
 /**

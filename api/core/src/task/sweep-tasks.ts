@@ -39,7 +39,7 @@ export async function sweepTasks(db: Db, { maxQueueAgeMs, now, limit = 100 }: Sw
   for (const { id, workspaceId, batchId, status, run, attempt, exhausted } of rows) {
     const fence = sql<boolean>`(run = ${run} and attempt = ${attempt} and ${idle})`
     const reason: FailureReason = exhausted ? 'INTERNAL' : 'INFERENCE_TIMEOUT'
-    const ref = { id, workspaceId, batchId, from: status, fence }
+    const ref = { id, workspaceId, batchId, run, from: status, fence }
     if (await endRun(db, ref, { status: 'failed', reason, deadLetter: status === 'processing' })) ended += 1
   }
   return ended

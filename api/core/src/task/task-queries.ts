@@ -1,6 +1,8 @@
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import type { TaskTable } from '../db/tables/task.ts'
+import type { Output, TaskTable } from '../db/tables/task.ts'
+import type { Plan } from '../workspace/plan.ts'
+import { singlePlace } from '../workspace/workspace-queries.ts'
 import type { TaskStatus } from './task.ts'
 
 export type TaskRow = Selectable<TaskTable>
@@ -13,25 +15,34 @@ export type NewTask = {
   readonly sourceSizeBytes: number
   readonly modelVersion: string
   readonly callbackUrl: string | null
+  readonly output: Output | null
   readonly creditCost: number
   readonly traceparent: string | null
 }
 
+/** Why a task was not inserted: a limit of its workspace is reached, or its upload was given up meanwhile. */
+export type NotInserted = 'limit' | 'upload'
+
 /**
- * The task, its `queued` event, the day's counter and the mark on its upload, in one statement. Undefined: the
- * upload was given up meanwhile; locking its row here is what keeps the sweeper and a creation apart (D24).
+ * A single task with the places it takes, its `queued` event, the day's counter and the mark on its upload, in one
+ * statement. The workspace's row is locked first, since all the rest reads what its update returned (D39); locking the
+ * upload's row keeps the sweeper and a creation apart (D24). What it says was not inserted is for the caller to roll
+ * back: the places may have been taken.
  */
-export async function insertTask(db: Db, task: NewTask): Promise<TaskRow | undefined> {
-  const { rows } = await sql<TaskRow>`
-    with source as (
+export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<TaskRow | NotInserted> {
+  const { rows } = await sql<{ hasPlace: boolean } & TaskRow>`
+    with place as (
+      ${singlePlace(task.workspaceId, plan)}
+    ), source as (
       update upload set used_at = coalesce(used_at, now())
-       where id = ${task.uploadId} and workspace_id = ${task.workspaceId} and deleted_at is null
+       where id = ${task.uploadId} and workspace_id = (select id from place) and deleted_at is null
       returning id
     ), created as (
       insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
-                        callback_url, credit_cost, traceparent)
+                        callback_url, output, credit_cost, traceparent)
       select ${task.workspaceId}::uuid, id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
-             ${task.modelVersion}, ${task.callbackUrl}::text, ${task.creditCost}::int, ${task.traceparent}::text
+             ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
+             ${task.creditCost}::int, ${task.traceparent}::text
         from source
       returning *
     ), event as (
@@ -42,8 +53,12 @@ export async function insertTask(db: Db, task: NewTask): Promise<TaskRow | undef
       select workspace_id, (now() at time zone 'utc')::date, 1 from created
       on conflict (workspace_id, day) do update set created = u.created + 1
     )
-    select * from created`.execute(db)
-  return rows[0]
+    select exists (select from place) as "hasPlace", created.*
+      from (values (0)) as always left join created on true`.execute(tx)
+  const [{ hasPlace, ...row } = { hasPlace: false }] = rows
+  if (!hasPlace) return 'limit'
+  // Without a task the join has given nulls.
+  return 'id' in row && row.id !== null ? row : 'upload'
 }
 
 /** The workspace's own task. Undefined: unknown or somebody else's, which is one answer. */
@@ -54,6 +69,16 @@ export function findTask(db: Db, workspaceId: string, id: string): Promise<TaskR
     .where('id', '=', id)
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirst()
+}
+
+/** Those of the tasks that have ended, and stay so unless a caller retries them. */
+export function findEndedTasks(db: Db, ids: readonly string[]): Promise<TaskRow[]> {
+  return db
+    .selectFrom('task')
+    .selectAll()
+    .where(sql<boolean>`id = any(${[...ids]}::uuid[])`)
+    .where('completed_at', 'is not', null)
+    .execute()
 }
 
 export type TaskFilter = {

@@ -36,7 +36,7 @@ export const isRetryAdvised = (reason: FailureReason): boolean => !isInputFault(
 /** What a caller reads beside the reason: fixed text, so nothing internal gets out. */
 export const failureMessages = {
   INPUT_UNREADABLE: 'The image could not be decoded: it is damaged, cut short, or not what its first bytes say.',
-  INPUT_TOO_LARGE: 'The image has more pixels than your plan takes.',
+  INPUT_TOO_LARGE: 'The image has more pixels than your plan takes, or longer sides than the output format can hold.',
   INPUT_CHANGED: 'The uploaded object was overwritten after the task was created.',
   INPUT_MISSING: 'The uploaded object is gone.',
   INFERENCE_ERROR: 'The model server failed on this image.',
@@ -49,8 +49,18 @@ export const failureMessages = {
 export const maxAttempts = 5
 export const attemptGapsMs = [1_000, 5_000, 15_000, 60_000] as const
 
+/** How often a caller may retry a failed task (D33). */
+export const maxRetries = 3
+
 /** One credit a picture, whatever the plan holds (D7, D31). */
 export const creditCost = 1
 
 /** The right to work on one run; every write of a worker names all three. */
 export type Claim = { readonly id: string; readonly run: number; readonly claim: string }
+
+/**
+ * Which counter of its workspace an open run takes a place of. Children of a batch are exempt from the limit of single
+ * tasks at creation; a caller's retry never is, so that a retried child counts as a single does (D39).
+ */
+export const placeKind = ({ batchId, run }: { readonly batchId: string | null; readonly run: number }) =>
+  batchId === null || run > 1 ? 'open_singles' : 'open_children'

@@ -33,3 +33,15 @@ export async function findUpload(db: Db, workspaceId: string, objectKey: string)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
 }
+
+/** `findUpload` for many keys at once; those that it would not find are left out. */
+export function findUploads(db: Db, workspaceId: string, objectKeys: readonly string[]) {
+  const keys = objectKeys.filter((key) => !key.includes('\0'))
+  return db
+    .selectFrom('upload')
+    .select(['id', 'object_key as objectKey'])
+    .where('object_key', '=', sql<string>`any(${keys}::text[])`)
+    .where('workspace_id', '=', workspaceId)
+    .where('deleted_at', 'is', null)
+    .execute()
+}

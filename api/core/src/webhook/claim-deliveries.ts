@@ -27,6 +27,9 @@ export type ClaimedDelivery = ClaimRef & {
   readonly workspaceId: string
   readonly taskId: string | null
   readonly event: string
+  /** Null for a callback URL. */
+  readonly endpointId: string | null
+  /** Of a callback URL; an endpoint is asked for its own when it is dialled. */
   readonly targetUrl: string
   readonly targetHost: string
   readonly body: string
@@ -88,6 +91,6 @@ const claimStatement = ({ limit, claimMs, perTargetInFlight, perWorkspaceInFligh
            claimed_until = now() + ${claimMs} * interval '1 ms'
       from picked where d.id = picked.id
     returning d.id, d.claim, d.attempt, d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
-              d.target_url as "targetUrl", d.target_host as "targetHost", d.body, d.traceparent,
+              d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body, d.traceparent,
               (extract(epoch from now()) * 1000)::float8 as "claimedAtMs"`
 }

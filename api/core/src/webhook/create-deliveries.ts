@@ -1,3 +1,6 @@
+// Deliveries are written in the transaction that makes their event true: what is committed with it is delivered,
+// whatever dies afterwards. Repeating it for the same occurrence adds nothing. The caller nudges after its commit.
+import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { buildTaskBody, type TaskOutcome } from './payload.ts'
 import { portOf } from './target-url.ts'
@@ -9,38 +12,63 @@ export type TaskDeliveries = TaskOutcome & {
   readonly traceparent: string | null
 }
 
-type Target = { readonly endpointId: string | null; readonly url: string }
+/** What an event belongs to, and so what makes it the same event when it is tried again. */
+export type Occurrence =
+  | { readonly taskId: string; readonly run: number }
+  /** `key` names the occurrence: a batch's id, a day. */
+  | { readonly key: string; readonly batchId?: string }
 
-/**
- * Writes the deliveries of a task's event, one row per target, inside the transaction that ends the run: what is
- * committed with the terminal state is delivered, whatever dies afterwards. Repeating it for the same run adds
- * nothing. The caller nudges after its commit.
- */
-export async function createTaskDeliveries(db: Db, task: TaskDeliveries): Promise<void> {
-  const targets: Target[] = task.callbackUrl === null ? [] : [{ endpointId: null, url: task.callbackUrl }]
-  if (targets.length === 0) return
-  const body = buildTaskBody(task)
-  await db
-    .insertInto('delivery')
-    .values(
-      targets.map(({ endpointId, url }) => ({
-        workspace_id: task.workspaceId,
-        task_id: task.taskId,
-        run: task.run,
-        event: task.event,
-        endpoint_id: endpointId,
-        target_url: url,
-        target_host: targetHostOf(url),
-        body,
-        traceparent: task.traceparent,
-      })),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+export type EventDeliveries = {
+  readonly workspaceId: string
+  readonly event: string
+  /** The bytes to sign and send, see `payload.ts`. */
+  readonly body: string
+  /** Of the task or batch; null for events that go to endpoints only. */
+  readonly callbackUrl: string | null
+  readonly traceparent?: string | null
+  readonly of: Occurrence
 }
 
-/** `host:port`. A URL that cannot be read is no reason to fail the task: its attempts will be refused. */
-function targetHostOf(text: string): string {
-  const url = URL.parse(text)
-  return url === null ? 'unusable' : `${url.hostname}:${portOf(url)}`
+/** The deliveries of a task's end. */
+export function createTaskDeliveries(db: Db, task: TaskDeliveries): Promise<void> {
+  const { workspaceId, event, callbackUrl, traceparent, taskId, run } = task
+  const body = buildTaskBody(task)
+  return createEventDeliveries(db, { workspaceId, event, body, callbackUrl, traceparent, of: { taskId, run } })
+}
+
+/**
+ * One row per target, in one statement: every enabled endpoint that subscribes to the event (an empty list means
+ * all), and the callback URL. A callback URL that is an enabled endpoint's own target is delivered once, as that
+ * endpoint's and with its secret (D62).
+ */
+export async function createEventDeliveries(db: Db, event: EventDeliveries): Promise<void> {
+  const { workspaceId, callbackUrl, of } = event
+  const task = 'taskId' in of ? of : undefined
+  const other = 'key' in of ? of : undefined
+  // A URL that cannot be read is no reason to fail the task: its attempts will be refused.
+  const url = callbackUrl === null ? null : URL.parse(callbackUrl)
+  const host = url === null ? 'unusable' : `${url.hostname}:${portOf(url)}`
+  await sql`
+    with live as (
+      select id, target_href, target_host, created_at,
+             cardinality(event_types) = 0 or ${event.event} = any(event_types) as subscribed
+        from webhook_endpoint
+       where workspace_id = ${workspaceId} and status = 'enabled' and deleted_at is null
+    ), same as (
+      -- One that gets the event anyway is taken first, or the target would hear of it twice.
+      select id from live where target_href = ${url?.href ?? null}::text
+       order by subscribed desc, created_at, id limit 1
+    ), target (id, target_url, target_host) as (
+      select id, target_href, target_host from live where subscribed or id in (select id from same)
+      union all
+      select null, ${callbackUrl}::text, ${host}::text
+       where ${callbackUrl}::text is not null and not exists (select from same)
+    )
+    insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
+                          body, traceparent)
+    select ${workspaceId}::uuid, ${task?.taskId ?? null}::uuid, ${task?.run ?? null}::int,
+           ${other?.batchId ?? null}::uuid, ${other?.key ?? null}::text, ${event.event}, id, target_url, target_host,
+           ${event.body}, ${event.traceparent ?? null}::text
+      from target
+    on conflict do nothing`.execute(db)
 }

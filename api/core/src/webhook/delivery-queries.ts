@@ -4,11 +4,14 @@ import type { AttemptOutcome } from './attempt-outcome.ts'
 import { type RetryPolicy, retryDelayMs } from './backoff.ts'
 import type { ClaimRef } from './claim-deliveries.ts'
 
+const canceled = { status: 'canceled', completed_at: sql<Date>`now()`, claim: null, claimed_until: null } as const
+
 export type RecordedStatus = 'delivered' | 'pending' | 'exhausted'
 
 /**
  * Writes the outcome of an attempt, and what follows from it: delivered, due again, or exhausted; in one statement.
- * `endedAgoMs` is how long ago the attempt ended, so that a late record does not shift the retry (D64).
+ * `endedAgoMs` is how long ago the attempt ended, so that a late record does not shift the retry (D64). The endpoint,
+ * if it is one's, tells of its latest attempt. Locks delivery, then endpoint: nobody may do it the other way round.
  * Undefined: the claim is somebody else's by now, or the delivery was canceled; nothing is written.
  */
 export async function recordAttempt(
@@ -27,7 +30,12 @@ export async function recordAttempt(
              due_at = case when ${status} = 'pending' then ${endedAt} + ${delayMs ?? 0} * interval '1 ms' else due_at end,
              completed_at = case when ${status} = 'pending' then null else now() end
        where id = ${id} and claim = ${claim} and attempt = ${attempt} and status = 'pending'
-      returning id, status
+      returning id, status, endpoint_id
+    ), told as (
+      update webhook_endpoint e
+         set last_delivery_at = ${endedAt}, last_delivery_status = ${outcome.error === null ? 'delivered' : 'failed'}
+        from ended
+       where e.id = ended.endpoint_id and (e.last_delivery_at is null or e.last_delivery_at < ${endedAt})
     ), recorded as (
       insert into delivery_attempt (delivery_id, attempt, at, duration_ms, status_code, error, response_body)
       select id, ${attempt}::int, ${endedAt}, ${Math.round(outcome.durationMs)}::int, ${outcome.statusCode}::int,
@@ -49,6 +57,37 @@ export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
     .executeTakeFirst()
 }
 
+/** Ends a claimed delivery whose endpoint is not to be told any more; the attempt was not made and is not counted. */
+export function cancelClaimedDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
+  return db
+    .updateTable('delivery')
+    .set({ ...canceled, attempt: attempt - 1 })
+    .where('id', '=', id)
+    .where('claim', '=', claim)
+    .where('attempt', '=', attempt)
+    .executeTakeFirst()
+}
+
+/** Cancels what is not delivered yet to an endpoint. An attempt in flight may still arrive, unrecorded. */
+export function cancelEndpointDeliveries(db: Db, endpointId: string) {
+  return db
+    .updateTable('delivery')
+    .set(canceled)
+    .where('endpoint_id', '=', endpointId)
+    .where('status', '=', 'pending')
+    .execute()
+}
+
+/** What is not delivered yet to an endpoint counts for its new host from now on (D65), and is shown with it. */
+export function moveEndpointDeliveries(db: Db, endpointId: string, { href, host }: { href: string; host: string }) {
+  return db
+    .updateTable('delivery')
+    .set({ target_url: href, target_host: host })
+    .where('endpoint_id', '=', endpointId)
+    .where('status', '=', 'pending')
+    .execute()
+}
+
 /**
  * Cancels what is not delivered yet of a task's event, for runs before `beforeRun`: a retried task must not tell of
  * an earlier failure any more (D33). An attempt in flight may still arrive; its outcome is not recorded.
@@ -56,7 +95,7 @@ export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
 export function cancelTaskDeliveries(db: Db, { taskId, event, beforeRun }: CancelDeliveries) {
   return db
     .updateTable('delivery')
-    .set({ status: 'canceled', completed_at: sql<Date>`now()`, claim: null, claimed_until: null })
+    .set(canceled)
     .where('task_id', '=', taskId)
     .where('event', '=', event)
     .where('run', '<', beforeRun)

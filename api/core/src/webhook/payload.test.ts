@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { buildTaskBody } from './payload.ts'
+import { buildBatchBody, buildTaskBody } from './payload.ts'
 
 it.each([
   [
@@ -12,4 +12,11 @@ it.each([
   ],
 ] as const)('writes %j as flat JSON with the event first', (outcome, body) => {
   expect(buildTaskBody(outcome)).toBe(body)
+})
+
+it('writes batch.completed with the fields of the interface, what did not succeed being failed', () => {
+  expect(buildBatchBody({ batchId: 'b1', totalCount: 5, successCount: 3 })).toBe(
+    '{"event":"batch.completed","batch_job_id":"b1","total_count":5,"success_count":3,"failed_count":2,' +
+      '"message":"3 of 5 tasks succeeded."}',
+  )
 })

@@ -11,3 +11,17 @@ export function buildTaskBody(outcome: TaskOutcome): string {
     outcome.event === 'task.failed' ? { event, task_id, reason: outcome.reason, message } : { event, task_id, message },
   )
 }
+
+export type BatchOutcome = { readonly batchId: string; readonly totalCount: number; readonly successCount: number }
+
+/** Whatever did not succeed counts as failed here, canceled ones included (D52). */
+export function buildBatchBody({ batchId, totalCount, successCount }: BatchOutcome): string {
+  return JSON.stringify({
+    event: 'batch.completed',
+    batch_job_id: batchId,
+    total_count: totalCount,
+    success_count: successCount,
+    failed_count: totalCount - successCount,
+    message: `${successCount} of ${totalCount} tasks succeeded.`,
+  })
+}

@@ -17,6 +17,15 @@ it('signs with the whole secret, and beside it by Standard Webhooks', () => {
   })
 })
 
+it('keeps the secret before in the header of one signature, and puts both into the other, while they overlap', () => {
+  const previousSecret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ='
+  const common = { id: 'msg', timestamp, body }
+  const both = signatureHeaders({ ...common, secret, previousSecret })
+  const standard = (each: string) => signatureHeaders({ ...common, secret: each })['webhook-signature']
+  expect(both['X-Service-Signature']).toBe(serviceSignature(previousSecret, timestamp, body))
+  expect(both['webhook-signature']).toBe(`${standard(secret)} ${standard(previousSecret)}`)
+})
+
 describe('verifySignature', () => {
   it('takes what was signed, characters beyond ASCII too', () => {
     expect(verifySignature(header, body, secret)).toBe(true)

@@ -8,6 +8,8 @@ const secretPrefix = 'whsec_'
 export type Signed = {
   /** The issued secret, `whsec_` included. */
   readonly secret: string
+  /** The one before, while a rotation's overlap lasts. */
+  readonly previousSecret?: string | undefined
   /** Stable over retries: what a receiver tells duplicates by. */
   readonly id: string
   /** Unix time in whole seconds. */
@@ -16,15 +18,23 @@ export type Signed = {
   readonly body: string
 }
 
-/** The four headers of one attempt. */
-export function signatureHeaders({ secret, id, timestamp, body }: Signed): Record<string, string> {
-  const standardKey = Buffer.from(secret.slice(secretPrefix.length), 'base64')
+/**
+ * The four headers of one attempt. During a rotation `X-Service-Signature`, which has room for one signature, is keyed
+ * by the secret that receivers know already; `webhook-signature` carries both, the new one first.
+ */
+export function signatureHeaders({ secret, previousSecret, id, timestamp, body }: Signed): Record<string, string> {
+  const secrets = previousSecret === undefined ? [secret] : [secret, previousSecret]
   return {
-    'X-Service-Signature': serviceSignature(secret, timestamp, body),
+    'X-Service-Signature': serviceSignature(previousSecret ?? secret, timestamp, body),
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': `v1,${hmac(standardKey, `${id}.${timestamp}.${body}`).toString('base64')}`,
+    'webhook-signature': secrets.map((each) => standardSignature(each, `${id}.${timestamp}.${body}`)).join(' '),
   }
+}
+
+function standardSignature(secret: string, text: string): string {
+  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64')
+  return `v1,${hmac(key, text).toString('base64')}`
 }
 
 /** The value of `X-Service-Signature`: exactly one pair, since strict receivers match the whole header. */

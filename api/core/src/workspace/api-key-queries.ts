@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import type { ApiKeyTable } from '../db/tables/api-key.ts'
 import type { NewApiKey } from './api-key.ts'
 import type { Scope } from './scope.ts'
 
@@ -10,7 +11,12 @@ export type ApiKeyInput = {
   readonly expiresAt: Date | null
 }
 
-/** Stores a new key's hash. Undefined: the workspace has 100 keys already, revoked ones left out (D11). */
+/** Keys of a workspace, revoked ones left out (D11). */
+export const apiKeysMax = 100
+/** Keys of a list: all that work, and the latest of those that do not. Revoking and making again has no bound. */
+const listedMax = 1_000
+
+/** Stores a new key's hash. Undefined: the workspace has `apiKeysMax` keys already. */
 export function insertApiKey(db: Db, key: NewApiKey, { workspaceId, name, scopes, expiresAt }: ApiKeyInput) {
   return db
     .insertInto('api_key')
@@ -36,11 +42,44 @@ export function insertApiKey(db: Db, key: NewApiKey, { workspaceId, name, scopes
               .where('workspace_id', '=', workspaceId)
               .where('revoked_at', 'is', null),
           '<',
-          100,
+          apiKeysMax,
         ),
     )
     .returning('id')
     .executeTakeFirst()
+}
+
+const shown = [
+  'id',
+  'name',
+  'prefix',
+  'last_four',
+  'scopes',
+  'created_at',
+  'expires_at',
+  'last_used_at',
+  'revoked_at',
+] as const
+
+export type ApiKeyRow = Pick<Selectable<ApiKeyTable>, (typeof shown)[number]>
+
+/** A workspace's keys, newest first, revoked ones included. */
+export function listApiKeys(db: Db, workspaceId: string): Promise<ApiKeyRow[]> {
+  return db
+    .selectFrom((eb) =>
+      eb
+        .selectFrom('api_key')
+        .select(shown)
+        .where('workspace_id', '=', workspaceId)
+        .orderBy((inner) => inner('revoked_at', 'is not', null))
+        .orderBy('created_at', 'desc')
+        .limit(listedMax)
+        .as('listed'),
+    )
+    .selectAll()
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
 }
 
 export type Caller = {

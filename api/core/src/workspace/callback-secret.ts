@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import type { Db } from '../db/database.ts'
 import { type MasterKeys, seal, unseal } from '../runtime/seal.ts'
+import { generateSigningSecret } from './signing-secret.ts'
 
 /**
  * The secret that signs a workspace's callbacks (D62): `whsec_` and base64 of 32 random bytes, made on first use.
@@ -10,7 +10,7 @@ import { type MasterKeys, seal, unseal } from '../runtime/seal.ts'
 export async function getCallbackSecret(db: Db, keys: MasterKeys, workspaceId: string): Promise<string> {
   const sealed =
     (await readSealed(db, workspaceId)) ??
-    (await writeSealed(db, workspaceId, seal(keys, workspaceId, `whsec_${randomBytes(32).toString('base64')}`))) ??
+    (await writeSealed(db, workspaceId, seal(keys, workspaceId, generateSigningSecret()))) ??
     (await readSealed(db, workspaceId))
   if (!sealed) throw new Error('the workspace of this callback secret does not exist')
   return unseal(keys, workspaceId, sealed)

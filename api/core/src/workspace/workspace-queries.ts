@@ -10,29 +10,40 @@ export function findWorkspace(db: Db, id: string) {
   return db.selectFrom('workspace').select(['id', 'name', 'plan']).where('id', '=', id).executeTakeFirst()
 }
 
+/**
+ * Locks the workspace's row for the caller's transaction: the first of D39's order, before batch, task and lots. A
+ * statement after this one sees what every earlier holder of the lock has committed. Undefined: no such workspace.
+ */
+export function lockWorkspace(tx: Db, id: string) {
+  return tx.selectFrom('workspace').select(['id', 'plan']).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
+}
+
 const month = sql<string>`date_trunc('month', now() at time zone 'utc')::date`
 
 /**
+ * What is used of the current month's quota. A transaction that began before midnight and waited for the row may
+ * find the next month begun in it; it counts there, since going back would forget what the new month has used.
+ */
+const quotaUsed = sql<number>`case when quota_month >= ${month} then quota_used else 0 end`
+const latestMonth = sql<string>`greatest(quota_month, ${month})`
+
+/**
  * Takes the places of one new single task: one open single, one queued, one of the month's quota. The update locks
- * the workspace row, and its WHERE decides; no count is read before. Undefined: a limit is reached, see
+ * the workspace row, and its WHERE decides; no count is read before. No row: a limit is reached, see
  * `findExhaustedLimit`. A new month begins with the first task in it.
  */
-export function takeSinglePlace(db: Db, workspaceId: string, plan: Plan) {
-  return db
-    .updateTable('workspace')
-    .set((eb) => ({
-      open_singles: eb('open_singles', '+', 1),
-      queued: eb('queued', '+', 1),
-      quota_used: sql<number>`case when quota_month = ${month} then quota_used + 1 else 1 end`,
-      quota_month: month,
-    }))
-    .where('id', '=', workspaceId)
-    .where('open_singles', '<', plan.concurrentTasks)
-    .$if(plan.monthlyQuota !== null, (query) =>
-      query.where(sql<boolean>`(quota_month <> ${month} or quota_used < ${plan.monthlyQuota})`),
-    )
-    .returning('id')
-    .executeTakeFirst()
+export const singlePlace = (workspaceId: string, { concurrentTasks, monthlyQuota }: Plan) => sql<{ id: string }>`
+  update workspace
+     set open_singles = open_singles + 1, queued = queued + 1, quota_used = ${quotaUsed} + 1,
+         quota_month = ${latestMonth}
+   where id = ${workspaceId} and open_singles < ${concurrentTasks}::int
+     and (${monthlyQuota}::int is null or ${quotaUsed} < ${monthlyQuota}::int)
+  returning id`
+
+/** `singlePlace` as a statement of its own. Undefined: a limit is reached. */
+export async function takeSinglePlace(db: Db, workspaceId: string, plan: Plan) {
+  const { rows } = await singlePlace(workspaceId, plan).execute(db)
+  return rows[0]
 }
 
 /** After `takeSinglePlace` found no row: which limit it was, concurrency before quota (D4). */
@@ -50,4 +61,55 @@ export async function findExhaustedLimit(
     .where('id', '=', workspaceId)
     .executeTakeFirst()
   return row && { limit: row.busy ? 'concurrency' : 'quota', resetsAt: row.resetsAt }
+}
+
+/** Open children of batches that a plan allows at once (D39): so many batches of the largest size. */
+export const openChildrenMax = (plan: Plan): number => 4 * plan.batchLimit
+
+/**
+ * Takes the places of a batch's `count` new children, all or none: open children, queued, and quota. They are exempt
+ * from the limit of open singles (D39). Undefined: a limit is reached, see `findExhaustedBatchLimit`.
+ */
+export function takeChildPlaces(db: Db, workspaceId: string, plan: Plan, count: number) {
+  return db
+    .updateTable('workspace')
+    .set((eb) => ({
+      open_children: eb('open_children', '+', count),
+      queued: eb('queued', '+', count),
+      quota_used: sql<number>`${quotaUsed} + ${count}::int`,
+      quota_month: latestMonth,
+    }))
+    .where('id', '=', workspaceId)
+    .where(sql<boolean>`open_children + ${count}::int <= ${openChildrenMax(plan)}::int`)
+    .$if(plan.monthlyQuota !== null, (query) =>
+      query.where(sql<boolean>`${quotaUsed} + ${count}::int <= ${plan.monthlyQuota}::int`),
+    )
+    .returning('id')
+    .executeTakeFirst()
+}
+
+export type ExhaustedBatchLimit = {
+  readonly limit: 'children' | 'quota'
+  readonly openChildren: number
+  readonly quotaUsed: number
+  readonly resetsAt: Date
+}
+
+/** After `takeChildPlaces` found no row: which limit it was, open children before quota (D4). */
+export async function findExhaustedBatchLimit(
+  db: Db,
+  workspaceId: string,
+  plan: Plan,
+  count: number,
+): Promise<ExhaustedBatchLimit | undefined> {
+  const row = await db
+    .selectFrom('workspace')
+    .select([
+      'open_children as openChildren',
+      quotaUsed.as('quotaUsed'),
+      sql<Date>`(date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'`.as('resetsAt'),
+    ])
+    .where('id', '=', workspaceId)
+    .executeTakeFirst()
+  return row && { ...row, limit: row.openChildren + count > openChildrenMax(plan) ? 'children' : 'quota' }
 }

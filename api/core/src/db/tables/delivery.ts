@@ -7,6 +7,8 @@ export type DeliveryTable = {
   batch_id: string | null
   run: number | null
   event: string
+  /** The occurrence of an event that belongs to no task: a batch's id, a day; one delivery per target and key. */
+  event_key: Generated<string | null>
   /** Null for a callback URL. */
   endpoint_id: string | null
   target_url: string

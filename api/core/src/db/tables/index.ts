@@ -1,26 +1,37 @@
 import type { ApiKeyTable } from './api-key.ts'
+import type { BatchTable } from './batch.ts'
 import type { CreditEntryTable, CreditHoldTable, CreditLotTable } from './credit.ts'
 import type { DeliveryAttemptTable, DeliveryTable } from './delivery.ts'
+import type { IdempotencyRecordTable } from './idempotency-record.ts'
 import type { ModelTable } from './model.ts'
+import type { RateWindowTable } from './rate-window.ts'
+import type { ObjectDeletionTable, RetentionNoticeTable } from './retention.ts'
 import type { SettingTable } from './setting.ts'
 import type { TaskEventTable, TaskTable } from './task.ts'
 import type { UploadTable } from './upload.ts'
 import type { UsageDayTable } from './usage-day.ts'
+import type { WebhookEndpointTable } from './webhook-endpoint.ts'
 import type { WorkspaceTable } from './workspace.ts'
 
 /** Every table by its name; a table's type lies in the file that carries the table's name. */
 export type Tables = {
   api_key: ApiKeyTable
+  batch: BatchTable
   credit_entry: CreditEntryTable
   credit_hold: CreditHoldTable
   credit_lot: CreditLotTable
   delivery: DeliveryTable
   delivery_attempt: DeliveryAttemptTable
+  idempotency_record: IdempotencyRecordTable
   model: ModelTable
+  object_deletion: ObjectDeletionTable
+  rate_window: RateWindowTable
+  retention_notice: RetentionNoticeTable
   setting: SettingTable
   task: TaskTable
   task_event: TaskEventTable
   upload: UploadTable
   usage_day: UsageDayTable
+  webhook_endpoint: WebhookEndpointTable
   workspace: WorkspaceTable
 }

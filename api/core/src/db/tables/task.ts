@@ -2,6 +2,19 @@ import type { Generated, JSONColumnType } from 'kysely'
 
 export type Foreground = { top: number; left: number; width: number; height: number }
 
+/** What the result shall look like, every default filled in (D41); what each member does is in `task/output.ts`. */
+export type Output = {
+  format: 'png' | 'webp' | 'jpeg'
+  /** `transparent`, `#rrggbb` or `#rrggbbaa`, in lower case. */
+  background: string
+  crop: boolean
+  /** `10%` or `20px`. */
+  cropMargin: string
+  /** Pixels; null: no bound. */
+  maxSide: number | null
+  channels: 'rgba' | 'alpha'
+}
+
 export type TaskTable = {
   id: Generated<string>
   workspace_id: string
@@ -17,6 +30,8 @@ export type TaskTable = {
   source_etag: string
   source_size_bytes: number
   callback_url: string | null
+  /** Null: the caller asked for nothing. */
+  output: JSONColumnType<Output | null, string | null, string | null>
   credit_cost: number
   retry_count: Generated<number>
   /** Attempts begun in this run that count; a pod that was not there gives its attempt back. */

@@ -5,12 +5,14 @@ export type WorkspaceTable = {
   name: string
   kind: Generated<'personal' | 'team'>
   plan: string
-  /** Single tasks (not of a batch) that are queued or processing; the concurrency limit counts these (D39). */
+  /** Single tasks and retried ones that are queued or processing; the concurrency limit counts these (D39). */
   open_singles: Generated<number>
-  /** Children of batches that are queued or processing. */
+  /** Children of batches that are queued or processing in their first run. */
   open_children: Generated<number>
-  /** Tasks of both kinds in `queued`; lets the claim skip idle workspaces. */
+  /** Tasks of both kinds in `queued`. */
   queued: Generated<number>
+  /** `queued > 0`, kept by the database; lets the claim skip idle workspaces. */
+  waiting: ColumnType<boolean, never, never>
   /** Tasks of both kinds in `processing`, lapsed claims included. */
   processing: Generated<number>
   /** First day of the month, UTC, that `quota_used` counts (D40). */

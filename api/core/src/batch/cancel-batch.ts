@@ -1,0 +1,69 @@
+import { sql } from 'kysely'
+import { settleHold } from '../credit/hold.ts'
+import type { Db } from '../db/database.ts'
+import { MatteError } from '../error.ts'
+import { announceBatch, countEndedChildren } from '../task/batch-progress.ts'
+import { placeKind } from '../task/task.ts'
+import { lockWorkspace } from '../workspace/workspace-queries.ts'
+import { type BatchWithTasks, batchNotFound, findBatch, listChildren } from './batch-queries.ts'
+
+type Canceled = { readonly id: string; readonly run: number; readonly isHeld: boolean }
+
+/**
+ * Cancels what is still queued of a batch (D51), as of one moment: the workspace's row is locked, and with it every
+ * claim of the workspace's queued tasks waits. Children that are processing go on.
+ * @throws MatteError DEVELOPER_BATCH_NOT_FOUND, TASK_CANNOT_CANCEL when nothing is queued
+ */
+export async function cancelBatch(db: Db, workspaceId: string, id: string): Promise<BatchWithTasks> {
+  if ((await findBatch(db, workspaceId, id)) === undefined) throw batchNotFound()
+  return db.transaction().execute(async (tx) => {
+    await lockWorkspace(tx, workspaceId)
+    await tx.selectFrom('batch').select('id').where('id', '=', id).forNoKeyUpdate().execute()
+    const canceled = await cancelQueuedChildren(tx, workspaceId, id)
+    if (canceled.length === 0) {
+      throw new MatteError('TASK_CANNOT_CANCEL', 'No task of this batch is queued any more.')
+    }
+    await freePlaces(tx, workspaceId, id, canceled)
+    const progress = await countEndedChildren(tx, id, 'canceled', canceled.length)
+    // The lock on batch and workspace keeps the counts true, so this would be a fault of ours.
+    if (progress === undefined) throw new Error(`batch ${id} counts fewer open children than it has`)
+    for (const { id: taskId, run, isHeld } of canceled) {
+      if (isHeld) await settleHold(tx, { taskId, run }, 'released')
+    }
+    await announceBatch(tx, progress)
+    return { batch: progress.batch, tasks: await listChildren(tx, id) }
+  })
+}
+
+/** Status, history and the day's counter in one statement. */
+async function cancelQueuedChildren(tx: Db, workspaceId: string, batchId: string): Promise<Canceled[]> {
+  const { rows } = await sql<Canceled>`
+    with canceled as (
+      update task set status = 'canceled', completed_at = now()
+       where batch_id = ${batchId} and status = 'queued'
+      returning id, run
+    ), event as (
+      insert into task_event (task_id, run, type, payload)
+      select id, run, 'canceled', jsonb_build_object('run', run) from canceled order by id
+    ), usage as (
+      insert into usage_day as u (workspace_id, day, canceled)
+      select ${workspaceId}::uuid, (now() at time zone 'utc')::date, count(*) from canceled having count(*) > 0
+      on conflict (workspace_id, day) do update set canceled = u.canceled + excluded.canceled
+    )
+    select id, run, exists (select from credit_hold h where h.task_id = c.id and h.run = c.run) as "isHeld"
+      from canceled c order by id`.execute(tx)
+  return rows
+}
+
+async function freePlaces(tx: Db, workspaceId: string, batchId: string, canceled: readonly Canceled[]): Promise<void> {
+  const singles = canceled.filter(({ run }) => placeKind({ batchId, run }) === 'open_singles').length
+  await tx
+    .updateTable('workspace')
+    .set((eb) => ({
+      queued: eb('queued', '-', canceled.length),
+      open_singles: eb('open_singles', '-', singles),
+      open_children: eb('open_children', '-', canceled.length - singles),
+    }))
+    .where('id', '=', workspaceId)
+    .execute()
+}

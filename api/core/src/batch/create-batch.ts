@@ -1,0 +1,88 @@
+import { holdCreditsEach } from '../credit/hold-batch.ts'
+import type { Db } from '../db/database.ts'
+import { MatteError } from '../error.ts'
+import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
+import type { Bucket } from '../storage/bucket.ts'
+import { quotaExceeded } from '../task/create-task.ts'
+import { type RequestedOutput, resolveOutput } from '../task/output.ts'
+import { creditCost } from '../task/task.ts'
+import { inputForbidden } from '../upload/inspect-object.ts'
+import type { Plan } from '../workspace/plan.ts'
+import { findExhaustedBatchLimit, openChildrenMax, takeChildPlaces } from '../workspace/workspace-queries.ts'
+import type { BatchWithTasks } from './batch-queries.ts'
+import { insertBatch, insertChildren } from './insert-batch.ts'
+import { inspectSources, itemsRefused, type Source } from './inspect-sources.ts'
+import type { InspectionGate } from './inspection-gate.ts'
+
+export type CreateBatch = {
+  readonly workspaceId: string
+  readonly plan: Plan
+  /** Object keys of grants; any texts, at least one, repeats allowed. `findBatchRefusal` has found nothing. */
+  readonly imageUrls: readonly string[]
+  /** Valid already: the caller knows the list of models. */
+  readonly modelVersion: string
+  /** Vetted already by `checkTargetUrl`. */
+  readonly callbackUrl: string | null
+  /** For every child; judged here against the plan. Null: nothing asked for. */
+  readonly output?: RequestedOutput | null
+  /** The request's idempotency key, if it has one. */
+  readonly once?: OnceRequest | undefined
+  readonly traceparent: string | null
+  readonly gate: InspectionGate
+}
+
+/** Why the plan takes no batch, or none of this size; judged before any picture is looked at (D4). */
+export function findBatchRefusal({ batchLimit }: Plan, size: number): MatteError | undefined {
+  if (batchLimit === 0) {
+    return new MatteError('TASK_BATCH_NOT_SUPPORTED', 'Your plan has no batches; create single tasks.')
+  }
+  if (size <= batchLimit) return undefined
+  return new MatteError('TASK_BATCH_SIZE_EXCEEDED', `Your plan takes at most ${batchLimit} images in a batch.`, {
+    details: { limit: batchLimit, size },
+  })
+}
+
+/**
+ * Accepts a batch, all of it or nothing (D50): looks at every object, then takes places, quota and credits for all
+ * children and writes them, in one transaction that commits synchronously before this returns.
+ * @throws MatteError as `inspectSources`; TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT,
+ *   DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
+ */
+export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch): Promise<BatchWithTasks> {
+  const { workspaceId, plan, once } = request
+  const sources = await inspectSources(db, bucket, request)
+  const output = resolveOutput(request.output ?? null, plan)
+  const { modelVersion, callbackUrl, traceparent } = request
+  const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, traceparent }
+  return createOnce(db, once, async (tx) => {
+    if (!(await takeChildPlaces(tx, workspaceId, plan, sources.length))) {
+      throw await limitReached(tx, workspaceId, plan, sources.length)
+    }
+    const batch = await insertBatch(tx, wanted, sources.length)
+    const tasks = await insertChildren(tx, batch.id, wanted, sources)
+    if (tasks.length < sources.length) throw givenUpMeanwhile(sources, new Set(tasks.map((task) => task.source_key)))
+    const runs = tasks.map((task) => ({ taskId: task.id, run: task.run }))
+    if (plan.charged) await holdCreditsEach(tx, workspaceId, runs, creditCost)
+    return { id: batch.id, batch, tasks }
+  })
+}
+
+async function limitReached(tx: Db, workspaceId: string, plan: Plan, size: number): Promise<MatteError> {
+  const exhausted = await findExhaustedBatchLimit(tx, workspaceId, plan, size)
+  if (exhausted?.limit === 'quota') {
+    return quotaExceeded(plan, exhausted.resetsAt, { used: exhausted.quotaUsed, size })
+  }
+  const limit = openChildrenMax(plan)
+  return new MatteError(
+    'TASK_CONCURRENT_LIMIT',
+    `Your plan takes ${limit} open tasks of batches at once; wait for some to end, or send fewer.`,
+    { details: { limit, open: exhausted?.openChildren, size } },
+  )
+}
+
+function givenUpMeanwhile(sources: readonly Source[], live: ReadonlySet<string>): MatteError {
+  const faults = sources.flatMap(({ objectKey }, index) =>
+    live.has(objectKey) ? [] : [{ index, imageUrl: objectKey, error: inputForbidden() }],
+  )
+  return itemsRefused(faults)
+}

@@ -1,0 +1,44 @@
+// Lots end at their expiry, or with the grace time that a late release began (D71). What is held of them does not
+// expire: it comes back by the release, or is captured.
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { lockWorkspace } from '../workspace/workspace-queries.ts'
+
+export type ExpireOptions = {
+  /** For `matte-admin sweep --now`: judge as if it were this time; else the database's clock. */
+  readonly now?: Date | undefined
+  /** Workspaces of one call. */
+  readonly limit?: number
+}
+
+/**
+ * Moves the available credits of lapsed lots to `expired`, in one transaction a workspace; returns how many credits.
+ * Several sweepers at once, and one that died half-way, come to the same.
+ */
+export async function expireCredits(db: Db, { now, limit = 100 }: ExpireOptions = {}): Promise<number> {
+  const at = now === undefined ? sql`now()` : sql`${now}::timestamptz`
+  const lapsed = sql<boolean>`(has_available and greatest(expires_at, grace_until) <= ${at})`
+  const { rows } = await sql<{ id: string }>`
+    select distinct workspace_id as id
+      from (select workspace_id from credit_lot where ${lapsed} order by greatest(expires_at, grace_until)
+             limit ${limit}) l`.execute(db)
+  let expired = 0
+  for (const { id } of rows) {
+    expired += await db.transaction().execute(async (tx) => {
+      await lockWorkspace(tx, id)
+      const { rows: lots } = await sql<{ amount: number }>`
+        with part as materialized (
+          select id, available as amount from credit_lot where workspace_id = ${id} and ${lapsed} for update
+        ), lot as (
+          update credit_lot l set available = 0, expired = l.expired + part.amount from part where l.id = part.id
+          returning l.id, part.amount
+        ), entry as (
+          insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount)
+          select ${id}::uuid, id, 'available', 'expired', amount from lot
+        )
+        select amount from lot`.execute(tx)
+      return lots.reduce((sum, { amount }) => sum + amount, 0)
+    })
+  }
+  return expired
+}

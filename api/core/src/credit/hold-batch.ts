@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { MatteError } from '../error.ts'
+import type { TaskRun } from './hold.ts'
+import { isSpendable } from './lot-queries.ts'
+
+/**
+ * What `holdCredits` does for one run, for many in one statement: holds `amount` credits for each, in the order
+ * priority, expiry, age (D71). Runs and lots are laid along one line of credits, each from where the one before it
+ * ends; a run takes from a lot what both cover. The caller's transaction has locked the workspace row.
+ * @throws MatteError CREDITS_INSUFFICIENT unless there is enough for all, nothing held.
+ */
+export async function holdCreditsEach(
+  db: Db,
+  workspaceId: string,
+  runs: readonly TaskRun[],
+  amount: number,
+): Promise<void> {
+  const ids = runs.map(({ taskId }) => taskId)
+  const numbers = runs.map(({ run }) => run)
+  const { rows } = await sql<{ held: number }>`
+    with lot as (
+      select id, sum(available) over w - available as begins, sum(available) over w as ends
+        from credit_lot
+       where workspace_id = ${workspaceId} and has_available and ${isSpendable}
+      window w as (order by priority, expires_at nulls last, created_at, id)
+    ), wanted as (
+      select task_id, run, (n - 1) * ${amount}::int as begins, n * ${amount}::int as ends
+        from unnest(${ids}::uuid[], ${numbers}::int[]) with ordinality as r (task_id, run, n)
+    ), part as materialized (
+      select task_id, run, id as lot_id, (least(l.ends, r.ends) - greatest(l.begins, r.begins))::int as amount
+        from wanted r join lot l on l.begins < r.ends and r.begins < l.ends
+    ), taken as (
+      update credit_lot l set available = l.available - p.amount, held = l.held + p.amount
+        from (select lot_id, sum(amount)::int as amount from part group by lot_id) p where l.id = p.lot_id
+    ), hold as (
+      insert into credit_hold (task_id, run, lot_id, amount) select task_id, run, lot_id, amount from part
+    ), entry as (
+      insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
+      select ${workspaceId}::uuid, lot_id, task_id, run, 'available', 'held', amount from part
+    )
+    select coalesce(sum(amount), 0)::int as held from part`.execute(db)
+  const held = rows[0]?.held ?? 0
+  const required = runs.length * amount
+  if (held < required) {
+    throw new MatteError('CREDITS_INSUFFICIENT', `This needs ${required} credits and ${held} are available.`, {
+      details: { required, available: held },
+    })
+  }
+}

@@ -1,0 +1,115 @@
+import type pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { DatabaseAway, DatabaseBusy, failFastPool } from './fail-fast-pool.ts'
+
+class Refused extends Error {
+  readonly code = 'ECONNREFUSED'
+}
+
+/** A pool whose connections are made, refused or left open as the test says; it counts who asked. */
+function fakePool() {
+  let asked = 0
+  let answer: () => Promise<unknown> = () => Promise.resolve(client)
+  const released: unknown[] = []
+  const client = {
+    query: ({ text }: { text: string }) =>
+      text === 'hang' ? Promise.reject(new Error('Query read timeout')) : Promise.resolve({ rows: [] }),
+    release: (discard: unknown) => void released.push(discard),
+  }
+  const pool = {
+    options: {},
+    connect: () => {
+      asked += 1
+      return answer()
+    },
+    end: () => Promise.resolve(),
+  } as unknown as pg.Pool // of the driver's pool only what is used here
+  return {
+    pool,
+    released,
+    asked: () => asked,
+    answerWith: (next: () => Promise<unknown>) => {
+      answer = next
+    },
+    client,
+  }
+}
+
+function given() {
+  let nowMs = 1_000
+  const fake = fakePool()
+  const clock = { monotonicMs: () => nowMs }
+  const pool = failFastPool(fake.pool, { clock, isAway: (error) => error instanceof Refused })
+  const pass = (ms: number): void => {
+    nowMs += ms
+  }
+  return { fake, pool, pass }
+}
+
+describe('failFastPool', () => {
+  it('tells everybody at once that the database is away, and lets one in a while try', async () => {
+    const { fake, pool, pass } = given()
+    fake.answerWith(() => Promise.reject(new Refused()))
+    await expect(pool.connect()).rejects.toBeInstanceOf(Refused)
+    for (let i = 0; i < 100; i++) await expect(pool.connect()).rejects.toBeInstanceOf(DatabaseAway)
+    expect(fake.asked()).toBe(1)
+    pass(250)
+    const hanging = Promise.withResolvers<never>()
+    fake.answerWith(() => hanging.promise)
+    const trying = pool.connect()
+    await expect(pool.connect()).rejects.toBeInstanceOf(DatabaseAway)
+    expect(fake.asked()).toBe(2)
+    hanging.reject(new Refused())
+    await expect(trying).rejects.toBeInstanceOf(Refused)
+  })
+
+  it('serves all again with the first connection that is made', async () => {
+    const { fake, pool, pass } = given()
+    fake.answerWith(() => Promise.reject(new Refused()))
+    await expect(pool.connect()).rejects.toThrow()
+    fake.answerWith(() => Promise.resolve(fake.client))
+    pass(250)
+    await pool.connect()
+    await pool.connect()
+    expect(fake.asked()).toBe(3)
+  })
+
+  it('is not closed by a fault that is none of the connection', async () => {
+    const { fake, pool } = given()
+    fake.answerWith(() => Promise.reject(new Error('password authentication failed')))
+    await expect(pool.connect()).rejects.toThrow('password')
+    await expect(pool.connect()).rejects.toThrow('password')
+  })
+
+  it('tells a wait in vain for a free connection apart from an outage', async () => {
+    const { fake, pool } = given()
+    fake.answerWith(() => Promise.reject(new Error('timeout exceeded when trying to connect')))
+    await expect(pool.connect()).rejects.toBeInstanceOf(DatabaseBusy)
+    await expect(pool.connect()).rejects.toBeInstanceOf(DatabaseBusy)
+  })
+
+  it('knows how long the first in its queue has waited', async () => {
+    const { fake, pool, pass } = given()
+    expect(pool.oldestWaitMs()).toBe(0)
+    const free = Promise.withResolvers<unknown>()
+    fake.answerWith(() => free.promise)
+    const first = pool.connect()
+    pass(300)
+    const second = pool.connect()
+    pass(200)
+    expect(pool.oldestWaitMs()).toBe(500)
+    free.resolve(fake.client)
+    await Promise.all([first, second])
+    expect(pool.oldestWaitMs()).toBe(0)
+  })
+
+  it('throws away a connection whose statement got no answer, and keeps the others', async () => {
+    const { fake, pool } = given()
+    const client = await pool.connect()
+    await client.query('select 1', [])
+    client.release()
+    await expect(client.query('hang', [])).rejects.toThrow('Query read timeout')
+    client.release()
+    expect(fake.released).toEqual([false, true])
+  })
+})

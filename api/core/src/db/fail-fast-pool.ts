@@ -1,0 +1,122 @@
+// The pool as Kysely sees it, with two answers that the plain one gives late or not at all:
+// - the database is away: after a connection that failed, everybody is told so at once, and one asker every 250 ms
+//   tries anew. Otherwise each request would wait for its own connection to fail, and all of them come at the restart;
+// - the database is busy: who waited 3 s for a free connection is told so, which is another fault than an outage.
+// A statement that got no answer in time takes its connection with it: the next user would wait behind it. Statements
+// that come again are prepared (statement-names.ts).
+import type { PostgresPool, PostgresPoolClient } from 'kysely'
+import type pg from 'pg'
+import type { Clock } from '../runtime/clock.ts'
+import { type StatementNames, statementNames } from './statement-names.ts'
+
+/** A connection could not be made a moment ago. Its code is SQL's class for connections, 08. */
+export class DatabaseAway extends Error {
+  override name = 'DatabaseAway'
+  readonly code = '08001'
+}
+
+/** All connections are in use and stayed so for as long as one may wait. */
+export class DatabaseBusy extends Error {
+  override name = 'DatabaseBusy'
+}
+
+/** How long everybody is told that the database is away before one asker tries again. */
+const retryEveryMs = 250
+
+export type FailFastPool = PostgresPool & {
+  /** Milliseconds that the first in the queue for a connection has waited by now; 0 when nobody waits. */
+  oldestWaitMs(): number
+}
+
+export type FailFastOptions = {
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  /** True for a fault of the connection or of a server that starts or stops. */
+  readonly isAway: (error: unknown) => boolean
+}
+
+export function failFastPool(pool: pg.Pool, { clock, isAway }: FailFastOptions): FailFastPool {
+  const waiting = new Set<{ readonly sinceMs: number }>() // in the order of their coming
+  const names = statementNames()
+  const guarded = new WeakMap<pg.PoolClient, PostgresPoolClient>()
+  let away: { readonly cause: unknown; retryAtMs: number } | undefined
+
+  function refuseWhileAway(): void {
+    if (away === undefined) return
+    const nowMs = clock.monotonicMs()
+    if (nowMs < away.retryAtMs) throw new DatabaseAway('the database is away', { cause: away.cause })
+    away.retryAtMs = nowMs + retryEveryMs // this asker tries, the next ones still hear the old answer
+  }
+
+  function toFault(error: unknown): unknown {
+    const message = error instanceof Error ? error.message : ''
+    // The pool's words for no free connection; a connection that cannot be made has others.
+    if (message === 'timeout exceeded when trying to connect') {
+      return away === undefined
+        ? new DatabaseBusy('no database connection became free', { cause: error })
+        : new DatabaseAway('the database is away', { cause: error })
+    }
+    if (isAway(error)) away = { cause: error, retryAtMs: clock.monotonicMs() + retryEveryMs }
+    return error
+  }
+
+  async function connect(): Promise<PostgresPoolClient> {
+    refuseWhileAway()
+    const ticket = { sinceMs: clock.monotonicMs() }
+    waiting.add(ticket)
+    try {
+      const client = await pool.connect()
+      away = undefined
+      return guard(client)
+    } catch (error) {
+      throw toFault(error)
+    } finally {
+      waiting.delete(ticket)
+    }
+  }
+
+  /** One wrapper a connection: Kysely keeps its own state by it. */
+  function guard(client: pg.PoolClient): PostgresPoolClient {
+    const known = guarded.get(client) ?? guardClient(client, names)
+    guarded.set(client, known)
+    return known
+  }
+
+  return {
+    connect,
+    options: pool.options,
+    end: () => pool.end(),
+    oldestWaitMs: () => {
+      const [first] = waiting
+      return first === undefined ? 0 : clock.monotonicMs() - first.sinceMs
+    },
+  }
+}
+
+function guardClient(client: pg.PoolClient, names: StatementNames): PostgresPoolClient {
+  let stuck = false
+  let inTransaction = false
+  const query = async (text: string, given: readonly unknown[] = []): Promise<unknown> => {
+    const values = [...given]
+    if (/^(begin|start)/i.test(text)) inTransaction = true
+    else if (/^(commit|rollback)$/i.test(text)) inTransaction = false
+    const name = values.length === 0 ? undefined : names.nameOf(text)
+    try {
+      return await client.query({ text, values, ...(name !== undefined && { name }) })
+    } catch (error) {
+      const stale = isStale(error)
+      stuck ||= stale || (error instanceof Error && error.message === 'Query read timeout')
+      if (!stale) throw error
+      names.renew()
+      if (inTransaction) throw error // which the error has ended
+      return client.query({ text, values })
+    }
+  }
+  return {
+    query: query as PostgresPoolClient['query'], // of its forms the one with a cursor is not in use
+    release: (discard = false) => client.release(discard || stuck),
+  }
+}
+
+/** A prepared statement whose table has been altered since. */
+const isStale = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '0A000' && /cached plan/.test(error.message)

@@ -1,0 +1,27 @@
+import { type Kysely, sql } from 'kysely'
+
+const statements = [
+  // What a caller asked the result to look like (D41), with every default filled in; null: asked for nothing.
+  `alter table task add column output jsonb`,
+
+  // What a request under an Idempotency-Key made (D42). `resource_id` and `status` are null only inside the creating
+  // transaction, so nobody else ever sees them so. No foreign key to the workspace: its check would lock that row
+  // before the places of a task are taken, for a record that lives a day.
+  `create table idempotency_record (
+    workspace_id uuid not null,
+    method text not null,
+    path text not null,
+    key text not null check (length(key) between 1 and 255),
+    body_hash bytea not null check (octet_length(body_hash) = 32),
+    resource_id uuid,
+    status smallint check (status between 200 and 299),
+    created_at timestamptz not null default now(),
+    primary key (workspace_id, key, method, path),
+    check ((resource_id is null) = (status is null))
+  )`,
+  `create index idempotency_record_age on idempotency_record (created_at)`,
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}

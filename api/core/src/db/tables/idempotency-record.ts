@@ -1,0 +1,15 @@
+import type { Generated } from 'kysely'
+
+/** One request under an `Idempotency-Key` that was answered 2xx; looked at for 24 h (D42). */
+export type IdempotencyRecordTable = {
+  workspace_id: string
+  method: string
+  path: string
+  key: string
+  /** SHA-256 of the canonical body. */
+  body_hash: Buffer
+  /** What was made; null only inside the creating transaction. */
+  resource_id: string | null
+  status: number | null
+  created_at: Generated<Date>
+}

@@ -1,0 +1,29 @@
+import type { Generated } from 'kysely'
+
+export type WebhookEndpointTable = {
+  id: Generated<string>
+  workspace_id: string
+  /** As its owner wrote it, which is how it is answered. */
+  target_url: string
+  /** As WHATWG URL writes it, so that equal targets are equal texts (D62); this one is dialled. */
+  target_href: string
+  /** `host:port`. */
+  target_host: string
+  /** Empty means all events (D60). */
+  event_types: string[]
+  status: Generated<'enabled' | 'disabled'>
+  /** `OWNER`: by PATCH. `FAILING`: after days without one success (D65). */
+  disabled_reason: 'OWNER' | 'FAILING' | null
+  description: string | null
+  /** Sealed under the row's id (D17). */
+  secret_sealed: string
+  /** During a rotation: the secret before, in force until the time beside it (D63). */
+  previous_secret_sealed: string | null
+  previous_until: Date | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+  /** End of the latest attempt of any delivery, and how it went. */
+  last_delivery_at: Date | null
+  last_delivery_status: 'delivered' | 'failed' | null
+  deleted_at: Date | null
+}

@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { createEventDeliveries } from '../webhook/create-deliveries.ts'
+import type { Plans } from '../workspace/plan.ts'
+import { lockWorkspace } from '../workspace/workspace-queries.ts'
+import { type RetentionPass, timeOf } from './release-uploads.ts'
+
+const event = 'task.retention_cleanup'
+
+/**
+ * Tells each workspace of its deleted tasks, once a day, UTC (D24): all that were deleted since it was told last.
+ * What goes later in the day is told the next day. Returns how many workspaces were told; their deliveries are
+ * committed with the note that they were.
+ */
+export async function announceCleanups(db: Db, plans: Plans, { now, limit = 100 }: RetentionPass = {}) {
+  const today = sql<string>`(${timeOf(now)} at time zone 'utc')::date`
+  const due = sql<boolean>`(deleted > 0 and announced_on is distinct from ${today})`
+  const waiting = await db.selectFrom('retention_notice').select('workspace_id').where(due).limit(limit).execute()
+  let announced = 0
+  for (const { workspace_id: workspaceId } of waiting) {
+    announced += await db.transaction().execute(async (tx) => {
+      const workspace = await lockWorkspace(tx, workspaceId)
+      // An UPDATE returns new values only, so the count is read first; the lock keeps it as it is.
+      const notice = await tx
+        .selectFrom('retention_notice')
+        .select(['deleted as count', sql<string>`${today}`.as('day')])
+        .where('workspace_id', '=', workspaceId)
+        .where(due)
+        .executeTakeFirst()
+      const days = plans[workspace?.plan ?? '']?.retentionDays
+      if (days === undefined || notice === undefined) return 0
+      await tx
+        .updateTable('retention_notice')
+        .set({ deleted: 0, announced_on: today })
+        .where('workspace_id', '=', workspaceId)
+        .execute()
+      const body = buildCleanupBody(notice.count, days)
+      await createEventDeliveries(tx, { workspaceId, event, body, callbackUrl: null, of: { key: notice.day } })
+      return 1
+    })
+  }
+  return announced
+}
+
+/** Flat JSON, `event` first, then the fields of the interface in its order. */
+function buildCleanupBody(count: number, days: number): string {
+  const what = count === 1 ? 'finished task was' : 'finished tasks were'
+  const message = `${count} ${what} deleted ${days} days after their end.`
+  return JSON.stringify({ event, count, days, message })
+}

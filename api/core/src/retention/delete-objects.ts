@@ -1,0 +1,52 @@
+// The second half of a deletion: rows went with a line in `object_deletion`, and here the objects follow. Taking a
+// line moves its time on, so that two sweepers share the work without a transaction that waits for the store; the
+// line goes after the object. Whatever dies between the steps, the object's deletion is repeated, which is harmless.
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import type { Bucket } from '../storage/bucket.ts'
+import { type RetentionPass, timeOf } from './release-uploads.ts'
+
+/** When a line is due again that somebody took and did not finish: far above the store's own time-outs. */
+const againAfterMinutes = 10
+/** Requests to the store at once: enough to be fast, too few to be felt beside uploads. */
+const atOnce = 8
+
+/**
+ * Deletes objects that are due, and then the last traces of their rows; returns how many.
+ * @throws StorageError with the first object that could not be deleted; it and the rest are due again later.
+ */
+export async function deleteDueObjects(db: Db, bucket: Pick<Bucket, 'delete'>, pass: RetentionPass = {}) {
+  const keys = await takeDueObjects(db, pass)
+  for (let first = 0; first < keys.length; first += atOnce) {
+    const part = keys.slice(first, first + atOnce)
+    const results = await Promise.allSettled(part.map((key) => bucket.delete(key)))
+    const refused = results.find((result) => result.status === 'rejected')
+    await forgetObjects(
+      db,
+      part.filter((_, index) => results[index]?.status === 'fulfilled'),
+    )
+    if (refused !== undefined) throw refused.reason
+  }
+  return keys.length
+}
+
+/** The keys of objects to delete, for this caller alone until they are due again. */
+export async function takeDueObjects(db: Db, { now, limit = 500 }: RetentionPass = {}): Promise<string[]> {
+  const at = timeOf(now)
+  const { rows } = await sql<{ key: string }>`
+    with due as materialized (
+      select object_key from object_deletion where due_at <= ${at}
+       order by due_at limit ${limit} for update skip locked
+    )
+    update object_deletion set due_at = ${at} + ${againAfterMinutes} * interval '1 minute'
+     where object_key in (select object_key from due)
+    returning object_key as key`.execute(db)
+  return rows.map((row) => row.key)
+}
+
+/** After the objects are gone: their lines, and the uploads that they belonged to. */
+export async function forgetObjects(db: Db, keys: readonly string[]): Promise<void> {
+  await sql`
+    with line as (delete from object_deletion where object_key = any(${keys}::text[]))
+    delete from upload where object_key = any(${keys}::text[]) and deleted_at is not null`.execute(db)
+}

@@ -1,0 +1,112 @@
+// Finished tasks leave after their plan's retention (D24), in transactions that hold the workspace's row, as a
+// creation and a retry do: while one deletes, no task of the workspace is born on an upload whose last task is going.
+// With the task go its history, its deliveries and its settled holds; ledger entries and the day's counters stay,
+// since they are what money and usage are proved from. The objects follow later, see delete-objects.ts.
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import type { Plans } from '../workspace/plan.ts'
+import { lockWorkspace } from '../workspace/workspace-queries.ts'
+import { type RetentionPass, timeOf } from './release-uploads.ts'
+
+/** Objects outlive their row by so long: a link that was signed at the last moment lives for 7 days (D37). */
+export const objectDelayDays = 8
+
+/** Workspaces of one pass, and finished tasks of one transaction, which holds the row that creations wait for. */
+const workspacesMax = 100
+const tasksMax = 100
+
+/**
+ * Deletes at most one batch of tasks in each of at most 100 workspaces; returns how many tasks. Workspaces whose
+ * plan is not configured are left alone: nobody knows what they were promised.
+ */
+export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksMax }: RetentionPass = {}) {
+  const at = timeOf(now)
+  const names = Object.keys(plans)
+  const days = names.map((name) => plans[name]?.retentionDays ?? 0)
+  const { rows: workspaces } = await sql<{ id: string; days: number }>`
+    select w.id, p.days
+      from workspace w
+      join unnest(${names}::text[], ${days}::int[]) as p (plan, days) on p.plan = w.plan
+     where exists (select from task t
+                    where t.workspace_id = w.id and t.completed_at <= ${at} - p.days * interval '1 day')
+        or exists (select from delivery d
+                    where d.workspace_id = w.id and d.task_id is null
+                      and d.completed_at <= ${at} - p.days * interval '1 day')
+     limit ${workspacesMax}`.execute(db)
+  let deleted = 0
+  for (const workspace of workspaces) {
+    deleted += await db.transaction().execute(async (tx) => {
+      await lockWorkspace(tx, workspace.id)
+      await deleteOldDeliveries(tx, workspace, { now, limit })
+      const tasks = await deleteBatchOfTasks(tx, workspace, { now, limit })
+      if (tasks.length === 0) return 0
+      await releaseUploads(tx, [...new Set(tasks.map((task) => task.uploadId))], now)
+      await deleteEmptyBatches(tx, [...new Set(tasks.flatMap((task) => task.batchId ?? []))])
+      await noteForAnnouncement(tx, workspace.id, tasks.length)
+      return tasks.length
+    })
+  }
+  return deleted
+}
+
+type Workspace = { readonly id: string; readonly days: number }
+type DeletedTask = { uploadId: string; batchId: string | null }
+
+/** `completed_at` is set on terminal tasks only, so nothing that is still to be done can go. */
+async function deleteBatchOfTasks(tx: Db, { id, days }: Workspace, { now, limit }: RetentionPass) {
+  const at = timeOf(now)
+  const { rows } = await sql<DeletedTask>`
+    with old as materialized (
+      select id from task where workspace_id = ${id} and completed_at <= ${at} - ${days} * interval '1 day'
+       order by completed_at limit ${limit} for update
+    ), hold as (
+      delete from credit_hold where task_id in (select id from old) and state <> 'open'
+    ), gone as (
+      delete from task where id in (select id from old)
+      returning upload_id, batch_id, result_key
+    ), object as (
+      insert into object_deletion (object_key, due_at)
+      select result_key, ${at} + ${objectDelayDays} * interval '1 day' from gone where result_key is not null
+      on conflict do nothing
+    )
+    select upload_id as "uploadId", batch_id as "batchId" from gone`.execute(tx)
+  return rows
+}
+
+/** Of these uploads those that serve no task any more. One object may serve several tasks; the last one decides. */
+async function releaseUploads(tx: Db, ids: readonly string[], now: Date | undefined): Promise<void> {
+  const at = timeOf(now)
+  await sql`
+    with released as (
+      update upload set deleted_at = ${at}
+       where id = any(${ids}::uuid[]) and deleted_at is null
+         and not exists (select from task where upload_id = upload.id)
+      returning object_key
+    )
+    insert into object_deletion (object_key, due_at)
+    select object_key, ${at} + ${objectDelayDays} * interval '1 day' from released
+    on conflict do nothing`.execute(tx)
+}
+
+/** A batch goes with the last of its children. */
+async function deleteEmptyBatches(tx: Db, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await sql`
+    delete from batch where id = any(${ids}::uuid[]) and not exists (select from task where batch_id = batch.id)
+  `.execute(tx)
+}
+
+/** Deliveries that belong to no task, and so go with none. */
+async function deleteOldDeliveries(tx: Db, { id, days }: Workspace, { now, limit }: RetentionPass): Promise<void> {
+  await sql`
+    delete from delivery where id in (
+      select id from delivery
+       where workspace_id = ${id} and task_id is null and completed_at <= ${timeOf(now)} - ${days} * interval '1 day'
+       order by completed_at limit ${limit})`.execute(tx)
+}
+
+async function noteForAnnouncement(tx: Db, workspaceId: string, deleted: number): Promise<void> {
+  await sql`
+    insert into retention_notice as n (workspace_id, deleted) values (${workspaceId}, ${deleted})
+    on conflict (workspace_id) do update set deleted = n.deleted + excluded.deleted`.execute(tx)
+}

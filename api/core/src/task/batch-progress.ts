@@ -1,0 +1,67 @@
+// What the end of a child does to its batch, and a caller's retry of it (D52), inside the transaction that moves the
+// child. The batch's row is locked before the child's (workspace → batch → task → lots), so that of two last children
+// that end at once one counts first and the other is the last; the counts are columns and nothing is counted anew.
+import { type Selectable, sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import type { BatchTable } from '../db/tables/batch.ts'
+import { createEventDeliveries } from '../webhook/create-deliveries.ts'
+import { buildBatchBody } from '../webhook/payload.ts'
+
+type Batch = Selectable<BatchTable>
+type ChildEnd = 'succeeded' | 'failed' | 'canceled'
+
+/** `completedNow`: this was the last child, for the first time. */
+export type BatchProgress = { readonly batch: Batch; readonly completedNow: boolean }
+
+/**
+ * Counts `ended` children that end with this status, and completes the batch with the last one. Undefined: the batch
+ * has not so many open children, so these have moved on already and their own fences will not hold.
+ */
+export async function countEndedChildren(
+  tx: Db,
+  batchId: string,
+  status: ChildEnd,
+  ended = 1,
+): Promise<BatchProgress | undefined> {
+  const count = sql.ref(`${status}_count`)
+  const terminal = sql`b.succeeded_count + b.failed_count + b.canceled_count + ${ended}::int`
+  const { rows } = await sql<Batch & { completedNow: boolean }>`
+    with before as materialized (select id, status from batch where id = ${batchId} for no key update)
+    update batch b
+       set ${count} = b.${count} + ${ended}::int,
+           status = case when ${terminal} = b.total_count then 'completed' else b.status end,
+           completed_at = case when ${terminal} = b.total_count then coalesce(b.completed_at, now())
+                               else b.completed_at end
+      from before
+     where b.id = before.id and ${terminal} <= b.total_count
+    returning b.*, (b.status = 'completed' and before.status = 'processing') as "completedNow"`.execute(tx)
+  const [row] = rows
+  if (row === undefined) return undefined
+  const { completedNow, ...batch } = row
+  return { batch, completedNow }
+}
+
+/** A failed child is queued again: the counts follow, the status stays. Undefined: no child of it is failed now. */
+export function reopenFailedChild(tx: Db, batchId: string): Promise<{ id: string } | undefined> {
+  return tx
+    .updateTable('batch')
+    .set((eb) => ({ failed_count: eb('failed_count', '-', 1) }))
+    .where('id', '=', batchId)
+    .where('failed_count', '>', 0)
+    .returning('id')
+    .executeTakeFirst()
+}
+
+/** `batch.completed`, once in a batch's life: `completedNow` is true once, and the key makes a second one nothing. */
+export async function announceBatch(tx: Db, progress: BatchProgress | undefined): Promise<void> {
+  if (!progress?.completedNow) return
+  const { id, workspace_id: workspaceId, callback_url: callbackUrl, traceparent, ...counts } = progress.batch
+  await createEventDeliveries(tx, {
+    workspaceId,
+    event: 'batch.completed',
+    body: buildBatchBody({ batchId: id, totalCount: counts.total_count, successCount: counts.succeeded_count }),
+    callbackUrl,
+    traceparent,
+    of: { key: id, batchId: id },
+  })
+}

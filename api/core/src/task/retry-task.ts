@@ -1,0 +1,75 @@
+import { holdCredits } from '../credit/hold.ts'
+import type { Db } from '../db/database.ts'
+import { MatteError } from '../error.ts'
+import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
+import type { Bucket } from '../storage/bucket.ts'
+import { findUpload } from '../upload/grant-queries.ts'
+import { inputForbidden, inspectObject } from '../upload/inspect-object.ts'
+import { cancelTaskDeliveries } from '../webhook/delivery-queries.ts'
+import type { Plan } from '../workspace/plan.ts'
+import { takeSinglePlace } from '../workspace/workspace-queries.ts'
+import { reopenFailedChild } from './batch-progress.ts'
+import { taskNotFound } from './cancel-task.ts'
+import { limitReached } from './create-task.ts'
+import { requeueTask } from './requeue-task.ts'
+import { creditCost, maxRetries } from './task.ts'
+import { findTask, type TaskRow } from './task-queries.ts'
+
+export type RetryTask = {
+  readonly workspaceId: string
+  readonly plan: Plan
+  readonly id: string
+  /** The request's idempotency key, if it has one. */
+  readonly once?: OnceRequest | undefined
+  readonly traceparent: string | null
+}
+
+/**
+ * A caller's retry (D33): the same task is queued again in a new run, with the object as it is now. It takes a place,
+ * quota and a credit like a new single task, also as a child of a batch, whose counts follow. What was not delivered
+ * yet of an earlier failure is canceled.
+ * @throws MatteError DEVELOPER_TASK_NOT_FOUND, TASK_NOT_RETRYABLE, TASK_RETRY_LIMIT_EXCEEDED, TASK_INPUT_FORBIDDEN,
+ *   TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED, TASK_STORAGE_UNAVAILABLE, TASK_CONCURRENT_LIMIT,
+ *   DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
+ */
+export async function retryTask(db: Db, bucket: Bucket, request: RetryTask): Promise<TaskRow> {
+  const { workspaceId, plan, id } = request
+  const failed = await findRetryable(db, workspaceId, id)
+  const upload = await findUpload(db, workspaceId, failed.source_key)
+  if (upload === undefined) throw inputForbidden()
+  const object = await inspectObject(bucket, upload.objectKey, plan)
+  return createOnce(db, request.once, async (tx) => {
+    if (!(await takeSinglePlace(tx, workspaceId, plan))) {
+      await findRetryable(tx, workspaceId, id) // another retry may have taken the place for this very task
+      throw await limitReached(tx, workspaceId, plan)
+    }
+    const reopened = failed.batch_id === null || (await reopenFailedChild(tx, failed.batch_id))
+    const task = reopened && (await requeueTask(tx, failed, { ...object, traceparent: request.traceparent }))
+    if (!task) {
+      const { run } = await findRetryable(tx, workspaceId, id)
+      if (run === failed.run) throw inputForbidden() // its upload was given up while it was looked at
+      throw new MatteError('CONFLICT', 'The task was retried and has failed again meanwhile; look at it once more.')
+    }
+    if (plan.charged) await holdCredits(tx, workspaceId, { taskId: id, run: task.run }, creditCost)
+    await cancelTaskDeliveries(tx, { taskId: id, event: 'task.failed', beforeRun: task.run })
+    return task
+  })
+}
+
+/** @throws MatteError DEVELOPER_TASK_NOT_FOUND, TASK_NOT_RETRYABLE, TASK_RETRY_LIMIT_EXCEEDED */
+async function findRetryable(db: Db, workspaceId: string, id: string): Promise<TaskRow> {
+  const task = await findTask(db, workspaceId, id)
+  if (task === undefined) throw taskNotFound()
+  const { status, retry_count: retryCount } = task
+  if (status !== 'failed') {
+    throw new MatteError('TASK_NOT_RETRYABLE', `Only a failed task can be retried; this one is ${status}.`, {
+      details: { status },
+    })
+  }
+  if (retryCount >= maxRetries) {
+    throw new MatteError('TASK_RETRY_LIMIT_EXCEEDED', `A task can be retried ${maxRetries} times; create a new one.`, {
+      details: { limit: maxRetries, retryCount },
+    })
+  }
+  return task
+}

@@ -1,0 +1,108 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import type { Plan } from '../workspace/plan.ts'
+
+/** Counters of a time; what every day of the trend has, and the totals of the month. */
+export type UsageCounts = {
+  readonly totalTasks: number
+  readonly succeededTasks: number
+  readonly failedTasks: number
+  readonly creditsConsumed: number
+  readonly apiRequests: number
+  /** Milliseconds from creation to completion over succeeded tasks, a whole number; 0 when there are none. */
+  readonly averageLatencyMs: number
+}
+
+export type UsageDay = UsageCounts & {
+  /** `YYYY-MM-DD`, UTC. */
+  readonly date: string
+}
+
+export type Usage = UsageCounts & {
+  /** The current calendar month, UTC; `end` is the start of the next. */
+  readonly period: { readonly start: Date; readonly end: Date }
+  readonly canceledTasks: number
+  /** Failed ÷ (failed + succeeded), 0 to 1; 0 when there are none. */
+  readonly errorRate: number
+  readonly monthlyQuota: {
+    /** Null when the plan has no limit. */
+    readonly limit: number | null
+    readonly used: number
+    readonly remaining: number | null
+    readonly resetsAt: Date
+  }
+  /** The last 30 days, today included, oldest first. */
+  readonly daily: readonly UsageDay[]
+}
+
+const trendDays = 30
+
+type Row = UsageCounts & { date: string; inMonth: boolean; canceledTasks: number; latencyMs: number }
+type Month = { start: Date; end: Date; quotaUsed: number }
+
+/** From the day's counters alone, at most 31 rows; no task is looked at (D70). Throws when there is no such workspace. */
+export async function readUsage(db: Db, workspaceId: string, plan: Plan): Promise<Usage> {
+  const month = await readMonth(db, workspaceId)
+  if (month === undefined) throw new Error('the workspace of this usage does not exist')
+  const { start, end, quotaUsed } = month
+  const days = await readDays(db, workspaceId, start)
+  const total = (pick: (row: Row) => number): number =>
+    days.reduce((sum, row) => sum + (row.inMonth ? pick(row) : 0), 0)
+  const succeededTasks = total((row) => row.succeededTasks)
+  const failedTasks = total((row) => row.failedTasks)
+  const limit = plan.monthlyQuota
+  return {
+    period: { start, end },
+    totalTasks: total((row) => row.totalTasks),
+    succeededTasks,
+    failedTasks,
+    canceledTasks: total((row) => row.canceledTasks),
+    creditsConsumed: total((row) => row.creditsConsumed),
+    apiRequests: total((row) => row.apiRequests),
+    averageLatencyMs: average(
+      total((row) => row.latencyMs),
+      succeededTasks,
+    ),
+    errorRate: failedTasks === 0 ? 0 : failedTasks / (failedTasks + succeededTasks),
+    monthlyQuota: {
+      limit,
+      used: quotaUsed,
+      remaining: limit === null ? null : Math.max(0, limit - quotaUsed),
+      resetsAt: end,
+    },
+    daily: days.slice(-trendDays).map(({ inMonth, canceledTasks, latencyMs, ...day }) => ({
+      ...day,
+      averageLatencyMs: average(latencyMs, day.succeededTasks),
+    })),
+  }
+}
+
+const average = (sum: number, count: number): number => (count === 0 ? 0 : Math.round(sum / count))
+
+/** A month that has seen no task yet has used nothing, whatever the column still says of the one before. */
+async function readMonth(db: Db, workspaceId: string): Promise<Month | undefined> {
+  const { rows } = await sql<Month>`
+    with month as (select date_trunc('month', now() at time zone 'utc') as start)
+    select start at time zone 'utc' as start, (start + interval '1 month') at time zone 'utc' as end,
+           case when quota_month = start::date then quota_used else 0 end as "quotaUsed"
+      from workspace, month where id = ${workspaceId}`.execute(db)
+  return rows[0]
+}
+
+/** A row a day, from the month's first or 29 days ago, whichever is earlier, to today; days without a counter too. */
+async function readDays(db: Db, workspaceId: string, monthStart: Date): Promise<Row[]> {
+  const { rows } = await sql<Row>`
+    with month as (select (${monthStart}::timestamptz at time zone 'utc')::date as start,
+                          (now() at time zone 'utc')::date as today)
+    select series.day::date as date, series.day >= month.start as "inMonth",
+           coalesce(created, 0) as "totalTasks", coalesce(succeeded, 0) as "succeededTasks",
+           coalesce(failed, 0) as "failedTasks", coalesce(canceled, 0) as "canceledTasks",
+           coalesce(credits, 0) as "creditsConsumed", coalesce(api_requests, 0) as "apiRequests",
+           coalesce(latency_ms, 0) as "latencyMs"
+      from month
+     cross join generate_series(least(month.start, month.today - ${trendDays - 1}::int)::timestamp, month.today::timestamp,
+                                interval '1 day') as series (day)
+      left join usage_day u on u.workspace_id = ${workspaceId} and u.day = series.day::date
+     order by series.day`.execute(db)
+  return rows
+}
