@@ -1,6 +1,7 @@
 // The HTTP surface, as a table of contents: first what holds for every request, in order, then the routes.
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
+import { systemClock } from '@matte/core/runtime/clock'
 import type { Check } from '@matte/core/runtime/health'
 import type { SettingsCache } from '@matte/core/setting/settings-cache'
 import type { Bucket } from '@matte/core/storage/bucket'
@@ -17,17 +18,33 @@ import { gateway } from './gateway.ts'
 import { bodyLimitBytes, readDeclaredBodiesOnly } from './http/bodies.ts'
 import { answerClientError } from './http/client-error.ts'
 import { allowOrigins } from './http/cors.ts'
+import { honourIdempotencyKeys } from './http/idempotency.ts'
+import { endConnectionsWhileStopping } from './http/last-answers.ts'
 import { createMetrics, observeRequests } from './http/metrics.ts'
 import { answerNotFound } from './http/not-found.ts'
 import { documentRoutes, serveDocument } from './http/openapi.ts'
 import { traceRequests } from './http/trace-requests.ts'
 import { compileValidator, ignoreUnknownFields } from './http/validation.ts'
+import { refuseOverload } from './limit/capacity.ts'
+import { credentialGuard } from './limit/credential-guard.ts'
+import { rateLimiter } from './limit/rate-limiter.ts'
 import { modelCache } from './model-cache.ts'
+import { countRequests, type RequestCounter } from './request-counter.ts'
+import { docsRoutes } from './routes/docs.ts'
+import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
+import { legacyTaskRoutes } from './routes/legacy/tasks.ts'
+import { apiKeyRoutes } from './routes/open/developer/api-keys.ts'
+import { batchRoutes } from './routes/open/developer/batch-tasks.ts'
+import { retryRoutes } from './routes/open/developer/retry-task.ts'
 import { signingSecretRoutes } from './routes/open/developer/signing-secret.ts'
 import { taskRoutes } from './routes/open/developer/tasks.ts'
 import { uploadRoutes } from './routes/open/developer/uploads.ts'
+import { usageRoutes } from './routes/open/developer/usage.ts'
+import { webhookRoutes } from './routes/open/developer/webhooks.ts'
 import type { StoreProbe } from './store-probe.ts'
+import type { TaskWaits } from './task-waits.ts'
+import { gatewayLinks, presignedLinks } from './views/result-links.ts'
 
 export type App = FastifyInstance
 
@@ -35,10 +52,14 @@ export type AppDeps = {
   readonly config: Config
   readonly db: Db
   readonly bucket: Bucket
-  readonly nudge: Pick<Nudge, 'task'>
+  readonly nudge: Pick<Nudge, 'task' | 'delivery'>
   readonly settings: Pick<SettingsCache, 'current'>
   readonly probe: Pick<StoreProbe, 'isDown'>
   readonly usage: Pick<KeyUsage, 'note'>
+  readonly waits: Pick<TaskWaits, 'untilEnded' | 'end'>
+  readonly requests: Pick<RequestCounter, 'note'>
+  /** Milliseconds that the first in the queue for a database connection has waited. */
+  readonly oldestWaitMs: () => number
   readonly checks: Readonly<Record<string, Check>>
   readonly registry: Registry
   readonly logger: Logger
@@ -55,20 +76,44 @@ export async function buildApp({ config, db, bucket, checks, registry, ...deps }
   requireDeclaredAccess(app)
   answerNotFound(app)
   readDeclaredBodiesOnly(app)
-  checkAccess(app, { callers: callerCache(db), plans: config.plans, usage: deps.usage })
+  const { requestsInWorkMax, failedCredentialsPerMinute, plans } = config
+  refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
+  const limiter = rateLimiter(db, systemClock)
+  const guard = credentialGuard(limiter, failedCredentialsPerMinute)
+  checkAccess(app, { callers: callerCache(db), guard, limiter, plans, usage: deps.usage })
+  countRequests(app, deps.requests)
   ignoreUnknownFields(app)
+  honourIdempotencyKeys(app, db)
+  endConnectionsWhileStopping(app)
+  app.addHook('preClose', async () => deps.waits.end())
   app.setErrorHandler(answerError)
   await documentRoutes(app, config.publicUrl)
 
   await app.register(healthRoutes, { checks })
   serveDocument(app)
+  await app.register(docsRoutes, { publicUrl: config.publicUrl })
   const prefix = '/api/v1/open/developer'
   const models = modelCache(db)
   const deniedNetworks = config.webhookDeniedNetworks
   const metrics = createMetrics(registry)
   await app.register(uploadRoutes, { prefix, db, bucket, ...deps })
-  await app.register(taskRoutes, { prefix, db, bucket, models, deniedNetworks, metrics, ...deps })
-  await app.register(signingSecretRoutes, { prefix, db, masterKeys: config.masterKeys })
+  const links =
+    config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, config.masterKeys) : presignedLinks(bucket)
+  const maxWaitSeconds = config.tasksMaxWaitSeconds
+  const taskDeps = { db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, ...deps }
+  await app.register(taskRoutes, { prefix, ...taskDeps })
+  await app.register(retryRoutes, { prefix, ...taskDeps })
+  await app.register(batchRoutes, { prefix, ...taskDeps })
+  if (config.legacyEnabled) {
+    const successor = `${config.publicUrl}${prefix}`
+    await app.register(legacyTaskRoutes, { prefix: '/v1', successor, sunset: config.legacySunset, ...taskDeps })
+  }
+  const { masterKeys } = config
+  await app.register(webhookRoutes, { prefix, db, masterKeys, deniedNetworks, ...deps })
+  await app.register(apiKeyRoutes, { prefix, db })
+  await app.register(signingSecretRoutes, { prefix, db, masterKeys })
+  await app.register(usageRoutes, { prefix, db })
+  await app.register(fileRoutes, { bucket, masterKeys: config.masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()
   return app

@@ -39,6 +39,11 @@ describe('readConfig', () => {
     ['CORS_ALLOWED_ORIGINS', 'https://a.example.com,nonsense'],
     ['NATS_STREAM_PREFIX', 'a.b'],
     ['MATTE_ENV', 'staging'],
+    ['RESULTS_DELIVERY', 'mail'],
+    ['TASKS_MAX_WAIT', '51'],
+    ['LEGACY_ENABLED', 'perhaps'],
+    ['LEGACY_SUNSET', 'next year'],
+    ['LEGACY_SUNSET', '2027-13-01'],
   ])('refuses %s=%s by name', (name, value) => {
     expect(() => readConfig({ ...env, [name]: value })).toThrow(ConfigError)
     expect(() => readConfig({ ...env, [name]: value })).toThrow(name)

@@ -1,6 +1,7 @@
 import {
   choice,
   type Env,
+  flag,
   type Infer,
   int,
   json,
@@ -63,6 +64,27 @@ export const configSchema = {
     { description: 'seal recoverable secrets; the first seals, all open: id:base64,id2:base64', secret: true },
     parseMasterKeys,
   ),
+  resultsDelivery: choice('RESULTS_DELIVERY', ['presign', 'gateway'], {
+    description:
+      'how results are downloaded: presign, by links of the object store; gateway, through this process below ' +
+      'PUBLIC_URL/files/, which needs no long-lived access key',
+    default: 'presign',
+  }),
+  tasksMaxWaitSeconds: int('TASKS_MAX_WAIT', {
+    description: 'longest wait in seconds that a creation with Prefer: wait is granted',
+    default: 25,
+    // An answer later than the silence that a socket is allowed (60 s, app.ts) would find it closed.
+    max: 50,
+  }),
+  legacyEnabled: flag('LEGACY_ENABLED', {
+    description: 'serves the deprecated paths /v1/tasks',
+    default: true,
+  }),
+  legacySunset: parsed<Date | undefined>(
+    'LEGACY_SUNSET',
+    { description: 'when the deprecated paths go, such as 2027-07-01; told in the header Sunset', default: undefined },
+    parseDate,
+  ),
   plans: json(
     'PLANS',
     { description: 'changes to the plans, {"pro":{"monthlyQuota":2000}}', default: defaultPlans },
@@ -86,6 +108,16 @@ export const configSchema = {
   maxConnections: int('MAX_CONNECTIONS', {
     description: 'open connections; more are closed at once',
     default: 4_096,
+    min: 1,
+  }),
+  requestsInWorkMax: int('REQUESTS_IN_WORK_MAX', {
+    description: 'requests that are worked on at once; more are answered 429 with details.limit capacity',
+    default: 128,
+    min: 1,
+  }),
+  failedCredentialsPerMinute: int('FAILED_CREDENTIALS_PER_MINUTE', {
+    description: 'wrong credentials from one IPv4 address or IPv6 /64 before 429',
+    default: 60,
     min: 1,
   }),
   environment: choice('MATTE_ENV', ['development', 'production'], {
@@ -135,6 +167,12 @@ function parseBucketName(value: string): string {
 function parseStreamPrefix(value: string): string {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(value)) throw new Error('must be 1 to 64 of A-Z a-z 0-9 _ -')
   return value
+}
+
+function parseDate(value: string): Date {
+  const date = new Date(value)
+  if (!/^\d{4}-\d{2}-\d{2}/.test(value) || Number.isNaN(date.getTime())) throw new Error('must be an ISO 8601 date')
+  return date
 }
 
 function parseOrigins(value: string): readonly string[] {

@@ -1,10 +1,12 @@
 // The one place where an error becomes an HTTP answer. A MatteError is told as it is; faults of the framework
 // (validation, JSON, content type, size) become INVALID_PARAMS (D3); anything else is logged and told in fixed words.
 import { isDatabaseUnavailable } from '@matte/core/db/database'
+import { DatabaseBusy } from '@matte/core/db/fail-fast-pool'
 import { type Details, type ErrorCode, MatteError } from '@matte/core/error'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorAnswer } from './envelope.ts'
 import { toIssues } from './http/validation.ts'
+import { capacityExceeded } from './limit/capacity.ts'
 
 /** Every code's status, as the interface has it; a code without one does not compile. */
 export const httpStatus = {
@@ -52,7 +54,8 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (status >= 500) request.log.error({ err: error, code: known.code }, 'request failed')
   else request.log.debug({ err: error, code: known.code }, 'request refused')
   const retryAfter = retryAfterOf(known)
-  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
+  // The rate limiter has set it already, by the database's clock.
+  if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter)
   reply.header('x-request-id', request.id) // no hook has run where the router gave up
   return reply.code(status).send(toErrorAnswer(request.id, known))
 }
@@ -60,6 +63,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
 /** Any error as one of ours; what was not foreseen keeps its words to itself, as the cause. */
 export function toMatteError(error: unknown): MatteError {
   if (error instanceof MatteError) return error
+  if (error instanceof DatabaseBusy) return capacityExceeded(error)
   // A path with a broken escape, which the router could not even look up.
   if (codeOf(error) === 'FST_ERR_BAD_URL')
     return new MatteError('NOT_FOUND', 'There is nothing here.', { cause: error })
@@ -93,9 +97,10 @@ function fromFramework(error: FastifyError): MatteError {
   })
 }
 
-/** Whole seconds, 1 to 3600, on every 429 and 503, and when the database is away (D6, D8). */
+/** Whole seconds, 1 to 3600, on every 429 and 503, when the database is away, and where it is told (D6, D8, D42). */
 function retryAfterOf({ code, details, cause }: MatteError): number | undefined {
   const { maintenance, outage, limit, max } = retryAfterSeconds
+  if (code === 'CONFLICT') return typeof details.retryAfter === 'number' ? details.retryAfter : undefined
   if (code === 'TASK_MAINTENANCE') return maintenance
   if (httpStatus[code] === 503) return outage
   if (code === 'SYSTEM_INTERNAL_ERROR') return isDatabaseUnavailable(cause) ? outage : undefined

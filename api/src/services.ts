@@ -1,4 +1,5 @@
 // What this process is made of, in the order of its start; it stops in reverse. Tests start the same list.
+import type { Socket } from 'node:net'
 import { openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
 import { checkClock } from '@matte/core/db/check-clock'
@@ -15,9 +16,12 @@ import type { Logger } from 'pino'
 import { type App, buildApp } from './app.ts'
 import { keyUsage } from './auth/key-usage.ts'
 import type { Config } from './config.ts'
+import { windowCleaner } from './limit/window-cleaner.ts'
+import { requestCounter } from './request-counter.ts'
 import { storeProbe } from './store-probe.ts'
+import { taskWaits } from './task-waits.ts'
 
-export type Services = { readonly logger: Logger; readonly services: readonly Service[] }
+export type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
 
 export async function buildServices(config: Config, logger = createLogger('api', config.logLevel)): Promise<Services> {
   const registry = createRegistry('api')
@@ -27,7 +31,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     logger,
     applicationName: 'matte-api',
   })
-  const { db } = database
+  const { db, oldestWaitMs } = database
   const bucket = openBucket({
     internalEndpoint: config.s3Endpoint,
     publicEndpoint: config.s3PublicEndpoint,
@@ -40,11 +44,29 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const settings = settingsCache(db, logger)
   const probe = storeProbe(bucket, logger)
   const usage = keyUsage(db, logger)
+  const waits = taskWaits(db, logger)
+  const requests = requestCounter(db, logger)
   const checks: Record<string, Check> = { database: () => checkSchema(db), clock: () => checkClock(db) }
   const nudge = createNudge(bus, logger)
-  const app = await buildApp({ config, db, bucket, nudge, settings, probe, usage, checks, registry, logger })
+  const app = await buildApp({
+    config,
+    db,
+    oldestWaitMs,
+    bucket,
+    nudge,
+    settings,
+    probe,
+    usage,
+    waits,
+    requests,
+    checks,
+    registry,
+    logger,
+  })
+  logger.info({ results_delivery: config.resultsDelivery }, 'how results are delivered')
   return {
     logger,
+    app,
     services: [
       tracing('api', config.otelEndpoint),
       database,
@@ -53,6 +75,9 @@ export async function buildServices(config: Config, logger = createLogger('api',
       settings,
       probe,
       usage,
+      waits,
+      requests,
+      windowCleaner(db, logger),
       bus,
       healthServer({ host: config.host, port: config.healthPort, checks, registry }),
       httpServer(app, config),
@@ -63,7 +88,20 @@ export async function buildServices(config: Config, logger = createLogger('api',
 /** Of the time to stop, what is left for the other services once requests that do not end have been cut off. */
 const cutOffBeforeEndMs = 3_000
 
+/** How often connections are looked for that nobody uses any more, while the process stops. */
+const closeUnusedEveryMs = 250
+
 function httpServer(app: App, { host, port, stopWithinMs }: Config): Service {
+  const sockets = new Set<Socket>()
+  app.server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  /** Node closes idle connections once, and counts those that were opened ahead and never sent a byte as busy. */
+  function closeUnused(): void {
+    app.server.closeIdleConnections()
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  }
   return {
     name: 'http',
     start: async () => {
@@ -71,7 +109,11 @@ function httpServer(app: App, { host, port, stopWithinMs }: Config): Service {
     },
     stop: async () => {
       const cutOff = setTimeout(() => app.server.closeAllConnections(), Math.max(0, stopWithinMs - cutOffBeforeEndMs))
-      await app.close()
+      const closing = app.close()
+      closeUnused()
+      const again = setInterval(closeUnused, closeUnusedEveryMs)
+      await closing
+      clearInterval(again)
       clearTimeout(cutOff)
     },
   }

@@ -1,4 +1,5 @@
 import type { Db } from '@matte/core/db/database'
+import type { Bucket } from '@matte/core/storage/bucket'
 import type { Plans } from '@matte/core/workspace/plan'
 import { isUuid } from '../uuid.ts'
 
@@ -17,6 +18,8 @@ export type CommandDeps = {
   readonly plans: Plans
   readonly production: boolean
   readonly maxQueueAgeMs: number
+  /** The object store, when its settings are given; opened on first use. */
+  readonly openStore: (() => Bucket) | undefined
 }
 
 /** Values of `--name value` options by name, and the words that follow the command's own. */

@@ -1,21 +1,53 @@
-import { grantCredits } from '@matte/core/credit/lot-queries'
-import { type Command, CommandError, required, requiredUuid, wholeNumber } from './command.ts'
+import { grantCredits, readBalance } from '@matte/core/credit/lot-queries'
+import { MatteError } from '@matte/core/error'
+import { findWorkspace } from '@matte/core/workspace/workspace-queries'
+import { type Command, CommandError, instant, required, requiredUuid, UsageError, wholeNumber } from './command.ts'
 
 /** Credits of one grant: far from the column's 2^31, so that sums stay below it too. */
 export const creditsMax = 1_000_000_000
 
 const grant: Command = {
   name: 'credits grant',
-  usage: '--workspace ID --credits N',
-  summary: 'add credits that do not expire',
-  options: ['workspace', 'credits'],
+  usage: '--workspace ID --credits N [--expires-at TIME] [--priority 0-100] [--source NAME]',
+  summary:
+    'add credits; the lowest priority is spent first (50 by default), then what expires first; the same --source grants once',
+  options: ['workspace', 'credits', 'expires-at', 'priority', 'source'],
   run: async ({ db }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const credits = wholeNumber(required(given, 'credits'), 'credits', 1, creditsMax)
-    const lot = await grantCredits(db, { workspaceId, kind: 'grant', amount: credits })
+    const { 'expires-at': expiry, priority: rank, source } = given.values
+    const expiresAt = expiry === undefined ? null : futureInstant(expiry)
+    const priority = rank === undefined ? 50 : wholeNumber(rank, 'priority', 0, 100)
+    if (source !== undefined && (source === '' || source.length > 255)) {
+      throw new UsageError('--source must have 1 to 255 characters')
+    }
+    const wanted = { workspaceId, kind: 'grant', amount: credits, expiresAt, priority, source: source ?? null }
+    const lot = await grantCredits(db, wanted).catch((error: unknown) => {
+      throw error instanceof MatteError ? new CommandError(error.message) : error
+    })
     if (lot === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
-    return { workspaceId, lotId: lot.lotId, credits }
+    return { workspaceId, lotId: lot.lotId, credits, expiresAt: expiresAt?.toISOString() ?? null, priority }
   },
 }
 
-export const creditsCommands: readonly Command[] = [grant]
+function futureInstant(text: string): Date {
+  const time = instant(text, 'expires-at')
+  if (time.getTime() <= Date.now()) throw new UsageError('--expires-at must lie in the future')
+  return time
+}
+
+const balance: Command = {
+  name: 'credits balance',
+  usage: '--workspace ID',
+  summary: 'show the credits of a workspace: available, held by open tasks, total, expiring within 7 days',
+  options: ['workspace'],
+  run: async ({ db }, given) => {
+    const workspaceId = requiredUuid(given, 'workspace')
+    if ((await findWorkspace(db, workspaceId)) === undefined) {
+      throw new CommandError(`there is no workspace ${workspaceId}`)
+    }
+    return { workspaceId, ...(await readBalance(db, workspaceId)) }
+  },
+}
+
+export const creditsCommands: readonly Command[] = [grant, balance]

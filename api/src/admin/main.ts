@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// matte-admin: what an operator does by command. It talks to the database alone and brings the schema up first, so
+// matte-admin: what an operator does by command. It talks to the database (sweep to the store too) and brings the schema up first, so
 // that it works before any process of the service has run.
 import { openDatabase } from '@matte/core/db/database'
 import { migrateAtStart } from '@matte/core/db/migrate'
@@ -9,6 +9,7 @@ import { pino } from 'pino'
 import { type AskedCommand, readArguments, usageOf } from './arguments.ts'
 import { type CommandDeps, UsageError } from './command.ts'
 import { printResult } from './output.ts'
+import { storeOpener, storeSchema } from './store.ts'
 
 /** `MAX_QUEUE_AGE_SECONDS` and `PLANS` are those of the service's own processes. */
 const configSchema = {
@@ -23,6 +24,7 @@ const configSchema = {
     default: 24 * 60 * 60,
     min: 1,
   }),
+  ...storeSchema,
 }
 
 /** How long the database may take to be reachable: an operator waits, and a script wants to know soon. */
@@ -43,7 +45,8 @@ async function main(): Promise<void> {
     await migrateAtStart(db, logger, databaseWaitMs)
     const { plans, environment, maxQueueAgeSeconds } = config
     const production = environment === 'production'
-    const deps = { db, plans, production, maxQueueAgeMs: maxQueueAgeSeconds * 1_000 }
+    const openStore = storeOpener(config)
+    const deps = { db, plans, production, maxQueueAgeMs: maxQueueAgeSeconds * 1_000, openStore }
     printResult(await run(asked, deps), asked.json)
   } finally {
     await database.stop()

@@ -1,5 +1,6 @@
+import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { sweepTasks } from '@matte/core/task/sweep-tasks'
-import { type Command, instant } from './command.ts'
+import { type Command, type CommandDeps, instant } from './command.ts'
 
 /** Passes of one call: at 100 tasks each, a backlog of 100,000; the sweepers of the service do the rest. */
 const passesMax = 1_000
@@ -7,18 +8,39 @@ const passesMax = 1_000
 const sweep: Command = {
   name: 'sweep',
   usage: '[--now TIME]',
-  summary: 'do what falls due by a time, the present one by default: end tasks that nobody took in time',
+  summary:
+    'do what falls due by a time, the present one by default: tasks that nobody took, credits, unused uploads, old tasks, and, with S3_* set, objects',
   options: ['now'],
-  run: async ({ db, maxQueueAgeMs }, given) => {
+  run: async (deps, given) => {
     const now = given.values.now === undefined ? undefined : instant(given.values.now, 'now')
-    let endedTasks = 0
-    for (let pass = 0; pass < passesMax; pass++) {
-      const ended = await sweepTasks(db, { maxQueueAgeMs, now })
-      if (ended === 0) break
-      endedTasks += ended
+    const endedTasks = await endTasks(deps, now)
+    const { db, plans, openStore } = deps
+    const bucket = openStore?.()
+    try {
+      const counts = await sweepRetention({ db, plans, bucket }, { now })
+      return {
+        now: now?.toISOString() ?? null,
+        endedTasks,
+        expiredCredits: counts.credits_expired,
+        releasedUploads: counts.uploads_released,
+        deletedTasks: counts.tasks_deleted,
+        announcedCleanups: counts.cleanups_announced,
+        deletedObjects: bucket === undefined ? null : counts.objects_deleted,
+      }
+    } finally {
+      bucket?.close()
     }
-    return { now: now?.toISOString() ?? null, endedTasks }
   },
+}
+
+async function endTasks({ db, maxQueueAgeMs }: CommandDeps, now: Date | undefined): Promise<number> {
+  let endedTasks = 0
+  for (let pass = 0; pass < passesMax; pass++) {
+    const ended = await sweepTasks(db, { maxQueueAgeMs, now })
+    if (ended === 0) break
+    endedTasks += ended
+  }
+  return endedTasks
 }
 
 export const sweepCommands: readonly Command[] = [sweep]

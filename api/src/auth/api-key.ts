@@ -1,20 +1,31 @@
 import { MatteError } from '@matte/core/error'
 import { hashApiKey, isWellFormedApiKey } from '@matte/core/workspace/api-key'
 import type { Caller } from '@matte/core/workspace/api-key-queries'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CredentialGuard } from '../limit/credential-guard.ts'
 import type { CallerCache } from './caller-cache.ts'
+
+export type Credentials = { readonly callers: CallerCache; readonly guard: CredentialGuard }
 
 /**
  * Who sent this `X-API-Key`.
  * @throws MatteError API_KEY_MISSING, API_KEY_INVALID. A bad form or checksum is refused before any look-up; keys
- *   unknown, revoked and expired take one path (D5).
+ *   unknown, revoked and expired take one path (D5). RATE_LIMIT_EXCEEDED after too many of them from one address.
  */
-export async function authenticate(callers: CallerCache, header: string | string[] | undefined): Promise<Caller> {
+export async function authenticate(
+  { callers, guard }: Credentials,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Caller> {
+  const header = request.headers['x-api-key']
   if (header === undefined || header === '') {
     throw new MatteError('API_KEY_MISSING', 'Send your API key in the header X-API-Key.')
   }
-  const wellFormed = typeof header === 'string' && isWellFormedApiKey(header)
-  const caller = wellFormed ? await callers.find(hashApiKey(header)) : undefined
+  const hash = typeof header === 'string' && isWellFormedApiKey(header) ? hashApiKey(header) : undefined
+  if (hash === undefined || !callers.knows(hash)) guard.admit(request, reply)
+  const caller = hash && (await callers.find(hash))
   if (caller === undefined) {
+    await guard.noteFailure(request, reply)
     throw new MatteError('API_KEY_INVALID', 'This API key is not valid: check for typing errors, or make a new one.')
   }
   return caller

@@ -13,6 +13,8 @@ type Entry = { readonly caller: Promise<Caller | undefined>; readonly readAtMs: 
 export type CallerCache = {
   /** Undefined: unknown, revoked or expired. `hash` is the key's SHA-256. */
   find(hash: Buffer): Promise<Caller | undefined>
+  /** True when the key was valid the last time it was looked up, however long ago. */
+  knows(hash: Buffer): boolean
 }
 
 export function callerCache(db: Db): CallerCache {
@@ -35,6 +37,7 @@ export function callerCache(db: Db): CallerCache {
   }
 
   return {
+    knows: (hash) => entries.has(hash.toString('base64')),
     find: (hash) => {
       const name = hash.toString('base64')
       const known = entries.get(name)

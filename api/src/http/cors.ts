@@ -6,13 +6,19 @@ const exposedHeaders = [
   'X-Request-Id',
   'X-Ignored-Fields',
   'Preference-Applied',
+  'Idempotent-Replayed',
   'Retry-After',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
+  'RateLimit-Policy',
+  'RateLimit',
   'ETag',
   'Content-Range',
   'Content-Disposition',
+  'Deprecation',
+  'Sunset',
+  'Link',
 ].join(', ')
 const preflightMaxAgeSeconds = 600
 

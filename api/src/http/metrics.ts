@@ -30,7 +30,8 @@ export function observeRequests(app: FastifyInstance, registry: Registry): void 
     duration.observe(labels, reply.elapsedTime / 1_000)
     if (request.routeOptions.config.quiet) return
     const caller = request.routeOptions.config.scope === undefined ? undefined : request.caller
-    request.log.info(
+    // A flood that is refused must not become a flood of lines; the metric counts it.
+    request.log[reply.statusCode === 429 ? 'debug' : 'info'](
       { ...labels, duration_ms: Math.round(reply.elapsedTime), ...(caller && { workspace_id: caller.workspaceId }) },
       'request answered',
     )

@@ -6,6 +6,8 @@ import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fas
 import type { FastifySchemaValidationError } from 'fastify/types/schema.js'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { patternWords } from '../schemas/patterns.ts'
+import { notePreference, readPreferences } from './prefer.ts'
 
 type Fields = Record<string, unknown>
 type ObjectSchema = { readonly properties?: Record<string, { type?: unknown }>; readonly required?: readonly string[] }
@@ -14,9 +16,16 @@ type ObjectSchema = { readonly properties?: Record<string, { type?: unknown }>; 
 const namesMax = 20
 const nameLengthMax = 64
 
-export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema }) => {
-  const validator = Compile(schema)
+export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  const validator = Compile(httpPart === 'headers' ? lowerNames(schema) : schema)
   return (value: unknown) => (validator.Check(value) ? { value } : { error: [...validator.Errors(value)] })
+}
+
+/** Header schemas name headers as they are documented; a request has their names in lower case. */
+function lowerNames(schema: TSchema): TSchema {
+  const { properties = {} } = schema as ObjectSchema
+  const lower = Object.entries(properties).map(([name, property]) => [name.toLowerCase(), property])
+  return { ...schema, properties: Object.fromEntries(lower) }
 }
 
 /** Before validation: drops absent and unknown fields of body and query, and names the unknown ones. */
@@ -25,8 +34,8 @@ export function ignoreUnknownFields(app: FastifyInstance): void {
     const { schema } = request.routeOptions
     if (schema === undefined || request.routeOptions.config.envelope === false) return
     const unknown = [...cleanQuery(request, schema.querystring), ...cleanBody(request, schema.body)]
-    const strict = isStrict(request.headers.prefer)
-    if (strict) reply.header('preference-applied', 'handling=strict')
+    const strict = readPreferences(request.headers.prefer).get('handling')?.toLowerCase() === 'strict'
+    if (strict) notePreference(reply, 'handling=strict')
     if (unknown.length === 0) return
     if (strict) throw unknownFields(unknown)
     reply.header('x-ignored-fields', headerList(unknown.map(({ name }) => name)))
@@ -51,9 +60,13 @@ function cleanQuery(request: FastifyRequest, schema: unknown): Unknown[] {
   return unknown
 }
 
-function cleanBody({ body }: FastifyRequest, schema: unknown): Unknown[] {
-  if (schema === undefined || typeof body !== 'object' || body === null || Array.isArray(body)) return []
+function cleanBody(request: FastifyRequest, schema: unknown): Unknown[] {
+  if (schema === undefined) return []
   const { properties = {}, required = [] } = schema as ObjectSchema
+  // Where nothing is required, nothing has to be sent.
+  if (required.length === 0) request.body ??= {}
+  const { body } = request
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return []
   const fields = body as Fields
   const unknown: Unknown[] = []
   for (const [name, value] of Object.entries(fields)) {
@@ -72,31 +85,41 @@ function unknownFields(unknown: readonly Unknown[]): MatteError {
   })
 }
 
-/** RFC 7240: preferences joined by commas, a value perhaps quoted. */
-const isStrict = (prefer: string | string[] | undefined): boolean =>
-  prefer !== undefined && /(^|,)\s*handling\s*=\s*"?strict"?\s*(;|,|$)/i.test(String(prefer))
-
 function headerList(names: readonly string[]): string {
   const told = names.slice(0, namesMax).map((name) => encodeURIComponent(name.slice(0, nameLengthMax).toWellFormed()))
   return names.length > namesMax ? `${told.join(', ')}, +${names.length - namesMax}` : told.join(', ')
 }
 
-const parts: Readonly<Record<string, string>> = { body: '/body', querystring: '/query', params: '/path' }
+const parts: Readonly<Record<string, string>> = {
+  body: '/body',
+  querystring: '/query',
+  params: '/path',
+  headers: '/headers',
+}
 
-/** What the validator found, each with a JSON pointer into the request. */
+type Issue = { readonly path: string; readonly message: string }
+
+/** What the validator found, one issue for each place, with a JSON pointer into the request. */
 export function toIssues(errors: readonly FastifySchemaValidationError[], context: string | undefined): Details[] {
   const part = parts[context ?? ''] ?? ''
-  return errors.flatMap(({ keyword, instancePath, params, message = 'is invalid' }): Details[] => {
-    const path = `${part}${instancePath}`
-    const missing = keyword === 'required' ? params.requiredProperties : undefined
-    if (Array.isArray(missing)) {
-      return missing.map((name) => ({ path: `${path}/${escapePointer(String(name))}`, message: 'is required' }))
-    }
-    if (keyword === 'enum' && Array.isArray(params.allowedValues)) {
-      return [{ path, message: `must be one of ${params.allowedValues.join(', ')}` }]
-    }
-    return [{ path, message }]
-  })
+  const found = errors.flatMap((error) => issuesOf(error, `${part}${error.instancePath}`))
+  // A value of the wrong type breaks other rules too; what is told last, such as the list of values, says most.
+  return [...new Map(found.map((issue) => [issue.path, issue])).values()]
+}
+
+function issuesOf({ keyword, params, message = 'is invalid' }: FastifySchemaValidationError, path: string): Issue[] {
+  const each = (names: readonly unknown[], words: string): Issue[] =>
+    names.map((name) => ({ path: `${path}/${escapePointer(String(name))}`, message: words }))
+  const { requiredProperties, allowedValues, additionalProperties, pattern } = params
+  if (keyword === 'required' && Array.isArray(requiredProperties)) return each(requiredProperties, 'is required')
+  if (keyword === 'enum' && Array.isArray(allowedValues)) {
+    return [{ path, message: `must be one of ${allowedValues.filter((value) => value !== null).join(', ')}` }]
+  }
+  if (keyword === 'additionalProperties' && Array.isArray(additionalProperties)) {
+    return each(additionalProperties, 'is not known here')
+  }
+  if (keyword === 'pattern') return [{ path, message: patternWords[String(pattern)] ?? message }]
+  return [{ path, message }]
 }
 
 const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -7,7 +7,7 @@ const time = () => Type.String({ format: 'date-time' })
 const foreground = nullable(
   Type.Object(
     { top: Type.Integer(), left: Type.Integer(), width: Type.Integer(), height: Type.Integer() },
-    { description: 'Smallest box around what was kept, in pixels; null when nothing was found.' },
+    { description: 'Smallest box around what was kept, in pixels of the result; null when nothing was found.' },
   ),
 )
 

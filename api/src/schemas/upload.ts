@@ -15,7 +15,7 @@ export const uploadGrantSchema = named(
   {
     examples: [
       {
-        uploadUrl: 'https://matte.example.com/matte/private-uploads/2026/11/9b2d7a54-cat.jpg?X-Amz-Signature=…',
+        uploadUrl: 'https://matte.example.com/matte/private-uploads/2026/11/9b2d7a54-cat.jpg?X-Amz-Signature=0f1e2d',
         objectKey: 'private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg',
         method: 'PUT',
         headers: { 'Content-Type': 'image/jpeg' },

@@ -14,6 +14,7 @@ export const signingSecretSchema = named(
 )
 
 const getSchema = {
+  operationId: 'getSigningSecret',
   summary: 'Get the secret that signs callbacks of this workspace',
   tags: ['Webhooks'],
   response: responses(200, success('The secret.', refer(signingSecretSchema)), []),

@@ -1,9 +1,12 @@
 import { type Details, MatteError } from '@matte/core/error'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
 import type { Settings } from '@matte/core/setting/setting-queries'
+import { isKeyForm } from '@matte/core/storage/object-key'
+import type { RequestedOutput } from '@matte/core/task/output'
 import { checkTargetUrl, type TargetPolicy } from '@matte/core/webhook/target-url'
 import { type Static, Type } from 'typebox'
 import type { ModelCache } from '../../../model-cache.ts'
+import { outputSchema } from '../../../schemas/output.ts'
 import { nullable } from '../../../schemas/schema.ts'
 
 /** The body of task creation. */
@@ -16,6 +19,7 @@ export const taskRequest = Type.Object(
         Type.String({ format: 'uri', description: 'http or https, public; gets task.succeeded and task.failed.' }),
       ),
     ),
+    output: Type.Optional(outputSchema),
   },
   { examples: [{ imageUrl: 'private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg' }] },
 )
@@ -27,7 +31,13 @@ export type TaskRequestDeps = {
 }
 
 type Body = Static<typeof taskRequest>
-type TaskRequest = { readonly imageUrl: string; readonly modelVersion: string; readonly callbackUrl: string | null }
+type TaskRequest = {
+  readonly imageUrl: string
+  readonly modelVersion: string
+  readonly callbackUrl: string | null
+  /** Its format is not judged yet: that comes after the object (D4). */
+  readonly output: RequestedOutput | null
+}
 
 /**
  * What the schema cannot judge: the key's form (D22), an installed model (D38), a public target (D66); then whether
@@ -43,33 +53,37 @@ export async function readTaskRequest(body: Body, deps: TaskRequestDeps): Promis
     judgeModel(modelVersion, deps.models),
     callbackUrl === null
       ? undefined
-      : judgeTarget(callbackUrl, { allowedTargets, deniedNetworks: deps.deniedNetworks }),
+      : judgeTarget('/body/callbackUrl', callbackUrl, { allowedTargets, deniedNetworks: deps.deniedNetworks }),
   ])
   const issues = found.filter((issue) => issue !== undefined)
-  if (issues.length > 0) {
-    throw new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
-      details: { issues },
-    })
-  }
-  if (maintenance) throw new MatteError('TASK_MAINTENANCE', 'New tasks are paused for maintenance; try again later.')
-  return { imageUrl: body.imageUrl, modelVersion, callbackUrl }
+  if (issues.length > 0) throw invalidParams(issues)
+  if (maintenance) throw inMaintenance()
+  return { imageUrl: body.imageUrl, modelVersion, callbackUrl, output: body.output ?? null }
 }
 
+export const inMaintenance = (): MatteError =>
+  new MatteError('TASK_MAINTENANCE', 'New tasks are paused for maintenance; try again later.')
+
+export const invalidParams = (issues: readonly Details[], details: Details = {}): MatteError =>
+  new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
+    details: { issues, ...details },
+  })
+
 function judgeImageUrl(imageUrl: string): Details | undefined {
-  if (imageUrl !== '' && !imageUrl.includes('://')) return undefined
+  if (isKeyForm(imageUrl)) return undefined
   return { path: '/body/imageUrl', message: 'must be the objectKey of an upload grant; URLs are not fetched' }
 }
 
-async function judgeModel(modelVersion: string, models: ModelCache): Promise<Details | undefined> {
+export async function judgeModel(modelVersion: string, models: ModelCache): Promise<Details | undefined> {
   const valid = await models.validNames()
   if (valid.includes(modelVersion)) return undefined
   return { path: '/body/modelVersion', message: `must be one of ${valid.join(', ')}` }
 }
 
-async function judgeTarget(callbackUrl: string, policy: TargetPolicy): Promise<Details | undefined> {
-  const path = '/body/callbackUrl'
+/** A webhook's target, at `path` in the request: what is wrong with it, or undefined. */
+export async function judgeTarget(path: string, url: string, policy: TargetPolicy): Promise<Details | undefined> {
   // The parser would drop or encode these; the text is kept and answered as it came, so it has to be a URL as it is.
-  if (/[\p{Cc}\s]/u.test(callbackUrl)) return { path, message: 'must not hold spaces or control characters' }
-  const verdict = await checkTargetUrl(callbackUrl, policy)
+  if (/[\p{Cc}\s]/u.test(url)) return { path, message: 'must not hold spaces or control characters' }
+  const verdict = await checkTargetUrl(url, policy)
   return 'refusal' in verdict ? { path, message: verdict.refusal } : undefined
 }

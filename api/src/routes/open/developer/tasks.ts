@@ -1,6 +1,6 @@
+// The four routes that the deprecated paths share (routes/legacy/tasks.ts); further ones of a task have files of their own.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
-import type { Db } from '@matte/core/db/database'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
 import type { Bucket } from '@matte/core/storage/bucket'
 import { cancelTask, taskNotFound } from '@matte/core/task/cancel-task'
@@ -14,36 +14,51 @@ import { oneOf, refer, responses, success } from '../../../schemas/schema.ts'
 import { taskSchema } from '../../../schemas/task.ts'
 import { isUuid } from '../../../uuid.ts'
 import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
-import { toNewTaskView, toTaskView } from '../../../views/task-view.ts'
+import { toTaskView } from '../../../views/task-view.ts'
+import { type NewTaskDeps, newTaskAnswer } from './new-task.ts'
 import { readTaskRequest, type TaskRequestDeps, taskRequest } from './task-request.ts'
 
-export type TaskDeps = TaskRequestDeps & {
-  readonly db: Db
-  readonly bucket: Bucket
-  readonly nudge: Pick<Nudge, 'task'>
-  readonly metrics: ApiMetrics
-}
+export type TaskDeps = TaskRequestDeps &
+  NewTaskDeps & {
+    readonly bucket: Bucket
+    readonly nudge: Pick<Nudge, 'task'>
+    readonly metrics: ApiMetrics
+  }
 
 const tags = ['Tasks']
 const taskId = Type.Object({ taskId: Type.String() })
 const date = { description: 'YYYY-MM-DD (UTC, the day included) or an ISO 8601 timestamp.' }
 
 const createSchema = {
+  operationId: 'createTask',
   summary: 'Create a task',
   tags,
   body: taskRequest,
-  response: responses(201, success('The task, queued.', refer(taskSchema)), [
+  headers: Type.Object({
+    Prefer: Type.Optional(
+      Type.String({
+        description:
+          '`wait=N` waits for the end of the task, at most N seconds and at most what the service grants (25 by default); ' +
+          'the answer has `Preference-Applied` and the task as it is by then. `handling=strict` refuses unknown fields.',
+      }),
+    ),
+  }),
+  response: responses(201, success('The task, queued unless you preferred to wait.', refer(taskSchema)), [
     'TASK_MAINTENANCE',
     'TASK_INPUT_FORBIDDEN',
     'TASK_FILE_SIZE_EXCEEDED',
     'TASK_FORMAT_NOT_SUPPORTED',
     'TASK_STORAGE_UNAVAILABLE',
+    'TASK_OUTPUT_FORMAT_NOT_SUPPORTED',
     'TASK_CONCURRENT_LIMIT',
     'DEVELOPER_API_QUOTA_EXCEEDED',
     'CREDITS_INSUFFICIENT',
+    'CONFLICT',
+    'DEVELOPER_TASK_NOT_FOUND', // on a replay, once the task is cleaned away
   ]),
 }
 const listSchema = {
+  operationId: 'listTasks',
   summary: 'List your tasks, newest first',
   tags,
   querystring: Type.Object({
@@ -55,12 +70,14 @@ const listSchema = {
   response: responses(200, success('One page.', pageOf(refer(taskSchema))), []),
 }
 const getSchema = {
+  operationId: 'getTask',
   summary: 'Get a task',
   tags,
   params: taskId,
   response: responses(200, success('The task.', refer(taskSchema)), ['DEVELOPER_TASK_NOT_FOUND']),
 }
 const cancelSchema = {
+  operationId: 'cancelTask',
   summary: 'Cancel a queued task',
   tags,
   params: taskId,
@@ -71,17 +88,20 @@ const cancelSchema = {
 }
 
 export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps) => {
-  const { db, bucket, nudge, metrics } = deps
+  const { db, bucket, links, nudge, metrics } = deps
+  const { answer, replay } = newTaskAnswer(deps)
+  const createConfig = { scope: 'tasks:write', idempotent: replay } as const
 
-  app.post('/tasks', { schema: createSchema, config: { scope: 'tasks:write' } }, async (request, reply) => {
+  app.post('/tasks', { schema: createSchema, config: createConfig }, async (request, reply) => {
     const { workspaceId, plan, planLimits } = request.caller
     const wanted = await readTaskRequest(request.body, deps)
     const traceparent = currentTraceparent() ?? null
-    const task = await createTask(db, bucket, { workspaceId, plan: planLimits, ...wanted, traceparent })
+    const { once } = request
+    const task = await createTask(db, bucket, { workspaceId, plan: planLimits, ...wanted, once, traceparent })
     nudge.task(task.model_version, task.id)
     metrics.tasksCreated.inc({ model_version: task.model_version, plan })
     reply.code(201)
-    return toNewTaskView(task, bucket)
+    return answer(request, reply, task)
   })
 
   app.get('/tasks', { schema: listSchema, config: { scope: 'tasks:read' } }, async ({ query, caller }) => {
@@ -95,19 +115,19 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     ])
     const shown = rows.slice(0, pageSize)
     const last = rows.length > pageSize ? shown.at(-1) : undefined
-    const items = shown.map((task) => toTaskView(task, bucket))
+    const items = shown.map((task) => toTaskView(task, links))
     return buildPage(items, wanted, total, last && { createdAtMicros: last.created_at_micros, id: last.id })
   })
 
   app.get('/tasks/:taskId', { schema: getSchema, config: { scope: 'tasks:read' } }, async ({ params, caller }) => {
     const task = isUuid(params.taskId) ? await findTask(db, caller.workspaceId, params.taskId) : undefined
     if (task === undefined) throw taskNotFound()
-    return toTaskView(task, bucket)
+    return toTaskView(task, links)
   })
 
   app.delete('/tasks/:taskId', { schema: cancelSchema, config: { scope: 'tasks:write' } }, async (request) => {
     const { taskId } = request.params
     if (!isUuid(taskId)) throw taskNotFound()
-    return toTaskView(await cancelTask(db, request.caller.workspaceId, taskId), bucket)
+    return toTaskView(await cancelTask(db, request.caller.workspaceId, taskId), links)
   })
 }

@@ -11,6 +11,7 @@ import type { StoreProbe } from '../../../store-probe.ts'
 export type UploadDeps = { readonly db: Db; readonly bucket: Bucket; readonly probe: Pick<StoreProbe, 'isDown'> }
 
 const presignSchema = {
+  operationId: 'presignUpload',
   summary: 'Get a presigned URL for one upload',
   tags: ['Uploads'],
   body: Type.Object(

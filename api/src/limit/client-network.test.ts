@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest'
+import { clientNetwork } from './client-network.ts'
+
+describe('clientNetwork', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['::FFFF:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:0DB8:0001:0002::1', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['1:2:3:4:5:6:192.0.2.1', '1:2:3:4::/64'],
+    ['unknown', 'unknown'],
+    ['', ''],
+  ])('takes %s for %s', (address, network) => {
+    expect(clientNetwork(address)).toBe(network)
+  })
+
+  it('gives two addresses of one /64 the same name, and those of two /64s different ones', () => {
+    expect(clientNetwork('2001:db8:0:1::1')).toBe(clientNetwork('2001:db8:0:1:ffff::2'))
+    expect(clientNetwork('2001:db8:0:1::1')).not.toBe(clientNetwork('2001:db8:0:2::1'))
+  })
+
+  it('keeps a text that is no address short', () => {
+    expect(clientNetwork('x'.repeat(1_000))).toHaveLength(64)
+  })
+})

@@ -1,0 +1,40 @@
+import { MatteError } from '@matte/core/error'
+import { windowSeconds } from '@matte/core/rate-limit/rate-window-queries'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RateLimiter, RateVerdict } from './rate-limiter.ts'
+
+/**
+ * Counts the request against its workspace's limit, whatever key it came with, and puts the headers of D6 on the
+ * answer, be it an error or not.
+ * @throws MatteError RATE_LIMIT_EXCEEDED
+ */
+export async function limitRequests(
+  limiter: RateLimiter,
+  { workspaceId, planLimits }: FastifyRequest['caller'],
+  reply: FastifyReply,
+): Promise<void> {
+  const verdict = await limiter.take(`workspace:${workspaceId}`, planLimits.requestsPerMinute)
+  const { limit, remaining, resetsAt, resetsInSeconds } = verdict
+  reply.headers({
+    'x-ratelimit-limit': limit,
+    'x-ratelimit-remaining': remaining,
+    'x-ratelimit-reset': resetsAt,
+    'ratelimit-policy': `"default";q=${limit};w=${windowSeconds}`,
+    ratelimit: `"default";r=${remaining};t=${resetsInSeconds}`,
+  })
+  if (verdict.allowed) return
+  throw rateLimitExceeded(verdict, reply, 'requests', `Your plan takes ${limit} requests a minute; try again later.`)
+}
+
+/** Sets `Retry-After` by the database's clock; the error mapper would have to go by this process's. */
+export function rateLimitExceeded(
+  { limit, resetsAt, resetsInSeconds }: RateVerdict,
+  reply: FastifyReply,
+  limitName: 'requests' | 'credentials',
+  message: string,
+): MatteError {
+  reply.header('retry-after', resetsInSeconds)
+  return new MatteError('RATE_LIMIT_EXCEEDED', message, {
+    details: { limit: limitName, perMinute: limit, resetsAt: new Date(resetsAt * 1_000).toISOString() },
+  })
+}

@@ -1,0 +1,74 @@
+// Results through this process (D37), for stores whose credentials do not live as long as a link: a signed path below
+// `/files/`, checked here, and the object's bytes streamed from the store under back-pressure. Links of the store
+// itself pass through gateway.ts.
+import { MatteError } from '@matte/core/error'
+import type { MasterKeys } from '@matte/core/runtime/seal'
+import type { Bucket } from '@matte/core/storage/bucket'
+import { type FileLinkQuery, fileLinkSigner } from '@matte/core/storage/file-link'
+import { parseResultKey, resultFileName } from '@matte/core/storage/object-key'
+import { StorageError } from '@matte/core/storage/storage-error'
+import { mimeTypes } from '@matte/core/workspace/plan'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+
+export type FileDeps = { readonly bucket: Bucket; readonly masterKeys: MasterKeys }
+
+export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, masterKeys }) => {
+  const { verify } = fileLinkSigner(masterKeys)
+
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/files/*',
+    exposeHeadRoute: false,
+    schema: { hide: true },
+    config: { public: true, envelope: false },
+    handler: async (request, reply) => {
+      const key = (request.params as { '*': string })['*']
+      requireValidLink(verify(key, request.query as FileLinkQuery, Math.floor(Date.now() / 1_000)))
+      const result = parseResultKey(key)
+      if (result === undefined) throw fileNotFound()
+      const object = await open(bucket, key, request, reply)
+      reply.code(object.contentRange === undefined ? 200 : 206).headers({
+        'content-type': mimeTypes[result.format],
+        'content-disposition': `attachment; filename="${resultFileName(result.taskId, result.format)}"`,
+        'content-length': object.lengthBytes,
+        ...(object.contentRange !== undefined && { 'content-range': object.contentRange }),
+        'accept-ranges': 'bytes',
+        etag: object.etag,
+        'content-security-policy': "sandbox; default-src 'none'",
+        'cache-control': 'private',
+      })
+      return reply.send(object.body)
+    },
+  })
+}
+
+function requireValidLink(verdict: 'valid' | 'expired' | 'forged'): void {
+  if (verdict === 'valid') return
+  const words = verdict === 'expired' ? 'This link has expired' : 'This link is not one of ours'
+  throw new MatteError('AUTH_FORBIDDEN', `${words}: read the task again for a new one.`)
+}
+
+async function open(bucket: Bucket, key: string, { method, headers }: FastifyRequest, reply: FastifyReply) {
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  const headOnly = method === 'HEAD'
+  try {
+    return await bucket.open(key, { headOnly, range: headOnly ? undefined : headers.range, signal: gone.signal })
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof StorageError)) return error
+  if (error.kind === 'missing') return fileNotFound()
+  if (error.kind === 'range') {
+    return new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
+      details: { issues: [{ path: '/headers/range', message: 'lies outside the file' }] },
+      cause: error,
+    })
+  }
+  return new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store does not answer; try again.', { cause: error })
+}
+
+const fileNotFound = (): MatteError => new MatteError('NOT_FOUND', 'This result is no longer kept.')

@@ -1,0 +1,140 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { batchNotFound, countBatches, listBatches, readBatch } from '@matte/core/batch/batch-queries'
+import { cancelBatch } from '@matte/core/batch/cancel-batch'
+import { createBatch } from '@matte/core/batch/create-batch'
+import { inspectionGate } from '@matte/core/batch/inspection-gate'
+import type { Nudge } from '@matte/core/bus/nudge'
+import type { Db } from '@matte/core/db/database'
+import { currentTraceparent } from '@matte/core/runtime/tracing'
+import type { Bucket } from '@matte/core/storage/bucket'
+import type { FastifyContextConfig } from 'fastify'
+import { Type } from 'typebox'
+import type { ApiMetrics } from '../../../http/metrics.ts'
+import { batchSchema, batchSummarySchema } from '../../../schemas/batch.ts'
+import { pageOf, pageQuery, pageSizeMax } from '../../../schemas/page.ts'
+import { refer, responses, success } from '../../../schemas/schema.ts'
+import { isUuid } from '../../../uuid.ts'
+import { toBatchSummary, toBatchView, toNewBatchView } from '../../../views/batch-view.ts'
+import type { ResultLinks } from '../../../views/result-links.ts'
+import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
+import { batchRequest, readBatchRequest } from './batch-request.ts'
+import type { TaskRequestDeps } from './task-request.ts'
+
+export type BatchDeps = TaskRequestDeps & {
+  readonly db: Db
+  readonly bucket: Bucket
+  readonly links: ResultLinks
+  readonly nudge: Pick<Nudge, 'task' | 'delivery'>
+  readonly metrics: ApiMetrics
+}
+
+/** Half of the 50 connections that this process has to the store: the rest is for single creations. */
+const inspectionsMax = 25
+
+const tags = ['Batches']
+const batchId = Type.Object({ batchId: Type.String() })
+
+const createSchema = {
+  operationId: 'createBatch',
+  summary: 'Create a task for each of several images, all or none',
+  description:
+    'When images are at fault nothing is created; `error.code` is that of the first one, and `error.details.items` ' +
+    'names every one: `[{index, imageUrl, code}]`.',
+  tags,
+  body: batchRequest,
+  response: responses(201, success('The batch, its tasks queued.', refer(batchSchema)), [
+    'TASK_MAINTENANCE',
+    'TASK_BATCH_DISABLED',
+    'TASK_BATCH_NOT_SUPPORTED',
+    'TASK_BATCH_SIZE_EXCEEDED',
+    'TASK_INPUT_FORBIDDEN',
+    'TASK_FILE_SIZE_EXCEEDED',
+    'TASK_FORMAT_NOT_SUPPORTED',
+    'TASK_STORAGE_UNAVAILABLE',
+    'TASK_OUTPUT_FORMAT_NOT_SUPPORTED',
+    'TASK_CONCURRENT_LIMIT',
+    'DEVELOPER_API_QUOTA_EXCEEDED',
+    'CREDITS_INSUFFICIENT',
+    'CONFLICT',
+    'DEVELOPER_BATCH_NOT_FOUND', // on a replay, once the batch is cleaned away
+  ]),
+}
+const listSchema = {
+  operationId: 'listBatches',
+  summary: 'List your batches without their tasks, newest first',
+  tags,
+  querystring: Type.Object({
+    ...pageQuery,
+    pageSize: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: pageSizeMax, description: `${pageSizeMax} by default.` }),
+    ),
+  }),
+  response: responses(200, success('One page.', pageOf(refer(batchSummarySchema))), []),
+}
+const getSchema = {
+  operationId: 'getBatch',
+  summary: 'Get a batch with its tasks',
+  tags,
+  params: batchId,
+  response: responses(200, success('The batch.', refer(batchSchema)), ['DEVELOPER_BATCH_NOT_FOUND']),
+}
+const cancelSchema = {
+  operationId: 'cancelBatch',
+  summary: 'Cancel what is still queued of a batch',
+  tags,
+  params: batchId,
+  response: responses(200, success('The batch. Tasks that were processing go on.', refer(batchSchema)), [
+    'DEVELOPER_BATCH_NOT_FOUND',
+    'TASK_CANNOT_CANCEL',
+  ]),
+}
+
+export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, deps) => {
+  const { db, bucket, links, nudge, metrics } = deps
+  const gate = inspectionGate(inspectionsMax)
+  const createConfig = {
+    scope: 'batches:write',
+    idempotent: async ({ caller }, id) => toNewBatchView(await readBatch(db, caller.workspaceId, id), links),
+  } as const satisfies FastifyContextConfig
+
+  app.post('/batch-tasks', { schema: createSchema, config: createConfig }, async (request, reply) => {
+    const { workspaceId, plan, planLimits } = request.caller
+    const wanted = await readBatchRequest(request.body, planLimits, deps)
+    const { once } = request
+    const traceparent = currentTraceparent() ?? null
+    const made = await createBatch(db, bucket, { workspaceId, plan: planLimits, ...wanted, once, traceparent, gate })
+    // No more of them can begin at once; a slot that has ended a task looks for the next by itself.
+    for (const { id, model_version } of made.tasks.slice(0, planLimits.concurrentTasks)) nudge.task(model_version, id)
+    metrics.tasksCreated.inc({ model_version: wanted.modelVersion, plan }, made.tasks.length)
+    reply.code(201)
+    return toNewBatchView(made, links)
+  })
+
+  app.get('/batch-tasks', { schema: listSchema, config: { scope: 'batches:read' } }, async ({ query, caller }) => {
+    const wanted = readTaskQuery({ ...query, pageSize: query.pageSize ?? pageSizeMax })
+    const { pageSize, offset, after } = wanted
+    // One more than the page shows whether another follows.
+    const [rows, total] = await Promise.all([
+      listBatches(db, caller.workspaceId, { limit: pageSize + 1, offset, after }),
+      countBatches(db, caller.workspaceId),
+    ])
+    const shown = rows.slice(0, pageSize)
+    const last = rows.length > pageSize ? shown.at(-1) : undefined
+    const place = last && { createdAtMicros: last.created_at_micros, id: last.id }
+    return buildPage(shown.map(toBatchSummary), wanted, total, place)
+  })
+
+  app.get('/batch-tasks/:batchId', { schema: getSchema, config: { scope: 'batches:read' } }, async (request) => {
+    const { batchId } = request.params
+    if (!isUuid(batchId)) throw batchNotFound()
+    return toBatchView(await readBatch(db, request.caller.workspaceId, batchId), links)
+  })
+
+  app.delete('/batch-tasks/:batchId', { schema: cancelSchema, config: { scope: 'batches:write' } }, async (request) => {
+    const { batchId } = request.params
+    if (!isUuid(batchId)) throw batchNotFound()
+    const canceled = await cancelBatch(db, request.caller.workspaceId, batchId)
+    if (canceled.batch.status === 'completed') nudge.delivery(batchId)
+    return toBatchView(canceled, links)
+  })
+}

@@ -1,0 +1,76 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Nudge } from '@matte/core/bus/nudge'
+import type { Db } from '@matte/core/db/database'
+import { currentTraceparent } from '@matte/core/runtime/tracing'
+import type { Settings } from '@matte/core/setting/setting-queries'
+import type { Bucket } from '@matte/core/storage/bucket'
+import { taskNotFound } from '@matte/core/task/cancel-task'
+import { retryTask } from '@matte/core/task/retry-task'
+import { maxRetries } from '@matte/core/task/task'
+import { findTask } from '@matte/core/task/task-queries'
+import type { FastifyContextConfig, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { refer, responses, success } from '../../../schemas/schema.ts'
+import { taskSchema } from '../../../schemas/task.ts'
+import { isUuid } from '../../../uuid.ts'
+import type { ResultLinks } from '../../../views/result-links.ts'
+import { toNewTaskView } from '../../../views/task-view.ts'
+import { inMaintenance } from './task-request.ts'
+
+export type RetryDeps = {
+  readonly db: Db
+  readonly bucket: Bucket
+  readonly links: ResultLinks
+  readonly nudge: Pick<Nudge, 'task'>
+  readonly settings: { current(): Settings }
+}
+
+const retrySchema = {
+  operationId: 'retryTask',
+  summary: 'Retry a failed task',
+  description:
+    `The same task is queued again, at most ${maxRetries} times, with the uploaded object as it is now. It counts against ` +
+    'your limits and is charged like a new task.',
+  tags: ['Tasks'],
+  params: Type.Object({ taskId: Type.String() }),
+  response: responses(200, success('The task, queued again.', refer(taskSchema)), [
+    'DEVELOPER_TASK_NOT_FOUND',
+    'TASK_MAINTENANCE',
+    'TASK_NOT_RETRYABLE',
+    'TASK_RETRY_LIMIT_EXCEEDED',
+    'TASK_INPUT_FORBIDDEN',
+    'TASK_FILE_SIZE_EXCEEDED',
+    'TASK_FORMAT_NOT_SUPPORTED',
+    'TASK_STORAGE_UNAVAILABLE',
+    'TASK_CONCURRENT_LIMIT',
+    'DEVELOPER_API_QUOTA_EXCEEDED',
+    'CREDITS_INSUFFICIENT',
+    'CONFLICT',
+  ]),
+}
+
+export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (
+  app,
+  { db, bucket, links, nudge, settings },
+) => {
+  const find = async ({ caller }: Pick<FastifyRequest, 'caller'>, id: string) => {
+    const task = isUuid(id) ? await findTask(db, caller.workspaceId, id) : undefined
+    if (task === undefined) throw taskNotFound()
+    return task
+  }
+  const config = {
+    scope: 'tasks:write',
+    idempotent: async (request, id) => toNewTaskView(await find(request, id), links),
+  } as const satisfies FastifyContextConfig
+
+  app.post('/tasks/:taskId/retry', { schema: retrySchema, config }, async (request) => {
+    const { caller, once } = request
+    const { id } = await find(request, request.params.taskId) // an unknown id is told before maintenance (D4)
+    if (settings.current().maintenance) throw inMaintenance()
+    const { workspaceId, planLimits: plan } = caller
+    const traceparent = currentTraceparent() ?? null
+    const task = await retryTask(db, bucket, { workspaceId, plan, id, once, traceparent })
+    nudge.task(task.model_version, task.id)
+    return toNewTaskView(task, links)
+  })
+}

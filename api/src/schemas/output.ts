@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import { patterns } from './patterns.ts'
+import { nullable } from './schema.ts'
+
+/** Longest side that can be asked for: what the widest of the formats can hold. */
+const maxSideMax = 65_535
+
+/**
+ * The member `output` of a creation (D41), for tasks and batches alike. Unknown members are refused: a misspelled one
+ * would be charged for a picture that nobody wanted. What each does is told in `core/task/output.ts`.
+ */
+export const outputSchema = nullable(
+  Type.Object(
+    {
+      format: Type.Optional(
+        nullable(
+          Type.String({
+            description:
+              'png, webp or jpeg, as far as your plan has it; png by default. A WebP has at most 16,383 pixels a side, a JPEG 65,535; where the result has more, the task fails with INPUT_TOO_LARGE.',
+          }),
+        ),
+      ),
+      background: Type.Optional(
+        nullable(
+          Type.String({
+            pattern: patterns.colour,
+            description:
+              '`transparent` (the default), `#rrggbb` or `#rrggbbaa`. JPEG gets white under what is not opaque.',
+          }),
+        ),
+      ),
+      crop: Type.Optional(
+        nullable(
+          Type.Boolean({ description: 'Cut to the box of the foreground; without one the picture stays whole.' }),
+        ),
+      ),
+      cropMargin: Type.Optional(
+        nullable(
+          Type.String({
+            pattern: patterns.margin,
+            description:
+              'Room left on all four sides of a crop: pixels of the photo, or a percentage of the longer side of the ' +
+              "foreground's box. It ends at the picture's edge.",
+          }),
+        ),
+      ),
+      maxSide: Type.Optional(
+        nullable(
+          Type.Integer({
+            minimum: 1,
+            maximum: maxSideMax,
+            description: 'Scales the longer side down to it, never up.',
+          }),
+        ),
+      ),
+      channels: Type.Optional(
+        Type.Unsafe<'rgba' | 'alpha' | null>({
+          type: ['string', 'null'],
+          enum: ['rgba', 'alpha', null],
+          description: '`alpha`: the matte alone, as one grey channel.',
+        }),
+      ),
+    },
+    {
+      additionalProperties: false,
+      description: 'How the result shall look. Unknown members are refused.',
+      examples: [{ format: 'webp', crop: true, cropMargin: '5%', maxSide: 1_024 }],
+    },
+  ),
+)

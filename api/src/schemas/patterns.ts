@@ -1,0 +1,14 @@
+/** Forms of texts whose meaning a pattern alone does not tell. */
+export const patterns = {
+  colour: '^(transparent|#[0-9A-Fa-f]{6}([0-9A-Fa-f]{2})?)$',
+  margin: '^[0-9]{1,5}(%|px)$',
+  /** PostgreSQL's text takes every character but one. */
+  storable: '^[^\\u0000]*$',
+} as const
+
+/** What a caller reads in place of the pattern. */
+export const patternWords: Readonly<Record<string, string>> = {
+  [patterns.colour]: 'must be transparent, #rrggbb or #rrggbbaa',
+  [patterns.margin]: 'must be a percentage such as 10% or pixels such as 20px',
+  [patterns.storable]: 'must not hold the character U+0000',
+}

@@ -1,0 +1,64 @@
+import { Type } from 'typebox'
+import { named, nullable } from './schema.ts'
+
+const counts = {
+  totalTasks: Type.Integer({ description: 'Tasks accepted.' }),
+  succeededTasks: Type.Integer({ description: 'Runs that ended so in this time.' }),
+  failedTasks: Type.Integer(),
+}
+
+const consumption = {
+  creditsConsumed: Type.Integer({ description: 'Credits captured by succeeded tasks.' }),
+  apiRequests: Type.Integer({
+    description: 'Requests with a valid key, refused ones included; a second or two behind.',
+  }),
+  averageLatencyMs: Type.Integer({
+    description: 'Creation to completion of succeeded tasks in milliseconds; 0 without any.',
+  }),
+}
+
+const day = { totalTasks: 3, succeededTasks: 2, failedTasks: 1 }
+const spent = { creditsConsumed: 2, apiRequests: 19, averageLatencyMs: 1_420 }
+
+/** The statistics of D70. */
+export const usageSchema = named(
+  'Usage',
+  {
+    period: Type.Object(
+      { start: Type.String({ format: 'date-time' }), end: Type.String({ format: 'date-time' }) },
+      { description: 'The current calendar month, UTC; `end` is the start of the next.' },
+    ),
+    ...counts,
+    canceledTasks: Type.Integer(),
+    ...consumption,
+    errorRate: Type.Number({ minimum: 0, maximum: 1, description: 'Failed ÷ (failed + succeeded); 0 without any.' }),
+    monthlyQuota: Type.Object({
+      limit: nullable(Type.Integer({ description: 'Null: the plan has no limit.' })),
+      used: Type.Integer(),
+      remaining: nullable(Type.Integer()),
+      resetsAt: Type.String({ format: 'date-time' }),
+    }),
+    daily: Type.Array(
+      Type.Object({ date: Type.String({ format: 'date', description: 'UTC.' }), ...counts, ...consumption }),
+      { minItems: 30, maxItems: 30, description: 'The last 30 days, today included, oldest first.' },
+    ),
+  },
+  {
+    examples: [
+      {
+        period: { start: '2026-11-01T00:00:00.000Z', end: '2026-12-01T00:00:00.000Z' },
+        ...day,
+        canceledTasks: 0,
+        ...spent,
+        errorRate: 1 / 3,
+        monthlyQuota: { limit: 1_000, used: 3, remaining: 997, resetsAt: '2026-12-01T00:00:00.000Z' },
+        daily: Array.from({ length: 30 }, (_, index) => {
+          const date = new Date(Date.UTC(2026, 9, 23 + index)).toISOString().slice(0, 10)
+          const none = { totalTasks: 0, succeededTasks: 0, failedTasks: 0 }
+          const idle = { creditsConsumed: 0, apiRequests: 0, averageLatencyMs: 0 }
+          return index === 29 ? { date, ...day, ...spent } : { date, ...none, ...idle }
+        }),
+      },
+    ],
+  },
+)

@@ -1,0 +1,133 @@
+import { webhookEvents } from '@matte/core/webhook/events'
+import { Type } from 'typebox'
+import { patterns } from './patterns.ts'
+import { named, nullable, oneOf } from './schema.ts'
+
+const time = () => Type.String({ format: 'date-time' })
+
+/** Characters of an endpoint's own note. */
+const descriptionLengthMax = 500
+/** A week: who has not changed a receiver by then has forgotten it. */
+const overlapSecondsMax = 7 * 24 * 60 * 60
+
+const fields = {
+  id: Type.String({ format: 'uuid' }),
+  targetUrl: Type.String({ description: 'As you wrote it.' }),
+  eventTypes: Type.Array(oneOf(webhookEvents), { description: 'Subscribed events; empty means all.' }),
+  status: oneOf(['enabled', 'disabled'], { description: 'Nothing is sent to a disabled endpoint.' }),
+  disabledReason: nullable(
+    Type.String({ description: '`OWNER`: you disabled it. `FAILING`: it did not answer with success for days.' }),
+  ),
+  description: nullable(Type.String({ description: 'Your own note.' })),
+  createdAt: time(),
+  updatedAt: time(),
+  lastDeliveryAt: nullable({ ...time(), description: 'End of the latest attempt.' }),
+  lastDeliveryStatus: nullable(Type.String({ description: 'How it went: `delivered` or `failed`.' })),
+}
+
+const example = {
+  id: '6f1a5f0e-0a53-4c6e-8a0e-2f4f7a1f9a11',
+  targetUrl: 'https://example.com/hooks/matte',
+  eventTypes: ['task.succeeded', 'task.failed'],
+  status: 'enabled',
+  disabledReason: null,
+  description: 'Shop',
+  createdAt: '2026-11-21T09:30:00.000Z',
+  updatedAt: '2026-11-21T09:30:00.000Z',
+  lastDeliveryAt: null,
+  lastDeliveryStatus: null,
+}
+
+const signingSecret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ='
+
+/** A webhook endpoint (D60). */
+export const webhookEndpointSchema = named('WebhookEndpoint', fields, { examples: [example] })
+
+/** A new one, whose secret is shown this once; the answer to a repeated request lacks it (D42). */
+export const newWebhookEndpointSchema = named(
+  'NewWebhookEndpoint',
+  {
+    ...fields,
+    signingSecret: Type.Optional(
+      Type.String({ description: 'Keys the signatures of what is sent here. Shown once, and not on a replay.' }),
+    ),
+  },
+  { examples: [{ ...example, signingSecret }] },
+)
+
+export const rotatedWebhookEndpointSchema = named(
+  'RotatedWebhookEndpoint',
+  {
+    ...fields,
+    signingSecret: Type.String({ description: 'The new secret, shown once.' }),
+    previousSecretExpiresAt: nullable({
+      ...time(),
+      description: 'Until then `X-Service-Signature` is keyed by the secret before; null: it ended at once.',
+    }),
+  },
+  { examples: [{ ...example, signingSecret, previousSecretExpiresAt: '2026-11-22T09:30:00.000Z' }] },
+)
+
+export const deletedSchema = named(
+  'Deleted',
+  { id: Type.String({ format: 'uuid' }), deleted: Type.Unsafe<true>({ type: 'boolean', enum: [true] }) },
+  { examples: [{ id: example.id, deleted: true }] },
+)
+
+const targetUrl = Type.String({
+  format: 'uri',
+  description: 'http or https. Private network addresses are refused.',
+})
+const optional = {
+  // A list with every event twice has room; what is named twice is subscribed once.
+  eventTypes: Type.Optional(
+    nullable(
+      Type.Array(oneOf(webhookEvents), {
+        maxItems: 2 * webhookEvents.length,
+        description: 'Events to subscribe to; empty, the default, means all.',
+      }),
+    ),
+  ),
+  description: Type.Optional(
+    nullable(
+      Type.String({
+        maxLength: descriptionLengthMax,
+        pattern: patterns.storable,
+        description: 'Your own note; empty takes it away.',
+      }),
+    ),
+  ),
+}
+
+/** The body of creation. */
+export const webhookRequest = Type.Object(
+  { targetUrl, ...optional },
+  { examples: [{ targetUrl: example.targetUrl, eventTypes: example.eventTypes }] },
+)
+
+/** The body of a change: what is absent stays. */
+export const webhookPatch = Type.Object(
+  {
+    targetUrl: Type.Optional(nullable(targetUrl)),
+    ...optional,
+    status: Type.Optional(
+      Type.Unsafe<'enabled' | 'disabled' | null>({ type: ['string', 'null'], enum: ['enabled', 'disabled', null] }),
+    ),
+  },
+  { examples: [{ eventTypes: [], status: 'enabled' }] },
+)
+
+export const rotateRequest = Type.Object(
+  {
+    overlapSeconds: Type.Optional(
+      nullable(
+        Type.Integer({
+          minimum: 0,
+          maximum: overlapSecondsMax,
+          description: 'For so long the secret before stays in force as well: 86400 by default, 0 ends it at once.',
+        }),
+      ),
+    ),
+  },
+  { examples: [{ overlapSeconds: 3_600 }] },
+)

@@ -1,0 +1,19 @@
+import type { EndpointRow } from '@matte/core/webhook/endpoint-queries'
+import type { Static } from 'typebox'
+import type { webhookEndpointSchema } from '../schemas/webhook.ts'
+
+export type WebhookView = Static<typeof webhookEndpointSchema>
+
+/** The endpoint as its owner sees it (D60). */
+export const toWebhookView = (endpoint: EndpointRow): WebhookView => ({
+  id: endpoint.id,
+  targetUrl: endpoint.target_url,
+  eventTypes: endpoint.event_types as WebhookView['eventTypes'], // only known ones are ever stored
+  status: endpoint.status,
+  disabledReason: endpoint.disabled_reason,
+  description: endpoint.description,
+  createdAt: endpoint.created_at.toISOString(),
+  updatedAt: endpoint.updated_at.toISOString(),
+  lastDeliveryAt: endpoint.last_delivery_at?.toISOString() ?? null,
+  lastDeliveryStatus: endpoint.last_delivery_status,
+})
