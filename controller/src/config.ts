@@ -44,6 +44,11 @@ export const schema = {
     description: 'how often a free slot looks without a nudge, in milliseconds: the price of a lost nudge',
   }),
   sweepEveryMs: int('SWEEP_EVERY_MS', { default: 5_000, min: 100, description: 'pause between sweeps, milliseconds' }),
+  retentionEveryMs: int('RETENTION_EVERY_MS', {
+    default: 60_000,
+    min: 100,
+    description: 'pause between sweeps of what ends by time (old tasks, unused uploads, credits), milliseconds',
+  }),
   maxQueueAgeSeconds: int('MAX_QUEUE_AGE_SECONDS', {
     default: 86_400,
     min: 1,

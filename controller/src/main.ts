@@ -27,6 +27,7 @@ import { runTask } from './inference/run-task.ts'
 import { createSlots } from './inference/slots.ts'
 import { createTaskMetrics, registerGauges } from './inference/task-metrics.ts'
 import { loadTriton } from './inference/triton-protocol.ts'
+import { retentionSweeper } from './retention.ts'
 import { sweeper } from './sweeper.ts'
 
 await runMain(async () => {
@@ -115,6 +116,7 @@ await runMain(async () => {
           publishDeadLetter(bus, { modelVersion: letter.modelVersion, body: letter, id }),
         logger,
       }),
+      retentionSweeper({ db, bucket, plans: config.plans, everyMs: config.retentionEveryMs, logger }),
     ],
   })
 })

@@ -1,4 +1,5 @@
 import type { Db } from '@matte/core/db/database'
+import { deleteExpiredRequests } from '@matte/core/idempotency/idempotency-queries'
 import { type Loop, loop } from '@matte/core/runtime/loop'
 import { handOverDeadLetters, type PublishDeadLetter } from '@matte/core/task/hand-over-dead-letters'
 import { sweepTasks } from '@matte/core/task/sweep-tasks'
@@ -21,5 +22,6 @@ export const sweeper = ({ db, publishDeadLetter, everyMs, maxQueueAgeMs, logger 
     run: async () => ({
       runs_ended: await sweepTasks(db, { maxQueueAgeMs }),
       dead_letters: await handOverDeadLetters(db, publishDeadLetter),
+      idempotency_records_deleted: await deleteExpiredRequests(db),
     }),
   })

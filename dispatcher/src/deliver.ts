@@ -8,7 +8,13 @@ import { pause } from '@matte/core/runtime/service'
 import { currentTraceparent, inSpan } from '@matte/core/runtime/tracing'
 import { type RetryPolicy, retryDelayMs } from '@matte/core/webhook/backoff'
 import type { ClaimedDelivery } from '@matte/core/webhook/claim-deliveries'
-import { giveBackDelivery, type RecordedStatus, recordAttempt } from '@matte/core/webhook/delivery-queries'
+import {
+  cancelClaimedDelivery,
+  giveBackDelivery,
+  type RecordedStatus,
+  recordAttempt,
+} from '@matte/core/webhook/delivery-queries'
+import { readDialledEndpoint } from '@matte/core/webhook/endpoint'
 import { signatureHeaders } from '@matte/core/webhook/signature'
 import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import type { Logger } from 'pino'
@@ -46,7 +52,13 @@ export async function deliver(deps: DeliverDeps, assignment: Assignment, signal:
   const options = { kind: 'client', traceparent: delivery.traceparent, attributes: spanAttributes(delivery) } as const
   try {
     await inSpan('webhook.deliver', options, async (span) => {
-      const result = await attempt(deps, assignment, signal)
+      const target = await readTarget(deps, delivery)
+      if (target === undefined) {
+        await cancelClaimedDelivery(deps.db, delivery)
+        log.info('delivery canceled: its endpoint is disabled or deleted')
+        return
+      }
+      const result = await attempt(deps, assignment, target, signal)
       const endedAtMs = deps.clock.monotonicMs()
       span.setAttribute('matte.outcome', result.error ?? 'delivered')
       const status = await record(deps, assignment, result, endedAtMs, signal)
@@ -62,10 +74,26 @@ export async function deliver(deps: DeliverDeps, assignment: Assignment, signal:
   }
 }
 
-async function attempt(deps: DeliverDeps, assignment: Assignment, signal: AbortSignal): Promise<PostResult> {
-  const { db, clock, http, masterKeys } = deps
+type Target = { readonly targetUrl: string; readonly secret: string; readonly previousSecret?: string | undefined }
+
+/**
+ * Where it goes and what signs it: the endpoint as it is now, which may have moved or rotated its secret since the
+ * event, or the workspace's own secret for a callback URL (D62). Undefined: the endpoint is not to be told any more.
+ */
+async function readTarget({ db, masterKeys }: DeliverDeps, delivery: ClaimedDelivery): Promise<Target | undefined> {
+  const { endpointId, workspaceId, targetUrl } = delivery
+  if (endpointId !== null) return readDialledEndpoint(db, masterKeys, endpointId)
+  return { targetUrl, secret: await getCallbackSecret(db, masterKeys, workspaceId) }
+}
+
+async function attempt(
+  deps: DeliverDeps,
+  assignment: Assignment,
+  { targetUrl, ...secrets }: Target,
+  signal: AbortSignal,
+): Promise<PostResult> {
+  const { clock, http } = deps
   const { delivery } = assignment
-  const secret = await getCallbackSecret(db, masterKeys, delivery.workspaceId)
   // Also true after the process was stopped and continued: somebody else may be making this attempt by now.
   if (clock.monotonicMs() > assignment.beginBeforeMs) throw new Error('the claim is too old to begin')
   signal.throwIfAborted()
@@ -73,13 +101,13 @@ async function attempt(deps: DeliverDeps, assignment: Assignment, signal: AbortS
   const nowMs = delivery.claimedAtMs + clock.monotonicMs() - assignment.claimedAtMs
   const traceparent = currentTraceparent()
   return http.post({
-    url: delivery.targetUrl,
+    url: targetUrl,
     headers: {
       'Content-Type': 'application/json',
       'User-Agent': 'Matte-Webhook/1',
       Accept: '*/*',
       ...(traceparent && { traceparent }),
-      ...signatureHeaders({ secret, id: delivery.id, timestamp: Math.floor(nowMs / 1_000), body: delivery.body }),
+      ...signatureHeaders({ ...secrets, id: delivery.id, timestamp: Math.floor(nowMs / 1_000), body: delivery.body }),
     },
     body: delivery.body,
     allowedTargets: deps.allowedTargets(),

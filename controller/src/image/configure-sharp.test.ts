@@ -17,7 +17,8 @@ describe('configureSharp', () => {
     ])
     configureSharp()
     for (const file of files) expect(await decodePhoto(file, { maxPixels: 100 })).toMatchObject({ width: 10 })
-    expect((await encodeResult(new Uint8Array(400), 10, 10, { format: 'png' })).length).toBeGreaterThan(50)
+    const empty = { pixels: new Uint8Array(400), channels: 4, width: 10, height: 10, foreground: null } as const
+    expect((await encodeResult(empty, { format: 'png' })).file.length).toBeGreaterThan(50)
   })
 
   it('shuts out all other loaders, and works on one core a picture', async () => {

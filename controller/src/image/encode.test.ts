@@ -1,9 +1,23 @@
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
+import type { Picture } from './apply-output.ts'
 import { encodeResult } from './encode.ts'
 
+const pictureOf = (
+  pixels: Uint8Array<ArrayBuffer>,
+  width: number,
+  height: number,
+  foreground: Picture['foreground'] = null,
+): Picture => ({
+  pixels,
+  channels: (pixels.length / (width * height)) as Picture['channels'],
+  width,
+  height,
+  foreground,
+})
+
 /** A gradient with more than 256 colours, alpha from 0 to 255, colour 0 under alpha 0. */
-function gradient(width = 64, height = 32): Uint8Array {
+function gradient(width = 64, height = 32): Uint8Array<ArrayBuffer> {
   const rgba = new Uint8Array(width * height * 4)
   for (let i = 0; i < width * height; i++) {
     const alpha = Math.floor(((i % width) * 256) / width)
@@ -12,50 +26,110 @@ function gradient(width = 64, height = 32): Uint8Array {
   return rgba
 }
 
+const rawOf = (file: Buffer) => sharp(file).raw().toBuffer({ resolveWithObject: true })
+
 describe('encodeResult', () => {
   it('writes PNG without losing a single value: no palette, no premultiplying', async () => {
     const rgba = gradient()
-    const file = await encodeResult(rgba, 64, 32, { format: 'png' })
-    expect(await sharp(file).metadata()).toMatchObject({
-      format: 'png',
-      channels: 4,
-      depth: 'uchar',
-    })
-    expect(Buffer.compare(await sharp(file).raw().toBuffer(), Buffer.from(rgba))).toBe(0)
+    const { file, width, height } = await encodeResult(pictureOf(rgba, 64, 32), { format: 'png' })
+    expect([width, height]).toEqual([64, 32])
+    expect(await sharp(file).metadata()).toMatchObject({ format: 'png', channels: 4, depth: 'uchar' })
+    expect(Buffer.compare((await rawOf(file)).data, Buffer.from(rgba))).toBe(0)
   })
 
   it('writes WebP with the exact alpha and nothing under alpha 0', async () => {
     const rgba = gradient()
-    const decoded = await sharp(await encodeResult(rgba, 64, 32, { format: 'webp' }))
-      .raw()
-      .toBuffer()
-    for (let i = 3; i < rgba.length; i += 4) expect(decoded[i]).toBe(rgba[i])
+    const { data } = await rawOf((await encodeResult(pictureOf(rgba, 64, 32), { format: 'webp' })).file)
+    for (let i = 3; i < rgba.length; i += 4) expect(data[i]).toBe(rgba[i])
   })
 
-  it('lays JPEG over white unless told otherwise', async () => {
-    const empty = new Uint8Array(16 * 16 * 4)
-    const white = await sharp(await encodeResult(empty, 16, 16, { format: 'jpeg' }))
-      .raw()
-      .toBuffer()
-    expect([...new Set(white)]).toEqual([255])
-    const blue = await sharp(await encodeResult(empty, 16, 16, { format: 'jpeg', background: '#0000ff' }))
-      .raw()
-      .toBuffer()
-    expect(blue[2]).toBeGreaterThan(250)
-    expect(blue[0]).toBeLessThan(5)
+  it('writes JPEG of an opaque picture', async () => {
+    const blue = Uint8Array.from({ length: 16 * 16 * 3 }, (_, i) => (i % 3 === 2 ? 255 : 0))
+    const { file } = await encodeResult(pictureOf(blue, 16, 16), { format: 'jpeg' })
+    expect(await sharp(file).metadata()).toMatchObject({ format: 'jpeg', channels: 3 })
+    const { data } = await rawOf(file)
+    expect(data[2]).toBeGreaterThan(250)
+    expect(data[0]).toBeLessThan(5)
   })
 
-  it('lays any format over a colour: half-transparent black on white is grey', async () => {
-    const file = await encodeResult(Uint8Array.from([0, 0, 0, 128]), 1, 1, { format: 'png', background: '#ffffff' })
-    expect([...(await sharp(file).raw().toBuffer())]).toEqual([127, 127, 127])
+  it.each(['png', 'jpeg'] as const)('writes a matte as one grey channel of %s', async (format) => {
+    const matte = Uint8Array.from({ length: 32 * 16 }, (_, i) => (i % 32) * 8)
+    const { file } = await encodeResult(pictureOf(matte, 32, 16), { format })
+    expect(await sharp(file).metadata()).toMatchObject({ format, channels: 1, space: 'b-w', hasAlpha: false })
+    const { data } = await sharp(file).toColourspace('b-w').raw().toBuffer({ resolveWithObject: true })
+    for (const [i, value] of matte.entries()) expect(Math.abs((data[i] ?? 0) - value)).toBeLessThanOrEqual(3)
+  })
+
+  it('writes a matte as grey WebP, which has no single channel', async () => {
+    const matte = Uint8Array.from({ length: 32 * 16 }, () => 200)
+    const { file } = await encodeResult(pictureOf(matte, 32, 16), { format: 'webp' })
+    const { data, info } = await rawOf(file)
+    expect(info.channels).toBe(3)
+    for (const value of data) expect(Math.abs(value - 200)).toBeLessThanOrEqual(2)
+  })
+
+  describe('maxSide', () => {
+    it.each([
+      [64, 32, 16, 16, 8],
+      [32, 64, 16, 8, 16],
+      [64, 32, 64, 64, 32],
+      [64, 32, 65_535, 64, 32],
+      [64, 32, null, 64, 32],
+      [64, 32, 1, 1, 1],
+      [300, 1, 100, 100, 1],
+      [1, 1, 1, 1, 1],
+      [100, 99, 99, 99, 98],
+    ])('%d x %d within %s becomes %d x %d', async (width, height, maxSide, toWidth, toHeight) => {
+      const result = await encodeResult(pictureOf(new Uint8Array(width * height * 4), width, height), {
+        format: 'png',
+        maxSide,
+      })
+      expect([result.width, result.height]).toEqual([toWidth, toHeight])
+      expect(await sharp(result.file).metadata()).toMatchObject({ width: toWidth, height: toHeight })
+    })
+
+    it('lets no colour in from under alpha 0, and draws no ring around an edge', async () => {
+      // Left half white and opaque, right half nothing, whose hidden black would darken an average that is not weighted.
+      const rgba = new Uint8Array(90 * 30 * 4)
+      for (let i = 0; i < 90 * 30; i++) if (i % 90 < 45) rgba.set([255, 255, 255, 255], i * 4)
+      const { data } = await rawOf((await encodeResult(pictureOf(rgba, 90, 30), { format: 'png', maxSide: 20 })).file)
+      for (let i = 0; i < data.length / 4; i++) {
+        const [red = 0, , , alpha = 0] = data.subarray(i * 4, i * 4 + 4)
+        if (alpha > 0) expect(red).toBeGreaterThan(250)
+        const x = i % 20
+        if (x < 8) expect(alpha).toBe(255)
+        if (x > 11) expect(alpha).toBe(0)
+      }
+    })
+
+    it('scales the foreground with it, rounded outwards and within the picture', async () => {
+      const box = async (foreground: Picture['foreground'], maxSide: number) =>
+        (await encodeResult(pictureOf(new Uint8Array(100 * 50 * 4), 100, 50, foreground), { format: 'png', maxSide }))
+          .foreground
+      expect(await box({ top: 11, left: 21, width: 38, height: 18 }, 50)).toEqual({
+        top: 5,
+        left: 10,
+        width: 20,
+        height: 10,
+      })
+      expect(await box({ top: 0, left: 0, width: 100, height: 50 }, 33)).toEqual({
+        top: 0,
+        left: 0,
+        width: 33,
+        height: 17,
+      })
+      expect(await box({ top: 49, left: 99, width: 1, height: 1 }, 7)).toEqual({ top: 3, left: 6, width: 1, height: 1 })
+      expect(await box(null, 7)).toBeNull()
+    })
   })
 
   it('refuses a side that the format cannot hold, and says which one can', async () => {
     const long = new Uint8Array(16_384 * 4)
-    await expect(encodeResult(long, 16_384, 1, { format: 'webp' })).rejects.toMatchObject({
+    await expect(encodeResult(pictureOf(long, 16_384, 1), { format: 'webp' })).rejects.toMatchObject({
       reason: 'INPUT_TOO_LARGE',
       message: expect.stringContaining('png'),
     })
-    expect((await sharp(await encodeResult(long, 1, 16_384, { format: 'png' })).metadata()).height).toBe(16_384)
+    expect((await encodeResult(pictureOf(long, 1, 16_384), { format: 'png' })).height).toBe(16_384)
+    expect((await encodeResult(pictureOf(long, 16_384, 1), { format: 'webp', maxSide: 16_383 })).width).toBe(16_383)
   })
 })

@@ -1,49 +1,77 @@
+import type { Output } from '@matte/core/db/tables/task'
 import sharp, { type Sharp } from 'sharp'
+import type { Picture } from './apply-output.ts'
+import type { Box } from './foreground.ts'
 import { ImageError } from './image-error.ts'
 
-export type OutputFormat = 'png' | 'webp' | 'jpeg'
+export type OutputFormat = Output['format']
 
-export type OutputOptions = {
+export type EncodeOptions = {
   readonly format: OutputFormat
-  /** `#rrggbb` or `transparent`, the default. JPEG cannot be transparent and gets white instead (D41). */
-  readonly background?: string
+  /** Pixels that the longer side is scaled down to; null or absent: as it is. */
+  readonly maxSide?: number | null
+}
+
+export type EncodedResult = {
+  readonly file: Buffer
+  readonly width: number
+  readonly height: number
+  /** In pixels of the file, rounded outwards; null: nothing was found. */
+  readonly foreground: Box | null
 }
 
 // The longest side each format can express (its header's field; libvips allows PNG more than any photo here has).
 const sideMax: Record<OutputFormat, number> = { png: 2 ** 31 - 1, webp: 16_383, jpeg: 65_535 }
 
 /**
- * The result as a file. `rgba`: `width * height * 4` bytes of 8-bit sRGB, not premultiplied. Metadata is not carried over.
+ * The result as a file, scaled down if asked for. Metadata is not carried over. Alpha must be opaque or gone for JPEG.
  * Throws ImageError INPUT_TOO_LARGE when the format cannot hold a side this long.
  */
 export async function encodeResult(
-  rgba: Uint8Array,
-  width: number,
-  height: number,
-  { format, background = 'transparent' }: OutputOptions,
-): Promise<Buffer> {
+  picture: Picture,
+  { format, maxSide = null }: EncodeOptions,
+): Promise<EncodedResult> {
+  const { pixels, channels, foreground } = picture
+  const { width, height } = scaledSize(picture, maxSide)
   if (Math.max(width, height) > sideMax[format]) {
     throw new ImageError(
       'INPUT_TOO_LARGE',
       `A ${format} file holds at most ${sideMax[format]} pixels a side, and the picture is ${width} x ${height}; ask for png.`,
     )
   }
-  const picture = sharp(rgba, { raw: { width, height, channels: 4 }, limitInputPixels: false })
-  const colour = background === 'transparent' ? (format === 'jpeg' ? '#ffffff' : null) : background
-  if (colour !== null) picture.flatten({ background: colour })
-  return await encoders[format](picture).toBuffer()
+  const raw = { width: picture.width, height: picture.height, channels }
+  const image = sharp(pixels, { raw, limitInputPixels: false })
+  if (channels === 1) image.toColourspace('b-w')
+  // sharp premultiplies for scaling, so no colour from under alpha 0 comes in. Its default kernel has a second lobe,
+  // which would draw a faint ring of alpha around a hard edge, a few pixels off the subject; the cubic one has none.
+  if (width !== picture.width || height !== picture.height) {
+    image.resize({ width, height, fit: 'fill', kernel: 'cubic' })
+  }
+  const file = await encoders[format](image).toBuffer()
+  return { file, width, height, foreground: foreground && scaleBox(foreground, picture, { width, height }) }
 }
 
-// CPU ms and MB of output per megapixel, mean of the cut-outs of the five test photos at their own size (each level one
-// after the other, process.cpuUsage, median of 7; sharp 0.35.5, one thread, 2-core Xeon):
-//   PNG level       1     2     3     4     6     9   | filtered: 1     2     3     6 | WebP effort 0     2     4 | JPEG
-//   ms/MP        15.3  20.8  22.7  25.0  26.6  70.4   |        34.7  41.8  43.2  53.2 |          55   116   198 | 15.5
-//   MB/MP        1.46  1.21  1.20  1.20  1.19  1.16   |        1.30  0.93  0.92  0.91 |        0.20  0.16  0.16 | 0.13
-// PNG 2 without filtering: its last MB saved costs 22 ms, less than sending a MB at 360 Mbit/s; the next step, filtering,
-// costs 75 ms a MB and would make encoding the largest part of a task besides the model. WebP 0 for the same reason.
-// Never `quality`, `effort` or `colours` for PNG: any of them makes sharp reduce the picture to 256 colours.
+type Size = { readonly width: number; readonly height: number }
+
+function scaledSize({ width, height }: Size, maxSide: number | null): Size {
+  const scale = maxSide === null ? 1 : Math.min(1, maxSide / Math.max(width, height))
+  return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) }
+}
+
+function scaleBox({ top, left, width, height }: Box, from: Size, to: Size): Box {
+  const across = to.width / from.width
+  const down = to.height / from.height
+  const box = { top: Math.floor(top * down), left: Math.floor(left * across) }
+  return {
+    ...box,
+    width: Math.min(to.width, Math.ceil((left + width) * across)) - box.left,
+    height: Math.min(to.height, Math.ceil((top + height) * down)) - box.top,
+  }
+}
+
+// PNG: never `quality`, `effort` or `colours`, any of which makes sharp reduce the picture to 256 colours.
 const encoders: Record<OutputFormat, (picture: Sharp) => Sharp> = {
   png: (picture) => picture.png({ compressionLevel: 2, adaptiveFiltering: false }),
   webp: (picture) => picture.webp({ quality: 90, alphaQuality: 100, effort: 0 }),
-  jpeg: (picture) => picture.jpeg({ quality: 90 }),
+  jpeg: (picture) => picture.jpeg({ quality: 90, mozjpeg: false }),
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { applyOutput } from './apply-output.ts'
 import { cutOut } from './cut-out.ts'
 import type { Photo } from './decode.ts'
 import { createImagePool, type ImagePool } from './image-pool.ts'
@@ -39,7 +40,7 @@ describe('image pool', () => {
     const photo = newPhoto()
     const { pixels } = photo
     const result = await pool.cutOut(photo, mask)
-    expect(result).toEqual(cutOut(newPhoto(), mask))
+    expect(result).toEqual(applyOutput(cutOut(newPhoto(), mask), null))
     expect(pixels.length).toBe(0)
     expect(mask.length).toBe(64 * 64)
   })
@@ -56,7 +57,7 @@ describe('image pool', () => {
     const message = new Uint8Array(10_000_000)
     message.set(mask, 77)
     const view = message.subarray(77, 77 + mask.length)
-    expect(await pool.cutOut(newPhoto(), view)).toEqual(cutOut(newPhoto(), mask))
+    expect(await pool.cutOut(newPhoto(), view)).toEqual(applyOutput(cutOut(newPhoto(), mask), null))
     expect(message.length).toBe(10_000_000)
   })
 

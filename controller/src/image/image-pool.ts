@@ -1,5 +1,6 @@
+import type { Output } from '@matte/core/db/tables/task'
 import { Piscina } from 'piscina'
-import type { CutOut } from './cut-out.ts'
+import type { Picture } from './apply-output.ts'
 import type { Photo } from './decode.ts'
 
 // Pixels are worked on in threads of their own, so that the event loop goes on answering: a 50-megapixel photo takes
@@ -8,17 +9,17 @@ import type { Photo } from './decode.ts'
 
 export type ImagePool = {
   /**
-   * cutOut on a thread. The photo's pixels move away: after this call `photo.pixels` is empty, however it ends.
+   * cutOut and applyOutput on a thread. The photo's pixels move away: after this call `photo.pixels` is empty, however it ends.
    * Rejects with an AbortError when `signal` fires (a call that had begun loses its thread, which is replaced), and with
    * the thread's error when it dies.
    */
-  cutOut(photo: Photo, mask: Uint8Array, options?: CutOutOptions, signal?: AbortSignal): Promise<CutOut>
+  cutOut(photo: Photo, mask: Uint8Array, options?: CutOutOptions, signal?: AbortSignal): Promise<Picture>
   /** Lets calls in progress end, at most `closeTimeoutMs`; then ends the threads. */
   close(): Promise<void>
 }
 
-/** Nothing to choose yet. */
-export type CutOutOptions = Record<never, never>
+/** Absent or null: the cut-out as it is. */
+export type CutOutOptions = { readonly output?: Output | null }
 
 // Calls waiting for a thread. Slots and pixel budget keep this far lower; reaching it is a fault that must show, because
 // each waiting call holds a decoded photo.
@@ -50,12 +51,12 @@ export function createImagePool({
     if (!closed) throw error
   })
   return {
-    async cutOut(photo, mask, _options, signal) {
+    async cutOut(photo, mask, { output = null } = {}, signal) {
       if (closed) throw new Error('the image pool is closed')
       // A copy of just these bytes: the mask may be a view into a whole gRPC message, which would travel with it.
       const ownMask = new Uint8Array(mask)
       const transferList = [photo.pixels.buffer, ownMask.buffer]
-      return await pool.run({ photo, mask: ownMask }, { transferList, signal: signal ?? null })
+      return await pool.run({ photo, mask: ownMask, output }, { transferList, signal: signal ?? null })
     },
     close() {
       closed = true

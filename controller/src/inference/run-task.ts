@@ -8,6 +8,7 @@ import { resultKey } from '@matte/core/storage/object-key'
 import { StorageError } from '@matte/core/storage/storage-error'
 import { type ClaimedTask, giveBackClaim, takeInjectedFault } from '@matte/core/task/claim-task'
 import { failAttempt, finishTask } from '@matte/core/task/finish-task'
+import { defaultOutput } from '@matte/core/task/output'
 import type { FailureReason } from '@matte/core/task/task'
 import { mimeTypes, type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
@@ -74,15 +75,21 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
   const size = await photoSize(file, { maxPixels })
   const release = await deps.pixels.acquire(size.width * size.height, signal)
   try {
-    const { png, width, height, foreground } = await cutOutPhoto(deps, task, file, { maxPixels, signal })
-    const key = resultKey(task, 'png')
-    await metrics.stage('store', () => bucket.put(key, png, { contentType: mimeTypes.png, signal }))
+    const {
+      file: result,
+      format,
+      width,
+      height,
+      foreground,
+    } = await cutOutPhoto(deps, task, file, { maxPixels, signal })
+    const key = resultKey(task, format)
+    await metrics.stage('store', () => bucket.put(key, result, { contentType: mimeTypes[format], signal }))
     const ended = await metrics.stage('finish', () =>
       finishTask(deps.db, task, {
         status: 'succeeded',
         resultKey: key,
-        resultFormat: 'png',
-        resultSizeBytes: png.length,
+        resultFormat: format,
+        resultSizeBytes: result.length,
         width,
         height,
         foreground,
@@ -90,7 +97,7 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     )
     if (ended === undefined) return await discardResult(deps, key, log)
     metrics.ended.inc({ status: 'succeeded', reason: '' })
-    log.info({ width, height, waited_ms: task.waitedMs, result_bytes: png.length }, 'task succeeded')
+    log.info({ width, height, waited_ms: task.waitedMs, result_bytes: result.length }, 'task succeeded')
     deps.nudgeDelivery(task.id)
   } finally {
     release()
@@ -116,10 +123,10 @@ async function cutOutPhoto(
       ),
     )
   })
-  const { width, height } = photo
-  const { rgba, foreground } = await metrics.stage('refine', () => images.cutOut(photo, mask, {}, signal))
-  const png = await metrics.stage('encode', () => encodeResult(rgba, width, height, { format: 'png' }))
-  return { png, width, height, foreground }
+  const { output } = task
+  const { format, maxSide } = output ?? defaultOutput
+  const picture = await metrics.stage('refine', () => images.cutOut(photo, mask, { output }, signal))
+  return { format, ...(await metrics.stage('encode', () => encodeResult(picture, { format, maxSide }))) }
 }
 
 /** The run was finished by somebody else: what this worker stored is referred to by nobody. */
@@ -162,7 +169,7 @@ function reasonOf(error: unknown): FailureReason {
   if (error instanceof InjectedFault) return 'INFERENCE_ERROR'
   if (error instanceof InferenceError) return error.kind === 'timeout' ? 'INFERENCE_TIMEOUT' : 'INFERENCE_ERROR'
   if (error instanceof StorageError) {
-    return { missing: 'INPUT_MISSING', changed: 'INPUT_CHANGED', unavailable: 'STORAGE_ERROR' }[
+    return { missing: 'INPUT_MISSING', changed: 'INPUT_CHANGED', range: 'INTERNAL', unavailable: 'STORAGE_ERROR' }[
       error.kind
     ] as FailureReason
   }

@@ -1,0 +1,154 @@
+import type { Output } from '@matte/core/db/tables/task'
+import { defaultOutput } from '@matte/core/task/output'
+import { describe, expect, it } from 'vitest'
+import { applyOutput } from './apply-output.ts'
+import type { CutOut } from './cut-out.ts'
+
+const output = (wish: Partial<Output>): Output => ({ ...defaultOutput, ...wish })
+
+/** Nothing, but for a subject of `colour` in the box. */
+function subject(width: number, height: number, box: CutOut['foreground'], colour = [10, 20, 30, 255]): CutOut {
+  const rgba = new Uint8Array(width * height * 4)
+  if (box !== null) {
+    for (let y = box.top; y < box.top + box.height; y++) {
+      for (let x = box.left; x < box.left + box.width; x++) rgba.set(colour, (y * width + x) * 4)
+    }
+  }
+  return { rgba, width, height, foreground: box }
+}
+const box = { top: 3, left: 5, width: 8, height: 4 }
+const pixelAt = ({ pixels, channels, width }: ReturnType<typeof applyOutput>, x: number, y: number) => [
+  ...pixels.subarray((y * width + x) * channels, (y * width + x + 1) * channels),
+]
+
+describe('applyOutput', () => {
+  it.each([null, output({}), output({ background: '#00ff0000' })])('leaves the cut-out as it is: %j', (wish) => {
+    const cutOut = subject(20, 10, box)
+    const { pixels, channels, ...rest } = applyOutput(cutOut, wish)
+    expect(pixels).toBe(cutOut.rgba)
+    expect(rest).toEqual({ width: 20, height: 10, foreground: box })
+    expect(channels).toBe(4)
+  })
+
+  describe('crop', () => {
+    it.each([
+      ['0px', box],
+      ['1px', { top: 2, left: 4, width: 10, height: 6 }],
+      // A quarter of the longer side, 8: two on every side.
+      ['25%', { top: 1, left: 3, width: 12, height: 8 }],
+      ['6%', box],
+      ['7%', { top: 2, left: 4, width: 10, height: 6 }],
+      // Each side ends at the picture's edge by itself.
+      ['4px', { top: 0, left: 1, width: 16, height: 10 }],
+      ['6px', { top: 0, left: 0, width: 19, height: 10 }],
+      ['99999px', { top: 0, left: 0, width: 20, height: 10 }],
+      ['99999%', { top: 0, left: 0, width: 20, height: 10 }],
+    ])('with a margin of %s', (cropMargin, window) => {
+      const picture = applyOutput(subject(20, 10, box), output({ crop: true, cropMargin }))
+      expect(picture).toMatchObject({ width: window.width, height: window.height, channels: 4 })
+      const foreground = { ...box, top: box.top - window.top, left: box.left - window.left }
+      expect(picture.foreground).toEqual(foreground)
+      for (let y = 0; y < picture.height; y++) {
+        for (let x = 0; x < picture.width; x++) {
+          const inside =
+            x >= foreground.left && x < foreground.left + 8 && y >= foreground.top && y < foreground.top + 4
+          expect(pixelAt(picture, x, y)).toEqual(inside ? [10, 20, 30, 255] : [0, 0, 0, 0])
+        }
+      }
+    })
+
+    it('keeps a picture whole in which nothing was found', () => {
+      const picture = applyOutput(subject(20, 10, null), output({ crop: true, cropMargin: '5px' }))
+      expect(picture).toMatchObject({ width: 20, height: 10, foreground: null })
+      expect(picture.pixels.every((value) => value === 0)).toBe(true)
+    })
+
+    it('needs crop for its margin to count', () => {
+      expect(applyOutput(subject(20, 10, box), output({ cropMargin: '1px' }))).toMatchObject({ width: 20, height: 10 })
+    })
+  })
+
+  describe('background', () => {
+    it('lays the subject over an opaque colour, without alpha', () => {
+      const half = applyOutput(subject(20, 10, box, [200, 100, 0, 128]), output({ background: '#0000ff' }))
+      expect(half.channels).toBe(3)
+      expect(pixelAt(half, 0, 0)).toEqual([0, 0, 255])
+      // 128/255 of the subject and 127/255 of the blue.
+      expect(pixelAt(half, 5, 3)).toEqual([100, 50, 127])
+      expect(pixelAt(applyOutput(subject(20, 10, box), output({ background: '#0000ffff' })), 5, 3)).toEqual([
+        10, 20, 30,
+      ])
+    })
+
+    it('lays it over a translucent colour, with what alpha both have', () => {
+      const picture = applyOutput(subject(20, 10, box, [200, 100, 0, 128]), output({ background: '#0000ff80' }))
+      expect(picture.channels).toBe(4)
+      expect(pixelAt(picture, 0, 0)).toEqual([0, 0, 255, 128])
+      // Alpha 128 + 128 × 127/255 = 191.7; the subject has 128/191.7 of the colour.
+      expect(pixelAt(picture, 5, 3)).toEqual([134, 67, 85, 192])
+      expect(pixelAt(applyOutput(subject(20, 10, box), output({ background: '#0000ff80' })), 5, 3)).toEqual([
+        10, 20, 30, 255,
+      ])
+    })
+
+    it.each([
+      ['transparent', [255, 255, 255], [227, 177, 127]],
+      ['#00ff00', [0, 255, 0], [100, 177, 0]],
+      // Half green over white is light green.
+      ['#00ff0080', [127, 255, 127], [164, 177, 63]],
+    ])('of JPEG is never transparent: %s', (background, clear, half) => {
+      const picture = applyOutput(subject(20, 10, box, [200, 100, 0, 128]), output({ format: 'jpeg', background }))
+      expect(picture.channels).toBe(3)
+      expect(pixelAt(picture, 0, 0)).toEqual(clear)
+      expect(pixelAt(picture, 5, 3)).toEqual(half)
+    })
+
+    it('fills a picture in which nothing was found', () => {
+      const picture = applyOutput(subject(3, 2, null), output({ background: '#102030', crop: true }))
+      expect([...picture.pixels]).toEqual(Array.from({ length: 6 }, () => [16, 32, 48]).flat())
+      expect(picture.foreground).toBeNull()
+    })
+
+    it('goes under a crop as well', () => {
+      const picture = applyOutput(
+        subject(20, 10, box),
+        output({ background: '#ffffff', crop: true, cropMargin: '1px' }),
+      )
+      expect([picture.width, picture.height, picture.channels]).toEqual([10, 6, 3])
+      expect([pixelAt(picture, 0, 0), pixelAt(picture, 1, 1)]).toEqual([
+        [255, 255, 255],
+        [10, 20, 30],
+      ])
+    })
+  })
+
+  describe('the matte alone', () => {
+    it.each(['png', 'webp', 'jpeg'] as const)('is one channel, whatever the background, as %s', (format) => {
+      const wish = output({ format, channels: 'alpha', background: '#ff0000' })
+      const picture = applyOutput(subject(20, 10, box, [200, 100, 0, 128]), wish)
+      expect(picture).toMatchObject({ channels: 1, width: 20, height: 10, foreground: box })
+      expect([pixelAt(picture, 0, 0), pixelAt(picture, 5, 3)]).toEqual([[0], [128]])
+    })
+
+    it('can be cropped', () => {
+      const picture = applyOutput(subject(20, 10, box), output({ channels: 'alpha', crop: true }))
+      expect([...picture.pixels]).toEqual(Array.from({ length: 32 }, () => 255))
+    })
+
+    it('is black where nothing was found', () => {
+      const picture = applyOutput(subject(3, 2, null), output({ channels: 'alpha', crop: true }))
+      expect([...picture.pixels]).toEqual([0, 0, 0, 0, 0, 0])
+    })
+  })
+
+  it('takes every wish at 1 x 1', () => {
+    for (const foreground of [{ top: 0, left: 0, width: 1, height: 1 }, null]) {
+      for (const channels of ['rgba', 'alpha'] as const) {
+        for (const background of ['transparent', '#ffffff', '#00000080']) {
+          const wish = output({ channels, background, crop: true, cropMargin: '10%' })
+          expect(applyOutput(subject(1, 1, foreground), wish)).toMatchObject({ width: 1, height: 1, foreground })
+        }
+      }
+    }
+  })
+})

@@ -1,0 +1,108 @@
+// What a caller wants of the cut-out beside the cut-out itself (D41), as far as it concerns pixels at full size: the
+// window of a crop, what is laid under it, or the matte alone. Scaling and the file format are encode.ts. The pixels
+// are walked once; without a wish they are not touched.
+// Reading a typed array is `number | undefined` to the checker; every index here is bounded by the picture.
+import type { Output } from '@matte/core/db/tables/task'
+import type { CutOut } from './cut-out.ts'
+import type { Box } from './foreground.ts'
+
+/** A finished picture, still in memory. */
+export type Picture = {
+  /** `width * height * channels` bytes, 8-bit. 1: the matte. 3: sRGB. 4: sRGB and alpha, not premultiplied. */
+  readonly pixels: Uint8Array<ArrayBuffer>
+  readonly channels: 1 | 3 | 4
+  readonly width: number
+  readonly height: number
+  /** In pixels of this picture; null: nothing was found. */
+  readonly foreground: Box | null
+}
+
+/** `output` null: as it is. The cut-out's pixels may become the picture's; they are never changed. */
+export function applyOutput(cutOut: CutOut, output: Output | null): Picture {
+  const { rgba, width, height, foreground } = cutOut
+  if (output === null) return { pixels: rgba, channels: 4, width, height, foreground }
+  const window = cropWindow(cutOut, output)
+  const picture = {
+    width: window.width,
+    height: window.height,
+    foreground: foreground && { ...foreground, top: foreground.top - window.top, left: foreground.left - window.left },
+  }
+  if (output.channels === 'alpha') return { ...picture, pixels: takeAlpha(cutOut, window), channels: 1 }
+  const backdrop = backdropOf(output)
+  if (backdrop.alpha === 0) return { ...picture, pixels: takeWindow(cutOut, window), channels: 4 }
+  const channels = backdrop.alpha === 255 ? 3 : 4
+  return { ...picture, pixels: layOver(cutOut, window, backdrop, channels), channels }
+}
+
+/** The foreground's box and its margin, as far as the picture goes; the whole picture without either. */
+function cropWindow({ width, height, foreground }: CutOut, { crop, cropMargin }: Output): Box {
+  if (!crop || foreground === null) return { top: 0, left: 0, width, height }
+  const margin = marginPixels(cropMargin, foreground)
+  const top = Math.max(0, foreground.top - margin)
+  const left = Math.max(0, foreground.left - margin)
+  const bottom = Math.min(height, foreground.top + foreground.height + margin)
+  const right = Math.min(width, foreground.left + foreground.width + margin)
+  return { top, left, width: right - left, height: bottom - top }
+}
+
+/** One width on all four sides: a percentage of each side's own would frame a tall subject unevenly. */
+function marginPixels(margin: string, { width, height }: Box): number {
+  const amount = Number.parseInt(margin, 10)
+  return margin.endsWith('%') ? Math.round((amount / 100) * Math.max(width, height)) : amount
+}
+
+type Colour = { readonly red: number; readonly green: number; readonly blue: number; readonly alpha: number }
+
+function backdropOf({ background, format }: Output): Colour {
+  const colour = parseColour(background)
+  if (format !== 'jpeg') return colour
+  // JPEG holds no alpha: what shows through the colour is white.
+  const over = (value: number): number => Math.round((value * colour.alpha + 255 * (255 - colour.alpha)) / 255)
+  return { red: over(colour.red), green: over(colour.green), blue: over(colour.blue), alpha: 255 }
+}
+
+function parseColour(text: string): Colour {
+  if (text === 'transparent') return { red: 0, green: 0, blue: 0, alpha: 0 }
+  const [red = 0, green = 0, blue = 0, alpha = 255] = Buffer.from(text.slice(1), 'hex')
+  return { red, green, blue, alpha }
+}
+
+function takeAlpha({ rgba, width }: CutOut, window: Box): Uint8Array<ArrayBuffer> {
+  const alpha = new Uint8Array(window.width * window.height)
+  for (let y = 0, to = 0; y < window.height; y++) {
+    let from = ((window.top + y) * width + window.left) * 4 + 3
+    for (let x = 0; x < window.width; x++, from += 4) alpha[to++] = rgba[from] as number
+  }
+  return alpha
+}
+
+function takeWindow({ rgba, width, height }: CutOut, window: Box): Uint8Array<ArrayBuffer> {
+  if (window.width === width && window.height === height) return rgba
+  const part = new Uint8Array(window.width * window.height * 4)
+  for (let y = 0; y < window.height; y++) {
+    const from = ((window.top + y) * width + window.left) * 4
+    part.set(rgba.subarray(from, from + window.width * 4), y * window.width * 4)
+  }
+  return part
+}
+
+/** The window over a backdrop; 3 channels when that is opaque. */
+function layOver({ rgba, width }: CutOut, window: Box, backdrop: Colour, channels: 3 | 4): Uint8Array<ArrayBuffer> {
+  const result = new Uint8Array(window.width * window.height * channels)
+  const { red, green, blue, alpha } = backdrop
+  for (let y = 0, to = 0; y < window.height; y++) {
+    let from = ((window.top + y) * width + window.left) * 4
+    for (let x = 0; x < window.width; x++, from += 4, to += channels) {
+      const opacity = rgba[from + 3] as number
+      // Shares of the two in what is seen, 0..1, and alpha of the result.
+      const shown = (alpha * (255 - opacity)) / 255
+      const whole = opacity + shown
+      const share = opacity / whole
+      result[to] = red + ((rgba[from] as number) - red) * share + 0.5
+      result[to + 1] = green + ((rgba[from + 1] as number) - green) * share + 0.5
+      result[to + 2] = blue + ((rgba[from + 2] as number) - blue) * share + 0.5
+      if (channels === 4) result[to + 3] = whole + 0.5
+    }
+  }
+  return result
+}
