@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int bench gen verify
+.PHONY: help up down logs demo admin test check unit int soak bench gen verify
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ admin: $(installed) ## run matte-admin against the local service, such as ARGS="
 test: $(installed) ## everything: check, then int
 	@node test/run.ts check int
 
-check: $(installed) ## types, lint, format, unused code, generated files, unit tests
+check: $(installed) ## types, lint, format, unused code, generated files, the API's contract, unit tests
 	@node test/run.ts check
 
 unit: $(installed) ## unit tests; ARGS are vitest's, such as a file name
@@ -43,7 +43,10 @@ unit: $(installed) ## unit tests; ARGS are vitest's, such as a file name
 int: $(installed) ## integration tests against the real servers; ARGS are vitest's
 	@vitest run --project int $(ARGS)
 
-bench: $(installed) ## measure the service against the bare model; needs a quiet machine
+soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log; ARGS are vitest's
+	@SOAK_ROUNDS=200 vitest run --project int test/api/kill-loop.test.ts $(ARGS)
+
+bench: $(installed) ## measure the service against the bare model and the bare database; ARGS=model or accept for one
 	@node test/bench/main.ts $(ARGS)
 
 gen: $(installed) ## write the generated files anew

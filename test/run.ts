@@ -21,6 +21,7 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
     ]),
     tool('unused code', 'knip', ['--no-progress']),
     tool('generated files', 'node', ['local/src/generate.ts', '--check']),
+    tool('API contract', 'node', ['local/src/lint-contract.ts']),
     tests('unit'),
   ],
   int: [tests('int')],

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { join } from 'node:path'
+import { applyOutput } from '@matte/controller/image/apply-output'
 import { configureSharp } from '@matte/controller/image/configure-sharp'
 import { cutOut } from '@matte/controller/image/cut-out'
 import { decodePhoto } from '@matte/controller/image/decode'
@@ -46,8 +47,8 @@ async function measureStages(format: string, file: Buffer, pixels: number): Prom
   const rounds = Math.max(3, Math.min(30, Math.round(2e7 / pixels)))
   const photo = await decodePhoto(file, { maxPixels })
   const { width, height } = photo
-  const { rgba } = cutOut(photo, mask)
-  const bytes = (await encodeResult(rgba, width, height, { format: 'png' })).length
+  const picture = applyOutput(cutOut(photo, mask), null)
+  const bytes = (await encodeResult(picture, { format: 'png' })).file.length
   const photos = await Promise.all(
     Array.from({ length: 2 * rounds }, () => ({ ...photo, pixels: photo.pixels.slice() })),
   )
@@ -57,7 +58,7 @@ async function measureStages(format: string, file: Buffer, pixels: number): Prom
     ['toModelInput', () => toModelInput(photo)],
     // Each call takes the pixels away, hence the copies made beforehand.
     ['pool.cutOut', () => pool.cutOut(photos.pop() ?? photo, mask)],
-    ['encodeResult', () => encodeResult(rgba, width, height, { format: 'png' })],
+    ['encodeResult', () => encodeResult(picture, { format: 'png' })],
   ]
   process.stdout.write(`\n${width} x ${height} ${format}, ${file.length} bytes in, ${bytes} bytes out\n`)
   let sum = 0

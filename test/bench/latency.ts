@@ -72,8 +72,8 @@ export async function measureParts({ env, tritonAddress }: Installation, photo: 
       const image = await timed('prepare', () => toModelInput(decoded, size))
       const ask = { model: 'u2netp', id: `bench/${i}`, image, size, timeoutMs: 30_000, signal }
       const mask = await timed('infer', () => triton.infer(ask))
-      const { rgba, width, height } = await timed('refine', () => pool.cutOut(decoded, mask))
-      const png = await timed('encode', () => encodeResult(rgba, width, height, { format: 'png' }))
+      const picture = await timed('refine', () => pool.cutOut(decoded, mask))
+      const { file: png } = await timed('encode', () => encodeResult(picture, { format: 'png' }))
       await timed('put', () => bucket.put(`${key}.result`, png, { contentType: 'image/png' }))
     }
   } finally {

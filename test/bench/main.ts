@@ -6,20 +6,27 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { rootDir } from '@matte/local/paths'
 import sharp from 'sharp'
+import { measureAccept } from './accept.ts'
 import { measureBare } from './bare.ts'
 import { createInstallation, type Installation } from './installation.ts'
 import { measureLatency, measureParts } from './latency.ts'
 import { median } from './median.ts'
 import { measurePipeline, measureTriton, type Photo } from './rates.ts'
+import type { Row } from './row.ts'
 import { measureWireBytes } from './wire-bytes.ts'
 
-const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '8' } },
+const { values, positionals } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '8' },
+    // Not the system's temporary folder: where that is memory, a commit would cost no sync.
+    dir: { type: 'string', default: join(rootDir, '.local') },
+  },
+  allowPositionals: true,
 })
 const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
 
-type Row = { name: string; ratio: number; target: string; met: boolean; detail: string }
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
 async function readPhotos(): Promise<{ small: Photo; megapixel: Photo }> {
@@ -111,16 +118,31 @@ const gib = (totalmem() / 2 ** 30).toFixed(0)
 say(
   `machine: ${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}, ${gib} GiB, Linux ${release()}, Node ${process.version}`,
 )
-const photos = await readPhotos()
-const installation = await createInstallation()
-try {
-  const wire = await wireRow(installation)
-  const latency = await latencyRow(installation, photos.small)
-  const rows = [...rateRows(await measureRates(installation, photos)), latency, wire]
-  say('\n| ratio | measured | target | figures behind it |\n|---|---|---|---|')
-  for (const { name, ratio, target, met, detail } of rows) {
-    say(`| ${name} | ${ratio.toFixed(3)}${met ? '' : ' (missed)'} | ${target} | ${detail} |`)
+const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
+  model: measureModel,
+  accept: () => measureAccept({ rounds, seconds, dir: values.dir, say }),
+}
+
+async function measureModel(): Promise<Row[]> {
+  const photos = await readPhotos()
+  const installation = await createInstallation()
+  try {
+    const wire = await wireRow(installation)
+    const latency = await latencyRow(installation, photos.small)
+    return [...rateRows(await measureRates(installation, photos)), latency, wire]
+  } finally {
+    await installation.remove()
   }
-} finally {
-  await installation.remove()
+}
+
+const names = positionals.length > 0 ? positionals : Object.keys(sets)
+const rows: Row[] = []
+for (const name of names) {
+  const measure = sets[name]
+  if (measure === undefined) throw new Error(`no such rows: ${name}. There are ${Object.keys(sets).join(', ')}`)
+  rows.push(...(await measure()))
+}
+say('\n| ratio | measured | target | figures behind it |\n|---|---|---|---|')
+for (const { name, ratio, target, met, detail } of rows) {
+  say(`| ${name} | ${ratio.toFixed(3)}${met ? '' : ' (missed)'} | ${target} | ${detail} |`)
 }

@@ -1,0 +1,21 @@
+import { readConfig } from '@matte/api/config'
+import { buildServices } from '@matte/api/services'
+
+/**
+ * The OpenAPI document of the API as it is in this checkout. The application is built and never started: every address
+ * is that of nobody, and nothing is connected.
+ */
+export async function buildDocument(): Promise<object> {
+  const config = readConfig({
+    PUBLIC_URL: 'https://matte.invalid',
+    DATABASE_URL: 'postgres://nobody@matte.invalid/matte',
+    NATS_URL: 'nats://matte.invalid',
+    S3_ENDPOINT: 'http://matte.invalid',
+    S3_ACCESS_KEY_ID: 'nobody',
+    S3_SECRET_ACCESS_KEY: 'nothing',
+    MASTER_KEYS: `none:${Buffer.alloc(32).toString('base64')}`,
+    LOG_LEVEL: 'silent',
+  })
+  const { app } = await buildServices(config)
+  return app.swagger()
+}

@@ -1,0 +1,59 @@
+// The bare loop beside `POST /tasks`: the same store read and the same SQL, word for word as the service sends it, by
+// the driver alone, prepared as there; no HTTP, no validation, no query builder. `node bare-create.ts FILE`, FILE being a `BareCreate` as
+// JSON; it prints creations a second.
+import { readFileSync } from 'node:fs'
+import { openBucket } from '@matte/core/storage/bucket'
+import pg from 'pg'
+import type { BareCreate } from './bare.ts'
+
+const { databaseUrl, poolMax, store, recorded, workers, seconds, warmupSeconds } = JSON.parse(
+  readFileSync(process.argv[2] ?? '', 'utf8'),
+) as BareCreate
+
+const bucket = openBucket(store)
+const pool = new pg.Pool({ connectionString: databaseUrl, max: poolMax })
+const begun = performance.now()
+const measureFromMs = begun + warmupSeconds * 1_000
+const endMs = measureFromMs + seconds * 1_000
+let made = 0
+let turn = 0
+
+async function createOne(): Promise<void> {
+  const { rate, findUpload, insert, hold, objectKey } = recorded[turn++ % recorded.length] ?? fail()
+  await pool.query({ name: 'rate', text: rate.text, values: [...rate.values] })
+  await pool.query({ name: 'upload', text: findUpload.text, values: [...findUpload.values] })
+  await bucket.head(objectKey, 131_072)
+  const client = await pool.connect()
+  try {
+    await client.query('begin')
+    const { rows } = await client.query<{ id: string }>({
+      name: 'insert',
+      text: insert.text,
+      values: [...insert.values],
+    })
+    // The hold names the task that was just made, wherever the recorded one named its own.
+    const values = hold.values.map((value) => (value === hold.taskId ? rows[0]?.id : value))
+    await client.query({ name: 'hold', text: hold.text, values })
+    await client.query('commit')
+  } finally {
+    client.release()
+  }
+}
+
+function fail(): never {
+  throw new Error('nothing was recorded')
+}
+
+await Promise.all(
+  Array.from({ length: workers }, async () => {
+    for (;;) {
+      await createOne()
+      const nowMs = performance.now()
+      if (nowMs >= endMs) return
+      if (nowMs >= measureFromMs) made += 1
+    }
+  }),
+)
+await pool.end()
+bucket.close()
+process.stdout.write(String(made / seconds))

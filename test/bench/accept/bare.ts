@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Tables } from '@matte/core/db/tables/index'
+import { countRequests } from '@matte/core/rate-limit/rate-window-queries'
+import type { BucketOptions } from '@matte/core/storage/bucket'
+import { createTask } from '@matte/core/task/create-task'
+import { freePorts } from '@matte/local/free-ports'
+import { nodePath } from '@matte/local/process'
+import { runCommand } from '@matte/local/run-command'
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import { type Caller, plans, poolMax, type World } from './world.ts'
+
+export type Statement = { readonly text: string; readonly values: readonly unknown[] }
+
+/** The statements of one creation, as the service sent them. */
+export type Recorded = {
+  readonly objectKey: string
+  readonly rate: Statement
+  readonly findUpload: Statement
+  readonly insert: Statement
+  readonly hold: Statement & { readonly taskId: string }
+}
+
+export type BareCreate = {
+  readonly databaseUrl: string
+  readonly poolMax: number
+  readonly store: BucketOptions
+  readonly recorded: readonly Recorded[]
+  readonly workers: number
+  readonly seconds: number
+  readonly warmupSeconds: number
+}
+
+type Timing = { readonly workers: number; readonly seconds: number; readonly warmupSeconds: number }
+
+/** Creations a second of the bare loop, in a process of its own. */
+export async function measureBareCreate(world: World, recorded: readonly Recorded[], timing: Timing): Promise<number> {
+  const { env, dir, databaseUrl } = world
+  const store = {
+    internalEndpoint: env.S3_ENDPOINT ?? '',
+    publicEndpoint: env.S3_ENDPOINT ?? '',
+    bucket: 'matte',
+    region: 'us-east-1',
+    accessKeyId: env.S3_ACCESS_KEY_ID ?? '',
+    secretAccessKey: env.S3_SECRET_ACCESS_KEY ?? '',
+  }
+  const file = join(dir, 'bare.json')
+  const bare: BareCreate = { databaseUrl, poolMax, store, recorded, ...timing }
+  await writeFile(file, JSON.stringify(bare))
+  return Number(await runCommand(nodePath, [join(import.meta.dirname, 'bare-create.ts'), file], { env: process.env }))
+}
+
+/** Makes one task for each caller and keeps what was sent for it. */
+export async function recordStatements(world: World, callers: readonly Caller[]): Promise<Recorded[]> {
+  const sent: Statement[] = []
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: world.databaseUrl, max: 1 }) }),
+    log: ({ query }) => void sent.push({ text: query.sql, values: query.parameters }),
+  })
+  const recorded: Recorded[] = []
+  for (const { workspaceId, objectKey } of callers) {
+    sent.length = 0
+    const plan = plans.bench
+    if (plan === undefined) throw new Error('there is no plan for the benchmark')
+    await countRequests(db, [{ subject: `workspace:${workspaceId}`, count: 1, limit: plan.requestsPerMinute }])
+    const { id } = await createTask(db, world.bucket, {
+      workspaceId,
+      plan,
+      imageUrl: objectKey,
+      modelVersion: 'service-v2',
+      callbackUrl: null,
+      traceparent: null,
+    })
+    const [rate, findUpload, insert, hold, ...more] = sent.filter(({ text }) => !/^(begin|commit)/.test(text))
+    if (!rate || !findUpload || !insert || !hold || more.length > 0) {
+      throw new Error(`a creation sends other statements than the bare loop knows: ${JSON.stringify(sent)}`)
+    }
+    recorded.push({ objectKey, rate, findUpload, insert, hold: { ...hold, taskId: id } })
+  }
+  await db.destroy()
+  return recorded
+}
+
+/** Starts the bare route; `stop` ends it. */
+export async function startBareRead({ databaseUrl }: World): Promise<{ port: number; stop(): Promise<void> }> {
+  const [port = 0] = await freePorts(1)
+  const args = [join(import.meta.dirname, 'bare-read.ts'), String(port), databaseUrl, String(poolMax)]
+  const child: ChildProcess = spawn(nodePath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  await Promise.race([
+    once(child.stdout ?? child, 'data'),
+    once(child, 'exit').then(() => Promise.reject(new Error('the bare route did not start'))),
+  ])
+  return {
+    port,
+    stop: async () => {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    },
+  }
+}
+
+const pgbench = ['/usr/bin/pgbench', '/usr/lib/postgresql/15/bin/pgbench'].find((path) => existsSync(path))
+
+/** Transactions a second of pgbench with the same SQL; undefined where the machine has no pgbench. */
+export async function measurePgbench(
+  { dir, databaseUrl }: World,
+  recorded: readonly Recorded[],
+  { workers, seconds }: Timing,
+): Promise<number | undefined> {
+  if (pgbench === undefined) return undefined
+  const files = await Promise.all(
+    recorded.map(async ({ rate, findUpload, insert, hold }, index) => {
+      const file = join(dir, `pgbench-${index}.sql`)
+      // The hold names the task that `\gset` has kept; pgbench puts a variable in place of its name inside quotes, too.
+      const script = [
+        inline(rate),
+        inline(findUpload),
+        'begin;',
+        `${inline(insert).replace(/;\s*$/, '')} \\gset task_`,
+        inline({ ...hold, values: hold.values.map((value) => (value === hold.taskId ? ':task_id' : value)) }),
+        'commit;',
+      ]
+      await writeFile(file, `${script.join('\n')}\n`)
+      return file
+    }),
+  )
+  const args = ['-n', '-c', String(workers), '-j', '2', '-T', String(seconds), ...files.flatMap((file) => ['-f', file])]
+  const output = await runCommand(pgbench, [...args, databaseUrl], { env: process.env })
+  return Number(/tps = ([\d.]+)/.exec(output)?.[1] ?? Number.NaN)
+}
+
+/** The statement with its values in place of their numbers, on one line, as pgbench takes it. */
+function inline({ text, values }: Statement): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return `${line.replace(/\$(\d+)/g, (_, number: string) => literal(values[Number(number) - 1]))};`
+}
+
+function literal(value: unknown): string {
+  if (value === null || value === undefined) return 'null'
+  if (typeof value === 'number') return String(value)
+  if (Array.isArray(value)) return `array[${value.map(literal).join(', ')}]`
+  return `'${String(value).replaceAll("'", "''")}'`
+}

@@ -1,0 +1,115 @@
+// The load generator, a program of its own so that it can be pinned to one core: raw sockets, ready-made requests, and
+// of each answer only status, length and `Retry-After` are read. `node generator.ts FILE`, FILE being a `Load` as JSON;
+// it prints a `Measured` as JSON.
+//
+// Closed loop (`rate` absent): each connection sends its next request when its answer is there. Open loop: requests are
+// due at a constant rate whatever the answers do; their latency counts from when they were due, also when all
+// connections were busy then (coordinated omission would hide the wait).
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import type { Load, Measured } from './load.ts'
+
+const { port, requests, connections, seconds, warmupSeconds, rate } = JSON.parse(
+  readFileSync(process.argv[2] ?? '', 'utf8'),
+) as Load
+
+type Connection = { readonly socket: Socket; dueAtMs: number; buffered: string; busy: boolean }
+
+const begun = performance.now()
+const measureFromMs = begun + warmupSeconds * 1_000
+const endMs = measureFromMs + seconds * 1_000
+const latencies = new Map<number, number[]>()
+const retryAfters = new Set<string>()
+const idle: Connection[] = []
+/** Open loop: when the requests were due that wait for a connection. */
+const backlog: number[] = []
+let opened = 0
+let broken = 0
+let sent = 0
+let missed = 0
+let nextDueMs = begun
+
+function open(): void {
+  opened += 1
+  const socket = connect(port, '127.0.0.1')
+  socket.setNoDelay(true)
+  socket.setEncoding('latin1')
+  const connection: Connection = { socket, dueAtMs: 0, buffered: '', busy: false }
+  socket.on('connect', () => free(connection))
+  socket.on('data', (text: string) => read(connection, text))
+  socket.on('error', () => undefined)
+  socket.on('close', () => {
+    opened -= 1
+    if (connection.busy) broken += 1
+    if (performance.now() < endMs) open()
+  })
+}
+
+function free(connection: Connection): void {
+  const nowMs = performance.now()
+  const dueAtMs = rate === undefined ? nowMs : backlog.shift()
+  if (nowMs >= endMs) connection.socket.destroy()
+  else if (dueAtMs === undefined) idle.push(connection)
+  else send(connection, dueAtMs)
+}
+
+function send(connection: Connection, dueAtMs: number): void {
+  connection.dueAtMs = dueAtMs
+  connection.busy = true
+  connection.socket.write(requests[sent % requests.length] ?? '', 'latin1')
+  sent += 1
+}
+
+function read(connection: Connection, text: string): void {
+  connection.buffered += text
+  const headEnd = connection.buffered.indexOf('\r\n\r\n')
+  if (headEnd < 0) return
+  const head = connection.buffered.slice(0, headEnd)
+  const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
+  if (connection.buffered.length < headEnd + 4 + length) return
+  connection.buffered = ''
+  connection.busy = false
+  note(connection.dueAtMs, Number(head.slice(9, 12)), head)
+  free(connection)
+}
+
+function note(dueAtMs: number, status: number, head: string): void {
+  const nowMs = performance.now()
+  if (nowMs < measureFromMs || nowMs > endMs) return
+  const list = latencies.get(status) ?? []
+  list.push(nowMs - dueAtMs)
+  latencies.set(status, list)
+  if (status === 429) retryAfters.add(/\r\nretry-after: (\S+)/i.exec(head)?.[1] ?? 'none')
+}
+
+/** Open loop: sends what has become due since the last tick; past some seconds of backlog requests are given up. */
+function tick(perSecond: number): void {
+  const nowMs = performance.now()
+  for (; nextDueMs <= nowMs; nextDueMs += 1_000 / perSecond) {
+    const connection = idle.pop()
+    if (connection !== undefined) send(connection, nextDueMs)
+    else if (backlog.length < perSecond * 5) backlog.push(nextDueMs)
+    else missed += 1
+    if (idle.length === 0 && backlog.length > 0 && opened < connections) open()
+  }
+}
+
+const atOnce = rate === undefined ? connections : Math.min(connections, 64)
+for (let i = 0; i < atOnce; i++) open()
+const ticks = rate === undefined ? undefined : setInterval(() => tick(rate), 1)
+
+setTimeout(
+  () => {
+    clearInterval(ticks)
+    const answers = Object.fromEntries(
+      Array.from(latencies, ([status, list]) => {
+        list.sort((a, b) => a - b)
+        const at = (share: number): number => list[Math.min(list.length - 1, Math.floor(list.length * share))] ?? 0
+        return [status, { perSecond: list.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99) }]
+      }),
+    )
+    const measured: Measured = { answers, retryAfters: [...retryAfters], broken, missed, connections: opened }
+    process.stdout.write(JSON.stringify(measured), () => process.exit())
+  },
+  endMs - begun + 200,
+)

@@ -1,0 +1,152 @@
+// What the accept and read rows run against: real servers on free ports, durable as they are deployed, one API process
+// with a plan without limits, and a hundred workspaces whose objects are uploaded beforehand.
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { grantCredits } from '@matte/core/credit/lot-queries'
+import { type Db, openDatabase } from '@matte/core/db/database'
+import { migrateToLatest } from '@matte/core/db/migrate'
+import { writeSetting } from '@matte/core/setting/setting-queries'
+import { type Bucket, openBucket } from '@matte/core/storage/bucket'
+import { insertGrant } from '@matte/core/upload/grant-queries'
+import { generateApiKey } from '@matte/core/workspace/api-key'
+import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import { parsePlans } from '@matte/core/workspace/plan'
+import { scopes } from '@matte/core/workspace/scope'
+import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
+import { freePorts } from '@matte/local/free-ports'
+import { installNats, startNats } from '@matte/local/nats'
+import { installObjectStore, pickObjectStorePorts, startObjectStore } from '@matte/local/object-store'
+import { installPostgres, startPostgres } from '@matte/local/postgres'
+import { sayToTerminal } from '@matte/local/say'
+import type { RunningServer } from '@matte/local/server'
+import { sql } from 'kysely'
+import { pino } from 'pino'
+import { startTestProcess, type TestProcess } from '../../support/processes.ts'
+
+/** Charged, so that every statement of a sold plan runs, and without a limit that the load could meet. */
+const benchPlan = {
+  concurrentTasks: 1_000_000_000,
+  monthlyQuota: 1_000_000_000,
+  requestsPerMinute: 1_000_000_000,
+}
+export const plans = parsePlans({ bench: benchPlan })
+const plan = plans.bench
+
+export type Caller = { readonly workspaceId: string; readonly apiKey: string; readonly objectKey: string }
+
+export type World = {
+  readonly dir: string
+  readonly databaseUrl: string
+  readonly db: Db
+  readonly bucket: Bucket
+  /** Variables of the API process. */
+  readonly env: Readonly<Record<string, string>>
+  readonly api: TestProcess
+  readonly port: number
+  readonly callers: readonly Caller[]
+  remove(): Promise<void>
+}
+
+export const poolMax = 10
+const workspaces = 100
+
+/** `parent`: the folder, and so the disk, that the servers keep their files in. */
+export async function createWorld(parent: string, more: Record<string, string> = {}): Promise<World> {
+  const dir = mkdtempSync(join(parent, 'bench-'))
+  chmodSync(dir, 0o755) // PostgreSQL runs as another user where this one is root
+  const stops: (() => unknown)[] = [() => rmSync(dir, { recursive: true, force: true })]
+  const remove = async (): Promise<void> => {
+    for (const stop of stops.splice(0).reverse()) await stop()
+  }
+  try {
+    const env = await startServers(dir, (server) => stops.push(() => server.stop()))
+    const bucket = openBucket({
+      internalEndpoint: env.S3_ENDPOINT,
+      publicEndpoint: env.S3_ENDPOINT,
+      bucket: 'matte',
+      region: 'us-east-1',
+      accessKeyId: env.S3_ACCESS_KEY_ID,
+      secretAccessKey: env.S3_SECRET_ACCESS_KEY,
+    })
+    stops.push(() => bucket.close())
+    await bucket.ensure()
+    const logger = pino({ level: 'silent' })
+    const url = env.DATABASE_URL
+    const { db, stop } = openDatabase({ url, poolMax, logger, applicationName: 'matte-bench' })
+    stops.push(stop)
+    await migrateToLatest(db)
+    await sql`create extension if not exists pg_stat_statements`.execute(db)
+    await writeSetting(db, 'dispatchPaused', true)
+    const callers: Caller[] = []
+    for (let i = 0; i < workspaces; i++) callers.push(await createCaller(db, bucket))
+    const api = await startTestProcess('api', dir, { ...env, ...more })
+    stops.push(() => api.stop())
+    return { dir, databaseUrl: url, db, bucket, env, api, port: Number(new URL(api.url).port), callers, remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function startServers(dir: string, started: (server: RunningServer) => void) {
+  const [postgresPort = 0, client = 0, monitor = 0] = await freePorts(3)
+  const common = { lifetime: 'attached' } as const
+  const password = 'bench'
+  const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench-secret-key' }
+  for (const name of ['postgres', 'nats', 'store']) mkdirSync(join(dir, name), { recursive: true, mode: 0o755 })
+  const postgres = await startPostgres({
+    ...common,
+    logFile: join(dir, 'postgres.log'),
+    installation: await installPostgres(sayToTerminal),
+    dataDir: join(dir, 'postgres/data'),
+    port: postgresPort,
+    password,
+    settings: { shared_preload_libraries: 'pg_stat_statements', shared_buffers: '256MB', max_wal_size: '4GB' },
+  })
+  started(postgres)
+  const nats = await startNats({
+    ...common,
+    logFile: join(dir, 'nats.log'),
+    installation: await installNats(sayToTerminal),
+    dataDir: join(dir, 'nats'),
+    ports: { client, monitor },
+  })
+  started(nats)
+  const store = await startObjectStore({
+    ...common,
+    logFile: join(dir, 'store.log'),
+    installation: await installObjectStore(sayToTerminal),
+    dataDir: join(dir, 'store'),
+    ports: await pickObjectStorePorts(),
+    credentials,
+  })
+  started(store)
+  return {
+    DATABASE_URL: postgres.url,
+    DATABASE_POOL_MAX: String(poolMax),
+    NATS_URL: nats.url,
+    S3_ENDPOINT: store.url,
+    S3_ACCESS_KEY_ID: credentials.accessKeyId,
+    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    MASTER_KEYS: `bench:${Buffer.alloc(32, 1).toString('base64')}`,
+    PLANS: JSON.stringify({ bench: benchPlan }),
+  }
+}
+
+/** A whole PNG of one pixel: the store read is the same for both sides, and its size is not what is measured. */
+const onePixelPng = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+async function createCaller(db: Db, bucket: Bucket): Promise<Caller> {
+  if (plan === undefined) throw new Error('there is no plan for the benchmark')
+  const { id: workspaceId } = await insertWorkspace(db, { name: 'bench', plan: 'bench' })
+  await grantCredits(db, { workspaceId, kind: 'bench', amount: 1_000_000_000 })
+  const key = generateApiKey()
+  await insertApiKey(db, key, { workspaceId, name: 'bench', scopes, expiresAt: null })
+  const objectKey = `private-uploads/2026/01/${workspaceId}-photo.png`
+  await insertGrant(db, { workspaceId, objectKey, contentType: 'image/png', expiresInSeconds: 900 })
+  await bucket.put(objectKey, onePixelPng, { contentType: 'image/png' })
+  return { workspaceId, apiKey: key.key, objectKey }
+}
