@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { openBucket } from '@matte/core/storage/bucket'
 import { describe, expect, it } from 'vitest'
 import { createEmptyDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
@@ -146,6 +147,29 @@ describe('matte-admin credits grant', () => {
   })
 })
 
+describe('matte-admin credits', () => {
+  it('grant takes an end, a priority, and a source that grants once', async () => {
+    const { workspaceId } = await newWorkspace()
+    const args = ['credits', 'grant', '--workspace', workspaceId, '--credits', '5', '--source', 'plan:2099-01']
+    const more = ['--expires-at', '2099-02-01T00:00:00Z', '--priority', '10']
+    const granted = await admin([...args, ...more])
+    expect(granted).toMatchObject({ credits: 5, expiresAt: '2099-02-01T00:00:00.000Z', priority: 10 })
+    expect(await admin([...args, ...more])).toEqual(granted)
+    const lots = await world.db.selectFrom('credit_lot').selectAll().where('workspace_id', '=', workspaceId).execute()
+    expect(lots).toMatchObject([{ available: 5, priority: 10, expires_at: new Date('2099-02-01T00:00:00Z') }])
+    const other = args.with(5, '6')
+    expect(await refusal(other)).toMatchObject({ code: 1, stderr: expect.stringContaining('plan:2099-01') })
+  })
+
+  it('balance shows what is left and what tasks hold', async () => {
+    const { workspaceId, apiKey } = await newWorkspace('--credits', '3')
+    const client = world.api.client(apiKey)
+    await client.createTask({ imageUrl: await client.upload(await picture()) })
+    const balance = await admin(['credits', 'balance', '--workspace', workspaceId])
+    expect(balance).toEqual({ workspaceId, available: 2, held: 1, total: 3, expiringSoon: 0 })
+  })
+})
+
 describe('matte-admin fault and sweep', () => {
   it('fault inference marks an unfinished task, and is refused in production', async () => {
     const { client } = await world.caller()
@@ -166,6 +190,56 @@ describe('matte-admin fault and sweep', () => {
     expect(endedTasks).toBeGreaterThanOrEqual(1)
     expect(await client.getTask(id)).toMatchObject({ status: 'failed', failure: { reason: 'INFERENCE_TIMEOUT' } })
   })
+
+  it('sweep runs retention and expiry as of the given time, and leaves objects without a store', async () => {
+    const { client, workspaceId } = await world.caller()
+    const grant = ['credits', 'grant', '--workspace', workspaceId, '--credits', '5']
+    await admin([...grant, '--expires-at', inDays(20)])
+    const imageUrl = await client.upload(await picture())
+    const { id } = await client.createTask({ imageUrl })
+    await client.cancelTask(id)
+    const unused = await client.upload(await picture())
+    const swept = await admin(['sweep', '--now', inDays(31)])
+    expect(swept).toMatchObject({ deletedObjects: null })
+    for (const [name, atLeast] of [
+      ['expiredCredits', 5],
+      ['releasedUploads', 1],
+      ['deletedTasks', 1],
+    ] as const) {
+      expect(swept[name], name).toBeGreaterThanOrEqual(atLeast)
+    }
+    await expect(client.getTask(id)).rejects.toMatchObject({ code: 'DEVELOPER_TASK_NOT_FOUND' })
+    for (const key of [imageUrl, unused]) {
+      await expect(client.createTask({ imageUrl: key })).rejects.toMatchObject({ code: 'TASK_INPUT_FORBIDDEN' })
+    }
+    const again = await admin(['sweep', '--now', inDays(31)])
+    expect(again).toMatchObject({ expiredCredits: 0, releasedUploads: 0, deletedTasks: 0, announcedCleanups: 0 })
+  })
+
+  it('sweep deletes objects when it is given the store', async () => {
+    const { client } = await world.caller()
+    const imageUrl = await client.upload(await picture())
+    const { s3Endpoint, s3Bucket, s3AccessKeyId, s3SecretAccessKey } = world.api.config
+    const store = { S3_ENDPOINT: s3Endpoint, S3_BUCKET: s3Bucket, S3_ACCESS_KEY_ID: s3AccessKeyId }
+    const withSecret = { ...store, S3_SECRET_ACCESS_KEY: s3SecretAccessKey }
+    const bucket = openBucket({
+      internalEndpoint: s3Endpoint,
+      publicEndpoint: s3Endpoint,
+      bucket: s3Bucket,
+      region: 'us-east-1',
+      accessKeyId: s3AccessKeyId,
+      secretAccessKey: s3SecretAccessKey,
+    })
+    expect((await bucket.head(imageUrl, 1)).sizeBytes).toBeGreaterThan(0)
+    const { deletedObjects } = await admin(['sweep', '--now', inDays(2)], withSecret)
+    expect(deletedObjects).toBeGreaterThanOrEqual(1)
+    await expect(bucket.head(imageUrl, 1)).rejects.toMatchObject({ kind: 'missing' })
+    bucket.close()
+    const refused = await refusal(['sweep'], store)
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('S3_SECRET_ACCESS_KEY') })
+  })
+
+  const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString()
 })
 
 describe('a command that cannot be done', () => {
@@ -182,6 +256,10 @@ describe('a command that cannot be done', () => {
     [['key', 'revoke', '--key', unknown], 1, 'no key'],
     [['credits', 'grant', '--workspace', unknown, '--credits', '5'], 1, 'no workspace'],
     [['credits', 'grant', '--workspace', unknown, '--credits', '0'], 2, '--credits'],
+    [['credits', 'grant', '--workspace', unknown, '--credits', '5', '--priority', '101'], 2, '--priority'],
+    [['credits', 'grant', '--workspace', unknown, '--credits', '5', '--expires-at', '2001-01-01'], 2, 'future'],
+    [['credits', 'grant', '--workspace', unknown, '--credits', '5', '--source', ''], 2, '255'],
+    [['credits', 'balance', '--workspace', unknown], 1, 'no workspace'],
     [['setting', 'set', 'maintenance', 'maybe'], 2, 'on or off'],
     [['setting', 'set', 'colour', 'on'], 2, 'maintenance'],
     [['setting', 'set', 'maintenance'], 2, 'usage'],

@@ -1,62 +1,227 @@
+// The document and the page that shows it. That answers keep to the document is ownership.test.ts and
+// schemathesis.test.ts; that the document keeps to the rules of documents is `make check`.
+import { errorCodes } from '@matte/core/error'
 import { describe, expect, it } from 'vitest'
 import { useApi } from './given.ts'
 
 const world = useApi()
 
 type Json = Record<string, unknown>
-type Operation = { security?: unknown; responses: Record<string, { description: string }> }
+type Media = { schema: Json; example?: unknown; examples?: Record<string, { $ref: string }> }
+type Operation = {
+  operationId: string
+  summary: string
+  tags: string[]
+  deprecated?: boolean
+  security?: unknown
+  parameters?: { in: string; name: string }[]
+  requestBody?: { required: boolean; content: Record<string, Media> }
+  responses: Record<string, { description: string; headers: Json; content: Record<string, Media>; links?: Json }>
+}
 type Document = {
   openapi: string
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Json; securitySchemes: Json }
+  components: Record<string, Json>
 }
 
 const read = async (): Promise<Document> =>
   (await (await fetch(`${world.api.url}/api/v1/openapi.json`)).json()) as Document
+const operationsOf = ({ paths }: Document) => Object.values(paths).flatMap((methods) => Object.values(methods))
 
 const prefix = '/api/v1/open/developer'
 
+function createTaskOf({ paths }: Document): Operation {
+  const operation = paths[`${prefix}/tasks`]?.post
+  if (operation === undefined) throw new Error('the document has no creation of tasks')
+  return operation
+}
+
 describe('GET /api/v1/openapi.json', () => {
   it('is an OpenAPI 3.1 document with every route and its credential', async () => {
-    const { openapi, paths, components } = await read()
-    expect(openapi).toMatch(/^3\.1\./)
-    const routes = Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((m) => `${m} ${path}`))
-    expect(routes.sort()).toEqual([
-      `delete ${prefix}/tasks/{taskId}`,
-      `get ${prefix}/signing-secret`,
-      `get ${prefix}/tasks`,
-      `get ${prefix}/tasks/{taskId}`,
-      `post ${prefix}/tasks`,
-      `post ${prefix}/uploads/presign`,
-    ])
-    for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
-      expect(operation.security).toEqual([{ apiKey: [] }])
-    }
-    expect(components.securitySchemes).toEqual({ apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' } })
-  })
-
-  it('names its schemas, and every reference leads to one', async () => {
     const document = await read()
-    expect(Object.keys(document.components.schemas).sort()).toEqual(['Error', 'SigningSecret', 'Task', 'UploadGrant'])
-    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference]) => reference)
-    expect(references.length).toBeGreaterThan(0)
-    for (const reference of references) {
-      expect(reference).toMatch(/^#\/components\/schemas\/(Error|SigningSecret|Task|UploadGrant)$/)
+    expect(document.openapi).toMatch(/^3\.1\./)
+    const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    expect(routes.sort()).toEqual(
+      [
+        `POST ${prefix}/uploads/presign`,
+        `POST ${prefix}/tasks`,
+        `GET ${prefix}/tasks`,
+        `GET ${prefix}/tasks/{taskId}`,
+        `DELETE ${prefix}/tasks/{taskId}`,
+        `POST ${prefix}/tasks/{taskId}/retry`,
+        `POST ${prefix}/batch-tasks`,
+        `GET ${prefix}/batch-tasks`,
+        `GET ${prefix}/batch-tasks/{batchId}`,
+        `DELETE ${prefix}/batch-tasks/{batchId}`,
+        `GET ${prefix}/webhooks`,
+        `POST ${prefix}/webhooks`,
+        `GET ${prefix}/webhooks/{webhookId}`,
+        `PATCH ${prefix}/webhooks/{webhookId}`,
+        `DELETE ${prefix}/webhooks/{webhookId}`,
+        `POST ${prefix}/webhooks/{webhookId}/rotate-secret`,
+        `GET ${prefix}/signing-secret`,
+        `GET ${prefix}/api-keys`,
+        `GET ${prefix}/usage`,
+        'POST /v1/tasks',
+        'GET /v1/tasks',
+        'GET /v1/tasks/{taskId}',
+        'DELETE /v1/tasks/{taskId}',
+      ].sort(),
+    )
+    for (const { security, deprecated, operationId } of operationsOf(document)) {
+      expect(security).toEqual([{ apiKey: [] }])
+      expect(deprecated ?? false).toBe(operationId.startsWith('legacy'))
+    }
+    expect(document.components.securitySchemes).toMatchObject({
+      apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+    })
+  })
+
+  it('names every operation once', async () => {
+    const ids = operationsOf(await read()).map(({ operationId }) => operationId)
+    expect(ids.every((id) => /^[a-z][A-Za-z]+$/.test(id))).toBe(true)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('has every reference lead somewhere within itself', async () => {
+    const document = await read()
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(
+      ([, reference = '']) => reference,
+    )
+    expect(references.length).toBeGreaterThan(100)
+    for (const reference of new Set(references)) {
+      const [, , kind = '', name = ''] = reference.split('/')
+      expect(reference).toMatch(/^#\/components\/\w+\/[\w.-]+$/)
+      expect(document.components[kind]).toHaveProperty([name])
     }
   })
 
-  it('documents every status of creation with its codes', async () => {
-    const { paths } = await read()
-    const { responses } = paths[`${prefix}/tasks`]?.post ?? { responses: {} }
-    const documented = Object.entries(responses).map(([status, { description }]) => [status, description])
-    expect(Object.fromEntries(documented)).toEqual({
-      201: 'The task, queued.',
-      400: 'INVALID_PARAMS, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT, CREDITS_INSUFFICIENT',
-      401: 'API_KEY_MISSING, API_KEY_INVALID',
-      403: 'DEVELOPER_API_ACCESS_DENIED, API_KEY_INSUFFICIENT_SCOPE, TASK_INPUT_FORBIDDEN',
-      429: 'DEVELOPER_API_QUOTA_EXCEEDED',
-      500: 'SYSTEM_INTERNAL_ERROR',
-      503: 'TASK_MAINTENANCE, TASK_STORAGE_UNAVAILABLE',
+  it('shows an example of every body, every success and every code', async () => {
+    for (const { operationId, requestBody, responses } of operationsOf(await read())) {
+      const body = requestBody?.content['application/json']
+      if (body !== undefined) expect({ operationId, example: body.example }).toHaveProperty('example')
+      for (const [status, { description, content }] of Object.entries(responses)) {
+        const { example, examples } = content['application/json'] ?? {}
+        if (Number(status) < 300) expect(example).toMatchObject({ request_id: expect.any(String) })
+        else expect(Object.keys(examples ?? {})).toEqual(description.split(', '))
+      }
+    }
+  })
+
+  it('lets each error status have the codes that it names and no others', async () => {
+    const { responses } = createTaskOf(await read())
+    expect(responses[429]?.content['application/json']?.schema).toEqual({
+      allOf: [
+        { $ref: '#/components/schemas/Error' },
+        {
+          properties: {
+            error: {
+              properties: {
+                code: { enum: ['RATE_LIMIT_EXCEEDED', 'DEVELOPER_API_QUOTA_EXCEEDED'] },
+                message: {},
+                details: {},
+              },
+            },
+          },
+        },
+      ],
     })
+  })
+
+  it('documents every status of creation with its codes, and what the interface says that creation can answer', async () => {
+    const { responses } = createTaskOf(await read())
+    const codes = Object.values(responses).flatMap(({ description }) => description.split(', '))
+    expect(Object.keys(responses)).toEqual(['201', '400', '401', '403', '404', '409', '429', '500', '503'])
+    expect(codes).toEqual(
+      expect.arrayContaining([
+        'INVALID_PARAMS',
+        'API_KEY_MISSING',
+        'API_KEY_INVALID',
+        'API_KEY_INSUFFICIENT_SCOPE',
+        'CREDITS_INSUFFICIENT',
+        'TASK_INPUT_FORBIDDEN',
+        'TASK_FILE_SIZE_EXCEEDED',
+        'TASK_FORMAT_NOT_SUPPORTED',
+        'TASK_CONCURRENT_LIMIT',
+        'RATE_LIMIT_EXCEEDED',
+        'DEVELOPER_API_QUOTA_EXCEEDED',
+        'TASK_MAINTENANCE',
+      ]),
+    )
+  })
+
+  it('names, over all, every code but those of the App API', async () => {
+    const codes = operationsOf(await read()).flatMap(({ responses }) =>
+      Object.entries(responses).flatMap(([status, { description }]) =>
+        Number(status) < 400 ? [] : description.split(', '),
+      ),
+    )
+    const missing = errorCodes.filter((code) => !codes.includes(code))
+    expect(missing).toEqual(['AUTH_INVALID_TOKEN', 'AUTH_FORBIDDEN'])
+  })
+
+  it('tells the headers of answers', async () => {
+    const document = await read()
+    const { responses, parameters = [] } = createTaskOf(document)
+    const headers = (status: number) => Object.keys(responses[status]?.headers ?? {})
+    const limits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit-Policy', 'RateLimit']
+    const of201 = ['X-Request-Id', ...limits, 'X-Ignored-Fields', 'Preference-Applied', 'Idempotent-Replayed']
+    expect(headers(201)).toEqual(expect.arrayContaining(of201))
+    expect(headers(401)).toEqual(['X-Request-Id', 'Cache-Control'])
+    expect(headers(429)).toEqual(expect.arrayContaining(['Retry-After', ...limits]))
+    expect(headers(503)).toEqual(expect.arrayContaining(['Retry-After', ...limits]))
+    expect(Object.keys(document.paths['/v1/tasks']?.post?.responses[201]?.headers ?? {})).toEqual(
+      expect.arrayContaining(['Deprecation', 'Link', 'Sunset']),
+    )
+    const sent = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name)
+    expect(sent.sort()).toEqual(['Idempotency-Key', 'Prefer', 'X-Request-Id'])
+  })
+
+  it('leads from an answer to the next request', async () => {
+    const document = await read()
+    const ids = operationsOf(document).map(({ operationId }) => operationId)
+    const linked = operationsOf(document).flatMap(({ responses }) =>
+      Object.values(responses).flatMap(({ links = {} }) => Object.values(links) as { operationId: string }[]),
+    )
+    expect(linked.length).toBeGreaterThan(5)
+    for (const { operationId } of linked) expect(ids).toContain(operationId)
+  })
+})
+
+describe('GET /api/v1/docs', () => {
+  const get = (path: string) => fetch(`${world.api.url}${path}`)
+
+  it('is a page that has all its parts from this service, under a policy that allows no others', async () => {
+    const response = await get('/api/v1/docs')
+    const html = await response.text()
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    const policy = response.headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toMatch(/unsafe|https?:\/\/(?!127\.0\.0\.1)/)
+    expect(html).not.toMatch(/<script>|<style|style=|https?:/)
+    const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path)
+    expect(parts).toHaveLength(5)
+    for (const part of parts) {
+      const file = await get(part)
+      expect([part, file.status, file.headers.get('x-content-type-options')]).toEqual([part, 200, 'nosniff'])
+      expect((await file.arrayBuffer()).byteLength).toBeGreaterThan(100)
+    }
+  })
+
+  it('starts Swagger UI on the document and tells nobody else of it', async () => {
+    const script = await (await get('/api/v1/docs/start.js')).text()
+    expect(script).toContain("url: '/api/v1/openapi.json'")
+    expect(script).toContain('validatorUrl: null')
+    const bundle = await get('/api/v1/docs/swagger-ui-bundle.js')
+    expect(bundle.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+    expect(await bundle.text()).toContain('SwaggerUIBundle')
+  })
+
+  it('serves nothing else of the package', async () => {
+    for (const name of ['package.json', '..%2fpackage.json', 'swagger-ui.js', 'index.html']) {
+      expect((await get(`/api/v1/docs/${name}`)).status).toBe(404)
+    }
   })
 })

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { freePorts } from '@matte/local/free-ports'
@@ -26,7 +27,7 @@ function start(env: Record<string, string>) {
   return { process: started, exit, output: () => output }
 }
 
-async function startReady() {
+async function startReady(more: Record<string, string> = {}) {
   const [port = 0, healthPort = 0] = await freePorts(2)
   const url = `http://127.0.0.1:${port}`
   const run = start({
@@ -40,6 +41,7 @@ async function startReady() {
     S3_ACCESS_KEY_ID: inject('storeAccessKeyId'),
     S3_SECRET_ACCESS_KEY: inject('storeSecretAccessKey'),
     MASTER_KEYS: `test:${Buffer.alloc(32, 1).toString('base64')}`,
+    ...more,
   })
   await until('the API is ready', async () => (await fetch(`${url}/readyz`)).ok)
   return { url, port, ...run }
@@ -53,6 +55,17 @@ describe('the API process', () => {
     expect(await exit).toBe(0)
     expect(output()).toContain('process stopped')
   })
+
+  it('leaves at once although a connection was opened ahead and has never sent a byte', async () => {
+    const { process: running, exit, output, port } = await startReady({ STOP_WITHIN_MS: '600000' })
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+    await until('the API has taken the connection', () => fetch(`http://127.0.0.1:${port}/healthz`))
+    running.kill('SIGTERM')
+    expect(await exit).toBe(0)
+    expect(output()).toContain('process stopped')
+  }, 45_000) // Node itself gives such a connection a minute
 
   it('finishes the request that it has when SIGTERM comes', async () => {
     const { process: running, exit, output, port } = await startReady()

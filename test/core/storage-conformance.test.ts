@@ -71,6 +71,29 @@ function itIsABucket(open: () => Bucket): void {
     await expect(bucket.get('large', { maxBytes: bytes.length - 1 })).rejects.toMatchObject({ kind: 'changed' })
   })
 
+  it('opens an object as a stream, whole, in part, or its head alone', async () => {
+    const bucket = open()
+    await bucket.put('streamed', bytes, png)
+    const { etag } = await bucket.head('streamed', 1)
+    const whole = await bucket.open('streamed')
+    expect(whole).toMatchObject({ etag, lengthBytes: bytes.length, contentRange: undefined })
+    expect(Buffer.concat((await whole.body?.toArray()) ?? [])).toEqual(bytes)
+    const part = await bucket.open('streamed', { range: 'bytes=10-19' })
+    expect(part).toMatchObject({ etag, lengthBytes: 10, contentRange: `bytes 10-19/${bytes.length}` })
+    expect(Buffer.concat((await part.body?.toArray()) ?? [])).toEqual(bytes.subarray(10, 20))
+    const head = await bucket.open('streamed', { headOnly: true })
+    expect(head).toMatchObject({ etag, lengthBytes: bytes.length, body: undefined })
+  })
+
+  it('opens nothing that is missing, and no range outside', async () => {
+    const bucket = open()
+    await bucket.put('streamed', bytes, png)
+    const outside = { range: `bytes=${bytes.length}-` }
+    await expect(bucket.open('streamed', outside)).rejects.toMatchObject({ kind: 'range' })
+    await expect(bucket.open('never')).rejects.toMatchObject({ kind: 'missing' })
+    await expect(bucket.open('never', { headOnly: true })).rejects.toMatchObject({ kind: 'missing' })
+  })
+
   it('is found by a probe', async () => {
     expect(await open().probe(5_000)).toBe(true)
   })

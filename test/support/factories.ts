@@ -1,6 +1,9 @@
 // Rows for tests, made by the product's own functions, so that they are rows which could exist. Time in rows is the
 // database's: a test that needs an old row or a lapsed claim moves the row's times, never a clock.
 import { randomBytes } from 'node:crypto'
+import type { BatchRow, BatchWithTasks } from '@matte/core/batch/batch-queries'
+import { createBatch } from '@matte/core/batch/create-batch'
+import { inspectionGate } from '@matte/core/batch/inspection-gate'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
 import { type ClaimedTask, claimNextTask } from '@matte/core/task/claim-task'
@@ -46,37 +49,57 @@ export async function givenUpload(db: Db, workspaceId: string, bucket = memoryBu
 export type TaskOptions = {
   readonly model?: string
   readonly callbackUrl?: string
-  /** A child of a batch; it then takes no single place. */
+  /** A child of a batch; it takes no single place. */
   readonly child?: boolean
   /** Waiting for so long already. */
   readonly ageMs?: number
 }
 
-/** A queued task by `createTask`, with an upload of its own. */
+/** A queued task by `createTask`, with an upload of its own; a child is the only one of its batch. */
 export async function givenTask(db: Db, workspace: TestWorkspace, options: TaskOptions = {}): Promise<TaskRow> {
-  const { model = 'service-v2', callbackUrl = null, child = false, ageMs = 0 } = options
-  const { objectKey, bucket } = await givenUpload(db, workspace.id)
-  const task = await createTask(db, bucket, {
-    workspaceId: workspace.id,
-    plan: workspace.plan,
-    imageUrl: objectKey,
-    modelVersion: model,
-    callbackUrl,
-    traceparent: null,
-  })
-  if (child) await makeChild(db, task)
+  const { ageMs = 0 } = options
+  const task = options.child ? await givenChild(db, workspace, options) : await givenSingle(db, workspace, options)
   if (ageMs > 0) {
     await sql`update task set queued_at = queued_at - ${ageMs} * interval '1 ms' where id = ${task.id}`.execute(db)
   }
   return task
 }
 
-/** Turns a single into a batch's child, row and counters alike. */
-async function makeChild(db: Db, { id, workspace_id }: TaskRow): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    await sql`update workspace set open_singles = open_singles - 1, open_children = open_children + 1
-               where id = ${workspace_id}`.execute(tx)
-    await sql`update task set batch_id = gen_random_uuid() where id = ${id}`.execute(tx)
+async function givenSingle(db: Db, workspace: TestWorkspace, { model, callbackUrl }: TaskOptions): Promise<TaskRow> {
+  const { objectKey, bucket } = await givenUpload(db, workspace.id)
+  return createTask(db, bucket, {
+    workspaceId: workspace.id,
+    plan: workspace.plan,
+    imageUrl: objectKey,
+    modelVersion: model ?? 'service-v2',
+    callbackUrl: callbackUrl ?? null,
+    traceparent: null,
+  })
+}
+
+async function givenChild(db: Db, workspace: TestWorkspace, options: TaskOptions): Promise<TaskRow> {
+  const [task] = (await givenBatch(db, workspace, { ...options, size: 1 })).tasks
+  if (task === undefined) throw new Error('the batch has no task')
+  return task
+}
+
+export type BatchOptions = { readonly size?: number; readonly model?: string; readonly callbackUrl?: string }
+
+/** A batch by `createBatch`; all its tasks are of one upload. */
+export async function givenBatch(
+  db: Db,
+  workspace: TestWorkspace,
+  { size = 2, model = 'service-v2', callbackUrl }: BatchOptions = {},
+): Promise<BatchWithTasks> {
+  const { objectKey, bucket } = await givenUpload(db, workspace.id)
+  return createBatch(db, bucket, {
+    workspaceId: workspace.id,
+    plan: workspace.plan,
+    imageUrls: Array.from({ length: size }, () => objectKey),
+    modelVersion: model,
+    callbackUrl: callbackUrl ?? null,
+    traceparent: null,
+    gate: inspectionGate(25),
   })
 }
 
@@ -119,3 +142,6 @@ export const success = ({ id, run, claim }: ClaimedTask): Ending => ({
   height: 1,
   foreground: null,
 })
+
+export const readBatchRow = (db: Db, id: string): Promise<BatchRow> =>
+  db.selectFrom('batch').selectAll().where('id', '=', id).executeTakeFirstOrThrow()

@@ -10,8 +10,30 @@ const rules = {
      group by w.id
     having w.queued <> count(*) filter (where t.status = 'queued')
         or w.processing <> count(*) filter (where t.status = 'processing')
-        or w.open_singles <> count(*) filter (where t.status in ('queued', 'processing') and t.batch_id is null)
-        or w.open_children <> count(*) filter (where t.status in ('queued', 'processing') and t.batch_id is not null)`,
+        or w.open_singles <> count(*) filter (where t.status in ('queued', 'processing')
+                                                and (t.batch_id is null or t.run > 1))
+        or w.open_children <> count(*) filter (where t.status in ('queued', 'processing')
+                                                 and t.batch_id is not null and t.run = 1)`,
+  // Retention takes the children of a batch one by one, and the batch with the last of them.
+  'a batch counts its children rightly': sql`
+    select b.id from batch b left join task t on t.batch_id = b.id
+     group by b.id
+    having count(t.id) > b.total_count or count(t.id) = b.total_count
+       and (b.succeeded_count, b.failed_count, b.canceled_count) is distinct from (
+         count(*) filter (where t.status = 'succeeded'), count(*) filter (where t.status = 'failed'),
+         count(*) filter (where t.status = 'canceled'))`,
+  'a batch is completed with its last child, and stays so when one is retried': sql`
+    select b.id from batch b left join task t on t.batch_id = b.id and t.status in ('queued', 'processing')
+     group by b.id
+    having (b.status = 'processing') <> (count(t.id) > 0)
+       and not (b.status = 'completed' and count(*) filter (where t.run = 1) = 0)`,
+  'a batch with a callback has one batch.completed once it is completed': sql`
+    select b.id from batch b left join delivery d on d.batch_id = b.id and d.event = 'batch.completed'
+     group by b.id
+    having count(d.id) <> (b.status = 'completed' and b.callback_url is not null)::int`,
+  'a retried task tells nobody of an earlier failure any more': sql`
+    select t.id from task t join delivery d on d.task_id = t.id
+     where d.event = 'task.failed' and d.run < t.run and d.status = 'pending'`,
   'the usage of a workspace counts its tasks rightly': sql`
     select w.id from workspace w
       left join lateral (

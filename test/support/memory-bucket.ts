@@ -1,6 +1,7 @@
 // An object store in this process's memory, for tests whose subject is the database. It passes the same conformance
 // tests as the real ones, presigned URLs excepted: nobody serves them here.
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import type { Bucket } from '@matte/core/storage/bucket'
 import { StorageError } from '@matte/core/storage/storage-error'
 
@@ -25,6 +26,19 @@ export function memoryBucket(): Bucket {
       if (etag !== undefined && etag !== etagOf(body)) throw new StorageError('changed', 'object has another ETag')
       if (body.length > maxBytes) throw new StorageError('changed', 'object is larger than when it was accepted')
       return Buffer.from(body)
+    },
+    open: async (key, { headOnly = false, range } = {}) => {
+      const body = find(key)
+      const [, first = '0', last = ''] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? []
+      const end = Math.min(body.length - 1, last === '' ? Infinity : Number(last))
+      if (range !== undefined && Number(first) > end) throw new StorageError('range', 'object has no such range')
+      const part = range === undefined ? body : body.subarray(Number(first), end + 1)
+      return {
+        etag: etagOf(body),
+        lengthBytes: part.length,
+        contentRange: range === undefined ? undefined : `bytes ${first}-${end}/${body.length}`,
+        body: headOnly ? undefined : Readable.from([part]),
+      }
     },
     put: async (key, body) => void objects.set(key, Buffer.from(body)),
     delete: async (key) => void objects.delete(key),

@@ -38,11 +38,17 @@ const fastPostgres = {
   max_connections: '300',
 }
 
-export async function ownPostgres(place: Place, installation?: PostgresInstallation): Promise<OwnServer> {
+/** `settings` beyond those of every test, such as a library to load. */
+export async function ownPostgres(
+  place: Place,
+  installation?: PostgresInstallation,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<OwnServer> {
   const installed = installation ?? (await installPostgres(place.say))
   const [port = 0] = await freePorts(1)
+  const all = { ...fastPostgres, ...settings }
   return restartable(place, 'postgres', (files) =>
-    startPostgres({ ...files, installation: installed, port, password: 'test', settings: fastPostgres }),
+    startPostgres({ ...files, installation: installed, port, password: 'test', settings: all }),
   )
 }
 

@@ -1,0 +1,119 @@
+// Concurrency, quota and credits through the front door: never passed by one, and each refusal says what it needs.
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import type { ApiError, Task } from '../support/client.ts'
+import { findBrokenRules } from '../support/invariants.ts'
+import { type Caller, claim, picture, succeed, useApi } from './given.ts'
+
+const world = useApi({
+  PLANS: JSON.stringify({ enterprise: { concurrentTasks: 50, monthlyQuota: 7 }, pro: { concurrentTasks: 50 } }),
+})
+
+type Outcome = { readonly accepted: Task[]; readonly refused: ApiError[] }
+
+async function createAtOnce({ client }: Caller, count: number): Promise<Outcome> {
+  const imageUrl = await client.upload(await picture())
+  const outcomes = await Promise.allSettled(Array.from({ length: count }, () => client.createTask({ imageUrl })))
+  return {
+    accepted: outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : [])),
+    refused: outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as ApiError] : [])),
+  }
+}
+const quotaUsed = async ({ workspaceId }: Caller): Promise<number> =>
+  (await world.db.selectFrom('workspace').select('quota_used').where('id', '=', workspaceId).executeTakeFirstOrThrow())
+    .quota_used
+
+describe('the concurrency limit', () => {
+  it('lets three of fifty in at once on a plan of three, and charges and counts those alone', async () => {
+    const caller = await world.caller({ plan: 'business' })
+    const { accepted, refused } = await createAtOnce(caller, 50)
+    expect(accepted).toHaveLength(3)
+    for (const error of refused) {
+      expect(error).toMatchObject({ status: 400, code: 'TASK_CONCURRENT_LIMIT', details: { limit: 3 } })
+    }
+    expect(await quotaUsed(caller)).toBe(3)
+    expect(await findBrokenRules(world.db)).toEqual({})
+  })
+
+  it('frees a place when a task ends or is canceled, and not when it is only begun', async () => {
+    const caller = await world.caller({ plan: 'business' })
+    const { accepted } = await createAtOnce(caller, 3)
+    const [first, second, third] = accepted as [Task, Task, Task]
+    const one = async (): Promise<number> => (await createAtOnce(caller, 1)).accepted.length
+    await caller.client.cancelTask(first.id)
+    expect(await one()).toBe(1)
+    await succeed(world.db, second.id)
+    expect(await one()).toBe(1)
+    await claim(world.db, third.id).catch(() => undefined) // claimed already, on the way to the second
+    expect((await caller.client.getTask(third.id)).status).toBe('processing')
+    expect(await one()).toBe(0)
+  })
+})
+
+describe('the monthly quota', () => {
+  it('lets seven of fifty in at once on a quota of seven, and says when it ends', async () => {
+    const caller = await world.caller({ plan: 'enterprise' })
+    const { accepted, refused } = await createAtOnce(caller, 50)
+    expect(accepted).toHaveLength(7)
+    const now = new Date()
+    const nextMonth = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString()
+    for (const error of refused) {
+      expect(error).toMatchObject({
+        status: 429,
+        code: 'DEVELOPER_API_QUOTA_EXCEEDED',
+        details: { limit: 7, resetsAt: nextMonth },
+      })
+      const retryAfter = Number(error.headers.get('retry-after'))
+      expect(retryAfter).toBeGreaterThanOrEqual(1)
+      expect(retryAfter).toBeLessThanOrEqual(3_600)
+    }
+  })
+
+  it('is not given back by a task that was canceled', async () => {
+    const caller = await world.caller({ plan: 'enterprise' })
+    const { accepted } = await createAtOnce(caller, 7)
+    for (const { id } of accepted) await caller.client.cancelTask(id)
+    expect((await createAtOnce(caller, 1)).refused[0]).toMatchObject({ code: 'DEVELOPER_API_QUOTA_EXCEEDED' })
+  })
+
+  it('begins anew with the month, and lets the quota in again and no more when fifty come at the border', async () => {
+    const caller = await world.caller({ plan: 'enterprise' })
+    const { accepted } = await createAtOnce(caller, 7)
+    for (const { id } of accepted) await caller.client.cancelTask(id)
+    await sql`update workspace set quota_month = (quota_month - interval '1 month')::date
+               where id = ${caller.workspaceId}`.execute(world.db)
+    expect((await createAtOnce(caller, 50)).accepted).toHaveLength(7)
+    expect(await quotaUsed(caller)).toBe(7)
+  })
+})
+
+describe('a creation that was late at the border of two months', () => {
+  it('counts in the month that has begun, and forgets none of its tasks', async () => {
+    const caller = await world.caller({ plan: 'enterprise' })
+    await createAtOnce(caller, 6)
+    // As another creation leaves the row that came after midnight and got the row's lock first.
+    await sql`update workspace set quota_month = (quota_month + interval '1 month')::date
+               where id = ${caller.workspaceId}`.execute(world.db)
+    expect((await createAtOnce(caller, 2)).accepted).toHaveLength(1)
+    expect(await quotaUsed(caller)).toBe(7)
+  })
+})
+
+describe('credits', () => {
+  it('are held for five of fifty at once when there are five, and one released is held for one more', async () => {
+    const caller = await world.caller({ plan: 'pro', credits: 5 })
+    const { accepted, refused } = await createAtOnce(caller, 50)
+    expect(accepted).toHaveLength(5)
+    for (const error of refused) {
+      expect(error).toMatchObject({
+        status: 400,
+        code: 'CREDITS_INSUFFICIENT',
+        details: { required: 1, available: 0 },
+      })
+    }
+    expect(await quotaUsed(caller)).toBe(5)
+    await caller.client.cancelTask(accepted[0]?.id ?? '')
+    expect((await createAtOnce(caller, 50)).accepted).toHaveLength(1)
+    expect(await findBrokenRules(world.db)).toEqual({})
+  })
+})

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest'
+import { givenWorkspace } from '../support/factories.ts'
+import { picture, useApi } from './given.ts'
+
+const world = useApi({ PLANS: '{"plain":{"outputFormats":["png"]}}' })
+
+async function given(plan = 'internal') {
+  const caller = await world.caller({ plan: plan === 'plain' ? 'internal' : plan })
+  if (plan === 'plain') {
+    await world.db.updateTable('workspace').set({ plan }).where('id', '=', caller.workspaceId).execute()
+  }
+  const imageUrl = await caller.client.upload(await picture())
+  const create = (output: unknown, headers: Record<string, string> = {}) =>
+    caller.client.call<{ id: string }>('POST', '/tasks', { body: { imageUrl, output }, headers })
+  return { ...caller, imageUrl, create }
+}
+
+const storedOutput = async (id: string) =>
+  (await world.db.selectFrom('task').select('output').where('id', '=', id).executeTakeFirstOrThrow()).output
+
+const defaults = {
+  format: 'png',
+  background: 'transparent',
+  crop: false,
+  cropMargin: '0px',
+  maxSide: null,
+  channels: 'rgba',
+}
+
+describe('output', () => {
+  it.each([
+    [undefined, null],
+    [null, null],
+    [{}, defaults],
+    [{ format: null, background: null, crop: null, cropMargin: null, maxSide: null, channels: null }, defaults],
+    [{ format: 'webp' }, { ...defaults, format: 'webp' }],
+    [
+      { format: 'jpeg', background: '#A0b1C2' },
+      { ...defaults, format: 'jpeg', background: '#a0b1c2' },
+    ],
+    [{ background: '#00000080' }, { ...defaults, background: '#00000080' }],
+    [{ background: 'transparent' }, defaults],
+    [
+      { crop: true, cropMargin: '10%' },
+      { ...defaults, crop: true, cropMargin: '10%' },
+    ],
+    [{ cropMargin: '20px' }, { ...defaults, cropMargin: '20px' }],
+    [{ maxSide: 1 }, { ...defaults, maxSide: 1 }],
+    [{ maxSide: 65_535 }, { ...defaults, maxSide: 65_535 }],
+    [{ channels: 'alpha' }, { ...defaults, channels: 'alpha' }],
+  ])('%j is taken', async (output, stored) => {
+    const { create } = await given()
+    const { data, headers } = await create(output)
+    expect(headers.get('x-ignored-fields')).toBeNull()
+    expect(await storedOutput(data.id)).toEqual(stored)
+  })
+
+  it.each([
+    [5, '/body/output'],
+    ['png', '/body/output'],
+    [[], '/body/output'],
+    [{ colour: 'red' }, '/body/output/colour'],
+    [{ 'a/b~c': 1 }, '/body/output/a~1b~0c'],
+    [{ Format: 'png' }, '/body/output/Format'],
+    [{ format: 5 }, '/body/output/format'],
+    [{ background: 'red' }, '/body/output/background'],
+    [{ background: '#fff' }, '/body/output/background'],
+    [{ background: '#ffffff0' }, '/body/output/background'],
+    [{ background: '#gggggg' }, '/body/output/background'],
+    [{ background: 'Transparent' }, '/body/output/background'],
+    [{ background: '#ffffff\n' }, '/body/output/background'],
+    [{ background: '' }, '/body/output/background'],
+    [{ crop: 'yes' }, '/body/output/crop'],
+    [{ crop: 1 }, '/body/output/crop'],
+    [{ cropMargin: '10' }, '/body/output/cropMargin'],
+    [{ cropMargin: 10 }, '/body/output/cropMargin'],
+    [{ cropMargin: '-5px' }, '/body/output/cropMargin'],
+    [{ cropMargin: '1.5%' }, '/body/output/cropMargin'],
+    [{ cropMargin: '100000px' }, '/body/output/cropMargin'],
+    [{ cropMargin: '10 px' }, '/body/output/cropMargin'],
+    [{ maxSide: 0 }, '/body/output/maxSide'],
+    [{ maxSide: 65_536 }, '/body/output/maxSide'],
+    [{ maxSide: 10.5 }, '/body/output/maxSide'],
+    [{ maxSide: '100' }, '/body/output/maxSide'],
+    [{ channels: 'rgb' }, '/body/output/channels'],
+    [{ channels: ['alpha'] }, '/body/output/channels'],
+  ])('%j is INVALID_PARAMS at %s', async (output, path) => {
+    const { create } = await given()
+    await expect(create(output)).rejects.toMatchObject({
+      status: 400,
+      code: 'INVALID_PARAMS',
+      details: { issues: [{ path, message: expect.stringMatching(/^(must|is) /) }] },
+    })
+  })
+
+  it('names every fault at once, in words', async () => {
+    const { create } = await given()
+    const error = await create({ colour: 1, background: 'red', cropMargin: '5em', maxSide: 0 }).catch((fault) => fault)
+    const { issues } = error.details as { issues: { path: string; message: string }[] }
+    expect(Object.fromEntries(issues.map(({ path, message }) => [path, message]))).toEqual({
+      '/body/output/colour': 'is not known here',
+      '/body/output/background': 'must be transparent, #rrggbb or #rrggbbaa',
+      '/body/output/cropMargin': 'must be a percentage such as 10% or pixels such as 20px',
+      '/body/output/maxSide': expect.any(String),
+    })
+  })
+
+  it.each(['gif', 'PNG', 'jpg', '', 'avif', 'toString'])(
+    'of the format %j is TASK_OUTPUT_FORMAT_NOT_SUPPORTED',
+    async (format) => {
+      const { create, client } = await given()
+      await expect(create({ format })).rejects.toMatchObject({
+        status: 400,
+        code: 'TASK_OUTPUT_FORMAT_NOT_SUPPORTED',
+        details: { allowed: ['png', 'webp', 'jpeg'] },
+      })
+      expect((await client.listTasks()).total).toBe(0)
+    },
+  )
+
+  it('of a format that the plan lacks is TASK_OUTPUT_FORMAT_NOT_SUPPORTED', async () => {
+    const { create } = await given('plain')
+    const refused = { status: 400, code: 'TASK_OUTPUT_FORMAT_NOT_SUPPORTED', details: { allowed: ['png'] } }
+    await expect(create({ format: 'webp' })).rejects.toMatchObject(refused)
+    await expect(create({ format: 'jpeg' })).rejects.toMatchObject(refused)
+    expect((await create({ format: 'png' })).status).toBe(201)
+    expect((await create(undefined)).status).toBe(201)
+  })
+
+  it('is judged in its place: after the object, before the limits', async () => {
+    const { client, create } = await given('pro')
+    const call = (imageUrl: string) => client.call('POST', '/tasks', { body: { imageUrl, output: { format: 'gif' } } })
+    await expect(call('')).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    await expect(call('unknown')).rejects.toMatchObject({ code: 'TASK_INPUT_FORBIDDEN' })
+    const page = await client.upload(Buffer.from('<html></html>'))
+    await expect(call(page)).rejects.toMatchObject({ code: 'TASK_FORMAT_NOT_SUPPORTED' })
+    await create({})
+    await create({})
+    await expect(create({})).rejects.toMatchObject({ code: 'TASK_CONCURRENT_LIMIT' })
+    await expect(create({ format: 'gif' })).rejects.toMatchObject({ code: 'TASK_OUTPUT_FORMAT_NOT_SUPPORTED' })
+  })
+})
+
+describe('the default plans', () => {
+  it('give Free PNG alone, and the others all three', async () => {
+    const { defaultPlans } = await import('@matte/core/workspace/plan')
+    const formats = Object.fromEntries(Object.entries(defaultPlans).map(([name, plan]) => [name, plan.outputFormats]))
+    const all = ['png', 'webp', 'jpeg']
+    expect(formats).toEqual({ free: ['png'], pro: all, business: all, enterprise: all, internal: all })
+    expect((await givenWorkspace(world.db, { plan: 'free' })).plan.outputFormats).toEqual(['png'])
+  })
+})

@@ -1,0 +1,226 @@
+// Every route of the document, with every kind of credential and with another workspace's things. The routes come from
+// the service's own document, which holds every route that has a scope (auth/scope.ts refuses to start otherwise): a new
+// one is tested here without anyone remembering it, and one whose path has an unknown parameter fails until it is told
+// here whose id that is.
+import { generateApiKey } from '@matte/core/workspace/api-key'
+import { revokeApiKey } from '@matte/core/workspace/api-key-queries'
+import { isScope, scopes } from '@matte/core/workspace/scope'
+import { buildDocument } from '@matte/local/build-document'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Caller, picture, succeed, useApi } from './given.ts'
+
+type Operation = {
+  readonly method: string
+  readonly path: string
+  readonly operationId: string
+  readonly 'x-required-scope': string
+  readonly requestBody?: { content: Record<string, { example: Record<string, unknown> }> }
+  readonly responses: Record<string, { description: string; headers: Record<string, { $ref: string }> }>
+}
+
+const { paths } = (await buildDocument()) as { paths: Record<string, Record<string, Operation>> }
+const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
+)
+
+const world = useApi()
+
+/** What the victim owns. */
+type Things = {
+  readonly taskId: string
+  readonly batchId: string
+  readonly webhookId: string
+  readonly objectKey: string
+}
+let victim: Caller & { readonly things: Things; readonly signingSecret: string }
+
+beforeAll(async () => {
+  const caller = await world.caller({ plan: 'internal' })
+  const { client } = caller
+  const objectKey = await client.upload(await picture())
+  const done = await client.createTask({ imageUrl: objectKey })
+  await succeed(world.db, done.id)
+  const { id: taskId } = await client.createTask({ imageUrl: objectKey })
+  const make = async (path: string, body: object) => (await client.call<{ id: string }>('POST', path, { body })).data.id
+  const batchId = await make('/batch-tasks', { imageUrls: [objectKey] })
+  const webhookId = await make('/webhooks', { targetUrl: 'https://93.184.216.34/' })
+  const signingSecret = await client.signingSecret()
+  victim = { ...caller, signingSecret, things: { taskId, batchId, webhookId, objectKey } }
+})
+
+/** The path with the victim's ids. @throws Error for a parameter that nobody has told about */
+function fill(path: string): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    if (!Object.hasOwn(victim.things, name)) {
+      throw new Error(`${path}: whose id is {${name}}? Give the victim one in ownership.test.ts.`)
+    }
+    return victim.things[name as keyof Things]
+  })
+}
+
+/** The body of the reference, so that nothing but the credential is wrong with a request. */
+function bodyOf({ requestBody }: Operation): Record<string, unknown> | undefined {
+  const example = requestBody?.content['application/json']?.example
+  if (requestBody !== undefined && example === undefined) throw new Error('a request body has no example')
+  return example
+}
+
+/** Sends it; whatever the answer is, its status and headers must be in the document. */
+async function send(operation: Operation, apiKey: string | undefined, body: unknown) {
+  const { method, path } = operation
+  const response = await fetch(`${world.api.url}${fill(path)}`, {
+    method,
+    headers: {
+      ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  expectDocumentedHeaders(operation, response)
+  const text = await response.text()
+  const { error } = JSON.parse(text) as { error?: { code: string; details: object } }
+  return { status: response.status, code: error?.code, details: error?.details, headers: response.headers, text }
+}
+
+/** Headers that every HTTP server may set, and the one that tells browsers not to guess. */
+const unsaid = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'x-content-type-options']
+
+function expectDocumentedHeaders({ responses }: Operation, { status, headers }: Response): void {
+  const { headers: known = {} } = responses[status] ?? {}
+  const required = Object.entries(known).flatMap(([name, { $ref }]) => ($ref.endsWith('.Optional') ? [] : [name]))
+  expect({ status, documented: Object.hasOwn(responses, status) }).toEqual({ status, documented: true })
+  expect({ status, missing: required.filter((name) => !headers.has(name)) }).toEqual({ status, missing: [] })
+  const names = new Set([...unsaid, ...Object.keys(known).map((name) => name.toLowerCase())])
+  expect({ status, unknown: [...headers.keys()].filter((name) => !names.has(name)) }).toEqual({ status, unknown: [] })
+}
+
+/** Codes that the document names for a status of the operation. */
+const documented = ({ responses }: Operation, status: number): readonly string[] =>
+  responses[status]?.description.split(', ') ?? []
+
+const others = (own: string) => scopes.filter((scope) => scope !== own)
+
+type Kind = {
+  readonly what: string
+  readonly key: (operation: Operation) => Promise<string | undefined>
+  readonly status: number
+  readonly code: string
+}
+const kinds: readonly Kind[] = [
+  { what: 'no key', key: async () => undefined, status: 401, code: 'API_KEY_MISSING' },
+  { what: 'an empty key', key: async () => '', status: 401, code: 'API_KEY_MISSING' },
+  { what: 'a key of another form', key: async () => 'sk_live_1234', status: 401, code: 'API_KEY_INVALID' },
+  {
+    what: 'a key with a wrong checksum',
+    key: async () => generateApiKey().key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')),
+    status: 401,
+    code: 'API_KEY_INVALID',
+  },
+  { what: 'a key that nobody has', key: async () => generateApiKey().key, status: 401, code: 'API_KEY_INVALID' },
+  {
+    what: 'a key that was revoked',
+    key: async () => {
+      const { apiKey, apiKeyId } = await world.caller()
+      await revokeApiKey(world.db, apiKeyId)
+      return apiKey
+    },
+    status: 401,
+    code: 'API_KEY_INVALID',
+  },
+  {
+    what: 'a key past its end',
+    key: async () => (await world.caller({ expiresAt: new Date(Date.now() - 1_000) })).apiKey,
+    status: 401,
+    code: 'API_KEY_INVALID',
+  },
+  {
+    what: 'a key on the Free plan',
+    key: async () => (await world.caller({ plan: 'free' })).apiKey,
+    status: 403,
+    code: 'DEVELOPER_API_ACCESS_DENIED',
+  },
+  {
+    what: 'a key with every scope but the route’s',
+    key: async (operation) => (await world.caller({ scopes: others(operation['x-required-scope']) })).apiKey,
+    status: 403,
+    code: 'API_KEY_INSUFFICIENT_SCOPE',
+  },
+]
+
+/** All that the victim can see of its own, to compare. */
+async function inventory(): Promise<unknown> {
+  const { client, things } = victim
+  const read = async (path: string) => (await client.call<Record<string, unknown>>('GET', path)).data
+  const { resultUrl: _signedAfresh, ...task } = await read(`/tasks/${things.taskId}`)
+  const { tasks: _their, ...batch } = await read(`/batch-tasks/${things.batchId}`)
+  const { total } = await client.listTasks()
+  return [task, batch, await read(`/webhooks/${things.webhookId}`), await read('/webhooks'), total]
+}
+
+it('the document has routes, each with a scope that exists', () => {
+  expect(operations.length).toBeGreaterThanOrEqual(19)
+  for (const operation of operations) expect(isScope(operation['x-required-scope'])).toBe(true)
+})
+
+describe.each(operations)('$method $path', (operation) => {
+  it.each(kinds)('answers $code to $what', async ({ key, status, code }) => {
+    // A body that cannot be read: the credential comes first (D4).
+    const body = bodyOf(operation) && '{malformed'
+    const answer = await send(operation, await key(operation), body)
+    expect(answer).toMatchObject({ status, code })
+    expect(documented(operation, status)).toContain(code)
+    // Nobody who is refused here is told anything of limits.
+    expect(answer.headers.get('x-ratelimit-limit')).toBeNull()
+    if (code === 'API_KEY_INSUFFICIENT_SCOPE') {
+      expect(answer.details).toMatchObject({ required: operation['x-required-scope'] })
+    }
+  })
+
+  it('lets a key with that scope alone past the check', async () => {
+    const { apiKey } = await world.caller({ scopes: [operation['x-required-scope']].filter(isScope) })
+    const answer = await send(operation, apiKey, bodyOf(operation))
+    expect(answer.code).not.toBe('API_KEY_INSUFFICIENT_SCOPE')
+    expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull()
+  })
+
+  it('gives another workspace nothing of this one’s, and changes nothing of it', async () => {
+    const before = await inventory()
+    const stranger = await world.caller({ plan: 'internal' })
+    const answer = await send(operation, stranger.apiKey, withObjects(bodyOf(operation)))
+    expect(answer.status).toBeLessThan(500)
+    if (/\{\w+\}/.test(operation.path)) {
+      // Like an id that nobody has: with the one not-found of this route.
+      expect(answer.status).toBe(404)
+      expect(documented(operation, 404)).toEqual([answer.code])
+    } else if (namesObjects(operation)) {
+      expect(answer).toMatchObject({ status: 403, code: 'TASK_INPUT_FORBIDDEN' })
+    } else {
+      expect(answer.status).toBeLessThan(300)
+    }
+    for (const secret of secretsOf(operation)) expect(answer.text).not.toContain(secret)
+    expect(await inventory()).toEqual(before)
+  })
+})
+
+const namesObjects = (operation: Operation): boolean =>
+  ['imageUrl', 'imageUrls'].some((name) => Object.hasOwn(bodyOf(operation) ?? {}, name))
+
+/** With the victim's object in place of the example's. */
+function withObjects(body: Record<string, unknown> | undefined) {
+  if (body === undefined) return undefined
+  const { objectKey } = victim.things
+  return {
+    ...body,
+    ...(Object.hasOwn(body, 'imageUrl') && { imageUrl: objectKey }),
+    ...(Object.hasOwn(body, 'imageUrls') && { imageUrls: [objectKey] }),
+  }
+}
+
+/** What no stranger may read; the ids and keys that the stranger has sent may be told back. */
+function secretsOf(operation: Operation): string[] {
+  const { things, workspaceId, apiKeyId, signingSecret } = victim
+  const { objectKey, ...ids } = things
+  const sent = fill(operation.path)
+  const all = [workspaceId, apiKeyId, signingSecret, ...Object.values(ids)].filter((text) => !sent.includes(text))
+  return namesObjects(operation) ? all : [...all, objectKey]
+}

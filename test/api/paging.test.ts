@@ -1,0 +1,131 @@
+import { sql } from 'kysely'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { TaskPage } from '../support/client.ts'
+import { type Caller, picture, useApi } from './given.ts'
+
+const world = useApi()
+
+describe('pages of tasks', () => {
+  const count = 23
+  let caller: Caller | undefined
+  let all: string[] = []
+  const list = (query: Record<string, string>): Promise<TaskPage> => {
+    if (caller === undefined) throw new Error('the caller is there in tests only')
+    return caller.client.listTasks(query)
+  }
+
+  // Times with ties, as tasks of one batch have them: four of one instant, differing by a microsecond from the next.
+  beforeAll(async () => {
+    caller = await world.caller({ plan: 'internal' })
+    const imageUrl = await caller.client.upload(await picture())
+    for (let i = 0; i < count; i++) {
+      const { id } = await caller.client.createTask({ imageUrl })
+      const time = sql<Date>`'2026-03-01T23:59:59.999995Z'::timestamptz + ${Math.floor(i / 4)} * interval '1 microsecond'`
+      await world.db.updateTable('task').set({ created_at: time }).where('id', '=', id).execute()
+      if (i % 3 === 0) await caller.client.cancelTask(id)
+    }
+    const rows = await world.db
+      .selectFrom('task')
+      .select('id')
+      .where('workspace_id', '=', caller.workspaceId)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .execute()
+    all = rows.map(({ id }) => id)
+  })
+
+  async function walk(query: Record<string, string>, next: (page: TaskPage) => Record<string, string> | undefined) {
+    const pages: TaskPage[] = []
+    for (let more: Record<string, string> | undefined = {}; more !== undefined; ) {
+      const page: TaskPage = await list({ ...query, ...more })
+      pages.push(page)
+      more = next(page)
+    }
+    return pages
+  }
+  const byNumber = (query: Record<string, string>) =>
+    walk(query, ({ page, totalPages }) => (page < totalPages ? { page: String(page + 1) } : undefined))
+  const byCursor = (query: Record<string, string>) =>
+    walk(query, ({ nextCursor }) => (nextCursor === null ? undefined : { cursor: nextCursor }))
+
+  it.each(['1', '2', '4', '5', '22', '23', '24', '100'])(
+    'of %s are the same by number and by cursor',
+    async (pageSize) => {
+      const numbered = await byNumber({ pageSize })
+      expect(await byCursor({ pageSize })).toEqual(numbered)
+      expect(numbered.flatMap(({ items }) => items.map(({ id }) => id))).toEqual(all)
+      for (const page of numbered) {
+        expect(page).toMatchObject({ total: count, totalPages: Math.ceil(count / Number(pageSize)) })
+        expect(page.nextCursor === null).toBe(page.page === page.totalPages)
+      }
+    },
+  )
+
+  it.each([
+    { status: 'canceled' },
+    { status: 'queued', startDate: '2026-03-02' },
+    { startDate: '2026-03-01', endDate: '2026-03-01' },
+    { startDate: '0001-01-01', endDate: '9999-12-31' },
+  ])('filtered by %j are the same by number and by cursor', async (filter) => {
+    const numbered = await byNumber({ ...filter, pageSize: '2' })
+    expect(numbered[0]?.total).toBeGreaterThan(0)
+    expect(await byCursor({ ...filter, pageSize: '2' })).toEqual(numbered)
+    const seen = numbered.flatMap(({ items }) => items)
+    expect(seen.length).toBe(numbered[0]?.total)
+    if (filter.status) expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([filter.status]))
+  })
+
+  it('divide the ends of a day between the two days', async () => {
+    const [first, second] = [
+      await list({ startDate: '2026-03-01', endDate: '2026-03-01' }),
+      await list({ startDate: '2026-03-02', endDate: '2026-03-02' }),
+    ]
+    expect([first.total, second.total]).toEqual([20, 3])
+  })
+
+  it('go on from a cursor with another size', async () => {
+    const { nextCursor } = await list({ pageSize: '3' })
+    const rest = await list({ pageSize: '100', cursor: nextCursor ?? '' })
+    expect(rest.items.map(({ id }) => id)).toEqual(all.slice(3))
+  })
+
+  it('take empty values for absent ones', async () => {
+    const plain = await list({})
+    expect(await list({ page: '', pageSize: '', cursor: '', status: '', startDate: '', endDate: '' })).toEqual(plain)
+    const { nextCursor } = await list({ pageSize: '5' })
+    const second = await list({ pageSize: '5', page: '', cursor: nextCursor ?? '' })
+    expect(second.items.map(({ id }) => id)).toEqual(all.slice(5, 10))
+  })
+
+  it('past the end are empty, and a cursor of a task that is gone goes on behind it', async () => {
+    expect(await list({ page: '3', pageSize: '20' })).toMatchObject({
+      items: [],
+      page: 3,
+      total: count,
+      nextCursor: null,
+    })
+    const cursor = Buffer.from('0.0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1.7').toString('base64url')
+    expect(await list({ cursor })).toMatchObject({ items: [], page: 7, total: count, nextCursor: null })
+    const late = Buffer.from('99999999999999999.0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1.2').toString('base64url')
+    expect((await list({ cursor: late, pageSize: '100' })).items.map(({ id }) => id)).toEqual(all)
+  })
+
+  it('reach a deep place without reading what lies before it', async () => {
+    const { nextCursor } = await list({ pageSize: '5' })
+    const [micros = '', id = ''] = Buffer.from(nextCursor ?? '', 'base64url')
+      .toString()
+      .split('.')
+    await world.db.transaction().execute(async (tx) => {
+      // With rows this few a scan is cheaper; what matters is that the index can be entered at the place.
+      await sql`set local enable_seqscan = off`.execute(tx)
+      await sql`set local enable_bitmapscan = off`.execute(tx)
+      const { rows } = await sql<{ 'QUERY PLAN': string }>`explain select * from task
+        where workspace_id = ${caller?.workspaceId}::uuid
+          and (created_at, id) < (to_timestamp(0) + ${micros}::bigint * interval '1 microsecond', ${id}::uuid)
+        order by created_at desc, id desc limit 6`.execute(tx)
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+      expect(plan).toMatch(/Index Scan using task_page on task[\s\S]*Index Cond: .*ROW\(created_at, id\) < ROW/)
+      expect(plan).not.toContain('Sort')
+    })
+  })
+})

@@ -1,0 +1,204 @@
+// The limit per workspace (D6): exact over three API processes, told in headers, free of cost once it is reached.
+import { request } from 'node:http'
+import { generateApiKey } from '@matte/core/workspace/api-key'
+import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import { scopes } from '@matte/core/workspace/scope'
+import { sql } from 'kysely'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { ApiError } from '../support/client.ts'
+import { givenWorkspace } from '../support/factories.ts'
+import { useStack } from '../support/stack.ts'
+import { useApi } from './given.ts'
+
+const limit = 40
+const plans = JSON.stringify({ pro: { requestsPerMinute: limit } })
+
+type Seen = { readonly status: number; readonly reset: number; readonly remaining: number; readonly limit: number }
+
+async function ask(origin: string, apiKey: string): Promise<Seen> {
+  const answer = await fetch(`${origin}/api/v1/open/developer/signing-secret`, { headers: { 'x-api-key': apiKey } })
+  await answer.arrayBuffer()
+  const number = (name: string): number => Number(answer.headers.get(name) ?? Number.NaN)
+  return {
+    status: answer.status,
+    reset: number('x-ratelimit-reset'),
+    remaining: number('x-ratelimit-remaining'),
+    limit: number('x-ratelimit-limit'),
+  }
+}
+
+describe('three API processes with one database', () => {
+  const stack = useStack({ processes: [] })
+  const origins: string[] = []
+  beforeAll(async () => {
+    for (let i = 0; i < 3; i++) origins.push((await stack.start('api', { PLANS: plans })).url)
+  })
+
+  async function givenKeys(count: number): Promise<string[]> {
+    const { id: workspaceId } = await givenWorkspace(stack.db, { plan: 'pro' })
+    const keys = Array.from({ length: count }, () => generateApiKey())
+    for (const key of keys) await insertApiKey(stack.db, key, { workspaceId, name: 'test', scopes, expiresAt: null })
+    return keys.map(({ key }) => key)
+  }
+
+  it('let through exactly the limit of a window, whatever key and process a request takes', async () => {
+    const keys = await givenKeys(3)
+    const seen: Seen[] = []
+    // Rounds of three times the limit, until one window has been asked for more than its limit from its beginning:
+    // the first window that is seen may have ended before it was full.
+    for (let round = 0; round < 3; round++) {
+      const answers = Array.from({ length: 3 * limit }, (_, i) =>
+        ask(origins[i % 3] ?? '', keys[Math.floor(i / 3) % 3] ?? ''),
+      )
+      seen.push(...(await Promise.all(answers)))
+      if (seen.some(({ status }) => status === 429)) break
+    }
+    const windows = Map.groupBy(seen, ({ reset }) => reset)
+    const full = [...windows.values()].find((answers) => answers.some(({ status }) => status === 429)) ?? []
+    for (const answers of windows.values()) {
+      const allowed = answers.filter(({ status }) => status === 200)
+      expect(allowed.length).toBeLessThanOrEqual(limit)
+      // No two were told the same number of requests left.
+      expect(new Set(allowed.map(({ remaining }) => remaining)).size).toBe(allowed.length)
+    }
+    const passed = full.filter(({ status }) => status === 200).map(({ remaining }) => remaining)
+    expect(passed.sort((a, b) => a - b)).toEqual(Array.from({ length: limit }, (_, i) => i))
+    expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([200, 429]))
+  })
+
+  it('let another workspace through meanwhile', async () => {
+    const [key = ''] = await givenKeys(1)
+    expect(await ask(origins[0] ?? '', key)).toMatchObject({ status: 200, limit, remaining: limit - 1 })
+  })
+})
+
+describe('the rate limit', () => {
+  const world = useApi({ PLANS: plans, FAILED_CREDENTIALS_PER_MINUTE: '5', TRUSTED_PROXY_HOPS: '1' })
+  const countStatements = async (): Promise<number> => {
+    const { rows } = await sql<{ calls: number }>`
+      select sum(used)::int as calls from rate_window`.execute(world.db)
+    return rows[0]?.calls ?? 0
+  }
+  /** As if this many requests had been made already. */
+  const fill = (workspaceId: string, used: number) =>
+    sql`insert into rate_window (subject, minute, used, last_limit)
+        values (${`workspace:${workspaceId}`}, floor(extract(epoch from now()) / 60)::int, ${used}, ${limit})
+        on conflict (subject) do update set minute = excluded.minute, used = excluded.used`.execute(world.db)
+
+  it('is told on answers and on errors reached after it, and not on those before', async () => {
+    const { client } = await world.caller()
+    const { headers } = await client.call('GET', '/tasks')
+    const reset = Number(headers.get('x-ratelimit-reset'))
+    expect(headers.get('x-ratelimit-limit')).toBe(String(limit))
+    expect(headers.get('x-ratelimit-remaining')).toBe(String(limit - 1))
+    expect(reset * 1_000).toBeGreaterThan(Date.now() - 1_000)
+    expect(reset * 1_000).toBeLessThanOrEqual(Date.now() + 61_000)
+    expect(headers.get('ratelimit-policy')).toBe(`"default";q=${limit};w=60`)
+    expect(headers.get('ratelimit')).toMatch(new RegExp(`^"default";r=${limit - 1};t=[1-9][0-9]?$`))
+    for (const path of ['/tasks/unknown', '/tasks?pageSize=0']) {
+      const error = (await client.call('GET', path).catch((fault: unknown) => fault)) as ApiError
+      expect(error.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
+    }
+    const missing = (await world.api
+      .client('')
+      .call('GET', '/tasks')
+      .catch((fault: unknown) => fault)) as ApiError
+    expect(missing.headers.get('x-ratelimit-limit')).toBeNull()
+  })
+
+  it('answers RATE_LIMIT_EXCEEDED with the time to wait, and asks the database no more until then', async () => {
+    const { client, workspaceId } = await world.caller()
+    await fill(workspaceId, limit)
+    const refused = async (): Promise<ApiError> =>
+      (await client.listTasks().catch((fault: unknown) => fault)) as ApiError
+    const error = await refused()
+    expect(error).toMatchObject({
+      status: 429,
+      code: 'RATE_LIMIT_EXCEEDED',
+      details: { limit: 'requests', perMinute: limit, resetsAt: expect.stringMatching(/:00\.000Z$/) },
+    })
+    const retryAfter = Number(error.headers.get('retry-after'))
+    expect(retryAfter).toBeGreaterThanOrEqual(1)
+    expect(retryAfter).toBeLessThanOrEqual(60)
+    expect(error.headers.get('x-ratelimit-remaining')).toBe('0')
+    await fill(workspaceId, 1) // the database would let it through now, and is not asked
+    if (Number(error.headers.get('x-ratelimit-reset')) * 1_000 - Date.now() < 2_000) return // the window ends now
+    expect(await refused()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' })
+  })
+
+  it('begins anew with the next minute', async () => {
+    const { client, workspaceId } = await world.caller()
+    await fill(workspaceId, limit)
+    await sql`update rate_window set minute = minute - 1 where subject = ${`workspace:${workspaceId}`}`.execute(
+      world.db,
+    )
+    const { headers } = await client.call('GET', '/tasks')
+    expect(headers.get('x-ratelimit-remaining')).toBe(String(limit - 1))
+  })
+
+  it('comes after the scope: a refused key spends nothing', async () => {
+    const { client, workspaceId } = await world.caller({ scopes: ['usage:read'] })
+    await expect(client.listTasks()).rejects.toMatchObject({ code: 'API_KEY_INSUFFICIENT_SCOPE' })
+    const row = sql`select 1 from rate_window where subject = ${`workspace:${workspaceId}`}`.execute(world.db)
+    expect((await row).rows).toEqual([])
+  })
+
+  describe('on failed credentials', () => {
+    /** The status of a request that the one trusted proxy says came from this address. */
+    const from = (
+      forwardedFor: string,
+      apiKey: string,
+    ): Promise<{ status: number; retryAfter: number; body: string }> =>
+      new Promise((resolve, reject) => {
+        const headers = { 'x-api-key': apiKey, 'x-forwarded-for': forwardedFor }
+        request(`${world.api.url}/api/v1/open/developer/tasks`, { headers }, (answer) => {
+          let body = ''
+          answer.on('data', (bytes: Buffer) => {
+            body += bytes.toString()
+          })
+          answer.on('end', () =>
+            resolve({ status: answer.statusCode ?? 0, retryAfter: Number(answer.headers['retry-after']), body }),
+          )
+        })
+          .on('error', reject)
+          .end()
+      })
+    const guess = (address: string): Promise<{ status: number; retryAfter: number; body: string }> =>
+      from(address, generateApiKey().key)
+
+    it('refuses an address after so many, in front of the look-up, and lets a known key through', async () => {
+      const { client, apiKey } = await world.caller()
+      await client.listTasks()
+      const statuses: number[] = []
+      for (let i = 0; i < 12; i++) statuses.push((await guess('198.51.100.7')).status)
+      // Five in each window; the twelve may lie on both sides of a border.
+      expect(statuses.filter((status) => status === 401).length).toBeGreaterThanOrEqual(5)
+      expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(1)
+      const before = await countStatements()
+      const refused = await guess('198.51.100.7')
+      if (refused.status === 429) {
+        expect(refused.retryAfter).toBeGreaterThanOrEqual(1)
+        expect(JSON.parse(refused.body)).toMatchObject({
+          error: { code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'credentials', perMinute: 5 } },
+        })
+        expect(await countStatements()).toBe(before)
+      }
+      expect((await from('198.51.100.7', apiKey)).status).toBe(200)
+      expect((await guess('198.51.100.8')).status).toBe(401)
+    })
+
+    it('counts malformed keys too, and a /64 of IPv6 as one address', async () => {
+      const statuses: number[] = []
+      for (let i = 0; i < 12; i++) statuses.push((await from(`2001:db8:1:2::${i}`, 'sk_none')).status)
+      expect(statuses).toContain(429)
+      expect((await guess('2001:db8:1:3::1')).status).toBe(401)
+    })
+
+    it('believes only as many proxies as are configured', async () => {
+      const statuses: number[] = []
+      // What the client itself wrote stands left of what the one trusted proxy added.
+      for (let i = 0; i < 12; i++) statuses.push((await guess(`203.0.113.${i}, 198.51.100.20`)).status)
+      expect(statuses).toContain(429)
+    })
+  })
+})

@@ -1,0 +1,160 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { openBucket } from '@matte/core/storage/bucket'
+import { fileLinkSigner } from '@matte/core/storage/file-link'
+import { resultKey } from '@matte/core/storage/object-key'
+import { finishTask } from '@matte/core/task/finish-task'
+import { freePorts } from '@matte/local/free-ports'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startApi } from '../support/api.ts'
+import { claim, picture, useApi } from './given.ts'
+
+const world = useApi({ RESULTS_DELIVERY: 'gateway', CORS_ALLOWED_ORIGINS: 'https://app.example.com' })
+const weekSeconds = 7 * 24 * 60 * 60
+
+let opened: ReturnType<typeof openBucket> | undefined
+function bucket() {
+  const { config } = world.api
+  opened ??= openBucket({
+    internalEndpoint: config.s3Endpoint,
+    publicEndpoint: config.publicUrl,
+    bucket: config.s3Bucket,
+    region: config.s3Region,
+    accessKeyId: config.s3AccessKeyId,
+    secretAccessKey: config.s3SecretAccessKey,
+  })
+  return opened
+}
+afterAll(() => opened?.close())
+
+async function givenResult(bytes: Buffer, format: 'png' | 'webp' | 'jpeg' = 'png') {
+  const caller = await world.caller({ plan: 'internal' })
+  const { id } = await caller.client.createTask({ imageUrl: await caller.client.upload(await picture()) })
+  const claimed = await claim(world.db, id)
+  const key = resultKey(claimed, format)
+  await bucket().put(key, bytes, { contentType: 'application/octet-stream' })
+  const size = { width: 1, height: 1, resultSizeBytes: bytes.length, foreground: null }
+  await finishTask(world.db, claimed, { status: 'succeeded', resultKey: key, resultFormat: format, ...size })
+  const url = new URL((await caller.client.getTask(id)).resultUrl ?? '')
+  return { ...caller, id, key, url }
+}
+
+const errorOf = async (response: Response) =>
+  [response.status, ((await response.json()) as { error: { code: string } }).error.code] as const
+
+describe('a result link of the gateway', () => {
+  it('lies below files on the public host, lives for 7 days, and names neither store nor credentials', async () => {
+    const before = Math.floor(Date.now() / 1_000)
+    const { url, key } = await givenResult(Buffer.from('x'))
+    expect(url.origin).toBe(world.api.url)
+    expect(url.pathname).toBe(`/files/${key}`)
+    expect([...url.searchParams.keys()]).toEqual(['expires', 'key', 'signature'])
+    const lifeSeconds = Number(url.searchParams.get('expires')) - before
+    expect(lifeSeconds).toBeGreaterThanOrEqual(weekSeconds)
+    expect(lifeSeconds).toBeLessThan(weekSeconds + 60)
+  })
+
+  it.each([
+    ['png', 'image/png', 'png'],
+    ['webp', 'image/webp', 'webp'],
+    ['jpeg', 'image/jpeg', 'jpg'],
+  ] as const)('downloads a %s as %s, with a name', async (format, type, extension) => {
+    const bytes = randomBytes(3_000_000)
+    const { url, id } = await givenResult(bytes, format)
+    const response = await fetch(url, { headers: { origin: 'https://app.example.com' } })
+    expect(response.status).toBe(200)
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': type,
+      'content-disposition': `attachment; filename="${id}.${extension}"`,
+      'content-length': String(bytes.length),
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "sandbox; default-src 'none'",
+      'access-control-allow-origin': 'https://app.example.com',
+    })
+    expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true)
+  })
+
+  it('answers HEAD and ranges', async () => {
+    const { url } = await givenResult(Buffer.from('0123456789'))
+    const head = await fetch(url, { method: 'HEAD' })
+    expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '10', ''])
+    const part = await fetch(url, { headers: { range: 'bytes=2-5' } })
+    expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([206, 'bytes 2-5/10', '2345'])
+    expect(await errorOf(await fetch(url, { headers: { range: 'bytes=20-' } }))).toEqual([400, 'INVALID_PARAMS'])
+  })
+
+  it('is AUTH_FORBIDDEN once anything in it was changed', async () => {
+    const [mine, theirs] = [await givenResult(Buffer.from('mine')), await givenResult(Buffer.from('theirs'))]
+    const changed = (change: (url: URL) => void) => {
+      const url = new URL(mine.url)
+      change(url)
+      return url
+    }
+    for (const url of [
+      changed((each) => {
+        each.pathname = theirs.url.pathname
+      }),
+      changed((each) => each.searchParams.set('expires', String(Number(each.searchParams.get('expires')) + 1))),
+      changed((each) => each.searchParams.set('signature', randomBytes(32).toString('base64url'))),
+      changed((each) => each.searchParams.set('key', 'other')),
+      changed((each) => each.searchParams.append('signature', 'x')),
+      changed((each) => {
+        each.search = ''
+      }),
+    ]) {
+      expect(await errorOf(await fetch(url)), url.href).toEqual([403, 'AUTH_FORBIDDEN'])
+    }
+    expect(await (await fetch(mine.url)).text()).toBe('mine')
+  })
+
+  it('is AUTH_FORBIDDEN when it has expired, and opens nothing but results', async () => {
+    const { sign } = fileLinkSigner(world.api.config.masterKeys)
+    const { key, client } = await givenResult(Buffer.from('x'))
+    const at = (objectKey: string, seconds: number) =>
+      fetch(`${world.api.url}/files/${sign(objectKey, Math.floor(Date.now() / 1_000) + seconds)}`)
+    expect(await errorOf(await at(key, -2))).toEqual([403, 'AUTH_FORBIDDEN'])
+    expect((await at(key, 60)).status).toBe(200)
+    const upload = await client.upload(await picture())
+    expect(await errorOf(await at(upload, 60))).toEqual([404, 'NOT_FOUND'])
+  })
+
+  it('is NOT_FOUND when the result is no longer kept', async () => {
+    const { url, key } = await givenResult(Buffer.from('x'))
+    await bucket().delete(key)
+    expect(await errorOf(await fetch(url))).toEqual([404, 'NOT_FOUND'])
+    expect((await fetch(url, { method: 'HEAD' })).status).toBe(404)
+    const unknown = `results/2026/01/${randomUUID()}/1-${randomUUID()}.png`
+    const { sign } = fileLinkSigner(world.api.config.masterKeys)
+    const link = `${world.api.url}/files/${sign(unknown, Math.floor(Date.now() / 1_000) + 60)}`
+    expect(await errorOf(await fetch(link))).toEqual([404, 'NOT_FOUND'])
+  })
+
+  it('that nobody reads to its end leaves nothing behind', async () => {
+    const { url } = await givenResult(randomBytes(20_000_000))
+    for (let i = 0; i < 5; i++) {
+      const leaving = new AbortController()
+      const response = await fetch(url, { signal: leaving.signal })
+      const reader = response.body?.getReader()
+      expect((await reader?.read())?.value?.length).toBeGreaterThan(0)
+      leaving.abort()
+    }
+    const whole = await fetch(url)
+    expect((await whole.arrayBuffer()).byteLength).toBe(20_000_000)
+  })
+
+  it('is TASK_STORAGE_UNAVAILABLE while the store is away', async () => {
+    const { url } = await givenResult(Buffer.from('x'))
+    const [port = 0] = await freePorts(1)
+    const api = await startApi({
+      DATABASE_URL: world.databaseUrl,
+      RESULTS_DELIVERY: 'gateway',
+      S3_ENDPOINT: `http://127.0.0.1:${port}`,
+    })
+    try {
+      const response = await fetch(`${api.url}${url.pathname}${url.search}`)
+      expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+      expect(await errorOf(response)).toEqual([503, 'TASK_STORAGE_UNAVAILABLE'])
+    } finally {
+      await api.stop()
+    }
+  })
+})

@@ -1,0 +1,150 @@
+// Output options on real pictures, from the request to the pixels of the downloaded file. What each does to a picture
+// in every combination is tested beside the code; here is that it arrives.
+import type { Output } from '@matte/core/db/tables/task'
+import sharp from 'sharp'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Task } from '../support/client.ts'
+import { greyPng, lemur } from '../support/photos.ts'
+import { useStack } from '../support/stack.ts'
+import { download, untilStatus } from '../support/tasks.ts'
+
+const stack = useStack({ processes: ['api', 'controller'] })
+
+type Result = { readonly task: Task; readonly file: Buffer; readonly type: string; readonly name: string }
+
+async function cutOut(imageUrl: string, output?: Partial<Output>): Promise<Result> {
+  const { id } = await stack.client.createTask({ imageUrl, ...(output && { output }) })
+  const task = await untilStatus(stack.client, id, 'succeeded')
+  const response = await fetch(task.resultUrl ?? '', { method: 'GET' })
+  const type = response.headers.get('content-type') ?? ''
+  const name = /filename="[^"]*(\.\w+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? ''
+  await response.arrayBuffer()
+  return { task, file: await download(task.resultUrl), type, name }
+}
+
+const rawOf = (file: Buffer) => sharp(file).raw().toBuffer({ resolveWithObject: true })
+
+/** Largest difference of two rasters of one size. */
+function furthest(one: Buffer, other: Buffer): number {
+  expect(one.length).toBe(other.length)
+  let most = 0
+  for (const [i, value] of one.entries()) most = Math.max(most, Math.abs(value - (other[i] ?? 0)))
+  return most
+}
+
+describe('the lemur', () => {
+  let imageUrl = ''
+  let plain: Result | undefined
+  beforeAll(async () => {
+    imageUrl = await stack.client.upload(lemur())
+    plain = await cutOut(imageUrl)
+  })
+  const original = (): Result => {
+    if (plain === undefined) throw new Error('the plain result is there in tests only')
+    return plain
+  }
+
+  it('is a PNG of its own size without a wish', async () => {
+    const { task, file, type, name } = original()
+    expect([task.resultFormat, type, name]).toEqual(['png', 'image/png', '.png'])
+    const { width, height } = await sharp(lemur()).metadata()
+    expect(await sharp(file).metadata()).toMatchObject({ format: 'png', channels: 4, width, height })
+    expect([task.width, task.height]).toEqual([width, height])
+    expect(task.foreground).not.toBeNull()
+  })
+
+  it('is a WebP with the very alpha', async () => {
+    const { task, file, type, name } = await cutOut(imageUrl, { format: 'webp' })
+    expect([task.resultFormat, type, name]).toEqual(['webp', 'image/webp', '.webp'])
+    const alphaOf = (bytes: Buffer) => sharp(bytes).extractChannel('alpha').raw().toBuffer()
+    expect(furthest(await alphaOf(file), await alphaOf(original().file))).toBe(0)
+  })
+
+  it('is a JPEG over white, and over a colour', async () => {
+    const white = await cutOut(imageUrl, { format: 'jpeg' })
+    expect([white.task.resultFormat, white.type, white.name]).toEqual(['jpeg', 'image/jpeg', '.jpg'])
+    const onWhite = await rawOf(white.file)
+    expect(onWhite.info.channels).toBe(3)
+    expect(Math.min(...onWhite.data.subarray(0, 3))).toBeGreaterThan(250)
+    const { data } = await rawOf((await cutOut(imageUrl, { format: 'jpeg', background: '#204060' })).file)
+    for (const [i, value] of [0x20, 0x40, 0x60].entries()) expect(Math.abs((data[i] ?? 0) - value)).toBeLessThan(8)
+  })
+
+  it('lies over a colour as the plain result would', async () => {
+    const { file } = await cutOut(imageUrl, { background: '#ff8000' })
+    const expected = await sharp(original().file).flatten({ background: '#ff8000' }).raw().toBuffer()
+    const { data, info } = await rawOf(file)
+    expect(info.channels).toBe(3)
+    expect(furthest(data, expected)).toBeLessThanOrEqual(1)
+  })
+
+  it('is cropped to its foreground, and to it with a margin', async () => {
+    const { foreground, width, height } = original().task
+    if (foreground === null || width === null || height === null) throw new Error('the lemur was not found')
+    const { task, file } = await cutOut(imageUrl, { crop: true })
+    expect([task.width, task.height]).toEqual([foreground.width, foreground.height])
+    expect(task.foreground).toEqual({ top: 0, left: 0, width: foreground.width, height: foreground.height })
+    const part = await sharp(original().file).extract(foreground).raw().toBuffer()
+    expect(furthest((await rawOf(file)).data, part)).toBe(0)
+    const wide = (await cutOut(imageUrl, { crop: true, cropMargin: '20px' })).task
+    const left = Math.min(20, foreground.left)
+    const top = Math.min(20, foreground.top)
+    expect(wide.foreground).toEqual({ ...foreground, top, left })
+    expect(wide.width).toBe(left + Math.min(width - foreground.left, foreground.width + 20))
+    expect(wide.height).toBe(top + Math.min(height - foreground.top, foreground.height + 20))
+  })
+
+  it('is scaled down and never up', async () => {
+    const { task, file } = await cutOut(imageUrl, { maxSide: 100 })
+    expect(Math.max(task.width ?? 0, task.height ?? 0)).toBe(100)
+    expect(await sharp(file).metadata()).toMatchObject({ width: task.width, height: task.height })
+    const { foreground } = task
+    expect((foreground?.left ?? 0) + (foreground?.width ?? 0)).toBeLessThanOrEqual(task.width ?? 0)
+    const large = (await cutOut(imageUrl, { maxSide: 60_000 })).task
+    expect([large.width, large.height]).toEqual([original().task.width, original().task.height])
+  })
+
+  it('is its matte alone', async () => {
+    const { file } = await cutOut(imageUrl, { channels: 'alpha' })
+    expect(await sharp(file).metadata()).toMatchObject({ channels: 1, space: 'b-w' })
+    const matte = await sharp(file).toColourspace('b-w').raw().toBuffer()
+    expect(furthest(matte, await sharp(original().file).extractChannel('alpha').raw().toBuffer())).toBe(0)
+  })
+
+  it('takes all wishes together', async () => {
+    const wish = { format: 'webp', background: '#ffffff80', crop: true, cropMargin: '5%', maxSide: 200 } as const
+    const { task, file } = await cutOut(imageUrl, wish)
+    expect(Math.max(task.width ?? 0, task.height ?? 0)).toBe(200)
+    const { data, info } = await rawOf(file)
+    expect([info.width, info.height, info.channels]).toEqual([task.width, task.height, 4])
+    // The margin shows half the white.
+    expect(Math.abs((data[3] ?? 0) - 128)).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('a picture without a foreground', () => {
+  it.each([
+    [{ crop: true, cropMargin: '10%' }, 4, [0, 0, 0, 0]],
+    [{ crop: true, background: '#102030' }, 3, [16, 32, 48]],
+    [{ crop: true, channels: 'alpha' }, 1, [0]],
+    [{ crop: true, format: 'jpeg' }, 3, [255, 255, 255]],
+  ] as const)('stays whole: %j', async (output, channels, pixel) => {
+    const { task, file } = await cutOut(await stack.client.upload(greyPng(60, 40)), output)
+    expect(task).toMatchObject({ width: 60, height: 40, foreground: null })
+    const image = sharp(file)
+    if (channels === 1) image.toColourspace('b-w')
+    const { data, info } = await image.raw().toBuffer({ resolveWithObject: true })
+    expect([info.width, info.height, info.channels]).toEqual([60, 40, channels])
+    expect([...data.subarray(0, channels)]).toEqual(pixel)
+  })
+})
+
+describe('a picture of one pixel', () => {
+  it.each(['png', 'webp', 'jpeg'] as const)('becomes a %s of one pixel', async (format) => {
+    const imageUrl = await stack.client.upload(greyPng(1, 1))
+    const wish = { format, crop: true, cropMargin: '50%', maxSide: 1, background: '#ffffff' }
+    const { task, file } = await cutOut(imageUrl, wish)
+    expect([task.width, task.height]).toEqual([1, 1])
+    expect(await sharp(file).metadata()).toMatchObject({ format, width: 1, height: 1 })
+  })
+})

@@ -1,0 +1,301 @@
+// The twelve properties of the ledger, against real PostgreSQL: random sequences compared with a model after every
+// command, and random scripts that run at once over connections of their own. Each run prints its seed; with
+// MATTE_PROPERTY_SEED the same is done again, with MATTE_PROPERTY_RUNS more of it (40 otherwise, for `make test`; sequences three times as many).
+//
+//   1 every transaction sums to 0               7 a crash between statements comes to the same end
+//   2 available and held are never negative     8 the order of lots is kept
+//   3 granted = the sum of the five accounts    9 a terminal task has no open hold
+//   4 the columns are the sums of the entries  10 no entry is updated or deleted
+//   5 each hold ends once                      11 limit and quota hold with N creators at once
+//   6 a repeated command changes nothing       12 the order of provider events does not matter
+//
+// What keeps them was taken away, one at a time, to see which fail:
+//
+//   `state = 'open'` in settleHold                     5, 6 in sequences (the CHECK of `held` stops it)
+//   the entry of a release                             2, 4, 5 in sequences and at once
+//   `priority` in the order of holdCredits             8 in sequences and at once
+//   the expiry in the choice of holdCredits            8 in sequences
+//   settleHold on a connection of its own              7 in sequences
+//   the lapsed part, or the grace time, of a release   the model, in sequences
+//   `source` of a grant, the look at a refund's reference   6 in sequences, 12
+//   `available >=` of a refund                         2 in sequences and at once (the CHECK stops it)
+//   the limit in the WHERE of takeSinglePlace          11
+//   the trigger of credit_entry                        10
+import { grantCredits } from '@matte/core/credit/lot-queries'
+import { refundCredits } from '@matte/core/credit/refund-credits'
+import type { Db } from '@matte/core/db/database'
+import { MatteError } from '@matte/core/error'
+import { createTask } from '@matte/core/task/create-task'
+import { insertWorkspace, lockWorkspace } from '@matte/core/workspace/workspace-queries'
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { findBrokenCreditRules, findOrderViolations } from '../support/credit-rules.ts'
+import { connectTo, databases, useDatabase } from '../support/database.ts'
+import { givenUpload, givenWorkspace, ownModel } from '../support/factories.ts'
+import { memoryBucket } from '../support/memory-bucket.ts'
+import { commands } from './credit-commands.ts'
+import { newModel } from './credit-model.ts'
+import { createWorld, plan, type RealTask, type World } from './credit-world.ts'
+
+const runs = Number(process.env.MATTE_PROPERTY_RUNS ?? 40)
+const seed = Number(process.env.MATTE_PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const parameters = { numRuns: runs, seed, endOnFailure: process.env.CI !== undefined }
+/** Long runs take as long as they are asked to. */
+const timeoutMs = 120_000 + runs * 5_000
+const say = (line: string): void => void process.stdout.write(`[properties] ${line}\n`)
+
+const refusals = [
+  'CREDITS_INSUFFICIENT',
+  'TASK_CANNOT_CANCEL',
+  'TASK_NOT_RETRYABLE',
+  'TASK_RETRY_LIMIT_EXCEEDED',
+  'CONFLICT',
+]
+
+/** A refusal of the table is an answer; anything else, a broken CHECK or a deadlock, is a fault. */
+async function orRefused<T>(acting: Promise<T>): Promise<T | undefined> {
+  try {
+    return await acting
+  } catch (error) {
+    if (error instanceof MatteError && refusals.includes(error.code)) return undefined
+    throw error
+  }
+}
+
+for (const { version, url, missing } of databases()) {
+  describe.skipIf(missing)(`the ledger on PostgreSQL ${version}`, () => {
+    const database = useDatabase(url)
+
+    it(
+      'keeps 1 to 9 in any sequence of commands, with crashes and repeats',
+      async () => {
+        say(`PostgreSQL ${version}, sequences: seed ${seed}, ${runs * 3} runs`)
+        let done = 0
+        const property = fc.asyncProperty(commands, async (sequence) => {
+          const world = await createWorld(database.db)
+          await fc.asyncModelRun(() => ({ model: newModel(), real: { world } }), sequence)
+          expect(await findBrokenCreditRules(database.db, world.workspaceId)).toEqual([])
+          done += [...sequence].length
+        })
+        await fc.assert(property, { ...parameters, numRuns: runs * 3 })
+        say(`PostgreSQL ${version}, sequences: ${done} commands`)
+      },
+      timeoutMs,
+    )
+
+    it(
+      'keeps 1 to 6, 8 and 9 when scripts run at once',
+      async () => {
+        say(`PostgreSQL ${version}, at once: seed ${seed}, ${runs} runs`)
+        const replicas = Array.from({ length: 4 }, () => connectTo(database.url, 2))
+        const property = fc.asyncProperty(lots, fc.tuple(script, script, script, script), async (granted, scripts) => {
+          const world = await createWorld(database.db)
+          for (const lot of granted) await world.grant(database.db, { ...lot, expiresAt: inHours(lot.expiresInHours) })
+          const tasks: RealTask[] = []
+          await Promise.all(
+            scripts.map(async (steps, index) => {
+              for (const step of steps) await orRefused(perform(world, replicas[index]?.db ?? database.db, step, tasks))
+            }),
+          )
+          expect(await findBrokenCreditRules(database.db, world.workspaceId)).toEqual([])
+          expect(await findOrderViolations(database.db, world.workspaceId, couldBeSeen)).toEqual([])
+        })
+        await fc.assert(property, parameters).finally(() => Promise.all(replicas.map((replica) => replica.stop())))
+      },
+      timeoutMs,
+    )
+
+    it('10: refuses to update or delete an entry', async () => {
+      const { db } = database
+      const { id } = await givenWorkspace(db, { credits: 3 })
+      const change = db.updateTable('credit_entry').set({ amount: 4 }).where('workspace_id', '=', id)
+      await expect(change.execute()).rejects.toThrow('append-only')
+      await expect(db.deleteFrom('credit_entry').where('workspace_id', '=', id).execute()).rejects.toThrow(
+        'append-only',
+      )
+      expect(await findBrokenCreditRules(db, id)).toEqual([])
+    })
+
+    it(
+      '11: lets N creators at once pass neither the limit nor the quota nor the credits',
+      async () => {
+        const bounds = fc.record({
+          creators: fc.integer({ min: 2, max: 50 }),
+          limit: fc.integer({ min: 1, max: 8 }),
+          quota: fc.integer({ min: 1, max: 8 }),
+          credits: fc.integer({ min: 1, max: 8 }),
+        })
+        const property = fc.asyncProperty(bounds, async ({ creators, limit, quota, credits }) => {
+          const { db } = database
+          const { id } = await givenWorkspace(db, { plan: 'pro', credits })
+          const { objectKey, bucket } = await givenUpload(db, id, memoryBucket())
+          const bounded = { ...plan, concurrentTasks: limit, monthlyQuota: quota }
+          const asked = { workspaceId: id, plan: bounded, imageUrl: objectKey, callbackUrl: null, traceparent: null }
+          const answers = await Promise.allSettled(
+            Array.from({ length: creators }, () => createTask(db, bucket, { ...asked, modelVersion: ownModel() })),
+          )
+          const made = answers.filter(({ status }) => status === 'fulfilled')
+          expect(made).toHaveLength(Math.min(creators, limit, quota, credits))
+          const row = await db.selectFrom('workspace').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+          expect(row).toMatchObject({ open_singles: made.length, queued: made.length, quota_used: made.length })
+          expect(await findBrokenCreditRules(db, id)).toEqual([])
+        })
+        await fc.assert(property, { ...parameters, numRuns: Math.max(5, Math.floor(runs / 3)) })
+      },
+      timeoutMs,
+    )
+
+    it(
+      '12: comes to the same balance whatever the order of a provider’s events, repeats included',
+      async () => {
+        const orders = fc.array(fc.record({ credits: fc.integer({ min: 1, max: 9 }), refunded: fc.nat(9) }), {
+          minLength: 1,
+          maxLength: 6,
+        })
+        const property = fc.asyncProperty(orders, fc.infiniteStream(fc.nat()), async (given, random) => {
+          const events = given.flatMap(({ credits, refunded }, order): ProviderEvent[] => [
+            { order, paid: credits },
+            ...(refunded === 0 ? [] : [{ order, refunded: Math.min(refunded, credits) }]),
+          ])
+          const twice = shuffle([...events, ...events], random)
+          const { id } = await insertWorkspace(database.db, { name: 'provider', plan: 'pro' })
+          await deliverUntilApplied(database.db, id, twice)
+          const expected = given.reduce((sum, { credits, refunded }) => sum + credits - Math.min(refunded, credits), 0)
+          const { rows } = await sql<{ available: number }>`
+            select sum(available)::int as available from credit_lot where workspace_id = ${id}`.execute(database.db)
+          expect(rows[0]?.available).toBe(expected)
+          expect(await findBrokenCreditRules(database.db, id)).toEqual([])
+        })
+        await fc.assert(property, parameters)
+      },
+      timeoutMs,
+    )
+  })
+}
+
+// The scripts that run at once.
+
+/** Priority of lots that are granted meanwhile: the worst, so that no hold had to prefer them. */
+const late = 100
+
+/** What every hold had to look at: lots that were there before the scripts, and had not lapsed. */
+const couldBeSeen = ({ priority, expires_at: expiresAt }: { priority: number; expires_at: Date | null }): boolean =>
+  priority < late && (expiresAt === null || expiresAt.getTime() > Date.now())
+
+const amount = fc.integer({ min: 1, max: 6 })
+const inHours = (hours: number | null): Date | null =>
+  hours === null ? null : new Date(Date.now() + hours * 3_600_000)
+
+/** Before the scripts: lots of every order, some of them lapsed. */
+const lots = fc.array(
+  fc.record({
+    amount,
+    priority: fc.constantFrom(0, 1, 50),
+    expiresInHours: fc.option(fc.constantFrom(-5, 5, 50, 500)),
+    source: fc.constant(null),
+  }),
+  { minLength: 1, maxLength: 8 },
+)
+
+type Step =
+  | { readonly do: 'create'; readonly amount: number }
+  | { readonly do: 'grant'; readonly amount: number; readonly source: string | null }
+  | { readonly do: 'cancel' | 'succeed' | 'fail' | 'retry'; readonly index: number }
+  | { readonly do: 'refund'; readonly index: number; readonly amount: number; readonly reference: string }
+  | { readonly do: 'expire' }
+
+const index = fc.nat(20)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('create' as const), amount }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constantFrom('cancel' as const, 'succeed' as const, 'fail' as const), index }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('retry' as const), index }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('grant' as const),
+      amount: fc.constant(3),
+      source: fc.option(fc.constantFrom('a', 'b')),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('refund' as const),
+      index,
+      amount,
+      reference: fc.constantFrom('r1', 'r2', 'r3'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('expire' as const) }) },
+)
+const script = fc.array(step, { minLength: 3, maxLength: 12 })
+
+/** One step over a connection of the script's own; tasks are shared by all scripts. */
+async function perform(world: World, db: Db, step: Step, tasks: RealTask[]): Promise<unknown> {
+  if (step.do === 'create') return tasks.push(await world.create(db, step.amount))
+  if (step.do === 'grant') return world.grant(db, { amount: step.amount, priority: late, source: step.source })
+  if (step.do === 'expire') return world.expire(db)
+  if (step.do === 'refund') {
+    const all = await world.lots()
+    const lot = all[step.index % Math.max(1, all.length)]
+    return lot && world.refund(db, lot.id, step.amount, step.reference)
+  }
+  const task = tasks[step.index % Math.max(1, tasks.length)]
+  if (task === undefined) return undefined
+  if (step.do === 'cancel') return world.cancel(db, task)
+  if (step.do === 'retry') return world.retry(db, task)
+  const claim = await world.claim(db, task)
+  return claim && (step.do === 'succeed' ? world.succeed(db, claim) : world.fail(db, claim))
+}
+
+// Provider events.
+
+type ProviderEvent =
+  | { readonly order: number; readonly paid: number }
+  | { readonly order: number; readonly refunded: number }
+
+/** True once it is applied; a refund of an order that is not known yet has to come again. */
+function apply(db: Db, workspaceId: string, event: ProviderEvent): Promise<boolean> {
+  const source = `order:${event.order}`
+  return db.transaction().execute(async (tx) => {
+    await lockWorkspace(tx, workspaceId)
+    if ('paid' in event) {
+      await grantCredits(tx, { workspaceId, kind: 'pack', amount: event.paid, source })
+      return true
+    }
+    const lot = await tx
+      .selectFrom('credit_lot')
+      .select('id')
+      .where('workspace_id', '=', workspaceId)
+      .where('source', '=', source)
+      .executeTakeFirst()
+    if (lot === undefined) return false
+    await refundCredits(tx, { workspaceId, lotId: lot.id, amount: event.refunded, reference: `refund:${event.order}` })
+    return true
+  })
+}
+
+/** As a provider does: three at once, and again what was not taken. */
+async function deliverUntilApplied(db: Db, workspaceId: string, events: readonly ProviderEvent[]): Promise<void> {
+  const waiting = [...events]
+  for (let deliveries = 0; waiting.length > 0; deliveries++) {
+    expect(deliveries).toBeLessThan(1_000)
+    const batch = waiting.splice(0, 3)
+    const taken = await Promise.all(batch.map((event) => apply(db, workspaceId, event)))
+    waiting.push(...batch.filter((_, place) => !taken[place]))
+  }
+}
+
+function shuffle<T>(list: readonly T[], random: Iterable<number>): T[] {
+  const source = random[Symbol.iterator]()
+  const shuffled = [...list]
+  for (let place = shuffled.length - 1; place > 0; place--) {
+    const other = (source.next().value ?? 0) % (place + 1)
+    ;[shuffled[place], shuffled[other]] = [shuffled[other] as T, shuffled[place] as T]
+  }
+  return shuffled
+}

@@ -1,0 +1,265 @@
+// Events and webhook endpoints: which targets an event gets, and what a dispatcher does with an endpoint that has
+// rotated its secret, moved, or is no more.
+import { randomUUID } from 'node:crypto'
+import type { Db } from '@matte/core/db/database'
+import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
+import { recordAttempt } from '@matte/core/webhook/delivery-queries'
+import {
+  changeEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+  rotateEndpointSecret,
+  type WithSecret,
+} from '@matte/core/webhook/endpoint'
+import { findEndpoint } from '@matte/core/webhook/endpoint-queries'
+import type { WebhookEvent } from '@matte/core/webhook/events'
+import { serviceSignature, signatureHeaders } from '@matte/core/webhook/signature'
+import { sql } from 'kysely'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { databases, useDatabase } from '../support/database.ts'
+import { givenTask, givenWorkspace } from '../support/factories.ts'
+import { until } from '../support/until.ts'
+import { claimOne, masterKeysText } from './given.ts'
+import { createDispatcher, masterKeys } from './in-process.ts'
+import { startReceiver } from './receiver.ts'
+
+const target = 'https://receiver.example/hook'
+
+const givenEndpoint = (
+  db: Db,
+  workspaceId: string,
+  { url = target, events = [] }: { url?: string; events?: WebhookEvent[] } = {},
+): Promise<WithSecret> =>
+  createEndpoint(db, masterKeys, {
+    workspaceId,
+    targetUrl: url,
+    url: new URL(url),
+    eventTypes: events,
+    description: null,
+  })
+
+/** An event that belongs to no task; a key of its own unless given. */
+const announce = (
+  db: Db,
+  workspaceId: string,
+  { event = 'welcome', callbackUrl = null as string | null, key = randomUUID() as string } = {},
+) => createEventDeliveries(db, { workspaceId, event, body: `{"event":"${event}"}`, callbackUrl, of: { key } })
+
+for (const { version, url: serverUrl, missing } of databases()) {
+  describe.skipIf(missing)(`createEventDeliveries on PostgreSQL ${version}`, () => {
+    const database = useDatabase(serverUrl)
+    let db: Db
+    let workspaceId: string
+
+    beforeAll(() => {
+      db = database.db
+    })
+    beforeEach(async () => {
+      await sql`truncate workspace cascade`.execute(db)
+      workspaceId = (await givenWorkspace(db)).id
+    })
+    const targets = async () => {
+      const rows = await db.selectFrom('delivery').select(['endpoint_id', 'target_url']).orderBy('target_url').execute()
+      return rows.map((row) => [row.endpoint_id, row.target_url])
+    }
+
+    it('goes to every enabled endpoint that subscribes to it, by name or by naming none', async () => {
+      const all = await givenEndpoint(db, workspaceId, { url: 'https://a.example/' })
+      const named = await givenEndpoint(db, workspaceId, { url: 'https://b.example/', events: ['welcome'] })
+      await givenEndpoint(db, workspaceId, { url: 'https://c.example/', events: ['task.failed'] })
+      const disabled = await givenEndpoint(db, workspaceId)
+      await changeEndpoint(db, workspaceId, disabled.id, { status: 'disabled' })
+      const deleted = await givenEndpoint(db, workspaceId)
+      await deleteEndpoint(db, workspaceId, deleted.id)
+      await givenEndpoint(db, (await givenWorkspace(db)).id)
+      await announce(db, workspaceId)
+      expect(await targets()).toEqual([
+        [all.id, 'https://a.example/'],
+        [named.id, 'https://b.example/'],
+      ])
+    })
+
+    it('goes to a callback URL beside them', async () => {
+      const { id } = await givenEndpoint(db, workspaceId)
+      await announce(db, workspaceId, { callbackUrl: 'https://callback.example/x' })
+      expect(await targets()).toEqual([
+        [null, 'https://callback.example/x'],
+        [id, target],
+      ])
+    })
+
+    it.each(['https://receiver.example/hook', 'HTTPS://Receiver.example:443/./hook'])(
+      'tells a target once that is callback %s and endpoint, as the endpoint’s',
+      async (callbackUrl) => {
+        const { id } = await givenEndpoint(db, workspaceId)
+        await announce(db, workspaceId, { callbackUrl })
+        expect(await targets()).toEqual([[id, target]])
+      },
+    )
+
+    it('does so also when the endpoint has not subscribed, but takes one that has first', async () => {
+      const other = await givenEndpoint(db, workspaceId, { events: ['task.failed'] })
+      await announce(db, workspaceId, { callbackUrl: target })
+      expect(await targets()).toEqual([[other.id, target]])
+      await sql`delete from delivery`.execute(db)
+      const subscribed = await givenEndpoint(db, workspaceId)
+      await announce(db, workspaceId, { callbackUrl: target })
+      expect(await targets()).toEqual([[subscribed.id, target]])
+    })
+
+    it('takes a callback that equals a disabled endpoint for what it is', async () => {
+      const { id } = await givenEndpoint(db, workspaceId)
+      await changeEndpoint(db, workspaceId, id, { status: 'disabled' })
+      await announce(db, workspaceId, { callbackUrl: target })
+      expect(await targets()).toEqual([[null, target]])
+    })
+
+    it('writes the same occurrence once, and another beside it', async () => {
+      await givenEndpoint(db, workspaceId)
+      for (const key of ['2026-11-20', '2026-11-20', '2026-11-21']) await announce(db, workspaceId, { key })
+      expect(await targets()).toHaveLength(2)
+      await announce(db, workspaceId, { key: '2026-11-21', event: 'task.retention_cleanup' })
+      expect(await targets()).toHaveLength(3)
+    })
+
+    it('writes a task’s event once a run and endpoint', async () => {
+      const { id: taskId } = await givenTask(db, { id: workspaceId, plan: (await givenWorkspace(db)).plan })
+      await givenEndpoint(db, workspaceId)
+      const common = { workspaceId, event: 'task.failed', body: '{}', callbackUrl: null }
+      for (const run of [1, 1, 2]) await createEventDeliveries(db, { ...common, of: { taskId, run } })
+      expect(await targets()).toHaveLength(2)
+    })
+
+    it('leaves in the endpoint when and how its latest attempt ended', async () => {
+      const { id } = await givenEndpoint(db, workspaceId)
+      await announce(db, workspaceId)
+      await announce(db, workspaceId)
+      const [first, second] = [await claimOne(db), await claimOne(db)]
+      const policy = { maxRetries: 0, retryUnitMs: 1 }
+      const outcome = { statusCode: null, durationMs: 1, responseBody: null }
+      await recordAttempt(db, first, { ...outcome, error: 'TIMEOUT', endedAgoMs: 0 }, policy)
+      const failed = await findEndpoint(db, workspaceId, id)
+      expect(failed).toMatchObject({ last_delivery_status: 'failed', last_delivery_at: expect.any(Date) })
+      // It ended before the other did and is recorded after it.
+      await recordAttempt(db, second, { ...outcome, error: null, endedAgoMs: 60_000 }, policy)
+      expect(await findEndpoint(db, workspaceId, id)).toEqual(failed)
+      await announce(db, workspaceId)
+      await recordAttempt(db, await claimOne(db), { ...outcome, error: null, endedAgoMs: 0 }, policy)
+      expect(await findEndpoint(db, workspaceId, id)).toMatchObject({ last_delivery_status: 'delivered' })
+    })
+  })
+}
+
+describe('a dispatcher', () => {
+  const database = useDatabase()
+  const ends: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end()
+  })
+
+  const given = async () => {
+    const receiver = await startReceiver()
+    ends.push(() => receiver.close())
+    const { id: workspaceId } = await givenWorkspace(database.db)
+    const endpoint = await givenEndpoint(database.db, workspaceId, { url: receiver.url })
+    await announce(database.db, workspaceId)
+    return { receiver, workspaceId, endpoint }
+  }
+  const dispatch = async () => {
+    const dispatcher = createDispatcher(database.db)
+    ends.push(() => dispatcher.stop())
+    await dispatcher.due.start()
+    return dispatcher
+  }
+  const untilStatus = (endpointId: string, status: string) =>
+    until(`the delivery is ${status}`, () =>
+      database.db
+        .selectFrom('delivery')
+        .selectAll()
+        .where('endpoint_id', '=', endpointId)
+        .where('status', '=', status as 'delivered')
+        .executeTakeFirst(),
+    )
+
+  it('signs with the secret of the endpoint', async () => {
+    const { receiver, endpoint } = await given()
+    await dispatch()
+    const { id, body } = await untilStatus(endpoint.id, 'delivered')
+    const { headers = {} } = receiver.received[0] ?? {}
+    const timestamp = Number(headers['webhook-timestamp'])
+    const expected = signatureHeaders({ secret: endpoint.signingSecret, id, timestamp, body })
+    expect(headers).toMatchObject(
+      Object.fromEntries(Object.entries(expected).map(([name, value]) => [name.toLowerCase(), value])),
+    )
+  })
+
+  it('signs with the secret before while the two overlap, and by Standard Webhooks with both', async () => {
+    const { receiver, workspaceId, endpoint } = await given()
+    const { id: endpointId, signingSecret: previous } = endpoint
+    const rotated = await rotateEndpointSecret(database.db, masterKeys, {
+      workspaceId,
+      id: endpointId,
+      overlapSeconds: 60,
+    })
+    await dispatch()
+    const { id, body } = await untilStatus(endpointId, 'delivered')
+    const { headers = {} } = receiver.received[0] ?? {}
+    const timestamp = Number(headers['webhook-timestamp'])
+    expect(headers['x-service-signature']).toBe(serviceSignature(previous, timestamp, body))
+    const standard = (secret: string) => signatureHeaders({ secret, id, timestamp, body })['webhook-signature']
+    expect(headers['webhook-signature']).toBe(`${standard(rotated.signingSecret)} ${standard(previous)}`)
+  })
+
+  it('signs with the new one alone once the overlap has ended', async () => {
+    const { receiver, workspaceId, endpoint } = await given()
+    const { id } = endpoint
+    const { signingSecret } = await rotateEndpointSecret(database.db, masterKeys, {
+      workspaceId,
+      id,
+      overlapSeconds: 60,
+    })
+    await sql`update webhook_endpoint set previous_until = now() where id = ${id}`.execute(database.db)
+    await dispatch()
+    const { body } = await untilStatus(id, 'delivered')
+    const { headers = {} } = receiver.received[0] ?? {}
+    const timestamp = Number(headers['webhook-timestamp'])
+    expect(headers['x-service-signature']).toBe(serviceSignature(signingSecret, timestamp, body))
+    expect(headers['webhook-signature']).not.toContain(' ')
+  })
+
+  it('dials where the endpoint is now, also when its delivery has not heard of the move', async () => {
+    const { receiver, workspaceId, endpoint } = await given()
+    const moved = await startReceiver()
+    ends.push(() => moved.close())
+    await changeEndpoint(database.db, workspaceId, endpoint.id, {
+      target: { targetUrl: moved.url, url: new URL(moved.url) },
+    })
+    await sql`update delivery set target_url = ${receiver.url} where endpoint_id = ${endpoint.id}`.execute(database.db)
+    await dispatch()
+    await untilStatus(endpoint.id, 'delivered')
+    expect([receiver.received.length, moved.received.length]).toEqual([0, 1])
+  })
+
+  it.each(['disabled', 'deleted'])('sends nothing to one that is %s, and cancels what waits', async (how) => {
+    const { receiver, endpoint } = await given()
+    // As when the event was written at the very moment of the change: the delivery is pending all the same.
+    await (how === 'disabled'
+      ? sql`update webhook_endpoint set status = 'disabled', disabled_reason = 'OWNER' where id = ${endpoint.id}`
+      : sql`update webhook_endpoint set deleted_at = now() where id = ${endpoint.id}`
+    ).execute(database.db)
+    const { lines } = await dispatch()
+    expect(await untilStatus(endpoint.id, 'canceled')).toMatchObject({ attempt: 0, claim: null })
+    expect(receiver.received).toEqual([])
+    expect(lines).toContainEqual(
+      expect.objectContaining({ msg: 'delivery canceled: its endpoint is disabled or deleted' }),
+    )
+  })
+
+  it('never writes a secret into its log', async () => {
+    const { endpoint } = await given()
+    const { lines } = await dispatch()
+    await untilStatus(endpoint.id, 'delivered')
+    expect(JSON.stringify(lines)).not.toContain(endpoint.signingSecret)
+    expect(JSON.stringify(lines)).not.toContain(masterKeysText)
+  })
+})

@@ -1,0 +1,112 @@
+// What must be true of the ledger of a workspace at any moment, whatever happened and in whatever order. The numbers
+// are those of the properties in credit-properties.test.ts.
+import type { Db } from '@matte/core/db/database'
+import { sql } from 'kysely'
+
+/** Every entry as two rows of signed amounts: what an account of a lot lost and what another got. */
+const moves = (workspaceId: string) => sql`
+  select id, lot_id, task_id, run, from_account as account, -amount as amount from credit_entry
+   where workspace_id = ${workspaceId}
+  union all
+  select id, lot_id, task_id, run, to_account, amount from credit_entry where workspace_id = ${workspaceId}`
+
+/** Each query selects what breaks the rule of its name. */
+const rules = (id: string) => ({
+  '1 every transaction sums to 0': sql`
+    select id from (${moves(id)}) m group by id having sum(amount) <> 0 or count(distinct account) <> 2`,
+  '2 available and held are never negative, at no entry of the history': sql`
+    select lot_id as id from (
+      select lot_id, account, sum(amount) over (partition by lot_id, account order by id) as balance
+        from (${moves(id)}) m) b
+     where account <> 'source' and balance < 0`,
+  '3 granted = available + held + spent + expired + refunded': sql`
+    select id from credit_lot
+     where workspace_id = ${id} and granted <> available + held + spent + expired + refunded`,
+  '4 the columns are the sums of the entries': sql`
+    select l.id from credit_lot l left join (${moves(id)}) m on m.lot_id = l.id
+     where l.workspace_id = ${id} group by l.id
+    having (l.granted, l.available, l.held, l.spent, l.expired, l.refunded) is distinct from (
+      coalesce(-sum(m.amount) filter (where account = 'source'), 0),
+      coalesce(sum(m.amount) filter (where account = 'available'), 0),
+      coalesce(sum(m.amount) filter (where account = 'held'), 0),
+      coalesce(sum(m.amount) filter (where account = 'spent'), 0),
+      coalesce(sum(m.amount) filter (where account = 'expired'), 0),
+      coalesce(sum(m.amount) filter (where account = 'refunded'), 0))`,
+  '5 each hold begins once and ends at most once, as its state says': sql`
+    select h.task_id as id from credit_hold h join task t on t.id = h.task_id
+      left join credit_entry e on e.task_id = h.task_id and e.run = h.run and e.lot_id = h.lot_id
+     where t.workspace_id = ${id}
+     group by h.task_id, h.run, h.lot_id, h.amount, h.state
+    having coalesce(sum(e.amount) filter (where e.to_account = 'held'), 0) <> h.amount
+        or count(*) filter (where e.to_account = 'held') <> 1
+        or count(*) filter (where e.from_account = 'held') <> (h.state <> 'open')::int
+        or coalesce(sum(e.amount) filter (where e.from_account = 'held' and e.to_account = case h.state
+             when 'captured' then 'spent' else 'available' end), 0) <> case h.state when 'open' then 0 else h.amount end`,
+  '9 a hold is open while its run is, captured after success, released after any other end': sql`
+    select t.id from task t join credit_hold h on h.task_id = t.id
+     where t.workspace_id = ${id}
+       and h.state <> case when h.run < t.run then 'released' when t.status = 'succeeded' then 'captured'
+                           when t.status in ('failed', 'canceled') then 'released' else 'open' end`,
+})
+
+/** The rules that this workspace breaks; empty when all hold. */
+export async function findBrokenCreditRules(db: Db, workspaceId: string): Promise<string[]> {
+  const broken: string[] = []
+  for (const [rule, query] of Object.entries(rules(workspaceId))) {
+    const { rows } = await query.execute(db)
+    if (rows.length > 0) broken.push(rule)
+  }
+  return broken
+}
+
+type Entry = { lot: string; from: string; to: string; amount: number; task: string | null; run: number | null }
+type Lot = { id: string; priority: number; expires_at: Date | null; created_at: Date }
+
+/**
+ * 8: replays the history and finds holds that took from a lot while a better one, in the order priority, expiry, age,
+ * had something left. `judged` says which lots count: those that every hold could see.
+ */
+export async function findOrderViolations(
+  db: Db,
+  workspaceId: string,
+  judged: (lot: Lot) => boolean = () => true,
+): Promise<string[]> {
+  const lots = await db
+    .selectFrom('credit_lot')
+    .select(['id', 'priority', 'expires_at', 'created_at'])
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('priority')
+    .orderBy('expires_at', (order) => order.asc().nullsLast())
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+  const { rows: entries } = await sql<Entry>`
+    select lot_id as lot, from_account as "from", to_account as "to", amount, task_id as task, run from credit_entry
+     where workspace_id = ${workspaceId} order by id`.execute(db)
+  const available = new Map(lots.map((lot) => [lot.id, 0]))
+  const violations: string[] = []
+  const add = (lot: string, amount: number): void => void available.set(lot, (available.get(lot) ?? 0) + amount)
+  for (const holds of groupHolds(entries)) {
+    for (const { lot, from, to, amount } of holds) {
+      if (from === 'available') add(lot, -amount)
+      if (to === 'available') add(lot, amount)
+    }
+    // Of one hold's parts all but the last empty their lot, so what is better than the worst part must be empty.
+    const taken = holds.filter(({ to }) => to === 'held').map(({ lot }) => lots.findIndex(({ id }) => id === lot))
+    const better = lots.slice(0, Math.max(0, ...taken)).filter(judged)
+    violations.push(...better.filter(({ id }) => (available.get(id) ?? 0) > 0).map(({ id }) => id))
+  }
+  return violations
+}
+
+/** Entries of one hold together, every other alone. */
+function groupHolds(entries: readonly Entry[]): Entry[][] {
+  const groups: Entry[][] = []
+  for (const entry of entries) {
+    const last = groups.at(-1)?.[0]
+    const same = last?.to === 'held' && entry.to === 'held' && last.task === entry.task && last.run === entry.run
+    if (same) groups.at(-1)?.push(entry)
+    else groups.push([entry])
+  }
+  return groups
+}
