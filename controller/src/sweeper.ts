@@ -1,6 +1,7 @@
 import type { Db } from '@matte/core/db/database'
 import { deleteExpiredRequests } from '@matte/core/idempotency/idempotency-queries'
 import { type Loop, loop } from '@matte/core/runtime/loop'
+import { sweepInferenceWindows } from '@matte/core/scale/inference-queries'
 import { handOverDeadLetters, type PublishDeadLetter } from '@matte/core/task/hand-over-dead-letters'
 import { sweepTasks } from '@matte/core/task/sweep-tasks'
 import type { Logger } from 'pino'
@@ -23,5 +24,6 @@ export const sweeper = ({ db, publishDeadLetter, everyMs, maxQueueAgeMs, logger 
       runs_ended: await sweepTasks(db, { maxQueueAgeMs }),
       dead_letters: await handOverDeadLetters(db, publishDeadLetter),
       idempotency_records_deleted: await deleteExpiredRequests(db),
+      inference_windows_deleted: await sweepInferenceWindows(db),
     }),
   })

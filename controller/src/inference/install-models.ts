@@ -1,4 +1,5 @@
 import type { Db } from '@matte/core/db/database'
+import { installedModels } from '@matte/core/model/installed-models'
 import { replaceModels } from '@matte/core/model/model-queries'
 import { type Loop, loop } from '@matte/core/runtime/loop'
 import type { Logger } from 'pino'
@@ -12,19 +13,20 @@ export type InstallModelsOptions = {
 
 /** Keeps the table `model` as `models.static` has it; repeated each minute, since another release may write it too. */
 export function installModels({ db, models, logger }: InstallModelsOptions): Loop {
-  const rows = models.map(({ name, tritonModel, default: isDefault }) => ({
-    name,
-    pool: name,
-    tritonModel,
-    isDefault,
-  }))
+  const rows = installedModels(
+    models.map(({ name, tritonModel, default: isDefault }) => ({
+      pool: name,
+      isDefault,
+      models: [{ modelVersion: name, tritonModel, isDefault }],
+    })),
+  )
   return loop({
     name: 'install-models',
     everyMs: 60_000,
     logger,
     run: async () => {
-      await replaceModels(db, rows)
-      return {}
+      const written = await replaceModels(db, rows)
+      return { models_written: Number(written) }
     },
   })
 }

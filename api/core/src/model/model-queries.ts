@@ -1,10 +1,13 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
+/** A public `modelVersion` and who answers for it. */
 export type InstalledModel = {
   readonly name: string
   readonly pool: string
+  /** Its name in the model repository. */
   readonly tritonModel: string
+  /** Of the default pool's models the one that stands for it; one at the most. */
   readonly isDefault: boolean
 }
 
@@ -20,26 +23,47 @@ export function listModels(db: Db) {
 }
 
 /**
- * Makes the table say what this controller serves: its models are upserted, others stay listed as unavailable, so
- * that their waiting tasks are seen. `service-v2` is never removed. One transaction, repeatable by every replica.
+ * Makes the table say what is installed, each name once; true when something had to be written. Every replica may call it as often as
+ * it likes: as long as nothing has changed it is one small read, and of those who see a change at once one writes.
+ *
+ * A model that is installed no more stays as unavailable: new tasks are refused, while its open ones wait (D32) and a
+ * failed one may be retried, until its pool comes back. Rows never go; there are as many as people ever gave names.
  */
-export async function replaceModels(db: Db, models: readonly InstalledModel[]): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+export async function replaceModels(db: Db, models: readonly InstalledModel[]): Promise<boolean> {
+  if (await isWritten(db, models)) return false
+  return db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(hashtext('matte.model'))`.execute(tx)
-    const names = models.map((model) => model.name)
-    await tx.updateTable('model').set({ is_default: false }).where('is_default', '=', true).execute()
-    await tx
-      .updateTable('model')
-      .set({ available: false })
-      .where('name', 'not in', [...names, ''])
-      .execute()
-    for (const { name, pool, tritonModel, isDefault } of models) {
-      const row = { pool, triton_model: tritonModel, is_default: isDefault, available: true }
-      await tx
-        .insertInto('model')
-        .values({ name, ...row })
-        .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
-        .execute()
-    }
+    if (await isWritten(tx, models)) return false
+    const names = models.map(({ name }) => name)
+    const pools = models.map(({ pool }) => pool)
+    const tritonModels = models.map(({ tritonModel }) => tritonModel)
+    const defaults = models.map(({ isDefault }) => isDefault)
+    // The mark is taken away before it is given: the index that allows one default only looks at each row as it comes.
+    await sql`
+      update model set is_default = false, available = name = any(${names}::text[])
+       where is_default or available and name <> all(${names}::text[])`.execute(tx)
+    await sql`
+      insert into model as m (name, pool, triton_model, is_default, available)
+      select name, pool, triton_model, is_default, true
+        from unnest(${names}::text[], ${pools}::text[], ${tritonModels}::text[], ${defaults}::boolean[])
+          as i (name, pool, triton_model, is_default)
+      on conflict (name) do update
+        set pool = excluded.pool, triton_model = excluded.triton_model, is_default = excluded.is_default, available = true
+      where (m.pool, m.triton_model, m.is_default, m.available)
+         <> (excluded.pool, excluded.triton_model, excluded.is_default, true)`.execute(tx)
+    return true
   })
 }
+
+/** Whether the table's available rows are these models, and no other has the mark of the default. */
+async function isWritten(db: Db, models: readonly InstalledModel[]): Promise<boolean> {
+  const listed = await listModels(db)
+  const current = listed.filter(({ available, isDefault }) => available || isDefault)
+  return (
+    current.length === models.length &&
+    models.every((model) => current.some((row) => row.available && isSame(row, model)))
+  )
+}
+
+const isSame = (a: InstalledModel, b: InstalledModel): boolean =>
+  a.name === b.name && a.pool === b.pool && a.tritonModel === b.tritonModel && a.isDefault === b.isDefault

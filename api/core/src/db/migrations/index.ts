@@ -6,6 +6,7 @@ import * as rateLimit from './0004-rate-limit.ts'
 import * as idempotencyOutput from './0005-idempotency-output.ts'
 import * as webhookEndpoint from './0006-webhook-endpoint.ts'
 import * as hotRows from './0007-hot-rows.ts'
+import * as scale from './0008-scale.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -16,4 +17,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0005-idempotency-output': idempotencyOutput,
   '0006-webhook-endpoint': webhookEndpoint,
   '0007-hot-rows': hotRows,
+  '0008-scale': scale,
 }

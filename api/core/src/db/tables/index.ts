@@ -3,6 +3,7 @@ import type { BatchTable } from './batch.ts'
 import type { CreditEntryTable, CreditHoldTable, CreditLotTable } from './credit.ts'
 import type { DeliveryAttemptTable, DeliveryTable } from './delivery.ts'
 import type { IdempotencyRecordTable } from './idempotency-record.ts'
+import type { InferenceWindowTable } from './inference-window.ts'
 import type { ModelTable } from './model.ts'
 import type { RateWindowTable } from './rate-window.ts'
 import type { ObjectDeletionTable, RetentionNoticeTable } from './retention.ts'
@@ -23,6 +24,7 @@ export type Tables = {
   delivery: DeliveryTable
   delivery_attempt: DeliveryAttemptTable
   idempotency_record: IdempotencyRecordTable
+  inference_window: InferenceWindowTable
   model: ModelTable
   object_deletion: ObjectDeletionTable
   rate_window: RateWindowTable

@@ -15,7 +15,7 @@ export type WebhookEndpointTable = {
   /** `OWNER`: by PATCH. `FAILING`: after days without one success (D65). */
   disabled_reason: 'OWNER' | 'FAILING' | null
   description: string | null
-  /** Sealed under the row's id (D17). */
+  /** Sealed under the row's id (D17); empty once the endpoint is deleted. */
   secret_sealed: string
   /** During a rotation: the secret before, in force until the time beside it (D63). */
   previous_secret_sealed: string | null

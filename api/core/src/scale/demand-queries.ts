@@ -1,0 +1,238 @@
+// What the pools are needed for, read once a second by the one controller that scales them. It reads what is open, what
+// began to wait within 30 s and what pods did within the last minutes, and no history, however long that is.
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { maxAttempts } from '../task/task.ts'
+import type { Plans } from '../workspace/plan.ts'
+import { type LatencyBuckets, latencyBoundsSeconds, latencyQuantile } from './latency.ts'
+
+export type AskedPool = {
+  readonly pool: string
+  /** As tasks carry them, so with `service-v2` at the pool that stands in for it (D38). */
+  readonly modelVersions: readonly string[]
+  /** How far back `perRevision` looks: the age of a rollout's step, 60 by default and 3,600 at the most. */
+  readonly revisionSeconds?: number
+}
+
+export type DemandRequest = { readonly plans: Plans; readonly pools: readonly AskedPool[] }
+
+/** Figures of one pool at one moment of the database's clock. */
+export type PoolDemand = {
+  /** Single creations and caller's retries that began to wait within 3 s and 30 s. */
+  readonly arrivals3s: number
+  readonly arrivals30s: number
+  /** Such tasks that wait and may be worked on now: due again after an attempt, or queued below the plan's limit. */
+  readonly backlog: number
+  /** Children of batches that wait and may be worked on now, in the places that singles leave them. */
+  readonly batchSlots: number
+  /** Tasks under a live claim, of both kinds. */
+  readonly processing: number
+  /** Those of them that are children of batches: places that batches hold beside `batchSlots`. */
+  readonly batchProcessing: number
+  /** How long the oldest task of the backlog has waited, 0 without one. */
+  readonly oldestSeconds: number
+  /** Mean time of an image in a slot over 60 s, or over the latest windows of the last hour; undefined: unknown. */
+  readonly serviceSeconds: number | undefined
+  /** From creation to success, over 60 s; undefined: none ended. */
+  readonly p95Seconds: number | undefined
+  /** The same 60 s, for `shareSlowerThan`. */
+  readonly latencyBuckets: LatencyBuckets
+  readonly perRevision: readonly RevisionFigures[]
+}
+
+/** What the pods of one revision did within the `revisionSeconds` asked for; revisions that did nothing are left out. */
+export type RevisionFigures = {
+  readonly revision: string
+  readonly done: number
+  readonly failed: number
+  readonly timedOut: number
+  readonly unavailable: number
+  readonly serviceSeconds: number | undefined
+  readonly p95Seconds: number | undefined
+}
+
+/**
+ * Singles that are counted for one model, oldest first, and workspaces that are visited for its children. So many give
+ * a figure that no pool has slots for; a workspace that adds none to it has its whole limit in slots already.
+ */
+const singlesMax = 10_000
+const workspacesMax = 2_000
+/** Windows that tell the service time of a pool that did nothing in the last minute: ten minutes of one replica. */
+const windowsMax = 120
+
+const bucketPlaces = Array.from({ length: latencyBoundsSeconds.length + 1 }, (_none, index) => index + 1)
+const summedBuckets = sql`array[${sql.join(bucketPlaces.map((place) => sql`coalesce(sum(w.latency_buckets[${sql.lit(place)}]), 0)::int`))}]`
+
+/** A caller's retry counts as a single, also that of a child (D33, `placeKind`). In the words of the indexes. */
+const isSingle = sql`(t.batch_id is null or t.run > 1)`
+const isChild = sql`t.batch_id is not null and t.run = 1`
+
+/**
+ * One statement for all pools; the answer has every pool asked for. Tasks of a model version that no pool has are
+ * ignored, one that several have counts in each. While dispatch is paused nothing waits or arrives for the pools, since
+ * nothing may be claimed and no pod could do anything about it; what is under a claim goes on and counts.
+ *
+ * A workspace's free places, its limit less what it has processing, bound what can be worked on (D39). Each pool is
+ * judged as if all of them were its own: whichever has a slot first takes the place, and a pool that is broken must not
+ * hide the tasks of the others. Singles come first, as in a claim. A task between two attempts has its place already.
+ *
+ * `hop` walks over the workspaces that have something waiting, from one index entry to the next, so that thousands of
+ * tasks beyond a workspace's free places are not read at all.
+ */
+export async function readDemand(db: Db, { plans, pools }: DemandRequest): Promise<Map<string, PoolDemand>> {
+  if (pools.length === 0) return new Map()
+  const planNames = Object.keys(plans)
+  const limits = planNames.map((name) => plans[name]?.concurrentTasks ?? 0)
+  const served = pools.flatMap(({ pool, modelVersions }) => modelVersions.map((version) => ({ pool, version })))
+  const { rows } = await sql<Row>`
+    with recursive asked as (
+      select * from unnest(${pools.map(({ pool }) => pool)}::text[],
+                           ${pools.map(({ revisionSeconds = 60 }) => revisionSeconds)}::float8[])
+        as a (pool, revision_seconds)
+    ), served as (
+      select * from unnest(${served.map(({ pool }) => pool)}::text[], ${served.map(({ version }) => version)}::text[])
+        as s (pool, model_version)
+    ), plan as (
+      select * from unnest(${planNames}::text[], ${limits}::int[]) as p (name, concurrent)
+    ), running as materialized (
+      select 1 as yes where not exists (select from setting where name = 'dispatchPaused' and value = 'true')
+    ), arrived as (
+      select s.pool, sum(c.in_3s) as in_3s, sum(c.in_30s) as in_30s
+        from (select r.model_version, count(*) filter (where r.queued_at > now() - interval '3 s') as in_3s,
+                     count(*) as in_30s
+                from (select t.model_version, t.queued_at from task t
+                       where t.status in ('queued', 'processing') and t.queued_at > now() - interval '30 s'
+                         and ${isSingle}
+                      union all
+                      select t.model_version, t.queued_at from task t
+                       where t.completed_at is not null and t.queued_at > now() - interval '30 s' and ${isSingle}) r
+               where exists (select from running)
+               group by r.model_version) c
+        join served s using (model_version)
+       group by s.pool
+    ), single as (
+      select s.pool, t.workspace_id, count(*) as tasks, min(t.queued_at) as oldest
+        from served s
+       cross join lateral (
+          select t.workspace_id, t.queued_at from task t
+           where t.status = 'queued' and ${isSingle} and t.model_version = s.model_version
+           order by t.queued_at limit ${singlesMax}::int) t
+       where exists (select from running)
+       group by s.pool, t.workspace_id
+    ), hop as (
+      select s.pool, s.model_version, n.workspace_id, 1 as place
+        from served s
+       cross join lateral (
+          select t.workspace_id from task t
+           where t.status = 'queued' and ${isChild} and t.model_version = s.model_version
+           order by t.workspace_id limit 1) n
+       where exists (select from running)
+      union all
+      select h.pool, h.model_version, n.workspace_id, h.place + 1
+        from hop h
+       cross join lateral (
+          select t.workspace_id from task t
+           where t.status = 'queued' and ${isChild} and t.model_version = h.model_version
+             and t.workspace_id > h.workspace_id
+           order by t.workspace_id limit 1) n
+       where h.place < ${workspacesMax}::int
+    ), free as materialized (
+      select w.id, greatest(0, p.concurrent - w.processing) as places
+        from workspace w join plan p on p.name = w.plan
+       where w.waiting
+    ), child as (
+      select h.pool, h.workspace_id, sum(q.tasks) as tasks
+        from hop h
+        join free f on f.id = h.workspace_id
+       cross join lateral (
+          select count(*) as tasks
+            from (select from task t
+                   where t.status = 'queued' and ${isChild} and t.model_version = h.model_version
+                     and t.workspace_id = h.workspace_id
+                   limit f.places) first) q
+       group by h.pool, h.workspace_id
+    ), in_queue as (
+      select pool, sum(n.singles) as singles, min(s.oldest) filter (where f.places > 0) as oldest,
+             sum(least(coalesce(c.tasks, 0), f.places - n.singles)) as children
+        from single s
+        full join child c using (pool, workspace_id)
+        join free f on f.id = workspace_id
+       cross join lateral (select least(f.places, coalesce(s.tasks, 0)) as singles) n
+       group by pool
+    ), begun as (
+      select s.pool, count(*) filter (where t.claimed_until > now()) as claimed,
+             count(*) filter (where t.claimed_until > now() and d.child) as claimed_children,
+             count(*) filter (where d.due and not d.child) as singles,
+             count(*) filter (where d.due and d.child) as children,
+             min(t.queued_at) filter (where d.due and not d.child) as oldest
+        from task t
+        join served s using (model_version)
+       cross join lateral (
+          select not ${isSingle} as child,
+                 exists (select from running) and t.due_at <= now() and t.attempt < ${maxAttempts}
+                   and (t.claimed_until is null or t.claimed_until <= now()) as due) d
+       where t.status = 'processing'
+       group by s.pool
+    ), recent as (
+      select a.pool, sum(w.busy_seconds) / nullif(sum(w.done), 0) as service, ${summedBuckets} as buckets
+        from asked a join inference_window w on w.pool = a.pool
+       where w.at > now() - interval '60 s' and w.at <= now()
+       group by a.pool
+    ), revision as (
+      select a.pool, w.revision, sum(w.done) as done, sum(w.failed) as failed, sum(w.timed_out) as timed_out,
+             sum(w.unavailable) as unavailable, sum(w.busy_seconds) / nullif(sum(w.done), 0) as service,
+             ${summedBuckets} as buckets
+        from asked a join inference_window w on w.pool = a.pool
+       where w.at > now() - least(a.revision_seconds, 3600) * interval '1 s' and w.at <= now()
+       group by a.pool, w.revision
+    )
+    select a.pool, coalesce(n.in_3s, 0)::int as "arrivals3s", coalesce(n.in_30s, 0)::int as "arrivals30s",
+           (coalesce(q.singles, 0) + coalesce(b.singles, 0))::int as backlog,
+           (coalesce(q.children, 0) + coalesce(b.children, 0))::int as "batchSlots",
+           coalesce(b.claimed, 0)::int as processing, coalesce(b.claimed_children, 0)::int as "batchProcessing",
+           coalesce(extract(epoch from now() - least(q.oldest, b.oldest)), 0)::float8 as "oldestSeconds",
+           coalesce(r.service, (
+             select sum(busy_seconds) / sum(done)
+               from (select w.busy_seconds, w.done from inference_window w
+                      where w.pool = a.pool and w.done > 0 and w.at > now() - interval '1 hour' and w.at <= now()
+                      order by w.at desc limit ${windowsMax}::int) latest)) as service,
+           r.buckets,
+           (select jsonb_agg(jsonb_build_object(
+                     'revision', v.revision, 'done', v.done, 'failed', v.failed, 'timedOut', v.timed_out,
+                     'unavailable', v.unavailable, 'service', v.service, 'buckets', v.buckets) order by v.revision)
+              from revision v where v.pool = a.pool) as revisions
+      from asked a
+      left join arrived n using (pool)
+      left join in_queue q using (pool)
+      left join begun b using (pool)
+      left join recent r using (pool)`.execute(db)
+  return new Map(rows.map((row) => [row.pool, toDemand(row)]))
+}
+
+type Figures = { readonly service: number | null; readonly buckets: LatencyBuckets }
+
+type Row = Omit<PoolDemand, 'serviceSeconds' | 'p95Seconds' | 'latencyBuckets' | 'perRevision'> & {
+  readonly pool: string
+  readonly service: number | null
+  /** Null: no windows in the last 60 s. */
+  readonly buckets: LatencyBuckets | null
+  readonly revisions: readonly (Omit<RevisionFigures, 'serviceSeconds' | 'p95Seconds'> & Figures)[] | null
+}
+
+function toDemand({ pool: _key, service, buckets, revisions, ...counts }: Row): PoolDemand {
+  const latencyBuckets = buckets ?? bucketPlaces.map(() => 0)
+  return {
+    ...counts,
+    ...toTimes({ service, buckets: latencyBuckets }),
+    latencyBuckets,
+    perRevision: (revisions ?? []).map(({ service, buckets, ...figures }) => ({
+      ...figures,
+      ...toTimes({ service, buckets }),
+    })),
+  }
+}
+
+const toTimes = ({ service, buckets }: Figures) => ({
+  serviceSeconds: service ?? undefined,
+  p95Seconds: latencyQuantile(buckets, 0.95),
+})
