@@ -3,7 +3,7 @@
 // same attempt is made again: at least once, as the interface says.
 import type { Db } from '@matte/core/db/database'
 import type { Clock } from '@matte/core/runtime/clock'
-import type { MasterKeys } from '@matte/core/runtime/seal'
+import { type MasterKeys, UnsealError } from '@matte/core/runtime/seal'
 import { pause } from '@matte/core/runtime/service'
 import { currentTraceparent, inSpan } from '@matte/core/runtime/tracing'
 import { type RetryPolicy, retryDelayMs } from '@matte/core/webhook/backoff'
@@ -58,7 +58,7 @@ export async function deliver(deps: DeliverDeps, assignment: Assignment, signal:
         log.info('delivery canceled: its endpoint is disabled or deleted')
         return
       }
-      const result = await attempt(deps, assignment, target, signal)
+      const result = target instanceof UnsealError ? unsigned(target) : await attempt(deps, assignment, target, signal)
       const endedAtMs = deps.clock.monotonicMs()
       span.setAttribute('matte.outcome', result.error ?? 'delivered')
       const status = await record(deps, assignment, result, endedAtMs, signal)
@@ -79,12 +79,32 @@ type Target = { readonly targetUrl: string; readonly secret: string; readonly pr
 /**
  * Where it goes and what signs it: the endpoint as it is now, which may have moved or rotated its secret since the
  * event, or the workspace's own secret for a callback URL (D62). Undefined: the endpoint is not to be told any more.
+ * An error in place of a target: the secret does not open.
  */
-async function readTarget({ db, masterKeys }: DeliverDeps, delivery: ClaimedDelivery): Promise<Target | undefined> {
-  const { endpointId, workspaceId, targetUrl } = delivery
-  if (endpointId !== null) return readDialledEndpoint(db, masterKeys, endpointId)
-  return { targetUrl, secret: await getCallbackSecret(db, masterKeys, workspaceId) }
+async function readTarget(
+  { db, masterKeys }: DeliverDeps,
+  { endpointId, workspaceId, targetUrl }: ClaimedDelivery,
+): Promise<Target | UnsealError | undefined> {
+  try {
+    if (endpointId !== null) return await readDialledEndpoint(db, masterKeys, endpointId)
+    return { targetUrl, secret: await getCallbackSecret(db, masterKeys, workspaceId) }
+  } catch (error) {
+    if (error instanceof UnsealError) return error
+    throw error
+  }
 }
+
+/**
+ * A failed attempt that sent nothing. It is recorded, so that it is tried again on the ordinary schedule, by when the
+ * master key may be back, and so that its end is in sight; an attempt without record comes again with each claim.
+ */
+const unsigned = (cause: UnsealError): PostResult => ({
+  error: 'SECRET_UNREADABLE',
+  statusCode: null,
+  durationMs: 0,
+  responseBody: null,
+  cause,
+})
 
 async function attempt(
   deps: DeliverDeps,
@@ -152,7 +172,7 @@ function report(
     next: status === undefined ? 'claim lost' : status === 'pending' ? 'retry' : status,
     ...(status === 'pending' && { retry_in_ms: retryDelayMs(attempt, retry) }),
   }
-  if (error === 'INTERNAL') log.error({ ...fields, err: cause }, 'delivery attempted')
+  if (error === 'INTERNAL' || error === 'SECRET_UNREADABLE') log.error({ ...fields, err: cause }, 'delivery attempted')
   else log.info({ ...fields, ...(cause !== undefined && { reason: reasonOf(cause) }) }, 'delivery attempted')
 }
 

@@ -1,6 +1,7 @@
 // Secrets that must be recoverable (D17), and the one that signs callbacks (D62).
 import { randomBytes } from 'node:crypto'
 import { parseMasterKeys, seal, unseal } from '@matte/core/runtime/seal'
+import { createEndpoint, deleteEndpoint, rotateEndpointSecret } from '@matte/core/webhook/endpoint'
 import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -67,5 +68,33 @@ describe('the callback secret', () => {
 
   it('of a workspace that does not exist is an error', async () => {
     await expect(getCallbackSecret(database.db, keys, crypto.randomUUID())).rejects.toThrow(/does not exist/)
+  })
+})
+
+describe('the secrets of a webhook endpoint', () => {
+  const database = useDatabase()
+  const keys = parseMasterKeys(newKey('k1'))
+
+  it('are erased with it, the one before a rotation too', async () => {
+    const { db } = database
+    const { id: workspaceId } = await givenWorkspace(db)
+    const targetUrl = 'https://receiver.example/hook'
+    const url = new URL(targetUrl)
+    const endpoint = { workspaceId, targetUrl, url, eventTypes: [], description: null }
+    const { id } = await createEndpoint(db, keys, endpoint)
+    await rotateEndpointSecret(db, keys, { workspaceId, id, overlapSeconds: 3_600 })
+    const secrets = () =>
+      db
+        .selectFrom('webhook_endpoint')
+        .select(['secret_sealed', 'previous_secret_sealed', 'previous_until'])
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow()
+    expect(await secrets()).toEqual({
+      secret_sealed: expect.stringContaining('k1.'),
+      previous_secret_sealed: expect.stringContaining('k1.'),
+      previous_until: expect.any(Date),
+    })
+    await deleteEndpoint(db, workspaceId, id)
+    expect(await secrets()).toEqual({ secret_sealed: '', previous_secret_sealed: null, previous_until: null })
   })
 })

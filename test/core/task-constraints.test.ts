@@ -80,11 +80,13 @@ for (const { version, url, missing } of databases()) {
       },
     )
 
-    it('the ledger takes no change and no deletion', async () => {
+    it('the ledger takes no change, no deletion and no emptying, by way of another table neither', async () => {
       const { db } = database
       await givenWorkspace(db, { credits: 5 })
       await expect(sql`update credit_entry set amount = 1`.execute(db)).rejects.toThrow(/append-only/)
       await expect(sql`delete from credit_entry`.execute(db)).rejects.toThrow(/append-only/)
+      await expect(sql`truncate credit_entry`.execute(db)).rejects.toThrow(/append-only/)
+      await expect(sql`truncate workspace cascade`.execute(db)).rejects.toThrow(/append-only/)
     })
 
     it.each(['succeeded', 'failed', 'canceled'])('a second %s in the history of a run is refused', async (type) => {

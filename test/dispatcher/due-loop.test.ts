@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { connectTo, useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
 import { until } from '../support/until.ts'
-import { claimOne, givenDelivery, readAttempts, readDelivery } from './given.ts'
+import { claimOne, givenDelivery, makeDue, readAttempts, readDelivery } from './given.ts'
 import { createDispatcher, type Dispatcher, type DispatcherOptions, masterKeys } from './in-process.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -17,7 +17,7 @@ const database = useDatabase()
 const ends: (() => Promise<void>)[] = []
 
 beforeEach(async () => {
-  await sql`truncate workspace cascade`.execute(database.db)
+  await sql`truncate delivery cascade`.execute(database.db)
 })
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
@@ -180,14 +180,28 @@ it('sends nothing under a claim that may have lapsed, as after a process was sto
   expect(await readAttempts(database.db, taskId)).toEqual([])
 })
 
-it('costs a delivery no attempt when its secret cannot be opened', async () => {
+it('fails the attempt when the secret cannot be opened, and sends once its master key is back', async () => {
   const receiver = await givenReceiver()
   const { workspaceId, taskId } = await givenDelivery(database.db, receiver.url)
-  await getCallbackSecret(database.db, new Map([['gone', Buffer.alloc(32, 1)]]), workspaceId)
-  const { lines } = await dispatch()
-  await until('the fault is logged', () => lines.some(({ msg }) => msg === 'delivery attempt without record'))
+  const gone = new Map([['gone', Buffer.alloc(32, 1)]])
+  await getCallbackSecret(database.db, gone, workspaceId)
+  const retry = { maxRetries: 12, retryUnitMs: 3_600_000 }
+  const without = await dispatch({ retry })
+  const [attempt] = await until('the attempt is recorded', async () => {
+    const attempts = await readAttempts(database.db, taskId)
+    return attempts.length > 0 && attempts
+  })
+  expect(attempt).toMatchObject({ attempt: 1, error: 'SECRET_UNREADABLE', status_code: null, response_body: null })
+  expect(await readDelivery(database.db, taskId)).toMatchObject({ status: 'pending', attempt: 1, claim: null })
+  const told = await until('the fault is logged', () => without.lines.find(({ msg }) => msg === 'delivery attempted'))
+  expect(told).toMatchObject({ level: 50, outcome: 'SECRET_UNREADABLE', next: 'retry', retry_in_ms: 7_200_000 })
+  expect(JSON.stringify(told)).toContain('master key gone is not configured: add it to MASTER_KEYS')
   expect(receiver.received).toEqual([])
-  expect(await readAttempts(database.db, taskId)).toEqual([])
+  await without.stop()
+  await makeDue(database.db)
+  await dispatch({ retry, masterKeys: gone })
+  await untilStatus(taskId, 'delivered')
+  expect(receiver.received).toHaveLength(1)
 })
 
 it('starts and stops at any moment without leaving a claim behind', async () => {

@@ -55,7 +55,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
       db = database.db
     })
     beforeEach(async () => {
-      await sql`truncate workspace cascade`.execute(db)
+      await sql`truncate delivery cascade`.execute(db)
       workspaceId = (await givenWorkspace(db)).id
     })
     const targets = async () => {

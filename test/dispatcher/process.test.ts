@@ -14,7 +14,7 @@ const database = useDatabase()
 const ends: (() => Promise<unknown>)[] = []
 
 beforeEach(async () => {
-  await sql`truncate workspace cascade`.execute(database.db)
+  await sql`truncate delivery cascade`.execute(database.db)
   await writeSetting(database.db, 'webhooks.allowedTargets', ['127.0.0.1:*'])
 })
 afterEach(async () => {

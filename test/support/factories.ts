@@ -90,7 +90,7 @@ export async function givenBatch(
   db: Db,
   workspace: TestWorkspace,
   { size = 2, model = 'service-v2', callbackUrl }: BatchOptions = {},
-): Promise<BatchWithTasks> {
+): Promise<BatchWithTasks<TaskRow>> {
   const { objectKey, bucket } = await givenUpload(db, workspace.id)
   return createBatch(db, bucket, {
     workspaceId: workspace.id,

@@ -29,13 +29,23 @@ export function seal(keys: MasterKeys, rowId: string, plain: string): string {
   return [keyId, ...[iv, cipher.getAuthTag(), sealed].map((bytes) => bytes.toString('base64url'))].join('.')
 }
 
-/** Opens what `seal` made for the same row; throws when the key is gone or anything was changed. */
+/** A sealed secret does not open here; the message says what to do, and shows no key. */
+export class UnsealError extends Error {
+  override name = 'UnsealError'
+}
+
+/** Opens what `seal` made for the same row. @throws UnsealError when the key is gone or anything was changed */
 export function unseal(keys: MasterKeys, rowId: string, sealed: string): string {
   const [keyId = '', iv = '', tag = '', body = ''] = sealed.split('.')
   const key = keys.get(keyId)
-  if (key === undefined) throw new Error(`master key ${keyId} is not configured: add it to MASTER_KEYS`)
-  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'))
-    .setAAD(Buffer.from(rowId))
-    .setAuthTag(Buffer.from(tag, 'base64url'))
-  return Buffer.concat([decipher.update(Buffer.from(body, 'base64url')), decipher.final()]).toString('utf8')
+  if (key === undefined) throw new UnsealError(`master key ${keyId} is not configured: add it to MASTER_KEYS`)
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'))
+      .setAAD(Buffer.from(rowId))
+      .setAuthTag(Buffer.from(tag, 'base64url'))
+    return Buffer.concat([decipher.update(Buffer.from(body, 'base64url')), decipher.final()]).toString('utf8')
+  } catch (cause) {
+    const why = `master key ${keyId} is not the one that sealed it, or the sealed value was changed or copied from another row`
+    throw new UnsealError(`the secret does not open: ${why}`, { cause })
+  }
 }

@@ -16,6 +16,8 @@ export const attemptErrors = [
   'PROTOCOL_ERROR',
   /** Any status that is not 2xx, redirects included, which are not followed. */
   'STATUS',
+  /** Nothing was sent: the secret that signs does not open, since its master key is not configured. */
+  'SECRET_UNREADABLE',
   /** A fault on our side. */
   'INTERNAL',
 ] as const

@@ -96,11 +96,19 @@ export function updateEndpoint(
     .executeTakeFirst()
 }
 
-/** Undefined: no such endpoint. The row stays, its secrets with it: a delivery may be on its way. */
+/**
+ * Undefined: no such endpoint. The row stays for the deliveries that refer to it; its secrets are erased, since nothing
+ * will be signed with them: whoever looks from now on sends nothing.
+ */
 export function markEndpointDeleted(db: Db, workspaceId: string, id: string) {
   return db
     .updateTable('webhook_endpoint')
-    .set({ deleted_at: sql<Date>`now()` })
+    .set({
+      deleted_at: sql<Date>`now()`,
+      secret_sealed: '',
+      previous_secret_sealed: null,
+      previous_until: null,
+    })
     .where('id', '=', id)
     .where('workspace_id', '=', workspaceId)
     .where('deleted_at', 'is', null)

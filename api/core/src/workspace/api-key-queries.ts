@@ -3,6 +3,7 @@ import type { Db } from '../db/database.ts'
 import type { ApiKeyTable } from '../db/tables/api-key.ts'
 import type { NewApiKey } from './api-key.ts'
 import type { Scope } from './scope.ts'
+import { lockWorkspace } from './workspace-queries.ts'
 
 export type ApiKeyInput = {
   readonly workspaceId: string
@@ -16,38 +17,43 @@ export const apiKeysMax = 100
 /** Keys of a list: all that work, and the latest of those that do not. Revoking and making again has no bound. */
 const listedMax = 1_000
 
-/** Stores a new key's hash. Undefined: the workspace has `apiKeysMax` keys already. */
-export function insertApiKey(db: Db, key: NewApiKey, { workspaceId, name, scopes, expiresAt }: ApiKeyInput) {
-  return db
+/**
+ * Stores a new key's hash. Undefined: the workspace has `apiKeysMax` keys already, or there is no such workspace. The
+ * workspace's row is locked first, so that of two that come at once the second counts the first.
+ */
+export function insertApiKey(db: Db, key: NewApiKey, input: ApiKeyInput): Promise<{ id: string } | undefined> {
+  const insert = async (tx: Db): Promise<{ id: string } | undefined> => {
+    const workspace = await lockWorkspace(tx, input.workspaceId)
+    if (workspace === undefined || (await countApiKeys(tx, workspace.id)) >= apiKeysMax) return undefined
+    return insertRow(tx, key, input)
+  }
+  return db.isTransaction ? insert(db) : db.transaction().execute(insert)
+}
+
+async function countApiKeys(db: Db, workspaceId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('api_key')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('workspace_id', '=', workspaceId)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+const insertRow = (db: Db, key: NewApiKey, { workspaceId, name, scopes, expiresAt }: ApiKeyInput) =>
+  db
     .insertInto('api_key')
-    .columns(['workspace_id', 'name', 'hash', 'prefix', 'last_four', 'scopes', 'expires_at'])
-    .expression((eb) =>
-      eb
-        .selectFrom('workspace')
-        .select([
-          'id',
-          eb.val(name).as('name'),
-          sql<Buffer>`${key.hash}::bytea`.as('hash'),
-          eb.val(key.prefix).as('prefix'),
-          eb.val(key.lastFour).as('last_four'),
-          sql<string[]>`${[...scopes]}::text[]`.as('scopes'),
-          sql<Date | null>`${expiresAt}::timestamptz`.as('expires_at'),
-        ])
-        .where('id', '=', workspaceId)
-        .where(
-          (inner) =>
-            inner
-              .selectFrom('api_key')
-              .select(inner.fn.countAll().as('count'))
-              .where('workspace_id', '=', workspaceId)
-              .where('revoked_at', 'is', null),
-          '<',
-          apiKeysMax,
-        ),
-    )
+    .values({
+      workspace_id: workspaceId,
+      name,
+      hash: key.hash,
+      prefix: key.prefix,
+      last_four: key.lastFour,
+      scopes: [...scopes],
+      expires_at: expiresAt,
+    })
     .returning('id')
     .executeTakeFirst()
-}
 
 const shown = [
   'id',
