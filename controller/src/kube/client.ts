@@ -1,0 +1,274 @@
+// The API server as this process uses it: one namespace, JSON, a deadline for every request. It never tries again by
+// itself (but for a question on a dead idle connection): who asked knows whether the question still stands.
+import type { KubeConfig } from '@kubernetes/client-node'
+import type { Logger } from 'pino'
+import { type Call, createCaller } from './http/call.ts'
+import { readJsonLines } from './http/json-lines.ts'
+import { KubeError, localError } from './http/kube-error.ts'
+import { createTransport } from './http/transport.ts'
+import type { KubeMetrics } from './kube-metrics.ts'
+import type {
+  Deployment,
+  EndpointSlice,
+  Event,
+  KubeObject,
+  Lease,
+  Pod,
+  PodDisruptionBudget,
+  Service,
+  Status,
+} from './objects.ts'
+
+export { KubeError }
+
+export type Resource<T extends KubeObject> = {
+  /** Empty for the core group. */
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+  readonly kind: string
+  /** Its objects lie in no namespace. */
+  readonly clusterScoped?: true
+  /** Never there: it ties the resource to the type of its objects. */
+  readonly object?: T
+}
+
+export const pods: Resource<Pod> = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
+export const services: Resource<Service> = { group: '', version: 'v1', plural: 'services', kind: 'Service' }
+export const events: Resource<Event> = { group: '', version: 'v1', plural: 'events', kind: 'Event' }
+export const deployments: Resource<Deployment> = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'deployments',
+  kind: 'Deployment',
+}
+export const endpointSlices: Resource<EndpointSlice> = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  plural: 'endpointslices',
+  kind: 'EndpointSlice',
+}
+export const podDisruptionBudgets: Resource<PodDisruptionBudget> = {
+  group: 'policy',
+  version: 'v1',
+  plural: 'poddisruptionbudgets',
+  kind: 'PodDisruptionBudget',
+}
+export const leases: Resource<Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+}
+
+export type WatchEvent<T> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+  /** `object` has nothing but `metadata.resourceVersion`: all up to it has been told. */
+  | { readonly type: 'BOOKMARK'; readonly object: KubeObject }
+  | { readonly type: 'ERROR'; readonly object: Status }
+
+export type CallOptions = { readonly signal?: AbortSignal; readonly timeoutMs?: number }
+type Subresource = { readonly subresource?: 'status' | 'scale' }
+
+export type ListOptions = {
+  readonly labelSelector?: string
+  readonly fieldSelector?: string
+  /** Objects a page. */
+  readonly limit?: number
+  readonly continue?: string
+  /** Absent: the newest, however long the server must wait for it. */
+  readonly resourceVersion?: string
+}
+export type ListPage<T> = { readonly items: T[]; readonly resourceVersion: string; readonly continue?: string }
+
+export type WatchOptions = {
+  readonly resourceVersion: string
+  readonly labelSelector?: string
+  /** When the server shall end the watch. */
+  readonly timeoutSeconds: number
+  readonly signal: AbortSignal
+  /** Called when the server has begun to answer, and with every piece that arrives, be it half a line. */
+  readonly onData?: () => void
+}
+
+/** Every method throws KubeError. */
+export type KubeClient = {
+  readonly namespace: string
+  /** Undefined: there is none (404). */
+  get<T extends KubeObject>(resource: Resource<T>, name: string, options?: CallOptions): Promise<T | undefined>
+  list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions & CallOptions): Promise<ListPage<T>>
+  /** Ends when the server ends it; throws when it is cut, when `signal` is aborted, or when it is refused. */
+  watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>
+  /**
+   * Server-side apply. What this manager applied before and now leaves out is removed. With `force`, the default,
+   * fields that somebody else has set become ours. `metadata.resourceVersion`, when given, must still be current (else
+   * 409), and `metadata.uid` must come with it: without one the API server would make a deleted object anew.
+   */
+  apply<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    options?: Subresource & CallOptions & { readonly force?: boolean },
+  ): Promise<T>
+  /** 409 (AlreadyExists) when there is one. */
+  create<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>
+  /** JSON merge patch; a `metadata.resourceVersion` in it must still be current (else 409). */
+  mergePatch<T extends KubeObject>(
+    resource: Resource<T>,
+    name: string,
+    patch: object,
+    options?: Subresource & CallOptions,
+  ): Promise<T>
+  /** PUT of the whole object; 409 unless its `metadata.resourceVersion` is current. */
+  replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>
+  /** An object that is not there is deleted already. 409 when `uid` or `resourceVersion` is not that of today. */
+  delete<T extends KubeObject>(
+    resource: Resource<T>,
+    name: string,
+    options?: CallOptions & {
+      readonly uid?: string
+      readonly resourceVersion?: string
+      readonly propagation?: 'Background' | 'Foreground' | 'Orphan'
+      /** In place of a pod's own; 0 deletes it at once, whatever it is doing. */
+      readonly gracePeriodSeconds?: number
+    },
+  ): Promise<void>
+  /** Requests sent so far, watches included. */
+  requests(): number
+  close(): void
+}
+
+/** The field manager of every write: what we own in an object is what we last applied under this name. */
+export const fieldManager = 'matte-controller'
+
+/** An object is read or written in milliseconds; a list of thousands of pods takes seconds on a busy server. */
+const timeouts = { object: 10_000, list: 30_000 }
+
+/** etcd keeps at most 1.5 MiB of an object; as JSON with its managed fields it may be some times as long. */
+const lineMaxBytes = 8 * 1024 * 1024
+
+export type KubeClientOptions = {
+  readonly config: KubeConfig
+  readonly namespace: string
+  readonly metrics: KubeMetrics
+  readonly logger: Logger
+}
+
+type Target = {
+  readonly resource: Resource<KubeObject>
+  readonly name?: string
+  readonly subresource?: string | undefined
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+}
+
+/** @throws Error when the configuration has no cluster that can be spoken to. */
+export function createKubeClient({ config, namespace, metrics, logger }: KubeClientOptions): KubeClient {
+  const transport = createTransport(config)
+  const { call, open, requests } = createCaller(transport, metrics, logger)
+
+  const to = (target: Target): Pick<Call, 'path' | 'resource' | 'name' | 'timeoutMs'> => ({
+    path: buildPath(namespace, target),
+    resource: [target.resource.plural, target.subresource].filter(Boolean).join('/'),
+    name: target.name,
+    timeoutMs: timeouts.object,
+  })
+
+  async function* watch<T extends KubeObject>(
+    resource: Resource<T>,
+    { signal, onData, ...options }: WatchOptions,
+  ): AsyncGenerator<WatchEvent<T>, void, undefined> {
+    const query = { watch: true, allowWatchBookmarks: true, ...options }
+    const answer = await open({ verb: 'watch', method: 'GET', ...to({ resource, query }), signal })
+    answer.keepOpen()
+    onData?.()
+    try {
+      for await (const line of readJsonLines(answer.response, { lineMaxBytes, onData })) yield toEvent<T>(line)
+    } catch (error) {
+      throw answer.failure(error)
+    } finally {
+      answer.close()
+    }
+  }
+
+  const patch = <T>(target: Target, contentType: string, body: object, options: CallOptions, verb: 'apply' | 'patch') =>
+    call<T>({ verb, method: 'PATCH', ...to(target), body, contentType, ...options })
+
+  return {
+    namespace,
+    get: <T extends KubeObject>(resource: Resource<T>, name: string, options: CallOptions = {}) =>
+      unlessMissing(call<T>({ verb: 'get', method: 'GET', ...to({ resource, name }), ...options })),
+    list: async <T extends KubeObject>(resource: Resource<T>, options: ListOptions & CallOptions = {}) => {
+      const { signal, timeoutMs = timeouts.list, ...query } = options
+      const target = to({ resource, query })
+      return toPage<T>(resource, await call({ verb: 'list', method: 'GET', ...target, timeoutMs, signal }))
+    },
+    watch,
+    apply: async (resource, object, { subresource, force = true, ...options } = {}) => {
+      const { name, resourceVersion, uid } = object.metadata
+      if (resourceVersion !== undefined && uid === undefined) {
+        throw new TypeError(`apply ${resource.kind} ${name}: give metadata.uid together with metadata.resourceVersion`)
+      }
+      const target = { resource, name, subresource, query: { fieldManager, force } }
+      return await patch(target, 'application/apply-patch+yaml', object, options, 'apply')
+    },
+    create: (resource, object, options) => {
+      const target = to({ resource, query: { fieldManager } })
+      return call({ verb: 'create', method: 'POST', ...target, body: object, ...options })
+    },
+    mergePatch: (resource, name, body, { subresource, ...options } = {}) => {
+      const target = { resource, name, subresource, query: { fieldManager } }
+      return patch(target, 'application/merge-patch+json', body, options, 'patch')
+    },
+    replace: (resource, object, options) => {
+      const target = to({ resource, name: object.metadata.name, query: { fieldManager } })
+      return call({ verb: 'update', method: 'PUT', ...target, body: object, ...options })
+    },
+    delete: async (resource, name, { uid, resourceVersion, propagation, gracePeriodSeconds, ...options } = {}) => {
+      const preconditions = { uid, resourceVersion }
+      const body = { preconditions, propagationPolicy: propagation ?? 'Background', gracePeriodSeconds }
+      await unlessMissing(call({ verb: 'delete', method: 'DELETE', ...to({ resource, name }), body, ...options }))
+    },
+    requests,
+    close: transport.close,
+  }
+}
+
+/** Of a group that is not installed the API server answers 404 in plain text: that is a fault and not an absence. */
+const unlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
+  answer.catch((error: unknown) => {
+    if (error instanceof KubeError && error.status === 404 && error.reason === 'NotFound') return undefined
+    throw error
+  })
+
+function buildPath(namespace: string, { resource, name, subresource, query = {} }: Target): string {
+  const { group, version, plural, clusterScoped } = resource
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
+  const place = clusterScoped ? [] : ['namespaces', namespace]
+  const parts = [...place, plural, name, subresource].filter((part) => part !== undefined)
+  const search = new URLSearchParams()
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value))
+  return `${[root, ...parts.map(encodeURIComponent)].join('/')}?${search}`
+}
+
+type RawList<T> = { items?: T[] | null; metadata?: { resourceVersion?: string; continue?: string } }
+
+/** Objects in a list come without kind and version; they get those of the resource. */
+function toPage<T extends KubeObject>(resource: Resource<T>, { items, metadata }: RawList<T>): ListPage<T> {
+  const { group, version, kind, plural } = resource
+  if (metadata?.resourceVersion === undefined) throw localError('BadAnswer', `list ${plural}: no resourceVersion`)
+  const apiVersion = group === '' ? version : `${group}/${version}`
+  return {
+    items: (items ?? []).map((item) => ({ ...item, apiVersion, kind })),
+    resourceVersion: metadata.resourceVersion,
+    ...(metadata.continue && { continue: metadata.continue }),
+  }
+}
+
+const eventTypes: readonly unknown[] = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']
+
+function toEvent<T>(line: unknown): WatchEvent<T> {
+  const { type, object } = (line ?? {}) as { type?: unknown; object?: unknown }
+  if (!eventTypes.includes(type) || typeof object !== 'object' || object === null) {
+    throw localError('BadAnswer', 'a line is no watch event')
+  }
+  return line as WatchEvent<T>
+}

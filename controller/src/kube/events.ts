@@ -1,0 +1,160 @@
+// Events tell people what was decided, in `kubectl describe` and `kubectl get events`. They are a courtesy: recording
+// one never throws and never waits, what cannot be written is counted and forgotten, and a pool that flaps cannot flood
+// the API server. What was told within ten minutes is not told again but counted, in the Event that is there.
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { type Clock, systemClock } from '@matte/core/runtime/clock'
+import type { Service } from '@matte/core/runtime/service'
+import type { Logger } from 'pino'
+import { events, fieldManager, type KubeClient } from './client.ts'
+import { createEventLimit, type EventLimit } from './event-limit.ts'
+import { KubeError } from './http/kube-error.ts'
+import type { KubeMetrics } from './kube-metrics.ts'
+import type { Event, KubeObject } from './objects.ts'
+
+export type Note = {
+  readonly type: 'Normal' | 'Warning'
+  /** UpperCamelCase, from a closed list. */
+  readonly reason: string
+  /** A sentence for a person; cut at 1,024 bytes. */
+  readonly message: string
+}
+
+export type EventRecorder = Service & {
+  /** Tells people about `object`, soon and if it can. */
+  record(object: KubeObject, note: Note): void
+}
+
+export type EventRecorderOptions = {
+  readonly kube: KubeClient
+  readonly logger: Logger
+  readonly metrics: KubeMetrics
+  readonly clock?: Clock
+  readonly limit?: EventLimit
+}
+
+/** So many wait to be written; with an API server that answers that is a second's worth. */
+const queueMax = 200
+
+const timeoutMs = 5_000
+/** What waits at a stop is written within so long, or never. */
+const lastWordsMs = 2_000
+
+/** The API server refuses more. */
+const messageMaxBytes = 1_024
+
+/** What was told before: the Event, and how often. Events live for an hour, so it is there for long enough. */
+type Told = { readonly name: string; count: number; at: number }
+
+const sameWithinMs = 600_000
+/** Different Events that are remembered; the oldest is forgotten, and told anew if it comes again. */
+const toldMax = 1_000
+
+export function eventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { kube, logger, metrics, clock = systemClock } = options
+  const limit = options.limit ?? createEventLimit({ clock })
+  const waiting: { object: KubeObject; note: Note; at: string }[] = []
+  const told = new Map<string, Told>()
+  const instance = hostname()
+  const giveUp = new AbortController()
+  const call = { timeoutMs, signal: giveUp.signal }
+  let writing: Promise<void> | undefined
+  let stopped = false
+
+  async function write({ object, note, at }: (typeof waiting)[number]): Promise<'created' | 'counted'> {
+    const key = [object.kind, object.metadata.uid ?? object.metadata.name, note.type, note.reason, note.message].join(
+      '\n',
+    )
+    const before = told.get(key)
+    if (before !== undefined && clock.monotonicMs() - before.at < sameWithinMs) {
+      before.count += 1
+      before.at = clock.monotonicMs()
+      if (await count(before, at)) return 'counted'
+    }
+    const name = `${object.metadata.name.slice(0, 200)}.${randomBytes(8).toString('hex')}`
+    await kube.create(events, buildEvent(object, note, { name, namespace: kube.namespace, at, instance }), call)
+    told.delete(key)
+    told.set(key, { name, count: 1, at: clock.monotonicMs() })
+    const [oldest] = told.keys()
+    if (told.size > toldMax && oldest !== undefined) told.delete(oldest)
+    return 'created'
+  }
+
+  /** False: the Event is gone. */
+  async function count({ name, count: times }: Told, at: string): Promise<boolean> {
+    try {
+      await kube.mergePatch(events, name, { count: times, lastTimestamp: at }, call)
+      return true
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return false
+      throw error
+    }
+  }
+
+  async function writeAll(): Promise<void> {
+    for (let next = waiting.shift(); next !== undefined && !giveUp.signal.aborted; next = waiting.shift()) {
+      try {
+        metrics.events.inc({ outcome: await write(next) })
+      } catch (error) {
+        metrics.events.inc({ outcome: 'failed' })
+        logger.debug({ err: error, reason: next.note.reason }, 'an Event could not be written')
+      }
+    }
+    writing = undefined
+  }
+
+  return {
+    name: 'events',
+    start: () => undefined,
+    stop: async () => {
+      stopped = true
+      const timer = setTimeout(() => giveUp.abort(), lastWordsMs)
+      await writing
+      clearTimeout(timer)
+    },
+    record: (object, note) => {
+      if (stopped || waiting.length >= queueMax || !limit.take(object.metadata.uid ?? object.metadata.name)) {
+        metrics.events.inc({ outcome: 'dropped' })
+        return
+      }
+      waiting.push({ object, note, at: new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, 'Z') })
+      writing ??= writeAll()
+    },
+  }
+}
+
+type Where = { readonly name: string; readonly namespace: string; readonly at: string; readonly instance: string }
+
+function buildEvent(object: KubeObject, note: Note, { name, namespace, at, instance }: Where): Event {
+  const { metadata } = object
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name, namespace },
+    involvedObject: {
+      apiVersion: object.apiVersion,
+      kind: object.kind,
+      name: metadata.name,
+      namespace,
+      ...(metadata.uid !== undefined && { uid: metadata.uid }),
+      ...(metadata.resourceVersion !== undefined && { resourceVersion: metadata.resourceVersion }),
+    },
+    type: note.type,
+    reason: note.reason,
+    message: cutText(note.message, messageMaxBytes),
+    source: { component: fieldManager },
+    firstTimestamp: at,
+    lastTimestamp: at,
+    count: 1,
+    reportingComponent: fieldManager,
+    reportingInstance: instance,
+  }
+}
+
+/** At most so many bytes, and no half character at the end. */
+export function cutText(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= maxBytes) return text
+  const room = maxBytes - Buffer.byteLength('…')
+  return `${new TextDecoder().decode(bytes.subarray(0, room), { stream: true })}…`
+}

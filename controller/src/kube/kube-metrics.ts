@@ -1,0 +1,61 @@
+import { durationBuckets } from '@matte/core/runtime/metrics'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** What the machinery around Kubernetes counts; one set per process. */
+export type KubeMetrics = {
+  readonly requests: Counter<'verb' | 'resource' | 'code'>
+  readonly drift: Counter<'resource'>
+  readonly watchRestarts: Counter<'resource' | 'reason'>
+  readonly reconciles: Counter<'queue' | 'outcome'>
+  readonly reconcileSeconds: Histogram<'queue'>
+  readonly leader: Gauge
+  readonly events: Counter<'outcome'>
+}
+
+export function createKubeMetrics(registry: Registry): KubeMetrics {
+  const registers = [registry]
+  return {
+    requests: new Counter({
+      name: 'matte_kube_requests_total',
+      help: 'Requests to the API server; code is the HTTP status, or why there was none',
+      labelNames: ['verb', 'resource', 'code'],
+      registers,
+    }),
+    drift: new Counter({
+      name: 'matte_kube_drift_total',
+      help: 'Objects that a comparing list found other than the watch had told',
+      labelNames: ['resource'],
+      registers,
+    }),
+    watchRestarts: new Counter({
+      name: 'matte_kube_watch_restarts_total',
+      help: 'Watches that ended and were begun anew: ended, idle, cut, gone, refused, unreadable, drift',
+      labelNames: ['resource', 'reason'],
+      registers,
+    }),
+    reconciles: new Counter({
+      name: 'matte_reconcile_total',
+      help: 'Reconciles by outcome: done, requeued, conflict, failed, timeout',
+      labelNames: ['queue', 'outcome'],
+      registers,
+    }),
+    reconcileSeconds: new Histogram({
+      name: 'matte_reconcile_seconds',
+      help: 'Time of one reconcile, whatever its outcome',
+      labelNames: ['queue'],
+      buckets: durationBuckets,
+      registers,
+    }),
+    leader: new Gauge({
+      name: 'matte_leader',
+      help: '1 in the replica that leads, 0 in the others',
+      registers,
+    }),
+    events: new Counter({
+      name: 'matte_kube_events_total',
+      help: 'Events for people by outcome: created, counted (told before), dropped (too many), failed',
+      labelNames: ['outcome'],
+      registers,
+    }),
+  }
+}

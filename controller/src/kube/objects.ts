@@ -1,0 +1,183 @@
+// The Kubernetes objects that this process reads and writes, with the members that it uses and no others. What the API
+// server sends besides stays in the object and is not looked at. Members are absent, never null.
+
+export type OwnerReference = {
+  apiVersion: string
+  kind: string
+  name: string
+  uid: string
+  controller?: boolean
+  blockOwnerDeletion?: boolean
+}
+
+export type ObjectMeta = {
+  name: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+  generation?: number
+  creationTimestamp?: string
+  deletionTimestamp?: string
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+  ownerReferences?: OwnerReference[]
+}
+
+export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta }
+
+/** A condition as Kubernetes' own kinds have it; `lastTransitionTime` is RFC 3339. */
+export type KubeCondition = {
+  type: string
+  status: 'True' | 'False' | 'Unknown'
+  reason?: string
+  message?: string
+  lastTransitionTime?: string
+}
+
+export type LabelSelector = { matchLabels?: Record<string, string> }
+
+export type ContainerStatus = {
+  name: string
+  ready: boolean
+  restartCount: number
+  image?: string
+  started?: boolean
+  state?: ContainerState
+  lastState?: ContainerState
+}
+
+export type ContainerState = {
+  waiting?: { reason?: string; message?: string }
+  running?: { startedAt?: string }
+  terminated?: { exitCode: number; reason?: string; message?: string; startedAt?: string; finishedAt?: string }
+}
+
+export type Pod = KubeObject & {
+  spec: {
+    nodeName?: string
+    containers: { name: string; image?: string }[]
+    terminationGracePeriodSeconds?: number
+  }
+  status?: {
+    phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
+    reason?: string
+    message?: string
+    podIP?: string
+    startTime?: string
+    conditions?: KubeCondition[]
+    containerStatuses?: ContainerStatus[]
+    initContainerStatuses?: ContainerStatus[]
+  }
+}
+
+/** What a Deployment makes its pods from; its spec is built as data and only ever compared as a whole. */
+export type PodTemplate = {
+  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> }
+  spec: { readonly [member: string]: unknown }
+}
+
+export type Deployment = KubeObject & {
+  spec: {
+    /** Absent when it is somebody else's to say. */
+    replicas?: number
+    selector: LabelSelector
+    template: PodTemplate
+    strategy?: {
+      type: 'RollingUpdate' | 'Recreate'
+      rollingUpdate?: { maxSurge?: number | string; maxUnavailable?: number | string }
+    }
+    revisionHistoryLimit?: number
+    progressDeadlineSeconds?: number
+    minReadySeconds?: number
+    paused?: boolean
+  }
+  status?: {
+    observedGeneration?: number
+    replicas?: number
+    updatedReplicas?: number
+    readyReplicas?: number
+    availableReplicas?: number
+    unavailableReplicas?: number
+    conditions?: KubeCondition[]
+  }
+}
+
+export type Service = KubeObject & {
+  spec: {
+    clusterIP?: string
+    publishNotReadyAddresses?: boolean
+    selector?: Record<string, string>
+    ports?: { name?: string; port: number; targetPort?: number | string; protocol?: string; appProtocol?: string }[]
+  }
+}
+
+export type EndpointSlice = KubeObject & {
+  addressType: 'IPv4' | 'IPv6' | 'FQDN'
+  endpoints?: Endpoint[] | null
+  ports?: { name?: string; port?: number; protocol?: string }[] | null
+}
+
+export type Endpoint = {
+  addresses: string[]
+  /** An absent condition is unknown: ready counts as true then, terminating as false. */
+  conditions?: { ready?: boolean; serving?: boolean; terminating?: boolean }
+  targetRef?: { kind?: string; name?: string; uid?: string; namespace?: string }
+  nodeName?: string
+  zone?: string
+}
+
+export type PodDisruptionBudget = KubeObject & {
+  spec: {
+    minAvailable?: number | string
+    maxUnavailable?: number | string
+    selector: LabelSelector
+    unhealthyPodEvictionPolicy?: 'IfHealthyBudget' | 'AlwaysAllow'
+  }
+  status?: { currentHealthy?: number; desiredHealthy?: number; disruptionsAllowed?: number; expectedPods?: number }
+}
+
+export type Lease = KubeObject & {
+  spec?: {
+    /** Empty or absent: nobody holds it. */
+    holderIdentity?: string
+    leaseDurationSeconds?: number
+    /** RFC 3339 with microseconds, by the holder's own clock: for people to read, never to compare. */
+    acquireTime?: string
+    renewTime?: string
+    /** How often the lease was taken; the leader's term. */
+    leaseTransitions?: number
+  }
+}
+
+export type ObjectReference = {
+  apiVersion: string
+  kind: string
+  name: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+}
+
+export type Event = KubeObject & {
+  involvedObject: ObjectReference
+  type: 'Normal' | 'Warning'
+  /** UpperCamelCase, at most 128 characters. */
+  reason: string
+  /** At most 1,024 bytes. */
+  message: string
+  source?: { component?: string; host?: string }
+  firstTimestamp?: string
+  lastTimestamp?: string
+  count?: number
+  reportingComponent?: string
+  reportingInstance?: string
+}
+
+/** What the API server answers instead of an object when it refuses, also as the object of a watch's ERROR. */
+export type Status = {
+  kind: 'Status'
+  code?: number
+  reason?: string
+  message?: string
+  details?: { retryAfterSeconds?: number; causes?: { reason?: string; message?: string; field?: string }[] }
+}

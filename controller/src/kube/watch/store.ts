@@ -1,0 +1,66 @@
+import type { KubeObject } from '../objects.ts'
+
+/** What a watch has told so far, by name. */
+export type ObjectStore<T extends KubeObject> = {
+  get(name: string): T | undefined
+  items(): readonly T[]
+  set(object: T): void
+  remove(name: string): void
+  /** Makes the store what the list says. */
+  replace(objects: readonly T[]): void
+  /** Names of objects that the list has otherwise, or has and we lack, or lacks and we have. */
+  differences(objects: readonly T[]): string[]
+}
+
+/** `changed` is called after every change with the new object, or undefined when it is gone. */
+export function createStore<T extends KubeObject>(
+  changed: (name: string, object: T | undefined) => void,
+): ObjectStore<T> {
+  const objects = new Map<string, T>()
+  let items: readonly T[] | undefined
+
+  function set(object: T): void {
+    const { name } = object.metadata
+    if (isSame(objects.get(name), object)) return
+    objects.set(name, withoutManagedFields(object))
+    items = undefined
+    changed(name, object)
+  }
+  function remove(name: string): void {
+    if (!objects.delete(name)) return
+    items = undefined
+    changed(name, undefined)
+  }
+  function differences(list: readonly T[]): string[] {
+    const listed = new Set(list.map(({ metadata }) => metadata.name))
+    const gone = [...objects.keys()].filter((name) => !listed.has(name))
+    const others = list.filter((object) => !isSame(objects.get(object.metadata.name), object))
+    return [...gone, ...others.map(({ metadata }) => metadata.name)]
+  }
+
+  return {
+    get: (name) => objects.get(name),
+    items: () => {
+      items ??= [...objects.values()]
+      return items
+    },
+    set,
+    remove,
+    replace: (list) => {
+      const listed = new Set(list.map(({ metadata }) => metadata.name))
+      for (const name of [...objects.keys()]) if (!listed.has(name)) remove(name)
+      for (const object of list) set(object)
+    },
+    differences,
+  }
+}
+
+/** An object made anew under its old name has another uid; any change gives another resourceVersion. */
+const isSame = (ours: KubeObject | undefined, theirs: KubeObject): boolean =>
+  ours?.metadata.resourceVersion === theirs.metadata.resourceVersion && ours?.metadata.uid === theirs.metadata.uid
+
+/** A third of a pod's memory, read by nobody here, and refused by the API server when it comes back in an apply. */
+function withoutManagedFields<T extends KubeObject>(object: T): T {
+  delete (object.metadata as { managedFields?: unknown }).managedFields
+  return object
+}

@@ -1,0 +1,248 @@
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { KubeError } from './http/kube-error.ts'
+import { createKubeMetrics } from './kube-metrics.ts'
+import { type WorkQueueOptions, workQueue } from './work-queue.ts'
+
+const logger = pino({ level: 'silent' })
+
+type Run = { readonly key: string; readonly signal: AbortSignal; end(result?: number | Error): Promise<void> }
+
+/** A queue whose reconciles are ended by the test. Timers are fake; `tick` lets them pass. */
+function given(options: Partial<WorkQueueOptions> = {}) {
+  const runs: Run[] = []
+  const metrics = createKubeMetrics(new Registry())
+  const subject = workQueue({
+    name: 'test',
+    concurrency: 2,
+    backoff: { baseMs: 100, maxMs: 1_000 },
+    random: () => 1,
+    clock: { monotonicMs: () => performance.now(), nowMs: () => Date.now() },
+    logger,
+    metrics,
+    reconcile: (key, signal) => {
+      const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()
+      runs.push({
+        key,
+        signal,
+        end: async (result) => {
+          if (result instanceof Error) reject(result)
+          else resolve(result)
+          await tick()
+        },
+      })
+      return promise
+    },
+    ...options,
+  })
+  const outcomes = async () =>
+    Object.fromEntries((await metrics.reconciles.get()).values.map(({ labels, value }) => [labels.outcome, value]))
+  const keys = (): string[] => runs.map(({ key }) => key)
+  const run = (n: number): Run => {
+    const found = runs[n]
+    if (found === undefined) throw new Error(`there is no run ${n}`)
+    return found
+  }
+  return { subject, runs, run, keys, outcomes }
+}
+const tick = (ms = 0) => vi.advanceTimersByTimeAsync(ms)
+
+describe('a work queue', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('remembers what is added before its start, once each, and works in the order of arrival', async () => {
+    const { subject, keys } = given()
+    for (const key of ['a', 'b', 'a']) subject.add(key)
+    await tick()
+    expect(keys()).toEqual([])
+    await subject.start()
+    expect(keys()).toEqual(['a', 'b'])
+  })
+
+  it('does not begin within add: who adds may be in the middle of a change', async () => {
+    const { subject, keys } = given()
+    await subject.start()
+    subject.add('a')
+    expect(keys()).toEqual([])
+    await tick()
+    expect(keys()).toEqual(['a'])
+  })
+
+  it('works on so many keys at once and no more', async () => {
+    const { subject, run, keys } = given()
+    await subject.start()
+    for (const key of ['a', 'b', 'c', 'd']) subject.add(key)
+    await tick()
+    expect(keys()).toEqual(['a', 'b'])
+    await run(1).end()
+    expect(keys()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('works on a key by one at a time, and once more however often it was added meanwhile', async () => {
+    const { subject, run, keys } = given()
+    await subject.start()
+    subject.add('a')
+    await tick()
+    for (let n = 0; n < 5; n += 1) subject.add('a')
+    await tick(10_000)
+    expect(keys()).toEqual(['a'])
+    await run(0).end()
+    expect(keys()).toEqual(['a', 'a'])
+    await run(1).end()
+    await tick(10_000)
+    expect(keys()).toEqual(['a', 'a'])
+  })
+
+  it('comes back after the time that the reconcile asks for', async () => {
+    const { subject, run, keys } = given()
+    await subject.start()
+    subject.add('a')
+    await tick()
+    await run(0).end(500)
+    await tick(499)
+    expect(keys()).toHaveLength(1)
+    await tick(1)
+    expect(keys()).toHaveLength(2)
+  })
+
+  it('keeps the earliest of several times, and does not lose a later one to a look before it', async () => {
+    const { subject, run, keys } = given()
+    await subject.start()
+    subject.addAfter('a', 5_000)
+    subject.addAfter('a', 1_000)
+    subject.addAfter('a', 3_000)
+    await tick(1_000)
+    expect(keys()).toHaveLength(1)
+    await run(0).end()
+    subject.addAfter('b', 1_000)
+    subject.add('b')
+    await tick()
+    await run(1).end()
+    await tick(1_000)
+    expect(keys()).toEqual(['a', 'b', 'b'])
+  })
+
+  it('refuses a time that is none, also from a reconcile, where it counts as a failure', async () => {
+    const { subject, run, outcomes } = given()
+    expect(() => subject.addAfter('a', -1)).toThrow(RangeError)
+    expect(() => subject.addAfter('a', Number.NaN)).toThrow(RangeError)
+    await subject.start()
+    subject.add('a')
+    await tick()
+    await run(0).end(Number.NaN)
+    expect(await outcomes()).toEqual({ failed: 1 })
+  })
+
+  it('rests after failures, each time longer up to the limit, and starts anew after a success', async () => {
+    const { subject, run, keys } = given()
+    await subject.start()
+    subject.add('a')
+    await tick()
+    for (const [n, restMs] of [100, 200, 400, 800, 1_000, 1_000].entries()) {
+      await run(n).end(new Error('no'))
+      await tick(restMs - 1)
+      expect(keys()).toHaveLength(n + 1)
+      await tick(1)
+      expect(keys()).toHaveLength(n + 2)
+    }
+    await run(6).end()
+    subject.add('a')
+    await tick()
+    await run(7).end(new Error('no'))
+    await tick(100)
+    expect(keys()).toHaveLength(9)
+  })
+
+  it('is not hurried while a key rests, and looks once when the rest is over', async () => {
+    const { subject, run, keys } = given()
+    await subject.start()
+    subject.add('a')
+    await tick()
+    subject.add('a')
+    await run(0).end(new Error('no'))
+    subject.add('a')
+    subject.addAfter('a', 10)
+    await tick(99)
+    expect(keys()).toHaveLength(1)
+    await tick(1)
+    expect(keys()).toHaveLength(2)
+    await run(1).end()
+    await tick(10_000)
+    expect(keys()).toHaveLength(2)
+  })
+
+  it('rests for as long as the API server asks', async () => {
+    const { subject, run, keys } = given()
+    await subject.start()
+    subject.add('a')
+    await tick()
+    await run(0).end(new KubeError(429, 'TooManyRequests', 'busy', { retryAfterMs: 5_000 }))
+    await tick(4_999)
+    expect(keys()).toHaveLength(1)
+    await tick(1)
+    expect(keys()).toHaveLength(2)
+  })
+
+  it('spreads the rests of those who failed together', async () => {
+    const { subject, run, keys } = given({ random: () => 0 })
+    await subject.start()
+    subject.add('a')
+    await tick()
+    await run(0).end(new Error('no'))
+    await tick(50)
+    expect(keys()).toHaveLength(2)
+  })
+
+  it('tells a reconcile that takes too long to end, and does not begin another before it has', async () => {
+    const { subject, run, keys, outcomes } = given({ timeoutMs: 1_000 })
+    await subject.start()
+    subject.add('a')
+    await tick(1_000)
+    expect(run(0).signal.aborted).toBe(true)
+    subject.add('a')
+    await tick(60_000)
+    expect(keys()).toHaveLength(1)
+    await run(0).end(new Error('given up'))
+    await tick(100)
+    expect(keys()).toHaveLength(2)
+    expect(await outcomes()).toEqual({ timeout: 1 })
+  })
+
+  it('counts each outcome', async () => {
+    const { subject, run, outcomes } = given({ concurrency: 9 })
+    await subject.start()
+    for (const key of ['a', 'b', 'c', 'd']) subject.add(key)
+    await tick()
+    await run(0).end()
+    await run(1).end(1)
+    await run(2).end(new Error('no'))
+    await run(3).end(new KubeError(409, 'Conflict', 'modified'))
+    expect(await outcomes()).toEqual({ done: 1, requeued: 1, failed: 1, conflict: 1 })
+  })
+
+  it('waits on stop for what runs, tells it to end, and begins nothing more', async () => {
+    const { subject, run, keys } = given({ concurrency: 1 })
+    await subject.start()
+    for (const key of ['a', 'b']) subject.add(key)
+    subject.addAfter('c', 10)
+    await tick()
+    let stopped = false
+    const stopping = Promise.resolve(subject.stop()).then(() => {
+      stopped = true
+    })
+    await tick(1_000)
+    expect(run(0).signal.aborted).toBe(true)
+    expect(stopped).toBe(false)
+    await run(0).end(new Error('given up'))
+    await stopping
+    subject.add('d')
+    await tick(100_000)
+    expect(keys()).toEqual(['a'])
+  })
+})

@@ -1,0 +1,241 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { leases } from '@matte/controller/kube/client'
+import { type Leadership, type LeadershipOptions, leadership } from '@matte/controller/kube/lease'
+import type { Clock } from '@matte/core/runtime/clock'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { buildConfigMap, configMaps } from '../support/config-map.ts'
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
+import { findCluster, useNamespace } from '../support/kube.ts'
+import { until } from '../support/until.ts'
+
+const logger = pino({ level: 'silent' })
+const cluster = await findCluster(import.meta.filename)
+/** A third of the real ones; what a busy machine delays by seconds only costs a term. */
+const times = { leaseDurationMs: 5_000, renewDeadlineMs: 3_500, retryMs: 400 }
+const hourMs = 3_600_000
+
+/** The real clock, moved. */
+function movedClock({ wallMs = 0 } = {}): Clock & { jump(ms: number): void } {
+  let monotonicMs = 0
+  return {
+    monotonicMs: () => performance.now() + monotonicMs,
+    nowMs: () => Date.now() + wallMs,
+    jump: (ms) => {
+      monotonicMs += ms
+    },
+  }
+}
+
+describe.skipIf(cluster === undefined)('the leadership', () => {
+  const namespace = useNamespace(cluster)
+  let proxy: FaultProxy
+  let name = ''
+  let count = 0
+  const candidates: Leadership[] = []
+
+  beforeEach(async () => {
+    count += 1
+    name = `lease-${count}`
+    if (cluster) proxy = await startFaultProxy(cluster)
+  })
+  afterEach(async () => {
+    await Promise.all(candidates.splice(0).map((candidate) => candidate.stop()))
+    await proxy.close()
+  })
+
+  /** A candidate that is started; whoever begins to lead is checked to be the only one. */
+  async function given(options: Partial<LeadershipOptions> & { through?: 'proxy' } = {}): Promise<Leadership> {
+    const { kube, metrics } = namespace.client(options.through && proxy.config)
+    const subject = leadership({ kube, name, logger, metrics, ...times, ...options })
+    subject.onChange((leads) => {
+      const leaders = candidates.filter((candidate) => candidate.isLeader())
+      if (leads && leaders.length > 1) both.push(`${leaders.length} lead in term ${subject.term()}`)
+    })
+    candidates.push(subject)
+    await subject.start()
+    return subject
+  }
+  const both: string[] = []
+  afterEach(() => {
+    expect(both).toEqual([])
+  })
+  const untilLeads = (subject: Leadership) => until('the candidate leads', () => subject.isLeader())
+  const readLease = () => namespace.kube().get(leases, name)
+
+  it('is one candidate’s alone, who confirms it in a term of its own', async () => {
+    const first = await given()
+    const second = await given()
+    const leader = await until('one leads', () => candidates.find((candidate) => candidate.isLeader()))
+    const other = leader === first ? second : first
+    expect(await leader.confirm()).toEqual({ term: leader.term() })
+    await expect(other.confirm()).rejects.toMatchObject({ name: 'NotLeaderError' })
+    expect((await readLease())?.spec?.leaseTransitions).toBe(leader.term())
+    expect(other.isLeader()).toBe(false)
+  })
+
+  it('goes to another, in a greater term, once its holder renews no more, who has stopped by then', async () => {
+    const holder = await given({ through: 'proxy' })
+    await untilLeads(holder)
+    const successor = await given()
+    const { term } = await holder.confirm()
+    const told: boolean[] = []
+    holder.onChange((leads) => told.push(leads))
+    let heldWhenTaken: boolean | undefined
+    successor.onChange((leads) => {
+      if (leads) heldWhenTaken ??= holder.isLeader()
+    })
+    proxy.silence()
+    await untilLeads(successor)
+    expect(heldWhenTaken).toBe(false)
+    expect(told).toContain(false)
+    expect(successor.term()).toBeGreaterThan(term)
+    await expect(holder.confirm()).rejects.toMatchObject({ name: 'NotLeaderError' })
+  })
+
+  it('is handed over at once by a holder that stops', async () => {
+    // With these times a successor that had to wait would not be there in time.
+    const slow = { leaseDurationMs: 600_000, renewDeadlineMs: 400_000, retryMs: 300 }
+    const holder = await given(slow)
+    await untilLeads(holder)
+    const successor = await given(slow)
+    const told: boolean[] = []
+    holder.onChange((leads) => told.push(leads))
+    await holder.stop()
+    expect(told).toEqual([false])
+    expect(holder.isLeader()).toBe(false)
+    await untilLeads(successor)
+  })
+
+  it('is not moved by clocks that are an hour off, neither the holder’s nor the other’s', async () => {
+    for (const [holderMs, otherMs] of [
+      [-hourMs, hourMs],
+      [hourMs, -hourMs],
+    ]) {
+      name = `${name}-skewed`
+      const holder = await given({ clock: movedClock({ wallMs: holderMs ?? 0 }) })
+      await untilLeads(holder)
+      const term = holder.term()
+      const other = await given({ clock: movedClock({ wallMs: otherMs ?? 0 }) })
+      const seen = new Set<string>()
+      const begun = performance.now()
+      await until('the holder has renewed for longer than a lease lasts', async () => {
+        const lease = await readLease()
+        seen.add(lease?.metadata.resourceVersion ?? '')
+        return seen.size > 5 && performance.now() - begun > 1.5 * times.leaseDurationMs
+      })
+      expect(other.isLeader()).toBe(false)
+      expect((await readLease())?.spec?.leaseTransitions).toBe(term)
+      await holder.stop()
+      await untilLeads(other)
+      await other.stop()
+    }
+  })
+
+  it('ends by the clock alone, before anything else had a chance to run', async () => {
+    const clock = movedClock()
+    const holder = await given({ clock })
+    await untilLeads(holder)
+    clock.jump(times.renewDeadlineMs)
+    expect(holder.isLeader()).toBe(false)
+    await expect(holder.confirm()).rejects.toMatchObject({ name: 'NotLeaderError' })
+  })
+
+  it('is taken anew in a greater term after its time ran out', async () => {
+    const clock = movedClock()
+    const holder = await given({ clock })
+    await untilLeads(holder)
+    const term = holder.term()
+    clock.jump(times.renewDeadlineMs)
+    await untilLeads(holder)
+    expect(holder.term()).toBeGreaterThan(term)
+    await holder.confirm()
+  })
+
+  it('is not confirmed once somebody else has written the lease, whatever the clock says', async () => {
+    const holder = await given({ retryMs: 60_000, renewDeadlineMs: 200_000, leaseDurationMs: 300_000 })
+    await untilLeads(holder)
+    const lease = await readLease()
+    const term = (lease?.spec?.leaseTransitions ?? 0) + 1
+    const spec = { holderIdentity: 'somebody-else', leaseTransitions: term }
+    await namespace.kube().mergePatch(leases, name, { spec })
+    expect(holder.isLeader()).toBe(true)
+    await expect(holder.confirm()).rejects.toMatchObject({ name: 'NotLeaderError' })
+  })
+
+  it('lives on when a person writes on the lease', async () => {
+    const holder = await given()
+    await untilLeads(holder)
+    const term = holder.term()
+    const { metadata } = await namespace.kube().mergePatch(leases, name, { metadata: { labels: { seen: 'yes' } } })
+    await until('it is renewed', async () => {
+      const lease = await readLease()
+      return lease?.metadata.resourceVersion !== metadata.resourceVersion && lease?.metadata.labels?.seen === 'yes'
+    })
+    expect(await holder.confirm()).toEqual({ term })
+  })
+
+  it('never comes twice in one term, also when the lease is deleted', async () => {
+    const holder = await given()
+    await untilLeads(holder)
+    const term = holder.term()
+    await namespace.kube().delete(leases, name)
+    await until('there is a lease again', async () => {
+      const lease = await readLease()
+      return lease?.spec?.holderIdentity && (await holder.confirm().catch(() => undefined))
+    })
+    expect(holder.term()).toBeGreaterThan(term)
+  })
+
+  it('refuses times that leave no room for one another', () => {
+    const { kube, metrics } = namespace.client()
+    const build = (own: Partial<typeof times>) => () => leadership({ kube, name, logger, metrics, ...times, ...own })
+    expect(build({ leaseDurationMs: times.renewDeadlineMs })).toThrow(RangeError)
+    expect(build({ retryMs: times.renewDeadlineMs / 2 })).toThrow(RangeError)
+  })
+
+  it('lets no write through that a stopped leader had decided on before its successor stamped the term', async () => {
+    const target = await namespace.kube().create(configMaps, buildConfigMap('target', { value: 'nobody' }))
+    const leader = startChild({ name, namespace: namespace.name(), target: 'target' })
+    try {
+      await leader.untilSaid('leading')
+      leader.say('decide')
+      await leader.untilSaid('confirmed')
+      leader.child.kill('SIGSTOP')
+
+      const successor = await given()
+      await untilLeads(successor)
+      const { term } = await successor.confirm()
+      const { name: targetName, uid = '' } = target.metadata
+      const { resourceVersion = '' } = (await namespace.kube().get(configMaps, targetName))?.metadata ?? {}
+      const stamp = { 'matte.dev/leader-term': String(term) }
+      const stamped = { name: targetName, uid, resourceVersion, annotations: stamp }
+      await namespace.kube().apply(configMaps, { ...buildConfigMap(targetName, {}), metadata: stamped })
+
+      leader.say('write')
+      leader.child.kill('SIGCONT')
+      expect(await leader.untilSaid('wrote')).toBe('wrote 409 leads false')
+      expect((await namespace.kube().get(configMaps, targetName))?.data?.value).not.toBe('the stopped leader')
+    } finally {
+      leader.child.kill('SIGKILL')
+    }
+  })
+})
+
+type Child = { child: ChildProcess; say(line: string): void; untilSaid(word: string): Promise<string> }
+
+function startChild(env: { name: string; namespace: string; target: string }): Child {
+  const file = new URL('../support/stopped-leader.ts', import.meta.url)
+  const child = spawn(process.execPath, [file.pathname], {
+    env: { ...process.env, LEASE: env.name, NAMESPACE: env.namespace, TARGET: env.target },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const said: string[] = []
+  createInterface({ input: child.stdout }).on('line', (line) => said.push(line))
+  return {
+    child,
+    say: (line) => void child.stdin.write(`${line}\n`),
+    untilSaid: (word) => until(`the child says ${word}`, () => said.find((line) => line.startsWith(word))),
+  }
+}

@@ -1,0 +1,248 @@
+import { type KubeError, leases } from '@matte/controller/kube/client'
+import type { KubeObject } from '@matte/controller/kube/objects'
+import { type Reflector, type ReflectorOptions, reflector } from '@matte/controller/kube/reflector'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { buildConfigMap, type ConfigMap, configMaps, testLabel } from '../support/config-map.ts'
+import { type Answer, type FaultProxy, type ProxiedRequest, startFaultProxy } from '../support/fault-proxy.ts'
+import { countOf, findCluster, useNamespace } from '../support/kube.ts'
+import { until } from '../support/until.ts'
+
+const logger = pino({ level: 'silent' })
+const cluster = await findCluster(import.meta.filename)
+
+describe.skipIf(cluster === undefined)('a reflector', () => {
+  const namespace = useNamespace(cluster)
+  let proxy: FaultProxy
+  const started: { stop(): unknown }[] = []
+
+  beforeEach(async () => {
+    if (cluster) proxy = await startFaultProxy(cluster)
+  })
+  afterEach(async () => {
+    for (const one of started.splice(0)) await one.stop()
+    await proxy.close()
+    for (const { metadata } of (await namespace.kube().list(configMaps, { labelSelector: testLabel })).items) {
+      await namespace.kube().delete(configMaps, metadata.name)
+    }
+  })
+
+  /** A reflector through the proxy, of the ConfigMaps if nothing else is said. */
+  function given<T extends KubeObject = ConfigMap>(options: Partial<ReflectorOptions<T>> = {}) {
+    const { kube, metrics } = namespace.client(proxy.config)
+    const resource = (options.resource ?? configMaps) as ReflectorOptions<T>['resource']
+    const selector = options.resource ? {} : { labelSelector: testLabel }
+    const subject: Reflector<T> = reflector<T>({ kube, resource, ...selector, logger, metrics, ...options })
+    started.push(subject)
+    return {
+      subject,
+      restarts: (reason: string) => countOf(metrics.watchRestarts, { reason }),
+      drift: () => countOf(metrics.drift, { resource: resource.plural }),
+      async synced() {
+        await subject.start()
+        await subject.synced()
+      },
+    }
+  }
+  const make = (name: string, value = '1') => namespace.kube().create(configMaps, buildConfigMap(name, { value }))
+  const set = (name: string, value: string) => namespace.kube().mergePatch(configMaps, name, { data: { value } })
+  const untilHas = (subject: Reflector<ConfigMap>, name: string, value: string) =>
+    until(`the reflector has ${name} = ${value}`, () => subject.get(name)?.data?.value === value)
+  const lists = (): ProxiedRequest[] => proxy.requests.filter(({ isWatch, method }) => !isWatch && method === 'GET')
+  const untilWatching = (times = 1) =>
+    until(`watch ${times} is asked for`, () => proxy.requests.filter(({ isWatch }) => isWatch).length >= times)
+
+  /** What `answer` makes of every watch that would go on from before now. */
+  async function expire(answer: (url: URL) => Answer | undefined): Promise<void> {
+    const { resourceVersion } = await namespace.kube().list(configMaps)
+    const isBefore = (url: URL) => Number(url.searchParams.get('resourceVersion')) <= Number(resourceVersion)
+    proxy.onRequest(({ isWatch, url }) => (isWatch && isBefore(url) ? answer(url) : undefined))
+  }
+
+  it('has what was there, page by page, and then sees what is added, changed and deleted', async () => {
+    for (const n of [1, 2, 3, 4, 5, 6, 7]) await make(`object-${n}`)
+    const { subject, synced } = given({ pageSize: 3 })
+    const changes: string[] = []
+    subject.onChange((name, object) => {
+      changes.push(`${name} ${object === undefined ? 'gone' : object.data?.value}`)
+    })
+    await synced()
+    expect(subject.items()).toHaveLength(7)
+    expect(lists()).toHaveLength(3)
+
+    await make('new')
+    await set('new', '2')
+    await untilHas(subject, 'new', '2')
+    await namespace.kube().delete(configMaps, 'new')
+    await until('it is gone', () => subject.get('new') === undefined)
+    expect(changes.slice(7)).toEqual(['new 1', 'new 2', 'new gone'])
+    expect(subject.get('object-1')).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' })
+    expect(subject.lastSeenMs()).toBeLessThan(60_000)
+  })
+
+  it('goes on where it was after its connections were cut, without a new list', async () => {
+    await make('one')
+    const { subject, synced, restarts } = given()
+    await synced()
+    for (const value of ['2', '3', '4']) {
+      await untilWatching()
+      proxy.cut()
+      await set('one', value)
+      await untilHas(subject, 'one', value)
+    }
+    expect(await restarts('cut')).toBeGreaterThanOrEqual(1)
+    expect(lists()).toHaveLength(1)
+  })
+
+  it('notices a connection that is silent, and takes a new one', async () => {
+    await make('one')
+    const { subject, synced, restarts } = given({ idleMs: 1_500 })
+    await synced()
+    await untilWatching()
+    proxy.silence()
+    await set('one', '2')
+    await until('the watchdog cuts', async () => (await restarts('idle')) > 0)
+    proxy.speak()
+    await untilHas(subject, 'one', '2')
+  })
+
+  it('lists anew when the answer to its watch is 410', async () => {
+    await make('one')
+    await make('two')
+    const { subject, synced, restarts } = given()
+    await synced()
+    await expire(() => ({ status: 410, body: '{"kind":"Status","reason":"Expired","code":410}' }))
+    await set('one', '2')
+    await namespace.kube().delete(configMaps, 'two')
+    proxy.cut()
+    await untilHas(subject, 'one', '2')
+    expect(subject.get('two')).toBeUndefined()
+    expect(await restarts('gone')).toBeGreaterThanOrEqual(1)
+    await set('one', '3')
+    await untilHas(subject, 'one', '3')
+  })
+
+  it('lists anew when the API server itself no longer has the history', async () => {
+    // Leases are written all the time in every cluster, so their earliest history is forgotten within minutes.
+    const { kube } = namespace.client()
+    const isForgotten = async (): Promise<boolean> => {
+      const signal = AbortSignal.timeout(10_000)
+      for await (const event of kube.watch(leases, { resourceVersion: '1', timeoutSeconds: 1, signal })) {
+        return event.type === 'ERROR' && event.object.code === 410
+      }
+      return false
+    }
+    await until('the API server forgets', isForgotten, { timeoutMs: 600_000, everyMs: 1_000 })
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'one' } }
+    await namespace.kube().create(leases, lease)
+    const { subject, synced, restarts } = given({ resource: leases })
+    await synced()
+    await expire((url) => {
+      url.searchParams.set('resourceVersion', '1')
+      return undefined
+    })
+    await namespace.kube().mergePatch(leases, 'one', { spec: { holderIdentity: 'somebody' } })
+    proxy.cut()
+    await until('it is seen', () => subject.get('one')?.spec?.holderIdentity === 'somebody')
+    expect(await restarts('gone')).toBeGreaterThanOrEqual(1)
+  }, 700_000)
+
+  it('lists anew when a new connection is silent too: the API server’s store may have been set back', async () => {
+    await make('one')
+    const { subject, synced, restarts } = given({ idleMs: 1_500 })
+    await synced()
+    await expire((url) => {
+      url.searchParams.set('resourceVersion', '999999999999')
+      return undefined
+    })
+    await set('one', '2')
+    proxy.cut()
+    await untilHas(subject, 'one', '2')
+    expect(await restarts('idle')).toBeGreaterThanOrEqual(2)
+  })
+
+  it('lists anew when it cannot read what it is told', async () => {
+    await make('one')
+    const { subject, synced, restarts } = given()
+    await synced()
+    // However often it is told: only a list leads past it.
+    proxy.onWatchLine((line) => (line.includes('"value":"2"') ? line.slice(0, -10) : line))
+    await set('one', '2')
+    await untilHas(subject, 'one', '2')
+    expect(await restarts('unreadable')).toBe(1)
+  })
+
+  it('counts what the watch has not told as drift, and mends it', async () => {
+    await make('one')
+    await make('two')
+    await make('three')
+    const { subject, synced, drift, restarts } = given({ relistEveryMs: 300, settleMs: 1_000 })
+    await synced()
+    await untilWatching()
+    // The first bookmark is a minute away: an event of its own shows that the watch is there.
+    await set('three', '2')
+    await untilHas(subject, 'three', '2')
+    const isLost = (line: string): boolean => /"name":"(one|two)"/.test(line)
+    proxy.onWatchLine((line) => (isLost(line) ? undefined : line))
+    await set('one', '2')
+    await namespace.kube().delete(configMaps, 'two')
+    await untilHas(subject, 'one', '2')
+    await until('the deletion is found', () => subject.get('two') === undefined)
+    expect(await drift()).toBe(2)
+    expect(await restarts('drift')).toBeGreaterThanOrEqual(1)
+  })
+
+  it('counts no drift for what the watch is about to tell', async () => {
+    await make('one')
+    const { subject, synced, drift } = given({ relistEveryMs: 50, settleMs: 2_000 })
+    await synced()
+    let value = 1
+    await until('three comparisons have been made of an object in motion', async () => {
+      value += 1
+      await set('one', String(value))
+      return lists().length >= 5
+    })
+    await untilHas(subject, 'one', String(value))
+    expect(await drift()).toBe(0)
+  })
+
+  it('stays away for as long as an overloaded API server asks, and then comes back', async () => {
+    await make('one')
+    const busy = { status: 429, headers: { 'retry-after': '2' }, body: 'Too many requests, please try again later.' }
+    proxy.onRequest(() => (proxy.requests.length <= 2 ? busy : undefined))
+    const { subject, synced } = given()
+    await synced()
+    expect(subject.items()).toHaveLength(1)
+    const [first, second, third] = lists().map(({ at }) => at)
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(1_950)
+    expect((third ?? 0) - (second ?? 0)).toBeGreaterThan(1_950)
+  })
+
+  it('outlives refusals of every kind', async () => {
+    await make('one')
+    const { subject, synced, restarts } = given()
+    const faults = [503, 404, 401]
+    proxy.onRequest(() => {
+      const status = faults.shift()
+      return status === undefined ? undefined : { status, body: 'no' }
+    })
+    await synced()
+    await untilWatching()
+    faults.push(500, 504)
+    proxy.cut()
+    await set('one', '2')
+    await untilHas(subject, 'one', '2')
+    expect(await restarts('refused')).toBe(2)
+    expect(lists()).toHaveLength(5)
+  })
+
+  it('ends at once when told, also in silence, and says so to who waits for its first list', async () => {
+    proxy.silence()
+    const { subject } = given()
+    await subject.start()
+    const waiting = subject.synced().catch((error: KubeError) => error.message)
+    await subject.stop()
+    expect(await waiting).toContain('stopped before its first list')
+    expect(subject.lastSeenMs()).toBe(Number.POSITIVE_INFINITY)
+  })
+})
