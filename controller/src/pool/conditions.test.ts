@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { type ConditionAnswer, conditionTypes, reasons, setCondition } from './conditions.ts'
+
+const ready = (status: 'True' | 'False', message = 'One.'): ConditionAnswer => ({
+  type: 'Ready',
+  status,
+  reason: status === 'True' ? 'Available' : 'Starting',
+  message,
+})
+
+const first = setCondition([], ready('False'), { now: new Date('2026-11-21T08:00:00.900Z'), generation: 1 })
+const later = { now: new Date('2026-11-21T08:05:00Z'), generation: 2 }
+
+describe('setCondition', () => {
+  it('dates a new condition with now, in whole seconds', () => {
+    expect(first).toEqual([{ ...ready('False'), observedGeneration: 1, lastTransitionTime: '2026-11-21T08:00:00Z' }])
+  })
+
+  it('keeps the time of the last transition while the status is the same, whatever the message', () => {
+    const [condition] = setCondition(first, ready('False', 'Two.'), later)
+    expect(condition).toMatchObject({
+      message: 'Two.',
+      observedGeneration: 2,
+      lastTransitionTime: '2026-11-21T08:00:00Z',
+    })
+  })
+
+  it('dates a transition', () => {
+    expect(setCondition(first, ready('True'), later)[0]?.lastTransitionTime).toBe('2026-11-21T08:05:00Z')
+  })
+
+  it('keeps other conditions, in the order in which they are read', () => {
+    const degraded: ConditionAnswer = { type: 'Degraded', status: 'False', reason: 'NothingWrong', message: 'Fine.' }
+    const both = setCondition(setCondition([], degraded, later), ready('True'), later)
+    expect(both.map(({ type }) => type)).toEqual(['Ready', 'Degraded'])
+  })
+})
+
+describe('the reasons', () => {
+  it.each(Object.entries(reasons))('%s says what it means and what to do, in sentences', (reason, { means, act }) => {
+    expect(reason).toMatch(/^[A-Z][A-Za-z]+$/)
+    for (const words of [means, act]) expect(words).toMatch(/^[A-Z].*\.$/)
+  })
+
+  it('are not the names of other conditions, but for RolledBack, which points to its own', () => {
+    expect(conditionTypes.filter((type) => type in reasons)).toEqual(['RolledBack'])
+  })
+})

@@ -1,0 +1,184 @@
+// The eight answers about a pool and the closed list of reasons. A reason is for programs and alerts and never
+// changes its meaning; the message is for people and says what to do.
+import type { Condition } from './pool-status.ts'
+
+export const conditionTypes = [
+  'Ready',
+  'ModelLoaded',
+  'ScalingActive',
+  'ScalingLimited',
+  'Draining',
+  'Progressing',
+  'RolledBack',
+  'Degraded',
+] as const
+
+export type ConditionType = (typeof conditionTypes)[number]
+
+type ReasonText = { readonly means: string; readonly act: string }
+
+/** Every reason, what it means, and what to do about it. docs/tritonpool.md shows this table. */
+export const reasons = {
+  // Ready
+  Available: { means: 'The pool takes images.', act: 'Nothing to do.' },
+  RolledBack: {
+    means: 'The pool takes images with the revision before; what spec asks for was taken back.',
+    act: 'Read the condition RolledBack.',
+  },
+  AtZero: {
+    means: 'There are no pods because nothing waits.',
+    act: 'Nothing to do: the first task starts one. Set scaling.minReplicas to 1 to spare it the wait.',
+  },
+  Starting: { means: 'Pods are being made and none is ready yet.', act: 'Wait; watch the pods with kubectl get pods.' },
+  NoPodReady: {
+    means: 'Pods run, none takes images, and no other reason is known.',
+    act: "Read the log of one of the pool's pods.",
+  },
+  // What can be wrong
+  ImagePullFailed: {
+    means: 'A node cannot fetch the image.',
+    act: 'Correct spec.image, or give the nodes access to its registry.',
+  },
+  PodUnschedulable: {
+    means: 'No node has room for a pod.',
+    act: 'Add nodes, ask for less in spec.resources, or loosen nodeSelector, tolerations and affinity.',
+  },
+  QuotaRefused: {
+    means: 'Kubernetes refuses to make a pod, because the quota of the namespace is used up.',
+    act: 'Raise the quota of the namespace or lower scaling.maxReplicas.',
+  },
+  PodRefused: {
+    means: 'Kubernetes refuses to make a pod: a LimitRange, an admission policy, or a field that is wrong.',
+    act: 'Correct what the message names, often spec.podPatch or spec.resources.',
+  },
+  PodCrashing: {
+    means: "Triton's container ends again and again.",
+    act: 'Read the log of its last run: kubectl logs --previous.',
+  },
+  ConfigMissing: {
+    means: 'A pod cannot be started because a Secret, a volume or a setting that it names is not usable.',
+    act: 'Create what the message names.',
+  },
+  ModelLoadFailed: {
+    means: 'Triton runs and cannot load a model.',
+    act: "Correct the model's files or its config.pbtxt.",
+  },
+  ModelShapeWrong: {
+    means: 'The model is loaded, but its inputs or outputs are not those that Matte sends and reads.',
+    act: 'Correct config.pbtxt: what is expected is in the message.',
+  },
+  SourceMissing: {
+    means: "A model's source is not there: the folder, the claim, the bucket or its Secret.",
+    act: 'Create it or correct spec.models.',
+  },
+  DefaultConflict: {
+    means: 'Another, older pool is the default too.',
+    act: 'Set spec.default to false in one of the two.',
+  },
+  DuplicateModelVersion: {
+    means: 'Another, older pool serves the same modelVersion.',
+    act: 'Give the model another modelVersion, or remove it from one of the two.',
+  },
+  ScheduleInvalid: {
+    means: 'A schedule names a time zone or an hour that does not exist; it is not in force.',
+    act: 'Correct scaling.schedules.',
+  },
+  DemandStale: {
+    means: 'The demand has not been read for scaling.fallback.afterSeconds.',
+    act: "Look at the database's health and the controller's log; the pool keeps its pods meanwhile.",
+  },
+  NothingWrong: { means: 'Nothing is known to be wrong.', act: 'Nothing to do.' },
+  // ModelLoaded
+  Loaded: { means: 'Every model is loaded in the revision that serves.', act: 'Nothing to do.' },
+  Loading: { means: 'A model is being loaded.', act: 'Wait.' },
+  // ScalingActive
+  FollowsDemand: { means: 'The number of pods follows the demand.', act: 'Nothing to do.' },
+  ExternalOwner: {
+    means: 'Whoever writes the scale subresource decides the number of pods.',
+    act: 'Set scaling.owner to matte to let Matte decide.',
+  },
+  // ScalingLimited
+  WithinBounds: { means: 'Neither bound is in the way.', act: 'Nothing to do.' },
+  AtMaximum: {
+    means: 'More pods are needed than scaling.maxReplicas allows.',
+    act: 'Raise scaling.maxReplicas, or accept that images wait.',
+  },
+  AtMinimum: {
+    means: 'Fewer pods are needed than scaling.minReplicas keeps.',
+    act: 'Lower scaling.minReplicas to spend less, or leave it as standing capacity.',
+  },
+  ScheduleBound: {
+    means: 'A schedule sets the bound that is in the way.',
+    act: 'Change that schedule if it is not what you want.',
+  },
+  // Draining
+  ScaleDown: { means: 'Pods that are no longer needed finish their last images.', act: 'Nothing to do.' },
+  RevisionReplaced: { means: 'Pods of a former revision finish their last images.', act: 'Nothing to do.' },
+  PodDeleted: {
+    means: 'A pod was deleted by someone else and finishes its last images.',
+    act: 'Nothing to do: another takes its place.',
+  },
+  NothingDraining: { means: 'No pod is on its way out.', act: 'Nothing to do.' },
+  // Progressing
+  RolloutInProgress: { means: 'A new revision is taking over.', act: 'Wait; status.rollout shows the step.' },
+  RolloutBlocked: {
+    means: 'A new revision does not become ready; the old one keeps serving.',
+    act: 'Read the condition Degraded. It is rolled back after rollout.gate.readySeconds.',
+  },
+  PodsStarting: { means: 'Pods are on their way.', act: 'Wait.' },
+  Settled: { means: 'Everything is as asked for.', act: 'Nothing to do.' },
+  // RolledBack
+  CanaryErrorRate: {
+    means: 'Too many images failed in the new revision.',
+    act: 'Read the log of the controller and correct spec: any change of it is tried anew.',
+  },
+  CanaryLatency: {
+    means: 'The new revision was too slow.',
+    act: 'Correct spec, or raise rollout.gate.maxLatencyRatio if it may be so slow.',
+  },
+  CanaryNotReady: {
+    means: 'The new revision had no ready pod within rollout.gate.readySeconds.',
+    act: 'Correct spec, or raise rollout.gate.readySeconds if it needs longer.',
+  },
+  CanaryLoadFailed: {
+    means: 'The new revision could not load a model.',
+    act: "Correct the model's files or spec.models.",
+  },
+  NotRolledBack: { means: 'What spec asks for has not been taken back.', act: 'Nothing to do.' },
+} as const satisfies Record<string, ReasonText>
+
+export type Reason = keyof typeof reasons
+
+/** What a condition can say, without what `setCondition` adds. */
+export type ConditionAnswer = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
+
+export type Stamp = { readonly now: Date; readonly generation: number }
+
+/**
+ * The list with this answer in it, in the order of `conditionTypes`. `lastTransitionTime` stays while the status does,
+ * whatever becomes of reason and message: that is what Kubernetes means by it.
+ */
+export function setCondition(
+  conditions: readonly Condition[],
+  answer: ConditionAnswer,
+  { now, generation }: Stamp,
+): Condition[] {
+  const before = conditions.find(({ type }) => type === answer.type)
+  const unchanged = before !== undefined && before.status === answer.status
+  const after: Condition = {
+    ...answer,
+    observedGeneration: generation,
+    lastTransitionTime: unchanged ? before.lastTransitionTime : toKubeTime(now),
+  }
+  const others = conditions.filter(({ type }) => type !== answer.type)
+  return [...others, after].sort((a, b) => rank(a.type) - rank(b.type))
+}
+
+/** A time as Kubernetes writes it: UTC, whole seconds. */
+export const toKubeTime = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`
+
+/** A type of a former version, which is not in the list, comes last. */
+function rank(type: ConditionType): number {
+  const index = conditionTypes.indexOf(type)
+  return index < 0 ? conditionTypes.length : index
+}

@@ -1,0 +1,158 @@
+// The CustomResourceDefinition, made from the schema: `make gen` writes it to
+// charts/matte/files/crds/tritonpools.matte.dev.yaml.
+import { group, kind, plural, tritonPoolSchema, version } from './triton-pool.ts'
+
+/** A column of `kubectl get tritonpools`; those of priority 1 are shown with `-o wide`. */
+export type PrinterColumn = {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'number' | 'date'
+  readonly jsonPath: string
+  readonly description: string
+  readonly priority?: 1
+}
+
+export const printerColumns: readonly PrinterColumn[] = [
+  {
+    name: 'Ready',
+    type: 'string',
+    jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+    description: 'Whether the pool takes images; True also for a pool that is at zero because nothing waits.',
+  },
+  {
+    name: 'Reason',
+    type: 'string',
+    jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+    description: 'The first thing worth knowing; kubectl describe has the sentence.',
+  },
+  { name: 'Model', type: 'string', jsonPath: '.status.modelNames', description: 'The models that each pod loads.' },
+  { name: 'Desired', type: 'integer', jsonPath: '.status.desiredReplicas', description: 'Pods wanted.' },
+  { name: 'Ready Pods', type: 'integer', jsonPath: '.status.readyReplicas', description: 'Pods that take images.' },
+  {
+    name: 'Draining',
+    type: 'integer',
+    jsonPath: '.status.drainingReplicas',
+    description: 'Pods that finish their last images.',
+  },
+  { name: 'Queue', type: 'integer', jsonPath: '.status.demand.backlog', description: 'Single images that wait.' },
+  {
+    name: 'P95',
+    type: 'number',
+    jsonPath: '.status.demand.p95Seconds',
+    description: "95 % of the last minute's images were done within so many seconds.",
+    priority: 1,
+  },
+  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Since the pool was made.' },
+]
+
+export const scalePaths = {
+  specReplicasPath: '.spec.replicas',
+  statusReplicasPath: '.status.replicas',
+  labelSelectorPath: '.status.selector',
+} as const
+
+/**
+ * Deployment and Service are called `<pool>-<revision>`: 63 characters at most for a Service's name, less a hyphen and
+ * eight digits. A Service's name begins with a letter.
+ */
+const nameMax = 54
+
+const nameRules = [
+  {
+    rule: `self.metadata.name.size() <= ${nameMax} && self.metadata.name.matches('^[a-z][-a-z0-9]*$')`,
+    message:
+      `the name of a pool begins its Services' names: use at most ${nameMax} characters, lower-case letters, digits ` +
+      'and hyphens, a letter first',
+  },
+]
+
+/** A JSON Schema as Kubernetes takes it (OpenAPI v3, structural). */
+export type Schema = {
+  type?: string
+  description?: string
+  properties?: Record<string, Schema>
+  additionalProperties?: Schema
+  items?: Schema
+  required?: string[]
+  default?: unknown
+  'x-kubernetes-list-map-keys'?: string[]
+  [keyword: string]: unknown
+}
+
+export function buildCrd() {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular: kind.toLowerCase(),
+        shortNames: ['tp'],
+        categories: ['matte'],
+      },
+      scope: 'Namespaced',
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {}, scale: scalePaths },
+          additionalPrinterColumns: printerColumns,
+          schema: { openAPIV3Schema: buildSchema() },
+        },
+      ],
+    },
+  }
+}
+
+function buildSchema(): Schema {
+  // TypeBox's own marks are not enumerable, so that JSON has what JSON Schema knows.
+  const { properties = {}, description } = JSON.parse(JSON.stringify(tritonPoolSchema)) as Schema
+  const { spec = {}, status = {} } = properties
+  return {
+    type: 'object',
+    description: description ?? '',
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      // The bound is Kubernetes' own for a name; it keeps the estimated cost of the rule on it small.
+      metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 253 } } },
+      spec: withRequired(spec, requireOfUsers),
+      status: withRequired(status, requireOfController),
+    },
+    'x-kubernetes-validations': nameRules,
+  }
+}
+
+type RequiredRule = (schema: Schema, keys: readonly string[]) => readonly string[]
+
+/** What has a default need not be written. */
+const requireOfUsers: RequiredRule = ({ required = [], properties = {} }) =>
+  required.filter((name) => properties[name]?.default === undefined)
+
+/**
+ * Of a status only what lists are keyed by: a leader marks a status before it has one, and a controller of another
+ * version than the definition must not have its status refused.
+ */
+const requireOfController: RequiredRule = (_, keys) => keys
+
+/** The schema with `required` decided anew, at every depth. `keys` are those of the list that the schema is an item of. */
+function withRequired(schema: Schema, rule: RequiredRule, keys: readonly string[] = []): Schema {
+  const { required: _, properties, items, additionalProperties, ...rest } = schema
+  const required = rule(schema, keys)
+  return {
+    ...rest,
+    ...(required.length > 0 && { required: [...required] }),
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, property]) => [name, withRequired(property, rule)]),
+      ),
+    }),
+    ...(items && { items: withRequired(items, rule, schema['x-kubernetes-list-map-keys']) }),
+    ...(additionalProperties && { additionalProperties: withRequired(additionalProperties, rule) }),
+  }
+}

@@ -1,0 +1,97 @@
+// Builders of the TritonPool's schema. A field with a default is not optional: whoever reads a pool finds it filled
+// in, by the API server or by `withDefaults`. Only `crd.ts` knows that a user may leave it out.
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { Default } from 'typebox/value'
+
+/** One CEL rule. `rule` sees the value as `self`; `message` says what to do. */
+export type Rule = {
+  readonly rule: string
+  readonly message: string
+  readonly messageExpression?: string
+  /** Path of the field at fault, relative to `self`, such as `.minReplicas`. */
+  readonly fieldPath?: string
+}
+
+type Common = { readonly description: string; readonly rules?: readonly Rule[] }
+
+/** Kubernetes keeps CEL rules beside the JSON Schema keywords. */
+const extensions = ({ rules, ...rest }: Common) =>
+  rules === undefined ? rest : { ...rest, 'x-kubernetes-validations': rules }
+
+type NumberOptions = Common & { readonly minimum: number; readonly maximum: number; readonly default?: number }
+
+export const integer = (options: NumberOptions) => Type.Integer(extensions(options))
+export const number = (options: NumberOptions) => Type.Number(extensions(options))
+export const flag = (options: Common & { readonly default: boolean }) => Type.Boolean(extensions(options))
+
+type TextOptions = Common & {
+  readonly maxLength: number
+  readonly minLength?: number
+  readonly pattern?: string
+  readonly format?: string
+  readonly default?: string
+}
+
+export const text = (options: TextOptions) => Type.String(extensions(options))
+
+/** A time as Kubernetes writes it, such as `2026-11-21T07:16:00Z`. */
+export const time = (options: Common) => Type.String({ format: 'date-time', ...extensions(options) })
+
+/** One of a closed list, refused otherwise: for what users write. */
+export const choice = <const T extends readonly string[]>(
+  values: T,
+  options: Common & { readonly default?: T[number] },
+) => Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...extensions(options) })
+
+/**
+ * One of a closed list for TypeScript and any text for the API server: for what the controller writes. A controller
+ * that is newer than the installed definition would otherwise have its whole status refused for one new word.
+ */
+export const word = <T extends string>(options: Common) => Type.Unsafe<T>({ type: 'string', ...extensions(options) })
+
+/**
+ * With `default: {}` the fields of a parent that the user left out are filled in. It is written out with the defaults
+ * of its fields, since the API server judges a parent's default by the CEL rules before it would fill it in.
+ */
+export function object<P extends TProperties>(properties: P, options: Common & { readonly default?: object }) {
+  const schema: TObject<P> = Type.Object(properties, extensions(options))
+  if (options.default === undefined) return schema
+  return Object.assign(schema, { default: Default(schema, { ...options.default }) })
+}
+
+type ListOptions = Common & {
+  readonly maxItems: number
+  readonly minItems?: number
+  readonly default?: readonly unknown[]
+  /** The fields that tell two items apart; makes it a map for server-side apply, and repeats are refused. */
+  readonly keys?: readonly string[]
+}
+
+export function list<S extends TSchema>(items: S, { keys, ...options }: ListOptions) {
+  const kind = keys === undefined ? 'atomic' : 'map'
+  return Type.Array(items, {
+    ...extensions(options),
+    'x-kubernetes-list-type': kind,
+    ...(keys === undefined ? {} : { 'x-kubernetes-list-map-keys': keys }),
+  })
+}
+
+type MapOptions = Common & { readonly maxProperties: number; readonly default?: object }
+
+/** An object whose keys are the user's. */
+export const map = <S extends TSchema>(values: S, options: MapOptions) =>
+  Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: values, ...extensions(options) })
+
+/** A Kubernetes quantity, such as `500m`, `2Gi` or 1. The pattern is that of Kubernetes' own definitions. */
+export const quantity = () =>
+  Type.Unsafe<string | number>({
+    anyOf: [{ type: 'integer' }, { type: 'string' }],
+    pattern:
+      '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$',
+    maxLength: 32,
+    'x-kubernetes-int-or-string': true,
+  })
+
+/** A piece of Kubernetes' own API, which the API server judges when the pods are made. */
+export const kubernetes = <T extends object>(options: Common) =>
+  Type.Unsafe<T>({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true, ...extensions(options) })

@@ -1,0 +1,199 @@
+// What the controller says about a pool. Only `status.ts` builds it. Lists that people read are short, and every
+// figure carries its unit in its name.
+import { type Static, Type } from 'typebox'
+import type { Rule } from '../scale/decision.ts'
+import type { ConditionType, Reason } from './conditions.ts'
+import { integer, list, map, number, object, text, time, word } from './field.ts'
+
+const countMax = 1_000_000_000
+const count = (description: string) => integer({ description, minimum: 0, maximum: countMax })
+const seconds = (description: string) => number({ description, minimum: 0, maximum: countMax })
+const share = (description: string) => number({ description, minimum: 0, maximum: 1 })
+/** Kubernetes' own bound for a condition's message. */
+const sentence = (description: string) => text({ description, maxLength: 32_768 })
+const name = (description: string) => text({ description, maxLength: 253 })
+const revisionName = (description: string) => text({ description, maxLength: 63 })
+
+const condition = object(
+  {
+    type: word<ConditionType>({
+      description: 'Ready, ModelLoaded, ScalingActive, ScalingLimited, Draining, Progressing, RolledBack or Degraded.',
+    }),
+    status: word<'True' | 'False' | 'Unknown'>({ description: 'True, False or Unknown.' }),
+    observedGeneration: Type.Optional(count('metadata.generation that it speaks of.')),
+    lastTransitionTime: time({ description: 'When `status` last changed.' }),
+    reason: word<Reason>({ description: 'One word of a closed list, for programs; docs/tritonpool.md has it.' }),
+    message: sentence('What it means here and what to do.'),
+  },
+  { description: 'One answer about the pool.' },
+)
+
+const revisionState = (description: string) =>
+  object(
+    {
+      revision: revisionName('The revision, 8 hex digits.'),
+      state: word<ModelState>({
+        description:
+          'Pending (no pod has it yet), Loading, Loaded, FailedToLoad, or WrongShape: loaded, but its inputs or ' +
+          'outputs are not those of a matting model.',
+      }),
+    },
+    { description },
+  )
+
+const modelStatus = object(
+  {
+    name: text({ description: "The model's name in Triton.", maxLength: 63 }),
+    modelVersion: text({ description: 'What callers write.', maxLength: 63 }),
+    active: Type.Optional(revisionState('The copy in the revision that serves; absent before the first look.')),
+    target: revisionState('The copy in the revision that is to serve; the same when all is done.'),
+    transition: word<ModelTransition>({
+      description:
+        'UpToDate; InProgress: the target is on its way; BlockedByFailedLoad: the target does not load and the active ' +
+        'copy keeps serving; InvalidSpec: what spec names is not there.',
+    }),
+    lastFailure: Type.Optional(
+      object(
+        {
+          time: time({ description: 'When it was seen.' }),
+          pod: Type.Optional(name('The pod that said so.')),
+          reason: word<Reason>({ description: 'ModelLoadFailed, ModelShapeWrong or SourceMissing.' }),
+          message: sentence("Triton's own words, or Kubernetes'."),
+        },
+        { description: 'What went wrong last; kept until a copy of this model has loaded in the target revision.' },
+      ),
+    ),
+  },
+  { description: 'One model of the pool.' },
+)
+
+const demand = object(
+  {
+    at: time({ description: 'When the figures were read.' }),
+    arrivals3s: count('Single images that began to wait in the last 3 s.'),
+    arrivals30s: count('Single images that began to wait in the last 30 s.'),
+    backlog: count('Single images that wait.'),
+    batchSlots: count('Slots that batches may use now, over all workspaces.'),
+    batchProcessing: Type.Optional(count('Slots that batches hold.')),
+    processing: count('Images in hand.'),
+    oldestSeconds: seconds('Age of the single image that waits longest, in seconds; 0 when none waits.'),
+    serviceSeconds: Type.Optional(
+      seconds('Mean time of one image in a slot over the last minute, in seconds; else as last known.'),
+    ),
+    p95Seconds: Type.Optional(
+      seconds("95 % of the last minute's images were done within so many seconds of their creation."),
+    ),
+    missedShare: Type.Optional(
+      share("Share of the last minute's images later than scaling.target.p95Seconds, 0 to 1."),
+    ),
+  },
+  { description: 'What scaling sees.' },
+)
+
+const rolloutStatus = object(
+  {
+    stable: Type.Optional(revisionName('The revision that serves; absent before the first look.')),
+    canary: Type.Optional(revisionName('The revision that is being tried; absent when none is.')),
+    weight: integer({ description: "The canary's share of the images, in percent.", minimum: 0, maximum: 100 }),
+    step: integer({
+      description: 'Index in rollout.steps; -1 until the canary is ready, and the number of steps while it takes over.',
+      minimum: -1,
+      maximum: 100,
+    }),
+    since: time({ description: 'When this step began.' }),
+    failed: Type.Optional(
+      object(
+        {
+          revision: revisionName('The revision that was taken back. It is not tried again until spec changes.'),
+          reason: word<Reason>({ description: 'Why: CanaryErrorRate, CanaryLatency, CanaryNotReady, …' }),
+          message: sentence('What was measured against what is allowed.'),
+          time: time({ description: 'When.' }),
+        },
+        { description: 'The last revision that was rolled back, while spec still asks for it.' },
+      ),
+    ),
+  },
+  { description: 'Which revision serves, and which is being tried.' },
+)
+
+/** What was tried, newest last; the rule that won and what it saw. */
+const historyEntry = object(
+  {
+    time: time({ description: 'When it was decided.' }),
+    from: count('Pods wanted before.'),
+    to: count('Pods wanted since.'),
+    rule: word<Rule>({
+      description:
+        'The rule that won: rate, backlog, batch, wake, hold, burst, minimum, maximum, schedule, fallback, idle or ' +
+        'external.',
+    }),
+    sentence: sentence('The decision in words.'),
+    inputs: map(number({ description: 'A figure that the rule saw.', minimum: -countMax, maximum: countMax }), {
+      description: 'The figures that the rule saw, by name; those that were 0 or not known are left out.',
+      maxProperties: 32,
+    }),
+    outcome: word<ScaleOutcome>({
+      description:
+        'Pending; Reached: so many pods were ready; Superseded: by the next decision before it was reached; Refused: ' +
+        'Kubernetes would not make the pods.',
+    }),
+    outcomeSeconds: Type.Optional(seconds('From the decision to its outcome, in seconds.')),
+  },
+  { description: 'One decision.' },
+)
+
+const bounds = object(
+  {
+    minReplicas: count('Fewest pods at this hour.'),
+    maxReplicas: count('Most pods at this hour.'),
+    schedules: Type.Optional(
+      list(text({ description: 'Name of a schedule.', maxLength: 63 }), {
+        description: 'The schedules in force; absent when the bounds are those of scaling itself.',
+        maxItems: 16,
+      }),
+    ),
+  },
+  { description: 'The bounds in force.' },
+)
+
+/** How many decisions are remembered. */
+export const historyLength = 20
+
+export const statusSchema = object(
+  {
+    observedGeneration: count('metadata.generation that this status speaks of.'),
+    leaderTerm: count("Term of the controller's leader that wrote it: a former leader's writes are refused by it."),
+    conditions: list(condition, { description: 'Eight answers about the pool.', maxItems: 16, keys: ['type'] }),
+    modelNames: text({ description: "The models' names, joined by commas: the column Model.", maxLength: 1100 }),
+    models: list(modelStatus, { description: 'Each model of spec.', maxItems: 16, keys: ['name'] }),
+    replicas: count('Pods that are ready or starting; those that drain are not counted. Behind the scale subresource.'),
+    desiredReplicas: count('Pods wanted.'),
+    readyReplicas: count('Pods that take images.'),
+    drainingReplicas: count('Pods that finish their last images.'),
+    selector: text({ description: "Labels of the pool's pods. Behind the scale subresource.", maxLength: 512 }),
+    bounds: Type.Optional(bounds),
+    slotsPerPod: Type.Optional(count('Images in one pod at once; absent until a pod has told.')),
+    demand: Type.Optional(demand),
+    startSeconds: Type.Optional(seconds('Measured time from desired to ready, in seconds; absent before the first.')),
+    holdSeconds: Type.Optional(seconds('How long a pod is kept after it was last needed, in seconds.')),
+    rollout: rolloutStatus,
+    scalingHistory: list(historyEntry, {
+      description: `The last ${historyLength} changes of desiredReplicas, newest last.`,
+      maxItems: historyLength,
+    }),
+  },
+  { description: 'What is; written by the controller alone.' },
+)
+
+export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape'
+export type ModelTransition = 'UpToDate' | 'InProgress' | 'BlockedByFailedLoad' | 'InvalidSpec'
+export type ScaleOutcome = 'Pending' | 'Reached' | 'Superseded' | 'Refused'
+
+export type PoolStatus = Static<typeof statusSchema>
+export type Condition = PoolStatus['conditions'][number]
+export type ModelStatus = PoolStatus['models'][number]
+export type ModelFailure = NonNullable<ModelStatus['lastFailure']>
+export type RolloutStatus = PoolStatus['rollout']
+export type RolloutFailure = NonNullable<RolloutStatus['failed']>
+export type DemandStatus = NonNullable<PoolStatus['demand']>
+export type ScalingEntry = PoolStatus['scalingHistory'][number]

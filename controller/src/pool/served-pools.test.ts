@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { servedPools } from './served-pools.ts'
+import { type TritonPool, withDefaults } from './triton-pool.ts'
+
+function pool(
+  name: string,
+  age: number,
+  versions: readonly string[],
+  more: Partial<TritonPool['metadata']> = {},
+  isDefault = false,
+) {
+  const models = versions.map((modelVersion) => ({
+    name: `m-${modelVersion}`,
+    modelVersion,
+    source: { imagePath: '/models' },
+  }))
+  const creationTimestamp = new Date(Date.UTC(2026, 0, 10 - age)).toISOString()
+  return {
+    apiVersion: 'matte.dev/v1alpha1',
+    kind: 'TritonPool',
+    metadata: { name, creationTimestamp, ...more },
+    spec: withDefaults({ models, default: isDefault }),
+  } satisfies TritonPool
+}
+
+describe('servedPools', () => {
+  it('gives a version that two pools name to the older, and tells the other', () => {
+    const old = pool('b', 2, ['v1'])
+    const young = pool('a', 1, ['v1', 'v2'])
+    const served = servedPools([young, old])
+    expect(served.of(old)).toEqual({ modelVersions: ['v1'], duplicates: [] })
+    expect(served.of(young)).toEqual({ modelVersions: ['v2'], duplicates: [{ modelVersion: 'v1', pool: 'b' }] })
+  })
+
+  it('makes the older of two defaults the default, and tells the other', () => {
+    const old = pool('b', 2, ['v1'], {}, true)
+    const young = pool('a', 1, ['v2'], {}, true)
+    const served = servedPools([young, old])
+    expect(served.of(old).modelVersions).toEqual(['v1', 'service-v2'])
+    expect(served.of(young)).toMatchObject({ modelVersions: ['v2'], defaultConflict: 'b' })
+  })
+
+  it('takes the name first in the alphabet for older when both were made in the same second', () => {
+    const served = servedPools([pool('b', 1, ['v1']), pool('a', 1, ['v1'])])
+    expect(served.models).toMatchObject([{ name: 'v1', pool: 'a' }])
+  })
+
+  it('lets a pool that is being deleted serve nothing', () => {
+    const going = pool('b', 2, ['v1'], { deletionTimestamp: '2026-01-10T00:00:00Z' }, true)
+    const next = pool('a', 1, ['v1'], {}, true)
+    const served = servedPools([going, next])
+    expect(served.models.map(({ name, pool }) => `${name}@${pool}`)).toEqual(['v1@a', 'service-v2@a'])
+    expect(served.of(next)).toEqual({ modelVersions: ['v1', 'service-v2'], duplicates: [] })
+  })
+})

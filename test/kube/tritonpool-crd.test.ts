@@ -1,0 +1,294 @@
+import { readFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { join } from 'node:path'
+import type { KubeError } from '@matte/controller/kube/client'
+import type { LoadedConfig } from '@matte/controller/kube/load-config'
+import { buildCrd, printerColumns, type Schema } from '@matte/controller/pool/crd'
+import type { PoolStatus } from '@matte/controller/pool/pool-status'
+import { shouldWrite } from '@matte/controller/pool/status'
+import { type PoolSpecInput, type TritonPool, tritonPools, withDefaults } from '@matte/controller/pool/triton-pool'
+import { rootDir } from '@matte/local/paths'
+import { situations } from '@matte/local/pool-situations'
+import { readYamlBlocks } from '@matte/local/yaml'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { findCluster, useNamespace } from '../support/kube.ts'
+import { installPoolDefinition } from '../support/pool-definition.ts'
+
+const model = { name: 'u2netp', modelVersion: 'u2netp', source: { imagePath: '/models' } }
+const minimal: PoolSpecInput = { models: [model] }
+const two = [model, { ...model, name: 'other', modelVersion: 'other' }]
+const night = { name: 'night', timeZone: 'Europe/Berlin', start: '0 20 * * *', end: '0 8 * * *', maxReplicas: 1 }
+const s3 = (secretName?: string) => ({ s3: { prefix: 's3://models/all', ...(secretName && { secretName }) } })
+const external = { owner: 'external' } as const
+
+/** What is refused, by a piece of the message that says what to do. */
+const refused: readonly (readonly [string, object, string])[] = [
+  ['a minimum above its maximum', { scaling: { minReplicas: 11 } }, 'lower minReplicas or raise maxReplicas'],
+  ['a fallback above the maximum', { scaling: { fallback: { replicas: 11 } } }, 'lower it or raise maxReplicas'],
+  [
+    'a schedule whose minimum is above its maximum',
+    { scaling: { schedules: [{ ...night, minReplicas: 2 }] } },
+    'set both in the schedule',
+  ],
+  [
+    'a schedule whose minimum is above the maximum of the pool',
+    {
+      scaling: {
+        schedules: [{ name: 'day', timeZone: 'UTC', start: '0 8 * * *', end: '0 20 * * *', minReplicas: 11 }],
+      },
+    },
+    'set both in the schedule',
+  ],
+  [
+    'a schedule that changes nothing',
+    { scaling: { schedules: [{ name: 'day', timeZone: 'UTC', start: '0 8 * * *', end: '0 20 * * *' }] } },
+    'set one of them or remove it',
+  ],
+  [
+    'a start that is no cron pattern',
+    { scaling: { schedules: [{ ...night, start: '8 o’clock' }] } },
+    'write five cron fields, minute hour day month weekday',
+  ],
+  ['a pattern of six fields', { scaling: { schedules: [{ ...night, end: '0 0 8 * * *' }] } }, 'write five cron fields'],
+  [
+    'an empty time zone',
+    { scaling: { schedules: [{ ...night, timeZone: '' }] } },
+    'timeZone in body should be at least 1',
+  ],
+  [
+    'an external owner beside scaling of Matte',
+    { replicas: 1, scaling: { ...external, minReplicas: 2 } },
+    'or set owner to matte',
+  ],
+  [
+    'an external owner beside a hold',
+    { replicas: 1, scaling: { ...external, holdSeconds: 60 } },
+    'or set owner to matte',
+  ],
+  ['an external owner without replicas', { scaling: external }, 'set spec.replicas'],
+  ['replicas without an external owner', { replicas: 2 }, 'or set scaling.owner to external'],
+  ['a grace time as long as the drain', { drain: { graceSeconds: 40 } }, 'raise graceSeconds'],
+  ['a model without a source', { models: [{ ...model, source: {} }] }, 'set one of imagePath'],
+  [
+    'a model with two sources',
+    { models: [{ ...model, source: { imagePath: '/models', ...s3() } }] },
+    'a model has exactly one source',
+  ],
+  [
+    'a path that leaves its folder',
+    { models: [{ ...model, source: { imagePath: '/models/../etc' } }] },
+    'write it from its root',
+  ],
+  [
+    'two default models',
+    { models: two.map((one) => ({ ...one, default: true })) },
+    'leave `default: true` on one model only',
+  ],
+  ['two models of one name', { models: [model, { ...model, modelVersion: 'other' }] }, 'Duplicate value'],
+  [
+    'two models of one modelVersion',
+    { models: [model, { ...model, name: 'other' }] },
+    'give each its own, or callers could not tell them apart',
+  ],
+  [
+    'two Secrets for S3',
+    { models: two.map((one, index) => ({ ...one, source: s3(index ? 'b' : undefined) })) },
+    'name the same secretName in all',
+  ],
+  ['no models', { models: [] }, 'should have at least 1 items'],
+  [
+    'weights that do not ascend',
+    { rollout: { steps: [{ weight: 50 }, { weight: 10 }] } },
+    'put the smallest first and none twice',
+  ],
+  ['one weight twice', { rollout: { steps: [{ weight: 10 }, { weight: 10 }] } }, 'none twice'],
+  ['a weight above 100', { rollout: { steps: [{ weight: 101 }] } }, 'should be less than or equal to 100'],
+]
+
+const cluster = await findCluster(import.meta.filename)
+
+describe.skipIf(cluster === undefined)('the definition of TritonPool on an API server', () => {
+  const namespace = useNamespace(cluster)
+  beforeAll(async () => {
+    if (cluster) await installPoolDefinition(cluster)
+  })
+
+  const create = (name: string, spec: object): Promise<TritonPool> =>
+    namespace.kube().create(tritonPools, {
+      apiVersion: 'matte.dev/v1alpha1',
+      kind: 'TritonPool',
+      metadata: { name },
+      spec: spec as TritonPool['spec'],
+    })
+  const refusalOf = async (creating: Promise<unknown>): Promise<string> => {
+    const error = await creating.then(
+      () => new Error('it was taken'),
+      (reason: KubeError) => reason,
+    )
+    return error.message
+  }
+
+  it('completes a pool of which only the models are written, as withDefaults does', async () => {
+    const { spec } = await create('minimal', minimal)
+    expect(spec).toEqual(withDefaults(minimal))
+  })
+
+  it('completes each parent that is written in part', async () => {
+    const input: PoolSpecInput = {
+      models: [model],
+      resources: { limits: { 'nvidia.com/gpu': 1 } },
+      scaling: { target: { p95Seconds: 5 }, fallback: { replicas: 2 } },
+      rollout: { gate: { minImages: 5 }, steps: [{ weight: 30 }] },
+      drain: { graceSeconds: 60 },
+    }
+    const { spec } = await create('partial', input)
+    expect(spec).toEqual(withDefaults(input))
+    expect(spec.rollout.steps).toEqual([{ weight: 30, holdSeconds: 60 }])
+  })
+
+  it.each(refused)('refuses %s and says what to do', async (_, changes, message) => {
+    expect(await refusalOf(create('refused', { ...minimal, ...changes }))).toContain(message)
+  })
+
+  it.each(['1st', 'a.b', `a${'-long'.repeat(11)}`])(
+    'refuses the name %s, which no Service could have',
+    async (name) => {
+      expect(await refusalOf(create(name, minimal))).toContain('use at most 54 characters')
+    },
+  )
+
+  it('has no rule that is not tried here', () => {
+    const messages = listMessages(buildCrd().spec.versions[0]?.schema.openAPIV3Schema ?? {})
+    const tried = [...refused.map(([, , message]) => message), 'use at most 54 characters']
+    expect(messages.length).toBeGreaterThan(15)
+    expect(messages.filter((message) => !tried.some((piece) => message.includes(piece)))).toEqual([])
+  })
+
+  it('takes what does not contradict itself', async () => {
+    const podPatch = { spec: { priorityClassName: 'high', anything: [1, { deep: true }] } }
+    const { spec } = await create('allowed', {
+      models: two.map((one) => ({ ...one, source: s3('bucket') })),
+      scaling: { minReplicas: 10, schedules: [{ ...night, minReplicas: 0 }], fallback: { replicas: 10 } },
+      rollout: { steps: [1, 10, 100].map((weight) => ({ weight })) },
+      drain: { routeStopSeconds: 1, exitTimeoutSeconds: 1, graceSeconds: 8 },
+      podPatch,
+    })
+    expect(spec.podPatch).toEqual(podPatch)
+  })
+
+  it('takes the pools of docs/tritonpool.md', async () => {
+    const written = readYamlBlocks(readFileSync(join(rootDir, 'docs/tritonpool.md'), 'utf8')) as TritonPool[]
+    const [plain, full, byHand] = written
+    expect(written).toHaveLength(3 + situations.length)
+    for (const pool of [plain, full, byHand]) await create(`written-${pool?.metadata.name}`, pool?.spec ?? {})
+    // Nothing of the full one is left to a default, but for marks of its models.
+    const { spec } = await create('full', full?.spec ?? {})
+    expect({ ...spec, models: [] }).toEqual({ ...full?.spec, models: [] })
+    const fields = Object.keys(buildCrd().spec.versions[0]?.schema.openAPIV3Schema.properties?.spec?.properties ?? {})
+    expect(Object.keys(spec).sort()).toEqual(fields.filter((name) => name !== 'replicas').sort())
+  })
+
+  it('lets an external owner set the number by the scale subresource, and reads it back', async () => {
+    const { metadata } = await create('scaled', {
+      ...minimal,
+      replicas: 2,
+      scaling: { ...external, target: { p95Seconds: 4 } },
+    })
+    const kube = namespace.kube()
+    const status = { replicas: 2, selector: 'matte.dev/pool=scaled' }
+    await kube.mergePatch(tritonPools, metadata.name, { status }, { subresource: 'status' })
+    const scale: object = await kube.mergePatch(
+      tritonPools,
+      metadata.name,
+      { spec: { replicas: 5 } },
+      { subresource: 'scale' },
+    )
+    expect(scale).toMatchObject({ kind: 'Scale', spec: { replicas: 5 }, status })
+    expect((await kube.get(tritonPools, metadata.name))?.spec.replicas).toBe(5)
+  })
+
+  it('lets nobody scale a pool that Matte scales', async () => {
+    await create('owned', minimal)
+    const patch = { spec: { replicas: 5 } }
+    const scaling = namespace.kube().mergePatch(tritonPools, 'owned', patch, { subresource: 'scale' })
+    expect(await refusalOf(scaling)).toContain('replicas is decided by Matte')
+  })
+
+  it('takes a leader’s mark on a pool that has no status yet', async () => {
+    await create('marked', minimal)
+    const marked = await namespace
+      .kube()
+      .mergePatch(tritonPools, 'marked', { status: { leaderTerm: 3 } }, { subresource: 'status' })
+    expect(marked.status).toEqual({ leaderTerm: 3 })
+  })
+
+  it.each(situations)('gives back the status of $id as it was written, and shows it in columns', async (situation) => {
+    const { spec, status } = situation.pool
+    const { metadata } = await create(`is-${situation.id}`, spec)
+    const kube = namespace.kube()
+    const object = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata: { name: metadata.name }, status }
+    const written = await kube.apply(tritonPools, object as unknown as TritonPool, { subresource: 'status' })
+    expect(written.status).toEqual(JSON.parse(JSON.stringify(status)))
+    expect(shouldWrite(written.status, status, 0)).toBe(false)
+    const table = await readTable(cluster, `${namespace.name()}/tritonpools/${metadata.name}`)
+    expect(rowOf(table)).toMatchObject({
+      Name: metadata.name,
+      Ready: conditionOf(status, 'Ready').status,
+      Reason: conditionOf(status, 'Ready').reason,
+      Model: 'u2netp',
+      Desired: status.desiredReplicas,
+      'Ready Pods': status.readyReplicas,
+      Draining: status.drainingReplicas,
+      Queue: status.demand?.backlog ?? null,
+      P95: status.demand?.p95Seconds ?? null,
+    })
+  })
+
+  it('shows the columns in the order in which they are read, P95 on demand only', async () => {
+    await create('columns', minimal)
+    const { columnDefinitions } = await readTable(cluster, `${namespace.name()}/tritonpools/columns`)
+    expect(columnDefinitions.map(({ name }) => name)).toEqual(['Name', ...printerColumns.map(({ name }) => name)])
+    expect(columnDefinitions.filter(({ priority }) => priority > 0).map(({ name }) => name)).toEqual(['P95'])
+  })
+})
+
+const conditionOf = ({ conditions }: PoolStatus, type: string) => {
+  const found = conditions.find((condition) => condition.type === type)
+  if (found === undefined) throw new Error(`there is no condition ${type}`)
+  return found
+}
+
+/** The messages of all CEL rules, at every depth. */
+function listMessages(schema: Schema): string[] {
+  const rules = (schema['x-kubernetes-validations'] ?? []) as readonly { message: string }[]
+  const children = [...Object.values(schema.properties ?? {}), schema.items, schema.additionalProperties]
+  const below = children.flatMap((child) => (child ? listMessages(child) : []))
+  return [...rules.map(({ message }) => message), ...below]
+}
+
+type Table = {
+  readonly columnDefinitions: readonly { name: string; priority: number }[]
+  readonly rows: readonly { cells: readonly unknown[] }[]
+}
+
+const rowOf = ({ columnDefinitions, rows }: Table): Record<string, unknown> =>
+  Object.fromEntries(columnDefinitions.map(({ name }, index) => [name, rows[0]?.cells[index]]))
+
+/** What kubectl is given to print. */
+async function readTable(cluster: LoadedConfig | undefined, path: string): Promise<Table> {
+  const server = cluster?.config.getCurrentCluster()?.server
+  if (cluster === undefined || server === undefined) throw new Error('there is no cluster')
+  const options = { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } }
+  await cluster.config.applyToHTTPSOptions(options)
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const asked = request(`${server}/apis/matte.dev/v1alpha1/namespaces/${path}`, options, (response) => {
+    let body = ''
+    response.setEncoding('utf8').on('data', (piece: string) => {
+      body += piece
+    })
+    response.on('end', () => resolve(body)).on('error', reject)
+  })
+  asked.setTimeout(30_000, () => asked.destroy(new Error('the API server does not answer')))
+  asked.on('error', reject).end()
+  return JSON.parse(await promise) as Table
+}
