@@ -9,10 +9,10 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int soak bench gen verify
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench gen verify
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: $(installed) ## start the whole service here: API, controller, dispatcher and the real servers behind them
 	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
@@ -31,8 +31,8 @@ demo: $(installed) ## cut out the bundled photos through the API; results in .lo
 admin: $(installed) ## run matte-admin against the local service, such as ARGS="setting set maintenance on"
 	@node local/src/admin.ts $(ARGS)
 
-test: $(installed) ## everything: check, then int
-	@node test/run.ts check int
+test: $(installed) ## everything: check, then sim, then int
+	@node test/run.ts check sim int
 
 check: $(installed) ## types, lint, format, unused code, generated files, the API's contract, unit tests
 	@node test/run.ts check
@@ -43,8 +43,20 @@ unit: $(installed) ## unit tests; ARGS are vitest's, such as a file name
 int: $(installed) ## integration tests against the real servers; ARGS are vitest's
 	@vitest run --project int $(ARGS)
 
+e2e: $(installed) ## stories on the cluster of the current kube context, with Triton pods in it; ARGS are vitest's
+	@vitest run --project e2e $(ARGS)
+
+e2e-full: $(installed) ## the same with 1,000 deleted pods and 100 pools of simulated ones: most of an hour
+	@E2E_DELETIONS=1000 E2E_POOLS=100 vitest run --project e2e $(ARGS)
+
 soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log; ARGS are vitest's
 	@SOAK_ROUNDS=200 vitest run --project int test/api/kill-loop.test.ts $(ARGS)
+
+sim: $(installed) ## the scaling rule under simulated load, beside other scalers; fails when a target is missed
+	@node test/sim/main.ts $(ARGS)
+
+sim-full: $(installed) ## the same with all seeds, and what each setting costs: the tables of docs/autoscaling.md
+	@node test/sim/main.ts --full $(ARGS)
 
 bench: $(installed) ## measure the service against the bare model and the bare database; ARGS=model or accept for one
 	@node test/bench/main.ts $(ARGS)

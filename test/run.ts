@@ -24,6 +24,7 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
     tool('API contract', 'node', ['local/src/lint-contract.ts']),
     tests('unit'),
   ],
+  sim: [tool('scaling rule', 'node', ['test/sim/main.ts'])],
   int: [tests('int')],
 }
 

@@ -1,0 +1,187 @@
+// The simulated pool: one queue, first come first served, and pods that take one image at a time. Time goes by in
+// whole seconds for the scalers and exactly for the images: what began and ended in each second is kept in arrays, and
+// from their running sums every figure that a scaler reads is exact.
+import type { Trace } from './trace.ts'
+
+type Pod = { readonly createdAt: number; readonly readyAt: number; freeAt: number }
+
+/** What a scaler may look at, at the whole second `now`. */
+export type PoolView = {
+  readonly now: number
+  /** Pods asked for, and those of them that serve. */
+  readonly desired: number
+  readonly ready: number
+  /** Images that wait, and that are in a slot. */
+  readonly waiting: number
+  readonly busy: number
+  /** Images that came in the last so many seconds. */
+  readonly arrived: (seconds: number) => number
+  /** Mean number of images waiting or in a slot, and in a slot only, between two whole seconds of the past. */
+  readonly meanInPool: (from: number, to: number) => number
+  readonly meanBusy: (from: number, to: number) => number
+  /** Mean time in a slot of those that ended in the last so many seconds; undefined when none did. */
+  readonly meanService: (seconds: number) => number | undefined
+}
+
+export type Outcome = { readonly images: number; readonly missed: number; readonly podSeconds: number }
+
+export type PoolOptions = { readonly trace: Trace; readonly startSeconds: number; readonly pods: number }
+
+/** Later than this after arrival is a miss. */
+export const lateSeconds = 2
+
+export class Pool {
+  readonly #trace: Trace
+  readonly #startSeconds: number
+  readonly #pods: Pod[]
+  readonly #arrivals: Sums
+  readonly #starts: Sums
+  readonly #ends: Sums
+  readonly #services: Sums
+  #now = 0
+  #next = 0
+  #missed = 0
+  #podSeconds = 0
+
+  /** Begins with so many pods ready, for every scaler the same. */
+  constructor({ trace, startSeconds, pods }: PoolOptions) {
+    this.#trace = trace
+    this.#startSeconds = startSeconds
+    this.#pods = Array.from({ length: pods }, () => ({ createdAt: 0, readyAt: 0, freeAt: 0 }))
+    this.#arrivals = new Sums(trace.seconds)
+    this.#starts = new Sums(trace.seconds)
+    this.#ends = new Sums(trace.seconds)
+    this.#services = new Sums(trace.seconds)
+    for (const at of trace.arrivals) this.#arrivals.add(at, at)
+  }
+
+  /** Valid until the next `advance`. */
+  view(): PoolView {
+    const now = this.#now
+    const started = this.#starts.countUntil(now)
+    const since = (seconds: number) => Math.max(0, now - seconds)
+    return {
+      now,
+      desired: this.#pods.length,
+      ready: this.#pods.reduce((count, pod) => count + (pod.readyAt <= now ? 1 : 0), 0),
+      waiting: this.#arrivals.countUntil(now) - started,
+      busy: started - this.#ends.countUntil(now),
+      arrived: (seconds) => this.#arrivals.countUntil(now) - this.#arrivals.countUntil(since(seconds)),
+      meanInPool: (from, to) => meanBetween(this.#arrivals, this.#ends, from, to),
+      meanBusy: (from, to) => meanBetween(this.#starts, this.#ends, from, to),
+      meanService: (seconds) => {
+        const count = this.#services.countUntil(now) - this.#services.countUntil(since(seconds))
+        return count > 0 ? (this.#services.sumUntil(now) - this.#services.sumUntil(since(seconds))) / count : undefined
+      },
+    }
+  }
+
+  /** Asks for so many pods. Those that go are, as Kubernetes does it, those that start, then idle, then busy ones. */
+  scaleTo(replicas: number): void {
+    while (this.#pods.length < replicas) {
+      this.#pods.push({ createdAt: this.#now, readyAt: this.#now + this.#startSeconds, freeAt: 0 })
+    }
+    if (this.#pods.length === replicas) return
+    const whenFree = (pod: Pod) => (pod.readyAt > this.#now ? -pod.readyAt : Math.max(this.#now, pod.freeAt))
+    this.#pods.sort((a, b) => whenFree(b) - whenFree(a) || a.createdAt - b.createdAt)
+    // A busy pod finishes its image and is paid for until then.
+    for (const pod of this.#pods.splice(replicas)) {
+      this.#podSeconds += Math.max(this.#now, pod.freeAt) - pod.createdAt
+    }
+  }
+
+  /** Lets one second go by. */
+  advance(): void {
+    this.#now += 1
+    this.#serveUntil(this.#now)
+  }
+
+  /** What waits at the end is served by the pods that are there; their time after the end is not counted. */
+  finish(): Outcome {
+    for (const pod of this.#pods) this.#podSeconds += this.#now - pod.createdAt
+    this.#serveUntil(Number.POSITIVE_INFINITY)
+    return { images: this.#trace.arrivals.length, missed: this.#missed, podSeconds: this.#podSeconds }
+  }
+
+  /** Every image that begins before this moment is given to the pod that is free first. */
+  #serveUntil(end: number): void {
+    const { arrivals, services } = this.#trace
+    for (; this.#next < arrivals.length; this.#next += 1) {
+      const arrival = arrivals[this.#next] ?? 0
+      if (arrival >= end) return
+      const pod = this.#firstFree()
+      if (!pod) return
+      const start = Math.max(arrival, pod.freeAt, pod.readyAt)
+      if (start >= end) return
+      const service = services[this.#next] ?? 0
+      pod.freeAt = start + service
+      if (pod.freeAt - arrival > lateSeconds) this.#missed += 1
+      this.#starts.add(start, start)
+      this.#ends.add(pod.freeAt, pod.freeAt)
+      this.#services.add(pod.freeAt, service)
+    }
+  }
+
+  #firstFree(): Pod | undefined {
+    let first: Pod | undefined
+    let firstAt = Number.POSITIVE_INFINITY
+    for (const pod of this.#pods) {
+      const freeAt = Math.max(pod.freeAt, pod.readyAt)
+      if (freeAt < firstAt) {
+        first = pod
+        firstAt = freeAt
+      }
+    }
+    return first
+  }
+}
+
+/** Counts and sums of events by the second in which they fall, and their running totals up to a whole second. */
+class Sums {
+  readonly #counts: Float64Array
+  readonly #sums: Float64Array
+  readonly #countsUntil: Float64Array
+  readonly #sumsUntil: Float64Array
+  #total = 0
+
+  constructor(seconds: number) {
+    this.#counts = new Float64Array(seconds + 1)
+    this.#sums = new Float64Array(seconds + 1)
+    this.#countsUntil = new Float64Array(seconds + 1)
+    this.#sumsUntil = new Float64Array(seconds + 1)
+  }
+
+  /** Events may come out of order, but none before a second whose total was asked for. */
+  add(at: number, value: number): void {
+    const second = Math.floor(at)
+    if (second >= this.#counts.length) return // after the end of the trace nobody looks
+    this.#counts[second] = (this.#counts[second] ?? 0) + 1
+    this.#sums[second] = (this.#sums[second] ?? 0) + value
+  }
+
+  countUntil(second: number): number {
+    this.#totalUntil(second)
+    return this.#countsUntil[second] ?? 0
+  }
+
+  sumUntil(second: number): number {
+    this.#totalUntil(second)
+    return this.#sumsUntil[second] ?? 0
+  }
+
+  #totalUntil(second: number): void {
+    for (; this.#total < second; this.#total += 1) {
+      const before = this.#total
+      this.#countsUntil[before + 1] = (this.#countsUntil[before] ?? 0) + (this.#counts[before] ?? 0)
+      this.#sumsUntil[before + 1] = (this.#sumsUntil[before] ?? 0) + (this.#sums[before] ?? 0)
+    }
+  }
+}
+
+/** Mean number of those who have come and not gone: the integral of both counts over time, by their sums. */
+function meanBetween(come: Sums, gone: Sums, from: number, to: number): number {
+  if (to <= from) return 0
+  const integral = (at: number) =>
+    come.countUntil(at) * at - come.sumUntil(at) - (gone.countUntil(at) * at - gone.sumUntil(at))
+  return (integral(to) - integral(from)) / (to - from)
+}

@@ -1,0 +1,13 @@
+/** A repeatable source of numbers in [0, 1): Mulberry32 (Tommy Ettinger, public domain), ample for traces. */
+export function random(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** Time to the next event of a process without memory. */
+export const exponential = (mean: number, next: () => number): number => -mean * Math.log(1 - next())

@@ -1,0 +1,49 @@
+// One cell of the tables: one load under one start-up time, one scaler, all seeds.
+import { type Outcome, Pool } from './pool.ts'
+import { plannedLoad } from './scalers/oracle.ts'
+import { clamp, type MakeScaler, type Setting } from './scalers/scaler.ts'
+import { makeTrace, meanServiceSeconds, stepSecond, type Trace, type TraceName } from './trace.ts'
+
+export type Cell = { readonly trace: TraceName; readonly startSeconds: number }
+
+/** Sums over all seeds. */
+export type Result = Outcome & {
+  /** On the step: mean seconds from it to the first look that wants more pods than the last look before it. */
+  readonly decisionSeconds: number
+  /** The most pods wanted, mean over the seeds. */
+  readonly peak: number
+}
+
+const bounds = { minReplicas: 1, maxReplicas: 40 }
+
+export function runCell(cell: Cell, scaler: MakeScaler, seeds: readonly number[]): Result {
+  const setting = { ...bounds, startSeconds: cell.startSeconds }
+  const runs = seeds.map((seed) => runOnce(makeTrace(cell.trace, seed), setting, scaler))
+  const total = (of: (run: Result) => number) => runs.reduce((sum, run) => sum + of(run), 0)
+  return {
+    images: total(({ images }) => images),
+    missed: total(({ missed }) => missed),
+    podSeconds: total(({ podSeconds }) => podSeconds),
+    decisionSeconds: total(({ decisionSeconds }) => decisionSeconds) / runs.length,
+    peak: total(({ peak }) => peak) / runs.length,
+  }
+}
+
+/** Every scaler begins with the pods that the first second needs, ready, and looks once a second. */
+function runOnce(trace: Trace, setting: Setting, makeScaler: MakeScaler): Result {
+  const first = Math.ceil(((trace.rates[0] ?? 0) * meanServiceSeconds) / plannedLoad)
+  const pool = new Pool({ trace, startSeconds: setting.startSeconds, pods: clamp(first, setting) })
+  const scaler = makeScaler(setting, trace)
+  let peak = 0
+  let before = 0
+  let decidedAt = trace.seconds
+  for (let second = 0; second < trace.seconds; second += 1) {
+    const desired = scaler(pool.view())
+    if (second < stepSecond) before = desired
+    else if (desired > before) decidedAt = Math.min(decidedAt, second)
+    peak = Math.max(peak, desired)
+    pool.scaleTo(desired)
+    pool.advance()
+  }
+  return { ...pool.finish(), peak, decisionSeconds: decidedAt - stepSecond }
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import type { PoolView } from '../pool.ts'
+import { makeTrace } from '../trace.ts'
+import { hpaScaler } from './hpa.ts'
+import { keda } from './keda.ts'
+import { knative } from './knative.ts'
+import { oracle } from './oracle.ts'
+import type { Scaler } from './scaler.ts'
+
+const setting = { startSeconds: 20, minReplicas: 1, maxReplicas: 40 }
+const trace = { ...makeTrace('step', 1), phase: 0 }
+
+const seen = (view: Partial<PoolView>): PoolView => ({
+  now: 0,
+  desired: 1,
+  ready: 1,
+  waiting: 0,
+  busy: 0,
+  arrived: () => 0,
+  meanInPool: () => 0,
+  meanBusy: () => 0,
+  meanService: () => undefined,
+  ...view,
+})
+
+/** What it wants each second from 1 on, all it wants being ready at once. */
+function follow(scaler: Scaler, seconds: number, viewAt: (now: number) => Partial<PoolView>): number[] {
+  let desired = 1
+  return Array.from({ length: seconds }, (_none, index) => {
+    desired = scaler(seen({ now: index + 1, desired, ready: desired, ...viewAt(index + 1) }))
+    return desired
+  })
+}
+
+describe('the HorizontalPodAutoscaler', () => {
+  it('doubles at most, or adds four, every 15 s', () => {
+    const wanted = follow(
+      hpaScaler(setting, 0, () => ({ replicas: 40, ratio: 9 })),
+      60,
+      () => ({}),
+    )
+    expect([wanted[13], wanted[14], wanted[29], wanted[44], wanted[59]]).toEqual([1, 5, 10, 20, 40])
+  })
+
+  it('comes down to the highest recommendation of five minutes', () => {
+    const scaler = hpaScaler(setting, 0, ({ now }) =>
+      now < 40 ? { replicas: 5, ratio: 5 } : { replicas: 2, ratio: 0.4 },
+    )
+    const wanted = follow(scaler, 600, () => ({}))
+    expect(wanted.lastIndexOf(5) + 1).toBeGreaterThan(300)
+    expect(wanted.lastIndexOf(5) + 1).toBeLessThan(345)
+    expect(wanted.at(-1)).toBe(2)
+  })
+
+  it('leaves alone what is within 10 %', () => {
+    expect(
+      follow(
+        hpaScaler(setting, 0, () => ({ replicas: 3, ratio: 1.09 })),
+        60,
+        () => ({}),
+      ).at(-1),
+    ).toBe(1)
+  })
+})
+
+describe("KEDA's scaler", () => {
+  it('divides what waits and what is in work by the threshold', () => {
+    expect(follow(keda(10)(setting, trace), 15, () => ({ waiting: 25, busy: 5 })).at(-1)).toBe(3)
+    expect(follow(keda(2)(setting, trace), 30, () => ({ waiting: 7, busy: 5 })).at(-1)).toBe(6)
+  })
+})
+
+describe("Knative's autoscaler", () => {
+  it('panics at twice what the pods are for, goes by six seconds, and keeps the most of it for a minute', () => {
+    const load = (now: number) => (now > 10 && now <= 20 ? 14 : 0.6)
+    const mean = (from: number, to: number) => {
+      let sum = 0
+      for (let second = Math.max(from, 0) + 1; second <= to; second += 1) sum += load(second)
+      return sum / Math.max(1, to - Math.max(from, 0))
+    }
+    const wanted = follow(knative(setting, trace), 120, () => ({ meanInPool: mean }))
+    expect(wanted[9]).toBe(1)
+    expect(wanted[15]).toBe(20)
+    expect(wanted[72]).toBe(20)
+    expect(wanted[73]).toBeLessThan(20)
+    expect(wanted[100]).toBe(1)
+  })
+})
+
+describe('the oracle', () => {
+  it('has pods ready when the step comes and none taken away before it is over', () => {
+    const wanted = oracle(setting, trace)
+    const at = (now: number) => wanted(seen({ now }))
+    expect([579, 580, 600, 1_199, 1_200].map(at)).toEqual([1, 10, 10, 10, 1])
+  })
+})

@@ -1,0 +1,70 @@
+// The three loads that all scalers are put under, and the images that they bring: when each arrives and how long it
+// takes. An image is the same for every scaler, so that only the scalers differ.
+import { exponential, random } from './random.ts'
+
+export type TraceName = 'step' | 'bursts' | 'day'
+export const traceNames: readonly TraceName[] = ['step', 'bursts', 'day']
+
+export type Trace = {
+  readonly name: TraceName
+  readonly seconds: number
+  /** Images a second that are to be expected in each second. */
+  readonly rates: Float64Array
+  /** Ascending, in seconds. */
+  readonly arrivals: Float64Array
+  /** How long each keeps its slot, in seconds. */
+  readonly services: Float64Array
+  /** A number in [0, 1) by which scalers with a period of their own choose when it begins. */
+  readonly phase: number
+}
+
+/** Seconds that an image takes: 0.5 on average and 30 % more or less, evenly. */
+export const meanServiceSeconds = 0.5
+const serviceSpread = 0.3
+
+/** The step goes up here and comes down ten minutes later. */
+export const stepSecond = 600
+
+export function makeTrace(name: TraceName, seed: number): Trace {
+  const next = random(seed * 3 + traceNames.indexOf(name))
+  const phase = next()
+  const rates = shapes[name](next)
+  const arrivals = arrive(rates, next)
+  const services = arrivals.map(() => meanServiceSeconds * (1 + serviceSpread * (2 * next() - 1)))
+  return { name, seconds: rates.length, rates, arrivals, services, phase }
+}
+
+const shapes: Readonly<Record<TraceName, (next: () => number) => Float64Array>> = {
+  /** 1/s, 16/s for 10 of 30 minutes, 1/s. */
+  step: () => new Float64Array(1_800).map((_, second) => (second >= stepSecond && second < stepSecond + 600 ? 16 : 1)),
+  /** Two states, each of a rate drawn anew: 1 to 3/s for 240 s on average, 8 to 24/s for 60 s. */
+  bursts: (next) => {
+    const rates = new Float64Array(3_600)
+    let isBurst = false
+    for (let second = 0; second < rates.length; isBurst = !isBurst) {
+      const rate = isBurst ? 8 + 16 * next() : 1 + 2 * next()
+      const end = second + Math.max(1, Math.round(exponential(isBurst ? 60 : 240, next)))
+      rates.fill(rate, second, end)
+      second = end
+    }
+    return rates
+  },
+  /** One smooth hour from 1/s to two peaks of 15/s. */
+  day: () => new Float64Array(3_600).map((_, second) => 1 + 14 * Math.sin((2 * Math.PI * second) / 3_600) ** 2),
+}
+
+/** Arrivals without memory at a rate that changes each second: gaps are used up at the rate of the second they cross. */
+function arrive(rates: Float64Array, next: () => number): Float64Array {
+  const arrivals: number[] = []
+  let gap = exponential(1, next)
+  rates.forEach((rate, second) => {
+    let at = second
+    while (at + gap / rate < second + 1) {
+      at += gap / rate
+      arrivals.push(at)
+      gap = exponential(1, next)
+    }
+    gap -= (second + 1 - at) * rate
+  })
+  return Float64Array.from(arrivals)
+}
