@@ -1,5 +1,16 @@
 import type { Env } from '@matte/core/runtime/env'
-import { choice, type Infer, int, json, optionalText, parseEnv, secret, text } from '@matte/core/runtime/env'
+import {
+  ConfigError,
+  choice,
+  flag,
+  type Infer,
+  int,
+  json,
+  optionalText,
+  parseEnv,
+  secret,
+  text,
+} from '@matte/core/runtime/env'
 import { defaultPlans, parsePlans } from '@matte/core/workspace/plan'
 
 /** One model of `models.static` (D84): where it is served when no TritonPool says so. */
@@ -27,9 +38,20 @@ export const schema = {
   s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
   s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
   s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret key of the object store' }),
+  tritonPools: flag('TRITON_POOLS', {
+    default: false,
+    description: 'run the pods of TritonPools in Kubernetes; without it nothing of Kubernetes is used',
+  }),
+  kubeNamespace: optionalText('KUBE_NAMESPACE', {
+    description: "namespace of the TritonPools and all that is made for them; by default the pod's, or the context's",
+  }),
   modelsStatic: json<readonly StaticModel[]>(
     'MODELS_STATIC',
-    { description: 'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default"}]' },
+    {
+      default: [],
+      description:
+        'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default"}]; needed unless TRITON_POOLS is on',
+    },
     checkModels,
   ),
   plans: json('PLANS', { default: defaultPlans, description: 'changes to the table of plans' }, parsePlans),
@@ -64,6 +86,18 @@ export const schema = {
     max: 64,
     description: 'tasks per pod beyond its slots, fetched and decoded while the slots are busy',
   }),
+  tasksInHandMax: int('TASKS_IN_HAND_MAX', {
+    default: 128,
+    min: 1,
+    description: 'most tasks that this process has claimed at once, however many pods there are',
+  }),
+  channelsPerPod: int('CHANNELS_PER_POD', {
+    default: 1,
+    min: 1,
+    max: 8,
+    description:
+      'connections to each pod; one carries hundreds of pictures a second, so that more help large models only',
+  }),
   pixelBudget: int('PIXEL_BUDGET', {
     default: 100_000_000,
     min: 1_000_000,
@@ -90,7 +124,14 @@ export const schema = {
 
 export type Config = Infer<typeof schema>
 
-export const readConfig = (env: Env): Config => parseEnv(schema, env)
+/** @throws ConfigError */
+export function readConfig(env: Env): Config {
+  const config = parseEnv(schema, env)
+  if (config.tritonPools || config.modelsStatic.length > 0) return config
+  throw new ConfigError(
+    'The configuration is not usable:\nnothing is served: give MODELS_STATIC, or set TRITON_POOLS on',
+  )
+}
 
 function checkModels(value: unknown): readonly StaticModel[] {
   if (!Array.isArray(value) || value.length === 0) throw new Error('must be a list with at least one model')

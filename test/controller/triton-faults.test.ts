@@ -23,10 +23,8 @@ describe('without Triton', () => {
   const untilPod = (ready: boolean) =>
     until(`the pod is ${ready ? 'there' : 'gone'}`, () => {
       const seen = stack.process('controller').log()
-      const changes = seen.filter(
-        ({ msg }) => msg === 'pod changed' || msg === 'pod taken out until its next good probe',
-      )
-      return (changes.at(-1)?.ready === true) === ready
+      const last = seen.findLast(({ msg }) => msg === 'pod ready' || msg === 'pod taken out')
+      return (last?.msg === 'pod ready') === ready
     })
 
   it('a task waits in the queue, and is worked off once Triton is there', async () => {
@@ -57,6 +55,24 @@ describe('without Triton', () => {
     await triton.start()
     for (const { id } of tasks) {
       await untilStatus(stack.client, id, 'succeeded')
+      expect(await readHistory(stack.db, id)).toEqual(clean)
+    }
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+
+  it('told to stop with tasks in hand, it costs them no attempt', async () => {
+    const triton = stack.server('triton')
+    await cutOut(stack.client)
+    await triton.kill('SIGSTOP')
+    const tasks = [await submit(stack.client), await submit(stack.client), await submit(stack.client)]
+    for (const { id } of tasks) await untilStatus(stack.client, id, 'processing')
+    await triton.kill('SIGTERM')
+    await triton.kill('SIGCONT')
+    await triton.stop()
+    await triton.start()
+    for (const { id } of tasks) {
+      await untilStatus(stack.client, id, 'succeeded')
+      expect(await attemptsOf(stack.db, id)).toBe(1)
       expect(await readHistory(stack.db, id)).toEqual(clean)
     }
     expect(await findBrokenRules(stack.db)).toEqual({})

@@ -1,15 +1,21 @@
-// Which pod gets the next picture: the least loaded one with a free slot. A picture that finds none waits its turn,
-// first come first served, until a slot frees or its signal ends the wait.
+// Which pod gets the next picture: the revision by its share, and of its pods the least loaded one with a free slot. A
+// picture that finds none waits its turn, first come first served, until a slot frees or its signal ends the wait.
 import { InferenceError } from './inference-error.ts'
 import type { Pod, PodSource } from './pod-source.ts'
 
 export type PodPicker = {
   /** Runs `work` on a slot of a ready pod for this model version. @throws InferenceError unavailable: no such pod. */
   withSlot<T>(modelVersion: string, signal: AbortSignal, work: (pod: Pod) => Promise<T>): Promise<T>
-  /** Side of the model's input in pixels, so that it can be made before a slot is taken. @throws InferenceError */
+  /**
+   * Side of the model's input in pixels, so that it can be made before a slot is taken. While a pool tries a model of
+   * another size, the pod that is chosen later may differ. @throws InferenceError
+   */
   inputSize(modelVersion: string): number
   /** Requests in flight over all pods. */
   slotsUsed(): number
+  /** Requests in flight to the pod at this address. */
+  slotsOn(address: string): number
+  slotsByRevision(): readonly { readonly pool: string; readonly revision: string; readonly slots: number }[]
 }
 
 type Waiter = {
@@ -18,39 +24,106 @@ type Waiter = {
   readonly reject: (error: InferenceError) => void
 }
 
-export function createPodPicker(source: PodSource): PodPicker {
-  const used = new Map<string, number>()
-  const waiting: Waiter[] = []
-  const loadOf = (pod: Pod): number => used.get(pod.address) ?? 0
+/** The pods of one model version, by what their revision is. */
+type Choice = {
+  readonly stable: Pod[]
+  readonly canary: Pod[]
+  readonly other: Pod[]
+}
 
-  function free(modelVersion: string): Pod | undefined {
-    return source
-      .pods()
-      .filter((pod) => pod.modelVersions.includes(modelVersion) && loadOf(pod) < pod.shape.slots)
-      .sort((a, b) => loadOf(a) / a.shape.slots - loadOf(b) / b.shape.slots)[0]
+/** What is in flight on one address. */
+type Load = { total: number; readonly byModel: Map<string, number>; pickedAt: number }
+
+export function createPodPicker(source: PodSource, random: () => number = Math.random): PodPicker {
+  const loads = new Map<string, Load>()
+  const inFlight = new Map<string, { readonly pool: string; readonly revision: string; slots: number }>()
+  const waiting: Waiter[] = []
+  const shares = createShares()
+  // Replicas that are all at rest would otherwise send their next picture to the same pod.
+  const firstLooked = Math.floor(random() * 1_000)
+  let picks = 0
+  let indexed: readonly Pod[] | undefined
+  let choices = new Map<string, Choice>()
+
+  function choiceFor(modelVersion: string): Choice | undefined {
+    const pods = source.pods()
+    if (pods !== indexed) {
+      indexed = pods
+      choices = indexPods(pods)
+      shares.keepOnly(pods)
+      for (const [address, { total }] of loads) if (total === 0) loads.delete(address)
+    }
+    return choices.get(modelVersion)
   }
 
-  const anyPod = (modelVersion: string): Pod | undefined =>
-    source.pods().find((pod) => pod.modelVersions.includes(modelVersion))
-  const serves = (modelVersion: string): boolean => anyPod(modelVersion) !== undefined
+  function leastLoaded(pods: readonly Pod[]): Pod | undefined {
+    let best: Pod | undefined
+    let bestLoad: Load | undefined
+    let bestShare = 1
+    for (let index = 0; index < pods.length; index++) {
+      const pod = pods[(firstLooked + index) % pods.length]
+      if (pod === undefined) continue
+      const load = loads.get(pod.address)
+      const share = (load?.total ?? 0) / pod.podSlots
+      if (share > bestShare || share >= 1) continue
+      if ((load?.byModel.get(pod.tritonModel) ?? 0) >= pod.shape.slots) continue
+      // Of equals the one that rested longest: no pod is worn by being first in the list.
+      if (share === bestShare && best && (load?.pickedAt ?? 0) >= (bestLoad?.pickedAt ?? 0)) continue
+      best = pod
+      bestLoad = load
+      bestShare = share
+    }
+    return best
+  }
 
-  const take = (pod: Pod): Pod => {
-    used.set(pod.address, loadOf(pod) + 1)
+  /** A pod with a free slot, and the revision's turn counted. */
+  function pick({ stable, canary, other }: Choice): Pod | undefined {
+    const [tried] = canary
+    if (stable.length === 0 && tried === undefined) return leastLoaded(other)
+    if (stable.length === 0) return leastLoaded(canary)
+    if (tried === undefined) return leastLoaded(stable)
+    const isTurn = shares.isCanarysTurn(tried)
+    const pod = (isTurn ? leastLoaded(canary) : undefined) ?? leastLoaded(stable)
+    if (pod) shares.count(tried, pod.role === 'canary')
     return pod
   }
 
-  function giveBack(pod: Pod): void {
-    const left = loadOf(pod) - 1
-    if (left > 0) used.set(pod.address, left)
-    else used.delete(pod.address)
+  function take(pod: Pod): Pod {
+    const load = loads.get(pod.address) ?? { total: 0, byModel: new Map<string, number>(), pickedAt: 0 }
+    load.total++
+    load.byModel.set(pod.tritonModel, (load.byModel.get(pod.tritonModel) ?? 0) + 1)
+    load.pickedAt = ++picks
+    loads.set(pod.address, load)
+    const { pool, revision } = pod
+    const own = inFlight.get(`${pool} ${revision}`) ?? { pool, revision, slots: 0 }
+    own.slots++
+    inFlight.set(`${pool} ${revision}`, own)
+    return pod
+  }
+
+  function giveBack({ address, tritonModel, pool, revision }: Pod): void {
+    const load = loads.get(address)
+    if (load) {
+      load.total--
+      load.byModel.set(tritonModel, (load.byModel.get(tritonModel) ?? 1) - 1)
+    }
+    const own = inFlight.get(`${pool} ${revision}`)
+    if (own && --own.slots === 0) inFlight.delete(`${pool} ${revision}`)
     serveWaiting()
   }
 
   /** Hands free slots to those who wait, and sends away those whose last pod has gone. */
   function serveWaiting(): void {
+    const full = new Set<string>()
     for (const waiter of [...waiting]) {
-      const pod = free(waiter.modelVersion)
-      if (pod === undefined && serves(waiter.modelVersion)) continue
+      const { modelVersion } = waiter
+      if (full.has(modelVersion)) continue
+      const choice = choiceFor(modelVersion)
+      const pod = choice && pick(choice)
+      if (choice && pod === undefined) {
+        full.add(modelVersion)
+        continue
+      }
       waiting.splice(waiting.indexOf(waiter), 1)
       if (pod) waiter.resolve(take(pod))
       else waiter.reject(noPod())
@@ -59,8 +132,10 @@ export function createPodPicker(source: PodSource): PodPicker {
   source.onChange(serveWaiting)
 
   function slot(modelVersion: string, signal: AbortSignal): Promise<Pod> {
-    if (signal.aborted || !serves(modelVersion)) return Promise.reject(noPod())
-    const pod = free(modelVersion)
+    const choice = choiceFor(modelVersion)
+    if (signal.aborted || choice === undefined) return Promise.reject(noPod())
+    const isWaitedFor = waiting.some((waiter) => waiter.modelVersion === modelVersion)
+    const pod = isWaitedFor ? undefined : pick(choice)
     if (pod) return Promise.resolve(take(pod))
     const { promise, resolve, reject } = Promise.withResolvers<Pod>()
     const waiter: Waiter = { modelVersion, resolve, reject }
@@ -80,20 +155,59 @@ export function createPodPicker(source: PodSource): PodPicker {
     withSlot: async (modelVersion, signal, work) => {
       const pod = await slot(modelVersion, signal)
       try {
-        return await work(pod)
+        const result = await work(pod)
+        source.report(pod, 'ok')
+        return result
       } catch (error) {
-        if (error instanceof InferenceError && error.kind === 'unavailable' && !signal.aborted) source.eject(pod)
+        if (error instanceof InferenceError && !signal.aborted) source.report(pod, error.kind)
         throw error
       } finally {
         giveBack(pod)
       }
     },
     inputSize: (modelVersion) => {
-      const pod = anyPod(modelVersion)
+      const choice = choiceFor(modelVersion)
+      const pod = choice?.stable[0] ?? choice?.canary[0] ?? choice?.other[0]
       if (pod === undefined) throw noPod()
       return pod.shape.inputSize
     },
-    slotsUsed: () => [...used.values()].reduce((sum, count) => sum + count, 0),
+    slotsUsed: () => [...loads.values()].reduce((sum, { total }) => sum + total, 0),
+    slotsOn: (address) => loads.get(address)?.total ?? 0,
+    slotsByRevision: () => [...inFlight.values()],
+  }
+}
+
+function indexPods(pods: readonly Pod[]): Map<string, Choice> {
+  const choices = new Map<string, Choice>()
+  for (const pod of pods) {
+    for (const version of pod.modelVersions) {
+      const choice = choices.get(version) ?? { stable: [], canary: [], other: [] }
+      choice[pod.role].push(pod)
+      choices.set(version, choice)
+    }
+  }
+  return choices
+}
+
+/**
+ * Whose turn it is while a pool tries a revision: counted, not drawn, so that of any hundred pictures the canary gets its
+ * weight ± 1. A turn that finds all canary slots taken goes to the stable revision and is kept for once, no more: the
+ * canary may get less than its share, and never catches up by a rush. Each model of a pool counts its own, else two
+ * models that take turns could send all of the one's pictures to the canary.
+ */
+function createShares() {
+  const owed = new Map<string, number>()
+  const key = ({ pool, tritonModel, revision }: Pod): string => `${pool} ${tritonModel} ${revision}`
+  return {
+    isCanarysTurn: (canary: Pod): boolean => (owed.get(key(canary)) ?? 0) + canary.weight >= 100,
+    count: (canary: Pod, taken: boolean): void => {
+      const due = (owed.get(key(canary)) ?? 0) + canary.weight
+      owed.set(key(canary), taken ? due - 100 : Math.min(due, 100))
+    },
+    keepOnly: (pods: readonly Pod[]): void => {
+      const keys = new Set(pods.filter(({ role }) => role === 'canary').map(key))
+      for (const known of owed.keys()) if (!keys.has(known)) owed.delete(known)
+    },
   }
 }
 

@@ -9,7 +9,8 @@ import { StorageError } from '@matte/core/storage/storage-error'
 import { type ClaimedTask, giveBackClaim, takeInjectedFault } from '@matte/core/task/claim-task'
 import { failAttempt, finishTask } from '@matte/core/task/finish-task'
 import { defaultOutput } from '@matte/core/task/output'
-import type { FailureReason } from '@matte/core/task/task'
+import { type FailureReason, placeKind } from '@matte/core/task/task'
+import type { TaskRow } from '@matte/core/task/task-queries'
 import { mimeTypes, type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
 import { decodePhoto } from '../image/decode.ts'
@@ -20,8 +21,11 @@ import { toModelInput } from '../image/model-input.ts'
 import { photoSize } from '../image/photo-size.ts'
 import type { PixelBudget } from '../image/pixel-budget.ts'
 import { InferenceError } from './inference-error.ts'
+import type { InferenceRecord } from './inference-record.ts'
 import { keepClaim } from './keep-claim.ts'
 import type { PodPicker } from './pod-picker.ts'
+import type { Outcome } from './pod-probation.ts'
+import type { Pod } from './pod-source.ts'
 import type { TaskMetrics } from './task-metrics.ts'
 
 export type RunTaskDeps = {
@@ -35,6 +39,7 @@ export type RunTaskDeps = {
   readonly inferenceTimeoutMs: number
   readonly faultInjection: boolean
   readonly metrics: TaskMetrics
+  readonly figures: Pick<InferenceRecord, 'record' | 'recordEnd'>
   readonly logger: Logger
   /** A delivery may have been written: tell the dispatcher. */
   readonly nudgeDelivery: (taskId: string) => void
@@ -81,6 +86,7 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
       width,
       height,
       foreground,
+      pod,
     } = await cutOutPhoto(deps, task, file, { maxPixels, signal })
     const key = resultKey(task, format)
     await metrics.stage('store', () => bucket.put(key, result, { contentType: mimeTypes[format], signal }))
@@ -97,6 +103,8 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     )
     if (ended === undefined) return await discardResult(deps, key, log)
     metrics.ended.inc({ status: 'succeeded', reason: '' })
+    // A batch's children wait for their turn in the plan's limit, which is no lateness of the pods.
+    if (placeKind(task) === 'open_singles') deps.figures.recordEnd(pod, secondsOf(ended))
     log.info({ width, height, waited_ms: task.waitedMs, result_bytes: result.length }, 'task succeeded')
     deps.nudgeDelivery(task.id)
   } finally {
@@ -104,29 +112,57 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
   }
 }
 
+/** From the beginning of the run's waiting, which for a first run is its creation, to its end. */
+const secondsOf = ({ queued_at, completed_at }: TaskRow): number =>
+  ((completed_at ?? queued_at).getTime() - queued_at.getTime()) / 1_000
+
 async function cutOutPhoto(
-  { images, picker, metrics, inferenceTimeoutMs }: RunTaskDeps,
+  deps: RunTaskDeps,
   task: ClaimedTask,
   file: Uint8Array,
   { maxPixels, signal }: { maxPixels: number; signal: AbortSignal },
 ) {
+  const { images, picker, metrics } = deps
   const photo = await metrics.stage('decode', () => decodePhoto(file, { maxPixels }))
   const size = picker.inputSize(task.modelVersion)
   const image = await metrics.stage('prepare', () => toModelInput(photo, size))
-  const mask = await picker.withSlot(task.modelVersion, signal, ({ shape, client, tritonModel: model, address }) => {
-    // A pool has one model, so this happens only while a pool changes it: the task comes back a moment later.
-    if (shape.inputSize !== size) throw new InferenceError('unavailable', 'the pool changes its model')
-    const id = `${task.id}/${task.run}/${task.claim}`
-    return metrics.stage('infer', () =>
-      inSpan('triton.infer', { kind: 'client', attributes: { 'server.address': address } }, () =>
-        client.infer({ model, id, image, size, timeoutMs: inferenceTimeoutMs, signal }),
-      ),
-    )
+  const { pod, mask } = await picker.withSlot(task.modelVersion, signal, async (chosen) => {
+    const { inputSize } = chosen.shape
+    // While a pool goes over to a model of another size, the slot may be of the one that was not expected.
+    const input = inputSize === size ? image : await toModelInput(photo, inputSize)
+    return { pod: chosen, mask: await inferOn(deps, chosen, task, { image: input, size: inputSize, signal }) }
   })
   const { output } = task
   const { format, maxSide } = output ?? defaultOutput
   const picture = await metrics.stage('refine', () => images.cutOut(photo, mask, { output }, signal))
-  return { format, ...(await metrics.stage('encode', () => encodeResult(picture, { format, maxSide }))) }
+  return { format, pod, ...(await metrics.stage('encode', () => encodeResult(picture, { format, maxSide }))) }
+}
+
+type ModelInput = { readonly image: Uint8Array; readonly size: number; readonly signal: AbortSignal }
+
+/** One inference, measured and counted for its pod. */
+async function inferOn(
+  { metrics, figures, inferenceTimeoutMs }: RunTaskDeps,
+  pod: Pod,
+  task: ClaimedTask,
+  input: ModelInput,
+): Promise<Buffer> {
+  const { client, tritonModel: model, address } = pod
+  const begun = performance.now()
+  const count = (outcome: Outcome): void => figures.record(pod, outcome, (performance.now() - begun) / 1_000)
+  try {
+    const mask = await metrics.stage('infer', () =>
+      inSpan('triton.infer', { kind: 'client', attributes: { 'server.address': address } }, () =>
+        client.infer({ model, id: `${task.id}/${task.run}/${task.claim}`, timeoutMs: inferenceTimeoutMs, ...input }),
+      ),
+    )
+    count('ok')
+    return mask
+  } catch (error) {
+    // What we ended ourselves says nothing of the pod.
+    if (error instanceof InferenceError && !input.signal.aborted) count(error.kind)
+    throw error
+  }
 }
 
 /** The run was finished by somebody else: what this worker stored is referred to by nobody. */

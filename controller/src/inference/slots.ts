@@ -12,6 +12,8 @@ export type SlotsOptions = {
   readonly source: PodSource
   /** Tasks per pod beyond its slots: they are fetched and decoded while the slots are busy. */
   readonly ahead: number
+  /** The most tasks in hand, however many pods there are: what one process can decode, not what pods can take. */
+  readonly inHandMax: number
   readonly claimEveryMs: number
   readonly claim: (modelVersions: readonly string[]) => Promise<ClaimedTask | undefined>
   /** Never rejects: whatever happens to a task is written to its row or left to the lapse of its claim. */
@@ -32,29 +34,37 @@ export type Slots = Service & {
 export function createSlots(options: SlotsOptions): Slots {
   const { source, logger } = options
   const inHand = new Map<Promise<void>, string>()
+  let seen: readonly Pod[] | undefined
+  let lines: readonly Line[] = []
   const abandon = new AbortController()
   let stopping = false
   let roomChanged = deferred<void>()
   let looking: Promise<void> | undefined
   let lookAgain = false
 
-  const room = (pod: Pod): boolean => {
-    const versions = pod.modelVersions
-    const capacity = source
-      .pods()
-      .filter((other) => other.modelVersions.some((version) => versions.includes(version)))
-      .reduce((sum, other) => sum + other.shape.slots + options.ahead, 0)
-    const busy = [...inHand.values()].filter((version) => versions.includes(version)).length
-    return busy < capacity
+  function linesNow(): readonly Line[] {
+    const pods = source.pods()
+    if (pods !== seen) {
+      seen = pods
+      lines = linesOf(pods, options.ahead)
+    }
+    return lines
   }
-  const versionsWithRoom = (): string[] => [
-    ...new Set(
-      source
-        .pods()
-        .filter(room)
-        .flatMap((pod) => pod.modelVersions),
-    ),
-  ]
+  const busy = (versions: readonly string[]): number =>
+    [...inHand.values()].filter((version) => versions.includes(version)).length
+  const hasRoom = ({ versions, capacity, pool }: Line): boolean =>
+    busy(versions) < capacity && busy(pool.versions) < pool.capacity
+
+  const versionsWithRoom = (): string[] =>
+    inHand.size >= options.inHandMax
+      ? []
+      : [
+          ...new Set(
+            linesNow()
+              .filter(hasRoom)
+              .flatMap(({ versions }) => versions),
+          ),
+        ]
 
   function hold(task: ClaimedTask): void {
     const work = options.run(task, abandon.signal).finally(() => {
@@ -124,4 +134,26 @@ export function createSlots(options: SlotsOptions): Slots {
       clearTimeout(late)
     },
   }
+}
+
+/** What can be worked on together: the pods of one model. The models of a pool share its pods, so both have a bound. */
+type Line = { readonly versions: string[]; capacity: number; readonly pool: { versions: string[]; capacity: number } }
+
+function linesOf(pods: readonly Pod[], ahead: number): Line[] {
+  const pools = new Map<string, { versions: string[]; capacity: number; readonly addresses: Set<string> }>()
+  const lines = new Map<string, Line>()
+  for (const { address, modelVersions, pool: poolName, tritonModel, shape, podSlots } of pods) {
+    const pool = pools.get(poolName) ?? { versions: [], capacity: 0, addresses: new Set<string>() }
+    pools.set(poolName, pool)
+    if (!pool.addresses.has(address)) pool.capacity += podSlots + ahead
+    pool.addresses.add(address)
+    const line = lines.get(`${poolName} ${tritonModel}`) ?? { versions: [], capacity: 0, pool }
+    lines.set(`${poolName} ${tritonModel}`, line)
+    line.capacity += shape.slots + ahead
+    for (const version of modelVersions) {
+      if (!line.versions.includes(version)) line.versions.push(version)
+      if (!pool.versions.includes(version)) pool.versions.push(version)
+    }
+  }
+  return [...lines.values()]
 }

@@ -16,7 +16,6 @@ export type TaskMetrics = {
 export type Gauges = {
   readonly tasksInHand: () => number
   readonly slotsUsed: () => number
-  readonly podsReady: () => number
 }
 
 export function createTaskMetrics(registry: Registry): TaskMetrics {
@@ -72,5 +71,4 @@ export function registerGauges(registry: Registry, gauges: Gauges): void {
   }
   gauge('matte_tasks_in_hand', 'Tasks claimed by this process and not ended', gauges.tasksInHand)
   gauge('matte_slots_used', 'Inference requests in flight from this process', gauges.slotsUsed)
-  gauge('matte_pods_ready', 'Pods that this process may send to', gauges.podsReady)
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import http2 from 'node:http2'
+import net, { type AddressInfo } from 'node:net'
 import * as grpc from '@grpc/grpc-js'
 import { afterEach, describe, expect, it } from 'vitest'
 import { connectTriton, type InferInput, type TritonClient } from './triton-client.ts'
@@ -17,8 +20,10 @@ afterEach(() => {
   cleanUp = []
 })
 
+const shape: object = { max_batch_size: 8, instance_group: [{ count: 2 }, { count: 1 }] }
+
 /** A gRPC server with Triton's protocol and the given manners; the real server's own are tested with the real one. */
-async function given(answer: Answer, { outputShape = [-1, size, size], ready = true } = {}) {
+async function given(answer: Answer, { outputShape = [-1, size, size], ready = true, config = shape } = {}) {
   const streams: Stream[] = []
   const server = new grpc.Server()
   server.addService((Stub as unknown as { service: grpc.ServiceDefinition }).service, {
@@ -28,8 +33,7 @@ async function given(answer: Answer, { outputShape = [-1, size, size], ready = t
         inputs: [{ name: 'image', datatype: 'UINT8', shape: [-1, size, size, 3] }],
         outputs: [{ name: 'alpha', datatype: 'UINT8', shape: outputShape }],
       }),
-    ModelConfig: (_call: unknown, done: grpc.sendUnaryData<unknown>) =>
-      done(null, { config: { max_batch_size: 8, instance_group: [{ count: 2 }, { count: 1 }] } }),
+    ModelConfig: (_call: unknown, done: grpc.sendUnaryData<unknown>) => done(null, { config }),
     ModelStreamInfer: (stream: Stream) => {
       streams.push(stream)
       stream.on('data', (request: InferRequest) => answer(request, stream))
@@ -167,6 +171,83 @@ describe('connectTriton', () => {
   })
 })
 
+describe('a connection that breaks under a request', () => {
+  /** HTTP/2 without gRPC's manners: the stream ends with this code, and with no status. */
+  async function askOneThatEndsWith(code: number): Promise<unknown> {
+    const server = http2.createServer()
+    server.on('stream', (stream) => {
+      stream.on('error', () => undefined)
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc' })
+      stream.close(code)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = connectTriton(Stub, `127.0.0.1:${(server.address() as AddressInfo).port}`)
+    cleanUp.push(
+      () => client.close(),
+      () => server.close(),
+    )
+    return ask(client).catch((error: unknown) => error)
+  }
+  const { NGHTTP2_NO_ERROR, NGHTTP2_INTERNAL_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = http2.constants
+
+  it.each([
+    NGHTTP2_NO_ERROR,
+    NGHTTP2_INTERNAL_ERROR,
+    NGHTTP2_PROTOCOL_ERROR,
+    NGHTTP2_REFUSED_STREAM,
+    http2.constants.NGHTTP2_CANCEL,
+    http2.constants.NGHTTP2_ENHANCE_YOUR_CALM,
+  ])('is a pod that is gone, not a picture at fault: reset with code %d', async (code) => {
+    expect(await askOneThatEndsWith(code)).toMatchObject({ kind: 'unavailable' })
+  })
+})
+
+describe('a client that is let go', () => {
+  it('takes no more requests, and ends its stream when the last answer has come', async () => {
+    const asked = Promise.withResolvers<() => void>()
+    const { client, streams } = await given((request, stream) => asked.resolve(() => echo(request, stream)))
+    const first = ask(client)
+    const answer = await asked.promise
+    client.retire()
+    await expect(ask(client)).rejects.toMatchObject({ kind: 'unavailable' })
+    const [stream] = streams
+    const ended = stream && once(stream, 'end')
+    answer()
+    expect(await first).toEqual(mask)
+    await ended
+  })
+
+  it('ends streams at rest at once when told to', async () => {
+    const { client, streams } = await given(echo)
+    await ask(client)
+    const [stream] = streams
+    const ended = stream && once(stream, 'end')
+    client.endResting()
+    await ended
+    expect(await ask(client)).toEqual(mask)
+    expect(streams).toHaveLength(2)
+  })
+})
+
+describe('isReady', () => {
+  it('tells a pod that says no, and one that is not there, from one that does not answer in time', async () => {
+    const silent = net.createServer((socket) => socket.on('error', () => undefined))
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const hung = connectTriton(Stub, `127.0.0.1:${(silent.address() as AddressInfo).port}`)
+    cleanUp.push(
+      () => hung.close(),
+      () => silent.close(),
+    )
+    const { client, server } = await given(echo, { ready: false })
+    expect(await client.isReady('u2netp')).toBe('unready')
+    server.forceShutdown()
+    expect(await client.isReady('u2netp')).toBe('unready')
+    expect(await hung.isReady('u2netp')).toBe('silent')
+  })
+})
+
 describe('readyModel', () => {
   it('reads size and slots from the model', async () => {
     const { client } = await given(echo)
@@ -180,8 +261,22 @@ describe('readyModel', () => {
     expect(await client.readyModel('u2netp')).toBeUndefined()
   })
 
-  it('refuses a model whose tensors are not ours', async () => {
+  it('refuses a model whose tensors are not ours, and tells both', async () => {
     const { client } = await given(echo, { outputShape: [-1, 1, size, size] })
-    await expect(client.readyModel('u2netp')).rejects.toMatchObject({ kind: 'failed' })
+    const error = await client.readyModel('u2netp').catch((fault: unknown) => fault)
+    expect(error).toMatchObject({ kind: 'failed' })
+    expect(String(error)).toContain('give alpha UINT8 [N,S,S]')
+    expect(String(error)).toContain('alpha UINT8 [-1,1,4,4]')
+  })
+
+  it.each([
+    [{ max_batch_size: 8, instance_group: [{ count: 2 }, { count: 1 }] }, 3],
+    [{ max_batch_size: 8, instance_group: [{ count: 2, gpus: [0, 1] }] }, 4],
+    [{ max_batch_size: 8, instance_group: [{ count: 1 }], dynamic_batching: { preferred_batch_size: [2, 4] } }, 4],
+    [{ max_batch_size: 8, instance_group: [{ count: 2 }], dynamic_batching: {} }, 16],
+    [{}, 1],
+  ])('takes instances × preferred batch for slots: %j', async (config, slots) => {
+    const { client } = await given(echo, { config })
+    expect(await client.readyModel('u2netp')).toEqual({ inputSize: size, slots })
   })
 })

@@ -20,11 +20,12 @@ export type InferResponse = {
 export type StreamResponse = { error_message?: string; infer_response?: InferResponse | null }
 
 export type TensorMetadata = { name: string; datatype: string; shape: (string | number)[] }
-export type ModelMetadata = { inputs: TensorMetadata[]; outputs: TensorMetadata[] }
+/** Empty lists are left out by the loader. */
+export type ModelMetadata = { inputs?: TensorMetadata[]; outputs?: TensorMetadata[] }
 export type ModelConfig = {
   config?: {
     max_batch_size?: number
-    instance_group?: { count?: number }[]
+    instance_group?: { count?: number; gpus?: number[] }[]
     dynamic_batching?: { preferred_batch_size?: number[] } | null
   }
 }
@@ -60,7 +61,7 @@ export function loadTriton(): TritonStubClass {
   return inference.GRPCInferenceService
 }
 
-/** Channel options, each for a reason. */
+/** Channel options, each for a reason; those of keepalive are in keepalive.ts. */
 export const channelOptions: grpc.ClientOptions = {
   // The default refuses answers past 4 MiB; a 2048² mask with its envelope is more.
   'grpc.max_receive_message_length': 64 * 1_048_576,
@@ -71,8 +72,7 @@ export const channelOptions: grpc.ClientOptions = {
   'grpc.initial_reconnect_backoff_ms': 200,
   'grpc.min_reconnect_backoff_ms': 200,
   'grpc.max_reconnect_backoff_ms': 2_000,
-  // Triton cuts a client off that pings more often than every 5 minutes without data.
-  'grpc.keepalive_time_ms': 310_000,
-  'grpc.keepalive_permit_without_calls': 0,
   'grpc.enable_retries': 0,
+  // Its bookkeeping for debuggers is kept per connection and call, and is asked for by nobody.
+  'grpc.enable_channelz': 0,
 }

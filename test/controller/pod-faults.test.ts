@@ -1,0 +1,141 @@
+// What becomes of tasks when one of several pods stalls, errs or goes: the whole service, with stand-ins for Triton. No
+// pod that went costs a task an attempt, whichever way its server goes (D32).
+import { sql } from 'kysely'
+import { afterEach, describe, expect, it } from 'vitest'
+import { readHistory } from '../support/factories.ts'
+import { findBrokenRules } from '../support/invariants.ts'
+import { useStack } from '../support/stack.ts'
+import { type StandIn, type StandInOptions, startStandIn } from '../support/stand-in-triton.ts'
+import { attemptsOf, cutOut, submit, untilStatus } from '../support/tasks.ts'
+import { until } from '../support/until.ts'
+
+const clean = ['queued', 'processing', 'succeeded']
+const models = [{ name: 'u2netp', instances: 2 }]
+
+describe('with several pods', () => {
+  const stack = useStack({ processes: ['api'] })
+  const pods: StandIn[] = []
+
+  afterEach(async () => {
+    await stack.process('controller').stop()
+    await Promise.all(pods.splice(0).map((pod) => pod.kill()))
+  })
+
+  /** Pods, and a controller that has found them all. */
+  async function given(count: number, options: StandInOptions = {}, env: Record<string, string> = {}) {
+    for (let index = 0; index < count; index++) pods.push(await startStandIn({ models, ...options }))
+    const addresses = pods.map(({ address }) => address)
+    const controller = await stack.start('controller', {
+      MODELS_STATIC: JSON.stringify([{ name: 'service-v2', tritonModel: 'u2netp', addresses, default: true }]),
+      ...env,
+    })
+    const untilReady = (pod: StandIn) => controller.untilLogged('pod ready', (line) => line.pod === pod.address)
+    await Promise.all(pods.map(untilReady))
+    const taken = (reason: string) => controller.untilLogged('pod taken out', (line) => line.reason === reason)
+    return { controller, taken, pods: [...pods] as [StandIn, ...StandIn[]] }
+  }
+  const submitMany = (count: number) => Promise.all(Array.from({ length: count }, () => submit(stack.client)))
+  const inHand = (): number => pods.reduce((sum, pod) => sum + pod.counts().inHand, 0)
+
+  it.each([
+    ['is killed', {}, (pod: StandIn) => pod.kill()],
+    // Triton from 25.05 on refuses what is new and waits for what is open; before, it serves on until it is killed.
+    ['is told to stop and refuses what comes', { stopping: 'refuse' }, (pod: StandIn) => pod.stop()],
+    [
+      'is told to stop, gives up on what is open',
+      { stopping: 'refuse', exitTimeoutMs: 50 },
+      (pod: StandIn) => pod.stop(),
+    ],
+    ['is told to stop and serves on', { stopping: 'serve' }, (pod: StandIn) => pod.stop()],
+  ] as const)('one that %s costs no task an attempt', async (_what, options, end) => {
+    const {
+      pods: [leaving],
+    } = await given(3, { ...options, behaviour: { serviceMs: 700 } })
+    const tasks = await submitMany(9)
+    await until('each has some in hand', () => pods.every((pod) => pod.counts().inHand > 0))
+    await end(leaving)
+    for (const { id } of tasks) {
+      await untilStatus(stack.client, id, 'succeeded')
+      expect(await attemptsOf(stack.db, id)).toBe(1)
+      expect(await readHistory(stack.db, id)).toEqual(clean)
+    }
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+
+  it('all gone, each task is given back once, waits, and costs nothing until one is back', async () => {
+    const { controller } = await given(2, { behaviour: { serviceMs: 60_000 } })
+    const tasks = await submitMany(4)
+    await until('all are in flight', () => inHand() === 4)
+    const [first] = pods
+    await Promise.all(pods.map((pod) => pod.kill()))
+    const givenBack = (): number => controller.log().filter(({ msg }) => msg === 'task given back').length
+    await until('all are given back', () => givenBack() >= 4)
+    const before = await readRows()
+    expect(before.map(({ attempt, claim }) => [attempt, claim])).toEqual(Array(4).fill([0, null]))
+
+    const [, port = ''] = (first?.address ?? '').split(':')
+    const ports = { grpc: Number(port), http: 0, metrics: 0 }
+    const back = await startStandIn({ models, ports, behaviour: { isReady: false } })
+    pods.push(back)
+    // The claim timer looks four times in a second, and nobody claims while no pod is ready.
+    await until('it was asked a few times', () => back.counts().probed >= 4)
+    expect(await readRows()).toEqual(before)
+    expect(givenBack()).toBe(4)
+    back.change({ isReady: true })
+    for (const { id } of tasks) {
+      await untilStatus(stack.client, id, 'succeeded')
+      expect(await attemptsOf(stack.db, id)).toBe(1)
+      expect(await readHistory(stack.db, id)).toEqual(clean)
+    }
+  })
+
+  it('one that stalls costs the pictures it had an attempt, and gets no more', async () => {
+    const {
+      pods: [bad],
+      taken,
+    } = await given(2, {}, { INFERENCE_TIMEOUT_MS: '1000' })
+    bad.change({ stalls: true })
+    const tasks = await submitMany(12)
+    await taken('timeout')
+    for (const { id } of tasks) await untilStatus(stack.client, id, 'succeeded')
+    // It had two slots, and one on probation each time that it came back meanwhile.
+    const attempts = await Promise.all(tasks.map(({ id }) => attemptsOf(stack.db, id)))
+    expect(attempts.filter((attempt) => attempt === 1).length).toBeGreaterThanOrEqual(8)
+    expect(Math.max(...attempts)).toBeLessThanOrEqual(3)
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+
+  it('one that answers every picture with an error is found out, and no task fails by it', async () => {
+    const {
+      pods: [bad],
+      taken,
+    } = await given(3)
+    bad.change({ errorRate: 1 })
+    const tasks = await submitMany(15)
+    await taken('failed')
+    for (const { id } of tasks) await untilStatus(stack.client, id, 'succeeded')
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+
+  it('what they did is written for the scaling: outcomes, slot time and ends with their latency', async () => {
+    await sql`truncate inference_window`.execute(stack.db)
+    await given(2, { behaviour: { serviceMs: 100 } })
+    for (let task = 0; task < 3; task++) await cutOut(stack.client)
+    await stack.process('controller').stop()
+    const rows = await stack.db.selectFrom('inference_window').selectAll().execute()
+    const sum = (read: (row: (typeof rows)[number]) => number): number =>
+      rows.reduce((total, row) => total + read(row), 0)
+    expect(rows.every(({ pool, revision }) => pool === 'service-v2' && revision === 'static')).toBe(true)
+    expect([sum((row) => row.done), sum((row) => row.ended)]).toEqual([3, 3])
+    expect(sum((row) => row.busy_seconds)).toBeGreaterThanOrEqual(0.29)
+    await stack.start('controller')
+  })
+
+  const readRows = () =>
+    stack.db
+      .selectFrom('task')
+      .select(['id', 'status', 'attempt', 'claim'])
+      .where('status', '=', 'processing')
+      .orderBy('id')
+      .execute()
+})

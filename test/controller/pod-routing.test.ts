@@ -1,0 +1,384 @@
+// Which pod gets a picture, and what becomes of pods that stall, err, go and come back: real gRPC to stand-ins for Triton,
+// in this process. What the cluster tells of them comes from hands here; test/kube/pod-source.test.ts has the cluster.
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { createPodMetrics } from '@matte/controller/inference/pod-metrics'
+import { createPodPicker, type PodPicker } from '@matte/controller/inference/pod-picker'
+import type { PodSource } from '@matte/controller/inference/pod-source'
+import { staticPods } from '@matte/controller/inference/static-pods'
+import { connectTriton, type TritonClient } from '@matte/controller/inference/triton-client'
+import { loadTriton } from '@matte/controller/inference/triton-protocol'
+import type { EndpointSlice } from '@matte/controller/kube/objects'
+import { kubernetesPods } from '@matte/controller/kube/pod-source'
+import { type TritonPool, withDefaults } from '@matte/controller/pool/triton-pool'
+import { createRegistry } from '@matte/core/runtime/metrics'
+import { pino } from 'pino'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type StandIn, type StandInOptions, startStandIn } from '../support/stand-in-triton.ts'
+import { until } from '../support/until.ts'
+
+const logger = pino({ level: 'silent' })
+const Stub = loadTriton()
+const size = 320
+const image = Buffer.alloc(size * size * 3, 100)
+const never = new AbortController().signal
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+async function startPod(options: StandInOptions = {}): Promise<StandIn> {
+  const pod = await startStandIn(options)
+  ends.push(() => pod.kill())
+  return pod
+}
+
+const ask = (client: TritonClient, { timeoutMs = 60_000, id = 'task/1/claim' } = {}): Promise<Buffer> =>
+  client.infer({ model: 'u2netp', id, image, size, timeoutMs, signal: never })
+
+function routing(source: PodSource) {
+  const registry = createRegistry('test')
+  const picker = createPodPicker(source, () => 0)
+  void source.start()
+  ends.push(() => source.stop())
+  const names = (): string[] => source.pods().map(({ name }) => name)
+  return {
+    source,
+    picker,
+    registry,
+    names,
+    untilPods: (...wanted: string[]) =>
+      until(`the pods in rotation are ${wanted}`, () => names().sort().join() === wanted.sort().join()),
+    /** One picture; the pod's name. */
+    send: (timeoutMs?: number) => send(picker, timeoutMs),
+    /** Sends pictures, one after the other, until one went to this pod. */
+    untilUsed: (name: string) => until(`${name} gets a picture`, async () => (await send(picker)) === name),
+  }
+}
+
+const send = (picker: PodPicker, timeoutMs = 60_000): Promise<string> =>
+  picker.withSlot('service-v2', never, async ({ client, name }) => {
+    await ask(client, { timeoutMs })
+    return name
+  })
+
+/** Pods of `models.static`. */
+function staticRouting(...pods: StandIn[]) {
+  const registry = createRegistry('test')
+  const addresses = pods.map(({ address }) => address)
+  const models = [{ name: 'service-v2', tritonModel: 'u2netp', addresses, default: true }]
+  const source = staticPods({ models, Stub, logger, metrics: createPodMetrics(registry) })
+  return { ...routing(source), metrics: () => registry.metrics() }
+}
+
+describe('pods of a static list', () => {
+  it('get pictures up to their slots, the least loaded first, and the rest waits', async () => {
+    const small = await startPod({ behaviour: { serviceMs: 200 } })
+    const large = await startPod({
+      models: [{ name: 'u2netp', instances: 3 }],
+      behaviour: { serviceMs: 200 },
+    })
+    const { send, untilPods, picker } = staticRouting(small, large)
+    await untilPods(small.address, large.address)
+    const sent = Array.from({ length: 24 }, () => send())
+    await until('all slots are in use', () => picker.slotsUsed() === 4)
+    await Promise.all(sent)
+    expect([small.counts().inHandMax, large.counts().inHandMax]).toEqual([1, 3])
+    expect(small.counts().done + large.counts().done).toBe(24)
+    // Four pictures take as long as one: the large one gets three of them.
+    expect(large.counts().done).toBeGreaterThanOrEqual(15)
+  })
+
+  it('that stall are taken out after one picture, and come back on probation when they answer again', async () => {
+    const models = [{ name: 'u2netp', instances: 2 }]
+    const [bad, good] = [await startPod({ models }), await startPod({ models })]
+    const { source, send, untilPods, untilUsed, metrics } = staticRouting(bad, good)
+    await untilPods(bad.address, good.address)
+    bad.change({ stalls: true })
+    const outcomes = await Promise.allSettled([send(500), send(500)])
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(source.pods().map(({ address }) => address)).toEqual([good.address])
+    for (let picture = 0; picture < 10; picture++) expect(await send(500)).toBe(good.address)
+    expect(await metrics()).toContain('matte_pod_ejections_total{reason="timeout",process="test"} 1')
+    expect(await metrics()).toContain('matte_stream_errors_total{kind="timeout",process="test"} 1')
+
+    bad.change({ stalls: false })
+    const back = await until('it is back', () => source.pods().find(({ address }) => address === bad.address))
+    expect(back.podSlots).toBe(1)
+    await untilUsed(bad.address)
+    await untilUsed(bad.address)
+    await untilUsed(bad.address)
+    expect(source.pods().map(({ podSlots }) => podSlots)).toEqual([2, 2])
+  })
+
+  it('that fail again and again are taken out while others succeed, and kept when all do', async () => {
+    const [bad, good] = [await startPod({ behaviour: { errorRate: 1 } }), await startPod()]
+    const { send, untilPods, names } = staticRouting(bad, good)
+    await untilPods(bad.address, good.address)
+    for (let picture = 0; picture < 8; picture++) await send().catch(() => undefined)
+    expect(names()).toEqual([good.address])
+    good.change({ errorRate: 1 })
+    for (let picture = 0; picture < 8; picture++) await send().catch(() => undefined)
+    expect(names()).toContain(good.address)
+  })
+
+  it('with wrong shapes are never used, and say why until they are mended', async () => {
+    const [wrong, right] = [await startPod({ behaviour: { hasWrongShapes: true } }), await startPod()]
+    const { source, untilPods, send } = staticRouting(wrong, right)
+    await untilPods(right.address)
+    await until('the fault is known', () => source.faults().has(wrong.address))
+    expect(source.faults().get(wrong.address)).toContain(
+      'it has image UINT8 [-1,320,320,3] and alpha UINT8 [-1,1,320,320]',
+    )
+    expect(await send()).toBe(right.address)
+    wrong.change({ hasWrongShapes: false })
+    await untilPods(wrong.address, right.address)
+    expect(source.faults().size).toBe(0)
+  })
+
+  it('whose process is stopped are taken out, and used again after', async () => {
+    const [frozen, good] = [await startPod(), await startPod()]
+    const { untilPods, untilUsed } = staticRouting(frozen, good)
+    await untilPods(frozen.address, good.address)
+    frozen.change({ freezes: true })
+    await untilPods(good.address)
+    frozen.change({ freezes: false })
+    await untilUsed(frozen.address)
+  })
+})
+
+/** A source whose cluster is these two variables. */
+function clusterRouting(...pods: { standIn: StandIn; revision?: string; conditions?: Conditions }[]) {
+  const listeners: (() => void)[] = []
+  let slices: EndpointSlice[] = []
+  let pools: TritonPool[] = []
+  const tell = (): void => {
+    for (const listener of listeners) listener()
+  }
+  const reflecting = <T>(items: () => readonly T[]) => ({
+    items,
+    onChange: (listener: () => void): void => void listeners.push(listener),
+  })
+  const place = (
+    placed: readonly { standIn: StandIn; revision?: string; conditions?: Conditions }[],
+    rollout: { stable?: string; canary?: string; weight: number } = { stable: 'aaaaaaaa', weight: 0 },
+  ): void => {
+    pools = [buildPool(rollout)]
+    slices = placed.map(({ standIn, revision = 'aaaaaaaa', conditions }) => buildSlice(standIn, revision, conditions))
+    tell()
+  }
+  place(pods)
+  const registry = createRegistry('test')
+  const source = kubernetesPods({
+    slices: reflecting(() => slices),
+    pools: reflecting(() => pools),
+    Stub,
+    logger,
+    metrics: createPodMetrics(registry),
+  })
+  return { ...routing(source), place }
+}
+
+type Conditions = { ready?: boolean; serving?: boolean; terminating?: boolean }
+const going: Conditions = { ready: false, serving: true, terminating: true }
+
+/** One slice a pod, so that each may have a port of its own. */
+function buildSlice({ address }: StandIn, revision: string, conditions: Conditions = { ready: true }): EndpointSlice {
+  const [ip = '', port] = address.split(':')
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: `slice-${port}`, labels: { 'matte.dev/pool': 'standard', 'matte.dev/revision': revision } },
+    addressType: 'IPv4',
+    ports: [{ name: 'grpc', port: Number(port) }],
+    endpoints: [{ addresses: [ip], conditions, targetRef: { kind: 'Pod', name: address } }],
+  }
+}
+
+function buildPool(rollout: { stable?: string; canary?: string; weight: number }): TritonPool {
+  const source = { imagePath: '/models' }
+  return {
+    apiVersion: 'matte.dev/v1alpha1',
+    kind: 'TritonPool',
+    metadata: { name: 'standard', creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: withDefaults({ models: [{ name: 'u2netp', modelVersion: 'service-v2', source }] }),
+    status: { rollout: { ...rollout, step: 0, since: '2026-01-01T00:00:00Z' } },
+  }
+}
+
+describe('pods of a cluster', () => {
+  it('share the pictures as the rollout says, to one in a hundred', async () => {
+    const behaviour = { serviceMs: 1 }
+    const [old, older, fresh] = [
+      await startPod({ behaviour }),
+      await startPod({ behaviour }),
+      await startPod({ behaviour }),
+    ]
+    const placed = [{ standIn: old }, { standIn: older }, { standIn: fresh, revision: 'bbbbbbbb' }]
+    const { source, place, send, untilPods } = clusterRouting()
+    const shareOf = async (weight: number, sendAll: () => Promise<unknown>): Promise<number> => {
+      place(placed, { stable: 'aaaaaaaa', canary: 'bbbbbbbb', weight })
+      await untilPods(old.address, older.address, fresh.address)
+      await until('the weight is known', () =>
+        source.pods().some((pod) => pod.role === 'canary' && pod.weight === weight),
+      )
+      const before = fresh.counts().done
+      await sendAll()
+      return fresh.counts().done - before
+    }
+    const oneByOne = async (): Promise<void> => {
+      for (let picture = 0; picture < 100; picture++) await send()
+    }
+    const atOnce = (): Promise<unknown> => Promise.all(Array.from({ length: 100 }, () => send()))
+    for (const weight of [5, 25, 50, 100, 0]) {
+      expect(Math.abs((await shareOf(weight, oneByOne)) - weight)).toBeLessThanOrEqual(1)
+      // What finds the canary's one slot taken goes to the others: it may have less, and never more.
+      expect(await shareOf(weight, atOnce)).toBeLessThanOrEqual(weight + 1)
+    }
+    place(placed.slice(2), { stable: 'aaaaaaaa', canary: 'bbbbbbbb', weight: 0 })
+    await untilPods(fresh.address)
+    expect(await send()).toBe(fresh.address)
+  })
+
+  it('that terminate get nothing new at once, and finish what they have', async () => {
+    const [leaving, staying] = [await startPod({ behaviour: { serviceMs: 1_000 } }), await startPod()]
+    const { place, send, untilPods, names } = clusterRouting({ standIn: leaving })
+    await untilPods(leaving.address)
+    const first = send()
+    await until('it is in flight', () => leaving.counts().inHand === 1)
+    place([{ standIn: leaving, conditions: going }, { standIn: staying }])
+    await untilPods(staying.address)
+    expect(await send()).toBe(staying.address)
+    // The node has removed it before its last picture was done.
+    place([{ standIn: staying }])
+    expect(await send()).toBe(staying.address)
+    expect(await first).toBe(leaving.address)
+    expect(leaving.counts()).toMatchObject({ asked: 1, done: 1 })
+    expect(names()).toEqual([staying.address])
+  })
+
+  it.each(['refuse', 'serve'] as const)(
+    'that are told to stop (and %s) lose no picture and hold none up',
+    async (stopping) => {
+      const models = [{ name: 'u2netp', instances: 4 }]
+      const [leaving, staying] = [
+        await startPod({ models, stopping, behaviour: { serviceMs: 300 } }),
+        await startPod({ models }),
+      ]
+      const { place, send, untilPods } = clusterRouting({ standIn: leaving }, { standIn: staying })
+      await untilPods(leaving.address, staying.address)
+      const sent = Array.from({ length: 8 }, () => send())
+      await until('it has some in hand', () => leaving.counts().inHand > 0)
+      place([{ standIn: leaving, conditions: going }, { standIn: staying }])
+      await Promise.all(sent)
+      // Streams at rest would keep it for its whole exit time-out, here half a minute, or for ever.
+      await leaving.stop()
+      expect(leaving.counts()).toMatchObject({ failed: 0, inHand: 0 })
+      expect(await send()).toBe(staying.address)
+    },
+  )
+
+  it('that stop without a word from the cluster cost `unavailable`, and are out', async () => {
+    const [leaving, staying] = [await startPod({ behaviour: { serviceMs: 60_000 } }), await startPod()]
+    const { send, untilPods, names } = clusterRouting({ standIn: leaving }, { standIn: staying })
+    await untilPods(leaving.address, staying.address)
+    const sent = Promise.allSettled([send(), send()])
+    await until('it has one in hand', () => leaving.counts().inHand === 1)
+    await leaving.kill()
+    const [lost] = (await sent).filter((outcome) => outcome.status === 'rejected')
+    expect(lost?.reason).toMatchObject({ kind: 'unavailable' })
+    expect(names()).toEqual([staying.address])
+  })
+
+  it('go on serving while the cluster says nothing, for as long as they answer', async () => {
+    const [one, other] = [await startPod(), await startPod()]
+    const { send, untilPods, names } = clusterRouting({ standIn: one }, { standIn: other })
+    await untilPods(one.address, other.address)
+    await one.kill()
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => send()))
+    expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeLessThanOrEqual(1)
+    expect(names()).toEqual([other.address])
+  })
+
+  it('are asked for their shape before they get a picture', async () => {
+    const [starting, ready] = [await startPod({ behaviour: { isReady: false } }), await startPod()]
+    const { send, untilPods } = clusterRouting({ standIn: starting }, { standIn: ready })
+    await untilPods(ready.address)
+    for (let picture = 0; picture < 5; picture++) expect(await send()).toBe(ready.address)
+    starting.change({ isReady: true })
+    await untilPods(starting.address, ready.address)
+  })
+})
+
+/** A relay that can go silent: connections stay open and carry nothing, as when a node loses its power. */
+async function silentRelay(target: string) {
+  const [host = '', port] = target.split(':')
+  const pairs: Socket[] = []
+  const server = createServer((near) => {
+    const far = connect(Number(port), host)
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    pairs.push(near, far)
+    near.pipe(far).pipe(near)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  ends.push(() => {
+    for (const socket of pairs) socket.destroy()
+    server.close()
+  })
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    silence: () => {
+      for (const socket of pairs) {
+        socket.unpipe()
+        socket.pause()
+      }
+    },
+  }
+}
+
+describe('a connection that dies without a word', () => {
+  const quick = { 'grpc.keepalive_time_ms': 200, 'grpc.keepalive_timeout_ms': 200 }
+
+  it('ends its picture as unavailable, long before the time-out of an inference', async () => {
+    const pod = await startPod({ behaviour: { serviceMs: 60_000 } })
+    const { address, silence } = await silentRelay(pod.address)
+    const client = connectTriton(Stub, address, { keepalive: quick })
+    ends.push(() => client.close())
+    const asked = ask(client, { timeoutMs: 600_000 }).catch((error: unknown) => error)
+    await until('it is in flight', () => pod.counts().inHand === 1)
+    silence()
+    expect(await asked).toMatchObject({ kind: 'unavailable' })
+  })
+
+  it('is no reason to end a picture that takes its time', async () => {
+    const pod = await startPod({ behaviour: { serviceMs: 1_500 } })
+    const { address } = await silentRelay(pod.address)
+    const client = connectTriton(Stub, address, { keepalive: quick })
+    ends.push(() => client.close())
+    expect(await ask(client)).toHaveLength(size * size)
+  })
+})
+
+describe('a client that is let go', () => {
+  it('finishes what is in flight, takes nothing more, and then closes', async () => {
+    const pod = await startPod({ behaviour: { serviceMs: 500 } })
+    const client = connectTriton(Stub, pod.address)
+    ends.push(() => client.close())
+    const first = ask(client)
+    await until('it is in flight', () => pod.counts().inHand === 1)
+    client.retire()
+    await expect(ask(client)).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(await first).toHaveLength(size * size)
+    await pod.stop()
+  })
+
+  it('spreads its streams over several connections when told to', async () => {
+    const pod = await startPod({ models: [{ name: 'u2netp', instances: 8 }] })
+    const client = connectTriton(Stub, pod.address, { channels: 2 })
+    ends.push(() => client.close())
+    const masks = await Promise.all(Array.from({ length: 16 }, (_none, index) => ask(client, { id: String(index) })))
+    expect(masks.every((mask) => mask.length === size * size)).toBe(true)
+  })
+})
