@@ -10,7 +10,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts', 'test/support/**/*.test.ts'],
+          include: ['{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts', 'test/{sim,support}/**/*.test.ts'],
           testTimeout: 10_000,
         },
       },
@@ -18,7 +18,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'int',
-          include: ['test/{api,controller,dispatcher,core,models,local}/**/*.test.ts'],
+          include: ['test/{api,controller,dispatcher,core,kube,models,local}/**/*.test.ts'],
           globalSetup: 'test/support/global-setup.ts',
           // Bounds against hanging, not measures of speed: an inference alone takes seconds on a busy machine.
           testTimeout: 120_000,
@@ -26,6 +26,19 @@ export default defineConfig({
           // Files share the four real servers, whose work must fit beside them. Two keep two cores busy; more only
           // makes each wait longer.
           maxWorkers: Math.max(2, Math.min(4, availableParallelism() - 2)),
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          globalSetup: 'test/e2e/support/global-setup.ts',
+          // Bounds against hanging; a story sets its own where it is to go on for longer.
+          testTimeout: 900_000,
+          hookTimeout: 300_000,
+          // One story after the other: each has the cluster for itself, and times are told.
+          maxWorkers: 1,
         },
       },
     ],

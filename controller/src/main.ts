@@ -1,11 +1,11 @@
-import { availableParallelism } from 'node:os'
-import { openBus } from '@matte/core/bus/bus'
+import { availableParallelism, hostname } from 'node:os'
+import { type Bus, openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
 import { createNudge } from '@matte/core/bus/nudge'
 import { publishDeadLetter } from '@matte/core/bus/publish'
 import { durables } from '@matte/core/bus/streams'
 import { checkClock } from '@matte/core/db/check-clock'
-import { openDatabase } from '@matte/core/db/database'
+import { type Db, openDatabase } from '@matte/core/db/database'
 import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
 import { describeConfig } from '@matte/core/runtime/env'
 import { healthServer } from '@matte/core/runtime/health'
@@ -15,19 +15,23 @@ import { createRegistry } from '@matte/core/runtime/metrics'
 import { tracing } from '@matte/core/runtime/tracing'
 import { openBucket } from '@matte/core/storage/bucket'
 import { claimNextTask } from '@matte/core/task/claim-task'
-import { readConfig, schema } from './config.ts'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { type Config, readConfig, schema } from './config.ts'
 import { configureHeap } from './image/configure-heap.ts'
 import { configureSharp } from './image/configure-sharp.ts'
 import { createImagePool } from './image/image-pool.ts'
 import { createPixelBudget } from './image/pixel-budget.ts'
-import { installModels } from './inference/install-models.ts'
+import { inferenceRecord } from './inference/inference-record.ts'
+import { createPodMetrics, registerPodGauges } from './inference/pod-metrics.ts'
 import { createPodPicker } from './inference/pod-picker.ts'
-import { staticPods } from './inference/pod-source.ts'
 import { runTask } from './inference/run-task.ts'
 import { createSlots } from './inference/slots.ts'
 import { createTaskMetrics, registerGauges } from './inference/task-metrics.ts'
 import { loadTriton } from './inference/triton-protocol.ts'
 import { retentionSweeper } from './retention.ts'
+import type { Serving } from './serving.ts'
+import { staticMode } from './static-mode.ts'
 import { sweeper } from './sweeper.ts'
 
 await runMain(async () => {
@@ -54,8 +58,11 @@ await runMain(async () => {
     secretAccessKey: config.s3SecretAccessKey,
   })
   const nudge = createNudge(bus, logger)
-  const source = staticPods({ models: config.modelsStatic, Stub: loadTriton(), logger })
+  const serving = await servingOf(config, { db, bus, registry, logger })
+  const { source } = serving
   const picker = createPodPicker(source)
+  // Several processes of one machine share its host name.
+  const figures = inferenceRecord({ db, replica: `${hostname()}-${process.pid}`, logger })
   const images = createImagePool({ threads: config.imageThreads || availableParallelism() })
   const deps = {
     db,
@@ -68,12 +75,14 @@ await runMain(async () => {
     inferenceTimeoutMs: config.inferenceTimeoutMs,
     faultInjection: config.environment !== 'production',
     metrics: createTaskMetrics(registry),
+    figures,
     logger,
     nudgeDelivery: nudge.delivery,
   }
   const slots = createSlots({
     source,
     ahead: config.slotsAhead,
+    inHandMax: config.tasksInHandMax,
     claimEveryMs: config.claimEveryMs,
     claim: (models) => claimNextTask(db, { models, plans: config.plans, claimMs: config.claimMs }),
     run: (task, signal) => runTask(deps, task, signal),
@@ -84,8 +93,8 @@ await runMain(async () => {
   registerGauges(registry, {
     tasksInHand: slots.tasksInHand,
     slotsUsed: picker.slotsUsed,
-    podsReady: () => source.pods().length,
   })
+  registerPodGauges(registry, source, picker)
   const checks = { database: () => checkSchema(db), clock: () => checkClock(db) }
   await runServices({
     logger,
@@ -98,8 +107,8 @@ await runMain(async () => {
       healthServer({ host: config.host, port: config.healthPort, checks, registry }),
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
       bus,
-      installModels({ db, models: config.modelsStatic, logger }),
-      source,
+      ...serving.services,
+      figures,
       slots,
       consume({
         bus,
@@ -117,6 +126,27 @@ await runMain(async () => {
         logger,
       }),
       retentionSweeper({ db, bucket, plans: config.plans, everyMs: config.retentionEveryMs, logger }),
+      ...serving.leading(picker),
     ],
   })
 })
+
+type ServingDeps = {
+  readonly db: Db
+  readonly bus: Bus
+  readonly registry: Registry
+  readonly logger: Logger
+}
+
+async function servingOf(config: Config, deps: ServingDeps): Promise<Serving> {
+  const common = {
+    ...deps,
+    Stub: loadTriton(),
+    channels: config.channelsPerPod,
+    podMetrics: createPodMetrics(deps.registry),
+  }
+  if (!config.tritonPools) return staticMode({ ...common, models: config.modelsStatic })
+  // Not above: it brings the Kubernetes client, which nothing else needs (D84).
+  const { kubernetesMode } = await import('./kubernetes-mode.ts')
+  return kubernetesMode({ ...common, namespace: config.kubeNamespace, plans: config.plans })
+}

@@ -1,0 +1,211 @@
+// The controller as an operator: what only the one that leads does. Every replica keeps its copies of what there is, so
+// that a new leader begins with what it knows; the leader puts up its fence and then looks at each pool once a second,
+// and sooner when something tells it to. Without an API server nobody leads and the pods go on as they are; images are
+// worked on all the same, since none of that needs this file.
+import type { Bus } from '@matte/core/bus/bus'
+import type { Db } from '@matte/core/db/database'
+import { type Clock, systemClock } from '@matte/core/runtime/clock'
+import { pause, type Service, settledOrAborted } from '@matte/core/runtime/service'
+import { readDemand } from '@matte/core/scale/demand-queries'
+import type { Plans } from '@matte/core/workspace/plan'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { PodSource } from './inference/pod-source.ts'
+import type { TritonStubClass } from './inference/triton-protocol.ts'
+import { deployments, type KubeClient, podDisruptionBudgets, pods, type Resource, services } from './kube/client.ts'
+import { eventRecorder } from './kube/events.ts'
+import type { KubeMetrics } from './kube/kube-metrics.ts'
+import { leadership as createLeadership, type Leadership } from './kube/lease.ts'
+import type { KubeObject } from './kube/objects.ts'
+import { type Reflector, reflector } from './kube/reflector.ts'
+import { workQueue } from './kube/work-queue.ts'
+import { putUpFence } from './leader-fence.ts'
+import type { PoolCatalogue } from './pool/pool-catalogue.ts'
+import type { TritonPool } from './pool/triton-pool.ts'
+import { nudgeListener } from './scale/nudge-listener.ts'
+import { demandReader } from './scale/observe/demand-reader.ts'
+import { liveIndex } from './scale/observe/live-index.ts'
+import { modelIndex } from './scale/observe/model-index.ts'
+import { type PoolMemory, rememberStart } from './scale/pool-memory.ts'
+import { reconcile } from './scale/reconcile.ts'
+import { createScaleMetrics } from './scale/scale-metrics.ts'
+import { managedSelector, poolLabel } from './specs/labels.ts'
+import { startPhaseRecorder } from './start-phases.ts'
+
+export type OperatorOptions = {
+  readonly kube: KubeClient
+  readonly kubeMetrics: KubeMetrics
+  /** Started and stopped by whoever made it, since routing reads it too. */
+  readonly pools: Reflector<TritonPool>
+  readonly catalogue: PoolCatalogue
+  readonly source: PodSource
+  /** Images that this process has in the pod at an address. */
+  readonly slotsUsed: (address: string) => number
+  readonly Stub: TritonStubClass
+  readonly db: Db
+  readonly plans: Plans
+  readonly bus: Bus
+  readonly registry: Registry
+  readonly logger: Logger
+  readonly clock?: Clock
+  /** Tests shorten its times. */
+  readonly leadership?: Leadership
+}
+
+/** Looks at once: each waits for the API server most of the time. */
+const concurrency = 16
+/** News of a pool's objects comes in bunches; one look is enough for a bunch. */
+const gatherMs = 50
+const fenceRetryMs = 500
+export const leaseName = 'matte-controller'
+
+export function operator(options: OperatorOptions): Service {
+  const { kube, kubeMetrics, pools, catalogue, source, db, plans, bus, registry, logger } = options
+  const { clock = systemClock } = options
+  const leading = options.leadership ?? createLeadership({ kube, name: leaseName, logger, metrics: kubeMetrics })
+  const metrics = createScaleMetrics(registry)
+  const events = eventRecorder({ kube, logger, metrics: kubeMetrics })
+  const memories = new Map<string, PoolMemory>()
+  let fencedTerm: number | undefined
+
+  const watch = <T extends KubeObject>(resource: Resource<T>): Reflector<T> =>
+    reflector({ kube, resource, labelSelector: managedSelector, logger, metrics: kubeMetrics })
+  const reflectors = {
+    deployments: watch(deployments),
+    pods: watch(pods),
+    services: watch(services),
+    budgets: watch(podDisruptionBudgets),
+  }
+  const poolOf = ({ metadata }: KubeObject): string | undefined => metadata.labels?.[poolLabel]
+  const soon = (pool: string): void => {
+    if (term() !== undefined) queue.addAfter(pool, gatherMs)
+  }
+  const live = <T extends KubeObject>(of: Reflector<T>) => liveIndex(of, poolOf, soon)
+
+  const demand = demandReader({ read: () => readDemand(db, { plans, pools: catalogue.asked() }), logger, clock })
+  const world = {
+    pools: liveIndex(pools, ({ metadata }) => metadata.name, soon),
+    deployments: live(reflectors.deployments),
+    pods: live(reflectors.pods),
+    services: live(reflectors.services),
+    budgets: live(reflectors.budgets),
+    served: catalogue.served,
+    demand,
+    source,
+    slotsUsed: options.slotsUsed,
+    models: modelIndex({ Stub: options.Stub, logger, changed: soon }),
+    clock,
+  }
+  const term = (): number | undefined => (leading.isLeader() && leading.term() === fencedTerm ? fencedTerm : undefined)
+  const deps = { kube, leadership: leading, world, events, metrics, logger, memories, term }
+  const queue = workQueue({
+    name: 'pools',
+    reconcile: (pool) => reconcile(deps, pool),
+    concurrency,
+    logger,
+    metrics: kubeMetrics,
+  })
+
+  const phases = startPhaseRecorder({
+    registry,
+    tells: leading.isLeader,
+    ready: (pool, seconds) => {
+      const memory = memories.get(pool)
+      if (memory) rememberStart(memory, seconds)
+    },
+    clock,
+  })
+  reflectors.pods.onChange(phases.see)
+  source.onChange(() => phases.seeWarm(new Set(source.pods().map(({ name }) => name))))
+
+  const fence = fenceKeeper({
+    leading,
+    logger,
+    ready: async () => {
+      await Promise.all([pools, ...Object.values(reflectors)].map((one) => one.synced()))
+    },
+    putUp: (ofTerm, signal) => putUpFence({ kube, leadership: leading, logger }, ofTerm, signal),
+    begin: (ofTerm) => {
+      memories.clear()
+      fencedTerm = ofTerm
+      for (const { metadata } of pools.items()) queue.add(metadata.name)
+    },
+    end: () => {
+      fencedTerm = undefined
+      memories.clear()
+      metrics.hide()
+    },
+  })
+
+  const wake = (modelVersion: string): void => {
+    const found = catalogue.served().models.find(({ name }) => name === modelVersion)
+    if (found) queue.addAfter(found.pool, demand.freshInMs())
+  }
+  const all: Service[] = [
+    events,
+    ...Object.values(reflectors),
+    leading,
+    fence,
+    queue,
+    nudgeListener({ bus, leads: () => term() !== undefined, wake }),
+  ]
+  return {
+    name: 'operator',
+    start: async () => {
+      for (const service of all) await service.start()
+    },
+    stop: async () => {
+      world.models.close()
+      for (const service of all.toReversed()) await service.stop()
+    },
+  }
+}
+
+type FenceOptions = {
+  readonly leading: Leadership
+  readonly logger: Logger
+  /** Resolves when the copies of what there is are complete. */
+  readonly ready: () => Promise<void>
+  readonly putUp: (term: number, signal: AbortSignal) => Promise<void>
+  readonly begin: (term: number) => void
+  readonly end: () => void
+}
+
+/** From the moment that we lead: the fence first, tried until it is up or we lead no more, then everything else. */
+function fenceKeeper({ leading, logger, ready, putUp, begin, end }: FenceOptions): Service {
+  const stopping = new AbortController()
+  let current: AbortController | undefined
+  const working = new Set<Promise<void>>()
+
+  async function work(signal: AbortSignal): Promise<void> {
+    const term = leading.term()
+    while (!signal.aborted) {
+      try {
+        await settledOrAborted(ready(), signal)
+        if (signal.aborted) return
+        await putUp(term, signal)
+        if (!signal.aborted) begin(term)
+        return
+      } catch (error) {
+        if (!signal.aborted) logger.warn({ err: error, term }, 'the fence is not up yet')
+      }
+      await pause(fenceRetryMs, signal)
+    }
+  }
+
+  leading.onChange((leads) => {
+    current?.abort()
+    if (!leads) return end()
+    current = new AbortController()
+    const job = work(AbortSignal.any([current.signal, stopping.signal])).finally(() => working.delete(job))
+    working.add(job)
+  })
+  return {
+    name: 'leader-fence',
+    start: () => undefined,
+    stop: async () => {
+      stopping.abort()
+      await Promise.all(working)
+    },
+  }
+}

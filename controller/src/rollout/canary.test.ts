@@ -1,0 +1,307 @@
+import { describe, expect, it } from 'vitest'
+import type { RolloutStatus } from '../pool/pool-status.ts'
+import { planRollout, type RevisionSeen, type RolloutInput } from './canary.ts'
+import type { Figures } from './gate.ts'
+
+const at = (seconds: number): Date => new Date(Date.UTC(2026, 10, 21, 12, 0, seconds))
+const time = (seconds: number): string => `${at(seconds).toISOString().slice(0, 19)}Z`
+
+const rollout: RolloutInput['rollout'] = {
+  steps: [
+    { weight: 10, holdSeconds: 60 },
+    { weight: 50, holdSeconds: 60 },
+  ],
+  gate: { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minImages: 50 },
+}
+
+const seen = (revision: string, ready: number, more: Partial<RevisionSeen> = {}): RevisionSeen => ({
+  revision,
+  replicas: ready,
+  pods: ready,
+  ready,
+  ...more,
+})
+
+const did = (done: number, faults: Partial<Figures> = {}): Figures => ({
+  done,
+  failed: 0,
+  timedOut: 0,
+  serviceSeconds: 0.5,
+  ...faults,
+})
+
+const trying = (step: number, weight: number, more: Partial<RolloutStatus> = {}): RolloutStatus => ({
+  stable: 'old',
+  canary: 'new',
+  step,
+  weight,
+  since: time(0),
+  ...more,
+})
+
+function plan(input: Partial<RolloutInput>) {
+  const { pods, ...rest } = planRollout({
+    rollout,
+    target: 'new',
+    desired: 10,
+    state: undefined,
+    revisions: [],
+    figures: new Map(),
+    now: at(0),
+    ...input,
+  })
+  return { ...rest, pods: Object.fromEntries(pods) }
+}
+
+const crashing = { reason: 'PodCrashing', message: 'Pod a has ended 3 times.' } as const
+const broken = { reason: 'ModelLoadFailed', message: 'Triton in pod a cannot load model u2netp: bad file.' } as const
+
+describe('a pool without a former revision', () => {
+  it('has all its pods of the first one, and no canary', () => {
+    const { state, pods, news } = plan({})
+    expect(state).toEqual({ stable: 'new', weight: 0, step: -1, since: time(0) })
+    expect(pods).toEqual({ new: 10 })
+    expect(news).toBeUndefined()
+  })
+
+  it('takes the revision with ready pods for the one that serves when the status was lost', () => {
+    const { state } = plan({ revisions: [seen('other', 0), seen('old', 3)] })
+    expect(state).toMatchObject({ stable: 'old', canary: 'new' })
+  })
+
+  it('does not try what serves already when the status was lost', () => {
+    const { state } = plan({ revisions: [seen('old', 3), seen('new', 1)] })
+    expect(state).toMatchObject({ stable: 'new' })
+  })
+
+  it('keeps its time while nothing changes', () => {
+    const before = { stable: 'new', weight: 0, step: -1, since: time(0) }
+    expect(plan({ state: before, now: at(90) }).state).toEqual(before)
+  })
+})
+
+describe('a changed pool', () => {
+  const settled = { stable: 'old', weight: 0, step: -1, since: time(-900) }
+
+  it('starts one pod of the new revision and sends it nothing', () => {
+    const { state, pods, news } = plan({ state: settled, revisions: [seen('old', 10)] })
+    expect(state).toEqual({ stable: 'old', canary: 'new', weight: 0, step: -1, since: time(0) })
+    expect(pods).toEqual({ old: 10, new: 1 })
+    expect(news).toMatchObject({ type: 'Normal', reason: 'RolloutStarted' })
+  })
+
+  it('enters the first step when a pod is ready', () => {
+    const { state, pods } = plan({ state: trying(-1, 0), revisions: [seen('old', 10), seen('new', 1)], now: at(20) })
+    expect(state).toMatchObject({ step: 0, weight: 10, since: time(20) })
+    expect(pods).toEqual({ old: 9, new: 1 })
+  })
+
+  it('waits for as many images as it asks for, and says so', () => {
+    const revisions = [seen('old', 9), seen('new', 1)]
+    const { state, why } = plan({ state: trying(0, 10), revisions, figures: new Map([['new', did(49)]]), now: at(90) })
+    expect(state).toMatchObject({ step: 0, since: time(0) })
+    expect(why).toContain('50 images')
+  })
+
+  it('goes on when it was held and seen enough', () => {
+    const revisions = [seen('old', 9), seen('new', 1)]
+    const { state, pods } = plan({
+      state: trying(0, 10),
+      revisions,
+      figures: new Map([['new', did(50)]]),
+      now: at(60),
+    })
+    expect(state).toMatchObject({ step: 1, since: time(60) })
+    expect(pods).toEqual({ old: 9, new: 5 })
+  })
+
+  it('goes on after ten holds with fewer images: nobody was there to notice', () => {
+    const revisions = [seen('old', 9), seen('new', 1)]
+    expect(plan({ state: trying(0, 10), revisions, now: at(599) }).state).toMatchObject({ step: 0 })
+    expect(plan({ state: trying(0, 10), revisions, now: at(600) }).state).toMatchObject({ step: 1 })
+  })
+
+  it('gives the new pods no more than their part of the pool', () => {
+    const { state } = plan({ state: trying(1, 10), revisions: [seen('old', 9), seen('new', 2)], now: at(5) })
+    expect(state).toMatchObject({ step: 1, weight: 20 })
+  })
+
+  it('begins to hold when the step has all of its share', () => {
+    const enough = new Map([['new', did(500)]])
+    const revisions = [seen('old', 5), seen('new', 5)]
+    const { state } = plan({ state: trying(1, 40), revisions, figures: enough, now: at(300) })
+    expect(state).toMatchObject({ step: 1, weight: 50, since: time(300) })
+    expect(plan({ state, revisions, figures: enough, now: at(359) }).state).toMatchObject({ step: 1 })
+    expect(plan({ state, revisions, figures: enough, now: at(360) }).state).toMatchObject({ step: 2 })
+  })
+
+  it('never has fewer ready pods than are wanted, whatever is ready by then', () => {
+    for (let ready = 0; ready <= 10; ready++) {
+      for (const step of [-1, 0, 1, 2]) {
+        const { pods } = plan({
+          state: trying(step, 10),
+          revisions: [seen('old', 10), seen('new', ready)],
+          desired: 10,
+        })
+        expect((pods.old ?? 0) + ready).toBeGreaterThanOrEqual(10)
+      }
+    }
+  })
+
+  it('keeps one old pod until everything is promoted', () => {
+    const { pods, state } = plan({ state: trying(2, 90), revisions: [seen('old', 1), seen('new', 9)] })
+    expect(pods).toEqual({ old: 1, new: 10 })
+    expect(state).toMatchObject({ step: 2, weight: 90 })
+  })
+
+  it('is promoted when every pod is ready, and lets the old ones go', () => {
+    const { state, pods, news } = plan({ state: trying(2, 100), revisions: [seen('old', 1), seen('new', 10)] })
+    expect(state).toMatchObject({ stable: 'new', weight: 0, step: -1 })
+    expect(state.canary).toBeUndefined()
+    expect(pods).toEqual({ old: 0, new: 10 })
+    expect(news?.reason).toBe('RolloutPromoted')
+  })
+
+  it('goes out at once without steps', () => {
+    const { state, pods } = plan({
+      rollout: { ...rollout, steps: [] },
+      state: trying(-1, 0),
+      revisions: [seen('old', 1), seen('new', 1)],
+      desired: 1,
+    })
+    expect(state).toMatchObject({ step: 0, weight: 100 })
+    expect(pods).toEqual({ old: 1, new: 1 })
+  })
+
+  it('lets the newest change replace the one that is being tried', () => {
+    const { state, pods } = plan({
+      target: 'newest',
+      state: trying(0, 10),
+      revisions: [seen('old', 9), seen('new', 1)],
+    })
+    expect(state).toMatchObject({ stable: 'old', canary: 'newest', step: -1, weight: 0 })
+    expect(pods).toEqual({ old: 10, new: 0, newest: 1 })
+  })
+
+  it('is withdrawn when the spec goes back to what serves', () => {
+    const { state, pods, news } = plan({
+      target: 'old',
+      state: trying(0, 10),
+      revisions: [seen('old', 9), seen('new', 1)],
+    })
+    expect(state).toMatchObject({ stable: 'old', weight: 0 })
+    expect(state.canary).toBeUndefined()
+    expect(pods).toEqual({ old: 10, new: 0 })
+    expect(news?.reason).toBe('RolloutWithdrawn')
+  })
+
+  it('starts over when all its pods are gone by no fault of its own', () => {
+    const { state, pods } = plan({ state: trying(1, 50), revisions: [seen('old', 5), seen('new', 0)], now: at(30) })
+    expect(state).toMatchObject({ canary: 'new', step: -1, weight: 0, since: time(30) })
+    expect(pods).toEqual({ old: 10, new: 1 })
+  })
+
+  it('serves by itself when the Deployment of the old revision was deleted', () => {
+    const { state, pods } = plan({ state: trying(0, 10), revisions: [seen('new', 1)] })
+    expect(state).toMatchObject({ stable: 'new' })
+    expect(pods).toEqual({ new: 10 })
+  })
+})
+
+describe('a pool at zero', () => {
+  it('starts one pod of the new revision to see whether it becomes ready', () => {
+    const state = { stable: 'old', weight: 0, step: -1, since: time(-900) }
+    expect(plan({ state, desired: 0, revisions: [seen('old', 0)] }).pods).toEqual({ old: 0, new: 1 })
+  })
+
+  it('promotes it when it is ready and lets it go', () => {
+    const { state, pods } = plan({ state: trying(-1, 0), desired: 0, revisions: [seen('old', 0), seen('new', 1)] })
+    expect(state).toMatchObject({ stable: 'new' })
+    expect(pods).toEqual({ old: 0, new: 0 })
+  })
+
+  it('wakes the old revision when images come before that', () => {
+    expect(plan({ state: trying(-1, 0), desired: 2, revisions: [seen('old', 0), seen('new', 0)] }).pods).toEqual({
+      old: 2,
+      new: 1,
+    })
+  })
+})
+
+describe('a revision that is no good', () => {
+  it('keeps its one pod while it may still become ready, and the old one serves', () => {
+    const revisions = [seen('old', 10), seen('new', 0, { problem: broken, pods: 1 })]
+    const { state, pods, why } = plan({ state: trying(-1, 0), revisions, now: at(600) })
+    expect(state).toMatchObject({ canary: 'new', weight: 0 })
+    expect(pods).toEqual({ old: 10, new: 1 })
+    expect(why).toBe(broken.message)
+  })
+
+  it.each([
+    [broken, 'CanaryLoadFailed'],
+    [crashing, 'CanaryNotReady'],
+    [undefined, 'CanaryNotReady'],
+  ])('is taken back when it is not ready in time: %j', (problem, reason) => {
+    const revisions = [seen('old', 10), seen('new', 0, { pods: 1, ...(problem && { problem }) })]
+    const { state, pods, news } = plan({ state: trying(-1, 0), revisions, now: at(601) })
+    expect(state).toMatchObject({ stable: 'old', weight: 0, failed: { revision: 'new', reason, time: time(601) } })
+    expect(state.canary).toBeUndefined()
+    expect(pods).toEqual({ old: 10, new: 0 })
+    expect(news).toMatchObject({ type: 'Warning', reason: 'RolloutRolledBack' })
+  })
+
+  it('is not tried again while the spec asks for it', () => {
+    const failed = { revision: 'new', reason: 'CanaryErrorRate', message: 'x', time: time(0) } as const
+    const state = { stable: 'old', weight: 0, step: -1, since: time(0), failed }
+    const next = plan({ state, revisions: [seen('old', 10), seen('new', 0)], now: at(9_999) })
+    expect(next.state).toEqual(state)
+    expect(next.pods).toEqual({ old: 10, new: 0 })
+    expect(next.leftover).toEqual(['new'])
+  })
+
+  it('is forgotten when the spec asks for another', () => {
+    const failed = { revision: 'new', reason: 'CanaryErrorRate', message: 'x', time: time(0) } as const
+    const state = { stable: 'old', weight: 0, step: -1, since: time(0), failed }
+    expect(plan({ target: 'newest', state, revisions: [seen('old', 10)] }).state).toEqual({
+      stable: 'old',
+      canary: 'newest',
+      weight: 0,
+      step: -1,
+      since: time(0),
+    })
+  })
+
+  it('is taken back at once when its images fail', () => {
+    const revisions = [seen('old', 9), seen('new', 1)]
+    const figures = new Map([['new', did(0, { failed: 2 })]])
+    const { state } = plan({ state: trying(0, 10), revisions, figures, now: at(2) })
+    expect(state.failed).toMatchObject({ revision: 'new', reason: 'CanaryErrorRate' })
+  })
+
+  it('is taken back when it crashes after it was ready', () => {
+    const revisions = [seen('old', 9), seen('new', 0, { problem: crashing, pods: 1 })]
+    expect(plan({ state: trying(0, 10), revisions }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
+  })
+
+  it('is replaced without steps when it is the only one and never served', () => {
+    const revisions = [seen('old', 0, { problem: broken, pods: 10 }), seen('new', 1)]
+    const { state, pods } = plan({ state: trying(-1, 0), revisions })
+    expect(state).toMatchObject({ stable: 'new' })
+    expect(pods).toEqual({ old: 0, new: 10 })
+  })
+})
+
+describe('Deployments that are of no use', () => {
+  it('go when their last pod has gone', () => {
+    const state = { stable: 'new', weight: 0, step: -1, since: time(0) }
+    const left = (pods: number, replicas: number) =>
+      plan({ state, revisions: [seen('new', 1), seen('old', 0, { pods, replicas })] }).leftover
+    expect(left(1, 0)).toEqual([])
+    expect(left(0, 1)).toEqual([])
+    expect(left(0, 0)).toEqual(['old'])
+  })
+
+  it('stay while they serve or are being tried, at zero pods too', () => {
+    expect(plan({ state: trying(-1, 0), desired: 0, revisions: [seen('old', 0), seen('new', 0)] }).leftover).toEqual([])
+  })
+})

@@ -1,0 +1,62 @@
+// Which pods go when a revision gets fewer. Kubernetes alone would take any ready one, the busiest too; among ready pods
+// it takes those of lowest deletion cost first, so the victims are marked before the number is lowered.
+
+export type PodChoice = {
+  readonly name: string
+  readonly ready: boolean
+  /** Images in it that this controller knows of. */
+  readonly slotsUsed: number
+  readonly createdAt: Date
+  /** Where it runs; undefined while it has no node. */
+  readonly node: string | undefined
+  /** Its deletion cost as annotated; undefined without. */
+  readonly cost: string | undefined
+}
+
+/** What a victim is marked with. Everyone else has no mark, which counts as 0. */
+export const victimCost = '-1'
+
+/** A mark to write, or to take away (null). */
+export type Mark = { readonly pod: string; readonly cost: typeof victimCost | null }
+
+/**
+ * The marks to change so that `count` pods of one revision go that will be missed least: those not ready, then the idle
+ * and the least loaded, then those that share a node with most others, then the newest. `pods` are those that are not
+ * on their way out. When all go there is nothing to choose.
+ */
+export function chooseVictims(pods: readonly PodChoice[], count: number): Mark[] {
+  if (count <= 0 || count >= pods.length) return []
+  const victims = new Set(
+    rank(pods)
+      .slice(0, count)
+      .map(({ name }) => name),
+  )
+  return pods.flatMap(({ name, cost }): Mark[] => {
+    if (victims.has(name)) return cost === victimCost ? [] : [{ pod: name, cost: victimCost }]
+    return cost === undefined ? [] : [{ pod: name, cost: null }]
+  })
+}
+
+/** In the order in which they may go. Each choice counts for the next: of two crowded pods one is enough. */
+function rank(pods: readonly PodChoice[]): PodChoice[] {
+  const onNode = new Map<string, number>()
+  for (const { node } of pods) if (node !== undefined) onNode.set(node, (onNode.get(node) ?? 0) + 1)
+  const groups = Map.groupBy(pods, (pod) => (pod.ready ? pod.slotsUsed : -1))
+  const order = [...groups.keys()].sort((a, b) => a - b)
+  return order.flatMap((load) => spread(groups.get(load) ?? [], onNode))
+}
+
+/** Takes from the fullest node each time; `onNode` counts down with it. */
+function spread(group: readonly PodChoice[], onNode: Map<string, number>): PodChoice[] {
+  const left = [...group].sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.name < b.name ? -1 : 1))
+  const chosen: PodChoice[] = []
+  const crowd = ({ node }: PodChoice): number =>
+    node === undefined ? Number.POSITIVE_INFINITY : (onNode.get(node) ?? 0)
+  while (left.length > 0) {
+    const next = left.reduce((best, pod) => (crowd(pod) > crowd(best) ? pod : best))
+    left.splice(left.indexOf(next), 1)
+    if (next.node !== undefined) onNode.set(next.node, crowd(next) - 1)
+    chosen.push(next)
+  }
+  return chosen
+}

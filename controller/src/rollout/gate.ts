@@ -1,0 +1,65 @@
+// Whether a new revision does as well as the old one, judged by what both did since the present step began.
+import type { Reason } from '../pool/conditions.ts'
+import type { PoolRollout } from '../pool/pool-spec.ts'
+
+export type Figures = {
+  /** Inferences that ended well, that the model failed, that took too long. Pods that were gone are nobody's fault. */
+  readonly done: number
+  readonly failed: number
+  readonly timedOut: number
+  /** Mean time of one image in a slot, undefined when none ended. */
+  readonly serviceSeconds: number | undefined
+}
+
+export type Judged = {
+  readonly canary: Figures | undefined
+  readonly stable: Figures | undefined
+  readonly gate: PoolRollout['gate']
+}
+
+export type Breach = { readonly reason: Extract<Reason, 'CanaryErrorRate' | 'CanaryLatency'>; readonly message: string }
+
+const none: Figures = { done: 0, failed: 0, timedOut: 0, serviceSeconds: undefined }
+
+const faultsOf = ({ failed, timedOut }: Figures): number => failed + timedOut
+const imagesOf = (figures: Figures): number => figures.done + faultsOf(figures)
+const rateOf = (figures: Figures): number => faultsOf(figures) / Math.max(1, imagesOf(figures))
+
+/**
+ * What the new revision has done wrong, undefined while nothing is proved. Errors are judged as soon as there are more
+ * than `minImages` would be allowed, so that a revision that fails at once is taken back at once; and never when the
+ * old revision fails as often, which is then the pictures' fault or the network's.
+ */
+export function findBreach({ canary = none, stable = none, gate }: Judged): Breach | undefined {
+  const images = imagesOf(canary)
+  const faults = faultsOf(canary)
+  if (faults > gate.maxErrorRate * Math.max(images, gate.minImages) && rateOf(canary) > rateOf(stable)) {
+    const allowed = `${percent(gate.maxErrorRate)} are allowed, the old revision has ${percent(rateOf(stable))}`
+    return { reason: 'CanaryErrorRate', message: `${faults} of ${images} images failed (${allowed})` }
+  }
+  if (images < Math.max(1, gate.minImages)) return undefined
+  const { serviceSeconds: slow } = canary
+  const { serviceSeconds: usual } = stable
+  if (slow === undefined || usual === undefined || usual <= 0 || slow / usual <= gate.maxLatencyRatio) return undefined
+  const message =
+    `an image takes ${slow.toFixed(3)} s in a slot, ${(slow / usual).toFixed(2)} times the ${usual.toFixed(3)} s of ` +
+    `the old revision (${gate.maxLatencyRatio} times are allowed)`
+  return { reason: 'CanaryLatency', message }
+}
+
+export type Waiting = Judged & { readonly seconds: number; readonly holdSeconds: number }
+
+/** After ten holds with too few images a step goes on all the same: nobody was there to notice. */
+const patienceHolds = 10
+
+export const isSeenEnough = ({ canary = none, gate, seconds, holdSeconds }: Waiting): boolean =>
+  imagesOf(canary) >= gate.minImages || seconds >= patienceHolds * holdSeconds
+
+/** What the step still waits for. Without the seconds that pass: a text that changes each second is news each second. */
+export function describeGate({ canary = none, gate, holdSeconds }: Waiting): string {
+  const images = imagesOf(canary)
+  const missing = images < gate.minImages ? ` and for ${gate.minImages} images` : ''
+  return `the new revision is watched for ${holdSeconds} s${missing}`
+}
+
+const percent = (rate: number): string => `${Number((rate * 100).toFixed(1))} %`

@@ -1,0 +1,165 @@
+// Everything that a decision about one pool needs, read once: objects from the reflectors, figures from the database,
+// and what the pods themselves say. Nothing here writes; what it starts in the background tells the queue when done.
+import type { Clock } from '@matte/core/runtime/clock'
+import { shareSlowerThan } from '@matte/core/scale/latency'
+import type { Deployment, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
+import type { DeploymentObservation, PoolObservation } from '../pool/observation.ts'
+import type { ServedPools } from '../pool/served-pools.ts'
+import { countPods } from '../pool/status.ts'
+import type { TritonPool } from '../pool/triton-pool.ts'
+import type { Figures } from '../rollout/gate.ts'
+import { revisionLabel } from '../specs/labels.ts'
+import { targetRevision } from '../specs/triton-deployment.ts'
+import { boundsInForce } from './bounds.ts'
+import { holdFor, startMemory, unmeasuredStartSeconds } from './decide.ts'
+import type { EffectiveScaling, ScaleInput } from './decision.ts'
+import type { DemandReader, DemandReading } from './observe/demand-reader.ts'
+import type { LiveIndex } from './observe/live-index.ts'
+import { missingSourcesOf } from './observe/missing-sources.ts'
+import { observeModels } from './observe/observe-models.ts'
+import { isUsable, type PodWitnesses, tellPods } from './observe/tell-pods.ts'
+import { type PoolMemory, startSecondsOf, timetableOf } from './pool-memory.ts'
+
+export type World = PodWitnesses & {
+  readonly pools: LiveIndex<TritonPool>
+  readonly deployments: LiveIndex<Deployment>
+  readonly pods: LiveIndex<Pod>
+  readonly services: LiveIndex<Service>
+  readonly budgets: LiveIndex<PodDisruptionBudget>
+  readonly served: () => ServedPools
+  readonly demand: DemandReader
+  readonly clock: Clock
+}
+
+export type Observed = {
+  readonly pool: TritonPool
+  /** The revision that the spec asks for. */
+  readonly target: string
+  /** By revision, both. */
+  readonly deployments: ReadonlyMap<string, Deployment>
+  readonly services: ReadonlyMap<string, Service>
+  readonly budget: PodDisruptionBudget | undefined
+  readonly pods: readonly Pod[]
+  /** Names of the pods that could take images now. */
+  readonly usable: ReadonlySet<string>
+  readonly observation: PoolObservation
+  readonly reading: DemandReading | undefined
+  /** What each revision did since the present step of the rollout began. */
+  readonly figures: ReadonlyMap<string, Figures>
+  readonly scale: ScaleInput
+  readonly now: Date
+  readonly nowMs: number
+}
+
+/** Undefined: there is no such pool any more, or it is on its way out, and what belongs to it goes by itself. */
+export async function gather(world: World, name: string, memory: PoolMemory): Promise<Observed | undefined> {
+  const { reading, failure } = await world.demand.latest(name)
+  const pool = world.pools.get(name)
+  if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return undefined
+  const now = new Date(world.clock.nowMs())
+  const nowMs = world.clock.monotonicMs()
+  const deployments = byRevision(world.deployments.of(name))
+  const pods = world.pods.of(name)
+  const served = world.served()
+  const routed = new Set(served.models.filter((model) => model.pool === name).map(({ tritonModel }) => tritonModel))
+  const told = tellPods(world, { pool, pods, deployments, routed })
+  rememberSlots(world, pool, memory)
+  const timetable = timetableOf(memory, pool)
+  const scaling = scalingOf(pool, timetable.at(now))
+  const { defaultConflict, duplicates } = served.of(pool)
+  const startSeconds = startSecondsOf(memory)
+  const seen = told.map(({ pod }) => pod)
+  const observation: PoolObservation = {
+    pods: seen,
+    deployments: observeDeployments(deployments, memory),
+    models: observeModels(pool.spec.models, told),
+    demand: reading && demandOf(reading, pool, nowMs),
+    ...(failure !== undefined && { demandFailure: failure }),
+    ...(defaultConflict !== undefined && { defaultConflict }),
+    duplicates,
+    missingSources: missingSourcesOf(pool.spec.models, seen),
+    badSchedules: timetable.faults,
+    bounds: boundsInForce(scaling),
+    slotsPerPod: memory.slotsPerPod,
+    startSeconds,
+    holdSeconds: holdFor(scaling, startSeconds ?? unmeasuredStartSeconds),
+  }
+  return {
+    pool,
+    target: targetRevision(pool),
+    deployments,
+    services: byRevision(world.services.of(name)),
+    budget: world.budgets.get(name),
+    pods,
+    usable: new Set(told.filter((one) => isUsable(pool, one)).map(({ pod }) => pod.name)),
+    observation,
+    reading,
+    figures: new Map((reading?.demand.perRevision ?? []).map((figures) => [figures.revision, figures])),
+    scale: scaleInput(pool, observation, { scaling, memory, nowMs }),
+    now,
+    nowMs,
+  }
+}
+
+const byRevision = <T extends Deployment | Service>(objects: readonly T[]): Map<string, T> =>
+  new Map(objects.map((object) => [object.metadata.labels?.[revisionLabel] ?? '', object]))
+
+function scalingOf({ spec }: TritonPool, schedule: EffectiveScaling['schedule']): EffectiveScaling {
+  const { minReplicas, maxReplicas, target, panicWindowSeconds, holdSeconds, fallback } = spec.scaling
+  const { p95Seconds, utilization } = target
+  return { minReplicas, maxReplicas, schedule, p95Seconds, utilization, panicWindowSeconds, holdSeconds, fallback }
+}
+
+/** What pods say of their slots is remembered for when there are none. */
+function rememberSlots({ source }: World, { metadata, spec }: TritonPool, memory: PoolMemory): void {
+  const most = Math.max(0, ...source.pods().map(({ pool, podSlots }) => (pool === metadata.name ? podSlots : 0)))
+  if (most > 0) memory.slotsPerPod = most
+  else memory.slotsPerPod ??= spec.slotsPerPod
+}
+
+function demandOf({ demand, at, atMs }: DemandReading, { spec }: TritonPool, nowMs: number): PoolObservation['demand'] {
+  const { latencyBuckets, perRevision: _, ...figures } = demand
+  const missedShare = shareSlowerThan(latencyBuckets, spec.scaling.target.p95Seconds)
+  return { ...figures, missedShare, at, ageSeconds: (nowMs - atMs) / 1000 }
+}
+
+function observeDeployments(
+  deployments: ReadonlyMap<string, Deployment>,
+  { refusals }: PoolMemory,
+): DeploymentObservation[] {
+  const seen = [...deployments].map(([revision, { spec, status }]) => {
+    const failure = status?.conditions?.find(({ type, status: value }) => type === 'ReplicaFailure' && value === 'True')
+    const { reason = '', message = '' } = failure ?? {}
+    return { revision, replicas: spec.replicas ?? 0, ...(failure && { replicaFailure: { reason, message } }) }
+  })
+  const refused = [...refusals].filter(([revision]) => !deployments.has(revision))
+  return [
+    ...seen,
+    ...refused.map(([revision, { reason, message }]) => ({
+      revision,
+      replicas: 1,
+      replicaFailure: { reason, message },
+    })),
+  ]
+}
+
+function scaleInput(
+  { status }: TritonPool,
+  { pods, deployments, demand, startSeconds }: PoolObservation,
+  { scaling, memory, nowMs }: { scaling: EffectiveScaling; memory: PoolMemory; nowMs: number },
+): ScaleInput {
+  const { ready, replicas, draining } = countPods(pods)
+  const nowSeconds = nowMs / 1000
+  // A status that was lost must not cost the pods that are there.
+  const current = status?.desiredReplicas ?? deployments.reduce((sum, one) => sum + one.replicas, 0)
+  return {
+    nowSeconds,
+    scaling,
+    demand,
+    demandAgeSeconds: demand?.ageSeconds ?? 0,
+    slotsPerPod: memory.slotsPerPod ?? 1,
+    pods: { current, ready, starting: replicas - ready, draining },
+    startSeconds: startSeconds ?? unmeasuredStartSeconds,
+    memory: memory.scale ?? startMemory(nowSeconds, current),
+  }
+}

@@ -1,0 +1,70 @@
+// What a reflector holds, by the pool that it belongs to, together with what we have just written and the watch has not
+// told of yet. Without the latter a look right after a write would see the world before it, and write again.
+
+import type { KubeObject } from '../../kube/objects.ts'
+import type { Reflector } from '../../kube/reflector.ts'
+
+export type LiveIndex<T extends KubeObject> = {
+  get(name: string): T | undefined
+  /** The objects of a pool, in no order. */
+  of(pool: string): readonly T[]
+  /** Remembers the answer to a write that was based on `base`, or on there being nothing. */
+  wrote(base: T | undefined, written: T): void
+}
+
+/** `poolOf`: undefined for what belongs to none. `changed` is told when the watch brings news of an object of a pool. */
+export function liveIndex<T extends KubeObject>(
+  reflector: Pick<Reflector<T>, 'items' | 'onChange'>,
+  poolOf: (object: T) => string | undefined,
+  changed: (pool: string) => void = () => undefined,
+): LiveIndex<T> {
+  const objects = new Map<string, T>()
+  const pools = new Map<string, Map<string, T>>()
+  /** For objects that we wrote: versions that are older than ours, which the watch may still tell of. */
+  const older = new Map<string, Set<string | undefined>>()
+
+  function remove(name: string): void {
+    const object = objects.get(name)
+    const pool = object && poolOf(object)
+    objects.delete(name)
+    if (pool === undefined) return
+    const members = pools.get(pool)
+    members?.delete(name)
+    if (members?.size === 0) pools.delete(pool)
+  }
+
+  function set(object: T): void {
+    const { name } = object.metadata
+    remove(name)
+    objects.set(name, object)
+    const pool = poolOf(object)
+    if (pool === undefined) return
+    const members = pools.get(pool) ?? new Map<string, T>()
+    pools.set(pool, members.set(name, object))
+  }
+
+  reflector.onChange((name, object) => {
+    if (object !== undefined && older.get(name)?.has(object.metadata.resourceVersion)) return
+    older.delete(name)
+    const known = object ?? objects.get(name)
+    const pool = known && poolOf(known)
+    if (object === undefined) remove(name)
+    else set(object)
+    if (pool !== undefined) changed(pool)
+  })
+  for (const object of reflector.items()) set(object)
+
+  return {
+    get: (name) => objects.get(name),
+    of: (pool) => [...(pools.get(pool)?.values() ?? [])],
+    wrote: (base, written) => {
+      const { name } = written.metadata
+      // A write that changed nothing brings no news of itself, so it must not wait for any.
+      if (base?.metadata.resourceVersion === written.metadata.resourceVersion) return
+      // The watch was faster than the answer.
+      if (objects.get(name) !== base && objects.get(name)?.metadata.uid === written.metadata.uid) return
+      older.set(name, (older.get(name) ?? new Set()).add(base?.metadata.resourceVersion))
+      set(written)
+    },
+  }
+}

@@ -1,0 +1,55 @@
+// What a leader remembers of a pool between two looks. Everything can be found again: a new leader begins with what
+// status says, and holds the pods it finds for as long as the rule holds any.
+import type { PoolSpec } from '../pool/pool-spec.ts'
+import type { TritonPool } from '../pool/triton-pool.ts'
+import type { ScaleMemory } from './hold.ts'
+import { readTimetable, type Timetable } from './schedule.ts'
+
+export type PoolMemory = {
+  /** Undefined before the first decision. */
+  scale: ScaleMemory | undefined
+  slotsPerPod: number | undefined
+  /** Desired to ready, of the last pods, in seconds; newest last. */
+  starts: number[]
+  /** When the status was last written, by the monotonic clock. */
+  statusAtMs: number
+  /** What the API server would not make, by revision, and until when it is not asked again. */
+  refusals: Map<string, { readonly reason: string; readonly message: string; readonly untilMs: number }>
+  /** Objects that were laid over what is there at this generation, and still differ: once is enough. */
+  restored: Map<string, string>
+  timetable: { readonly of: PoolSpec['scaling']['schedules']; readonly table: Timetable } | undefined
+}
+
+/** The usual one of so many starts: one that waited an hour for its image says little of the next. */
+const startsMax = 15
+
+export function newMemory({ status }: TritonPool): PoolMemory {
+  return {
+    scale: undefined,
+    slotsPerPod: status?.slotsPerPod,
+    starts: status?.startSeconds === undefined ? [] : [status.startSeconds],
+    statusAtMs: Number.NEGATIVE_INFINITY,
+    refusals: new Map(),
+    restored: new Map(),
+    timetable: undefined,
+  }
+}
+
+export function rememberStart(memory: PoolMemory, seconds: number): void {
+  memory.starts = [...memory.starts, seconds].slice(-startsMax)
+}
+
+/** The median of the last starts; undefined before the first. */
+export function startSecondsOf({ starts }: PoolMemory): number | undefined {
+  const sorted = starts.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)]
+}
+
+/** Patterns are read once for as long as the spec has them. */
+export function timetableOf(memory: PoolMemory, { spec }: TritonPool): Timetable {
+  const { schedules } = spec.scaling
+  if (memory.timetable === undefined || memory.timetable.of !== schedules) {
+    memory.timetable = { of: schedules, table: readTimetable(schedules ?? []) }
+  }
+  return memory.timetable.table
+}

@@ -1,0 +1,110 @@
+// The steps that make the world what a plan asks for: what is missing or was changed, and how many pods of each revision.
+
+import type { Deployment, KubeObject, Pod } from '../kube/objects.ts'
+import type { RolloutPlan } from '../rollout/canary.ts'
+import { chooseVictims, type PodChoice } from '../rollout/drain.ts'
+import { covers } from '../specs/covers.ts'
+import { buildDisruptionBudget } from '../specs/disruption-budget.ts'
+import { deletionCostAnnotation, leaderTermAnnotation } from '../specs/labels.ts'
+import type { Json } from '../specs/merge-patch.ts'
+import { buildTritonDeployment } from '../specs/triton-deployment.ts'
+import { buildTritonService } from '../specs/triton-service.ts'
+import type { Observed } from './gather.ts'
+import { revisionOfPod } from './observe/observe-pods.ts'
+import type { Made, PlanContext, Step } from './plan.ts'
+
+/** Objects of the revisions in use, and of the pool. */
+export function objectSteps(observed: Observed, { state }: RolloutPlan, context: PlanContext): Step[] {
+  const { pool, target, deployments, services, budget } = observed
+  const used = [state.stable, state.canary].filter((revision) => revision !== undefined)
+  const steps = used.flatMap((revision) => {
+    const service = ensure(services.get(revision), buildTritonService(pool, revision), revision, context, observed)
+    // Only of the wanted revision is the template known; the others stay as they were made.
+    if (revision !== target) return deployments.has(revision) ? service : []
+    const wanted = buildTritonDeployment(pool)
+    const deployment = deployments.get(revision)
+    return [...service, ...ensure(deployment, born(wanted, deployment, context), revision, context, observed)]
+  })
+  return [...steps, ...ensure(budget, buildDisruptionBudget(pool), undefined, context, observed)]
+}
+
+/** A Deployment begins without pods: what a former leader may still make by mistake does nothing. */
+function born(wanted: Deployment, live: Deployment | undefined, { term }: PlanContext): Deployment {
+  if (live !== undefined) return wanted
+  const annotations = { ...wanted.metadata.annotations, [leaderTermAnnotation]: String(term) }
+  return { ...wanted, metadata: { ...wanted.metadata, annotations }, spec: { replicas: 0, ...wanted.spec } }
+}
+
+function ensure(
+  live: Made | undefined,
+  object: Made,
+  revision: string | undefined,
+  { memory }: PlanContext,
+  { nowMs }: Observed,
+): Step[] {
+  if (live === undefined) {
+    const refusal = memory.refusals.get(revision ?? '')
+    return refusal && nowMs < refusal.untilMs
+      ? []
+      : [{ kind: 'create', object, ...(revision !== undefined && { revision }) }]
+  }
+  if (coversObject(live, object) || memory.restored.get(keyOf(live)) === versionOf(live)) return []
+  return [{ kind: 'restore', object, live }]
+}
+
+/** Whether what we ask for is there; owner and labels count, the rest of the metadata is not ours. */
+function coversObject(live: Made, wanted: Made): boolean {
+  const relevant = ({ metadata, ...rest }: Made): Json =>
+    ({ labels: metadata.labels, owners: metadata.ownerReferences, spec: rest.spec }) as unknown as Json
+  return covers(relevant(live), relevant(wanted))
+}
+
+export const keyOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
+
+/** What changes when somebody changes an object; of objects without a generation, any change. */
+export const versionOf = ({ metadata }: KubeObject): string =>
+  `${metadata.uid} ${metadata.generation ?? metadata.resourceVersion}`
+
+/** So many pods of a revision go in one look: each is marked first, and the next look is a second away. */
+const victimsMax = 32
+
+/** More pods first, then fewer: the new ones are on their way before the old ones go. */
+export function scaleSteps(observed: Observed, { pods }: RolloutPlan): Step[] {
+  const changes = [...pods].flatMap(([revision, to]) => {
+    const deployment = observed.deployments.get(revision)
+    const from = deployment?.spec.replicas ?? 0
+    return deployment === undefined || from === to ? [] : [{ deployment, revision, from, to }]
+  })
+  const up = changes.filter(({ from, to }) => to > from)
+  const down = changes.filter(({ from, to }) => to < from)
+  return [
+    ...up.map(({ deployment, from, to }): Step => ({ kind: 'scale', deployment, from, to })),
+    ...down.flatMap(({ deployment, revision, from, to: wanted }): Step[] => {
+      const to = wanted === 0 ? 0 : Math.max(wanted, from - victimsMax)
+      return [...markSteps(observed, revision, to), { kind: 'scale', deployment, from, to }]
+    }),
+  ]
+}
+
+function markSteps({ pods, observation }: Observed, revision: string, left: number): Step[] {
+  const staying = pods.filter((pod) => revisionOfPod(pod) === revision && !pod.metadata.deletionTimestamp)
+  const seen = new Map(observation.pods.map((pod) => [pod.name, pod]))
+  const choices = staying.map(({ metadata, spec }): PodChoice => {
+    const pod = seen.get(metadata.name)
+    return {
+      name: metadata.name,
+      ready: pod?.ready ?? false,
+      slotsUsed: pod?.slotsUsed ?? 0,
+      createdAt: new Date(metadata.creationTimestamp ?? 0),
+      node: spec.nodeName,
+      cost: metadata.annotations?.[deletionCostAnnotation],
+    }
+  })
+  const versions = new Map(staying.map(({ metadata }: Pod) => [metadata.name, metadata.resourceVersion ?? '']))
+  return chooseVictims(choices, choices.length - left).map(({ pod, cost }) => ({
+    kind: 'mark',
+    pod,
+    resourceVersion: versions.get(pod) ?? '',
+    cost,
+  }))
+}

@@ -1,0 +1,38 @@
+import { isObject, type Json } from './merge-patch.ts'
+
+/**
+ * Whether `live` has everything that `wanted` says; what it has besides is the API server's or somebody else's. It
+ * writes quantities in its own way (`1000m` as `1`), so those are compared by what they amount to.
+ */
+export function covers(live: Json | undefined, wanted: Json | undefined): boolean {
+  if (wanted === undefined || live === wanted) return true
+  if (live === undefined) return isEmpty(wanted)
+  if (Array.isArray(wanted)) {
+    return (
+      Array.isArray(live) && live.length === wanted.length && wanted.every((item, index) => covers(live[index], item))
+    )
+  }
+  if (isObject(wanted)) {
+    return isObject(live) && Object.entries(wanted).every(([key, value]) => covers(live[key], value))
+  }
+  const [a, b] = [amountOf(live), amountOf(wanted)]
+  return a !== undefined && a === b
+}
+
+/** Absent and empty are one to the API server. */
+const isEmpty = (value: Json): boolean =>
+  value === null ||
+  value === '' ||
+  value === 0 ||
+  value === false ||
+  (typeof value === 'object' && Object.keys(value).length === 0)
+
+const powers = { n: -3, u: -2, m: -1, '': 0, k: 1, M: 2, G: 3, T: 4, P: 5, E: 6 } as const
+
+/** What a Kubernetes quantity amounts to; undefined when it is none. */
+function amountOf(value: Json): number | undefined {
+  const [, digits, unit = '', binary] = /^([0-9.]+)([numkMGTPE]?)(i?)$/.exec(String(value)) ?? []
+  if (digits === undefined) return undefined
+  const power = powers[unit as keyof typeof powers]
+  return Number((Number(digits) * (binary ? 1024 : 1000) ** power).toPrecision(12))
+}

@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto'
+import { isObject, type Json } from './merge-patch.ts'
+
+/**
+ * Name of a pod template: 8 lower-case hex digits of its SHA-256. The order of keys does not count, that of lists does.
+ * Equal templates have equal names, so a change that was taken back finds its old Deployment again.
+ */
+export const revisionOf = (template: Json): string =>
+  createHash('sha256').update(canonical(template)).digest('hex').slice(0, 8)
+
+/** JSON with sorted keys. */
+export function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join()}}`
+}

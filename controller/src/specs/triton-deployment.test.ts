@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest'
+import type { Deployment } from '../kube/objects.ts'
+import { type PoolSpecInput, type TritonPool, withDefaults } from '../pool/triton-pool.ts'
+import { buildDisruptionBudget } from './disruption-budget.ts'
+import { buildTritonDeployment, targetRevision } from './triton-deployment.ts'
+import { buildTritonService } from './triton-service.ts'
+
+const u2netp = { name: 'u2netp', modelVersion: 'service-v2', source: { imagePath: '/models' } } as const
+
+function pool(spec: Partial<PoolSpecInput> = {}): TritonPool {
+  return {
+    apiVersion: 'matte.dev/v1alpha1',
+    kind: 'TritonPool',
+    metadata: { name: 'cutout', uid: '4a3f', generation: 1 },
+    spec: withDefaults({ models: [u2netp], ...spec }),
+  }
+}
+
+type PodSpec = {
+  containers: {
+    args: string[]
+    env: { name: string; value?: string; valueFrom?: { secretKeyRef: { name: string; key: string } } }[]
+    volumeMounts: { name: string; mountPath: string }[]
+    lifecycle: unknown
+  }[]
+  volumes: { name: string; persistentVolumeClaim?: unknown }[]
+  terminationGracePeriodSeconds: number
+  securityContext: unknown
+}
+
+const podSpec = (deployment: Deployment): PodSpec => deployment.spec.template.spec as unknown as PodSpec
+
+function container(spec: Partial<PoolSpecInput>) {
+  const [first] = podSpec(buildTritonDeployment(pool(spec))).containers
+  if (first === undefined) throw new Error('the pod has no container')
+  return first
+}
+
+const snapshot = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+
+describe('what is made for a pool', () => {
+  it('of u2netp on one core', async () => {
+    const deployment = buildTritonDeployment(pool())
+    await expect(snapshot(deployment)).toMatchFileSnapshot('snapshots/deployment-cpu.json')
+    const revision = targetRevision(pool())
+    await expect(snapshot(buildTritonService(pool(), revision))).toMatchFileSnapshot('snapshots/service.json')
+    await expect(snapshot(buildDisruptionBudget(pool()))).toMatchFileSnapshot('snapshots/disruption-budget.json')
+  })
+
+  it('of two models on a GPU, from a claim and from S3, with all that a spec can say of pods', async () => {
+    const spec: PoolSpecInput = {
+      models: [
+        { ...u2netp, source: { persistentVolumeClaim: { claimName: 'models', path: 'matting/v3' } } },
+        {
+          name: 'birefnet',
+          modelVersion: 'hq-v1',
+          checksum: `sha256:${'ab'.repeat(32)}`,
+          source: { s3: { prefix: 's3://models/birefnet', secretName: 'model-store' } },
+        },
+      ],
+      resources: { requests: { cpu: '4', memory: '8Gi' }, limits: { 'nvidia.com/gpu': 1, memory: '16Gi' } },
+      nodeSelector: { 'nvidia.com/gpu.product': 'L4' },
+      tolerations: [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' }],
+      affinity: { nodeAffinity: {} },
+      drain: { routeStopSeconds: 10, exitTimeoutSeconds: 60, graceSeconds: 90 },
+      podPatch: { metadata: { annotations: { team: 'images' } }, spec: { priorityClassName: 'serving' } },
+    }
+    await expect(snapshot(buildTritonDeployment(pool(spec)))).toMatchFileSnapshot('snapshots/deployment-gpu.json')
+  })
+
+  it('never says how many pods there are: the scale subresource does', () => {
+    expect(buildTritonDeployment(pool()).spec).not.toHaveProperty('replicas')
+  })
+})
+
+describe('the instances of a model on the CPU', () => {
+  it.each([
+    ['one core', { cpu: '1' }],
+    ['less than two', { cpu: '1900m' }],
+    ['no limit', { memory: '2Gi' }],
+    ['a GPU', { cpu: '8', 'nvidia.com/gpu': 1 }],
+  ])('are as configured with %s', (_what, limits) => {
+    expect(container({ resources: { limits } }).args[0]).toBe('tritonserver')
+  })
+
+  it.each([
+    ['4', '4'],
+    ['3500m', '3'],
+    [2, '2'],
+  ])('are written into a copy of the repository with %s cores', (cpu, count) => {
+    const { args } = container({ resources: { limits: { cpu } } })
+    expect(args.slice(0, 2)).toEqual(['sh', '-c'])
+    expect(args.slice(3, 9)).toEqual(['sh', count, '/models', 'u2netp', '--', 'tritonserver'])
+    expect(args).toContain('--model-repository=/tmp/models/models')
+  })
+
+  it('leaves what Triton fetches from S3 alone', () => {
+    const models = [{ ...u2netp, source: { s3: { prefix: 's3://models/all' } } }]
+    expect(container({ models, resources: { limits: { cpu: '8' } } }).args).toContain(
+      '--model-repository=s3://models/all',
+    )
+  })
+})
+
+describe('the revision', () => {
+  const revision = (spec: Partial<PoolSpecInput>) => targetRevision(pool(spec))
+
+  it('is eight hex digits', () => {
+    expect(revision({})).toMatch(/^[0-9a-f]{8}$/)
+  })
+
+  it.each<[string, Partial<PoolSpecInput>]>([
+    ['the image', { image: 'triton:next' }],
+    ['resources', { resources: { requests: { cpu: '2' } } }],
+    ['the checksum of a model', { models: [{ ...u2netp, checksum: `sha256:${'00'.repeat(32)}` }] }],
+    ['the grace time', { drain: { graceSeconds: 60 } }],
+    ['the pod patch', { podPatch: { metadata: { annotations: { restarted: 'today' } } } }],
+  ])('is another when %s changes', (_what, spec) => {
+    expect(revision(spec)).not.toBe(revision({}))
+  })
+
+  it.each<[string, Partial<PoolSpecInput>]>([
+    ['scaling', { scaling: { maxReplicas: 20 } }],
+    ['the steps of a rollout', { rollout: { steps: [] } }],
+    ['slots', { slotsPerPod: 4 }],
+    ['the public name of a model', { models: [{ ...u2netp, modelVersion: 'service-v3' }] }],
+    ['a mark of the default pool', { default: true }],
+  ])('stays when %s changes, since the pods need not', (_what, spec) => {
+    expect(revision(spec)).toBe(revision({}))
+  })
+
+  it('does not depend on the order of keys', () => {
+    const a = { podPatch: { spec: { a: 1, b: [{ c: 1, d: 2 }] } } }
+    const b = { podPatch: { spec: { b: [{ d: 2, c: 1 }], a: 1 } } }
+    expect(revision(a)).toBe(revision(b))
+  })
+})
+
+describe('a pod patch', () => {
+  it.each<[string, Record<string, unknown>]>([
+    ['other labels', { metadata: { labels: { 'matte.dev/pool': 'x', 'matte.dev/revision': 'x', team: 'images' } } }],
+    ['none', { metadata: { labels: null } }],
+    ['no metadata', { metadata: null }],
+  ])('cannot take our labels away: %s', (_what, podPatch) => {
+    const { metadata, spec } = buildTritonDeployment(pool({ podPatch }))
+    expect(spec.template.metadata?.labels).toMatchObject({
+      'matte.dev/pool': 'cutout',
+      'matte.dev/revision': metadata.labels?.['matte.dev/revision'],
+      'app.kubernetes.io/managed-by': 'matte-controller',
+    })
+  })
+
+  it('may add labels of its own', () => {
+    const { spec } = buildTritonDeployment(pool({ podPatch: { metadata: { labels: { team: 'images' } } } }))
+    expect(spec.template.metadata?.labels).toMatchObject({ team: 'images' })
+    expect(spec.selector.matchLabels).not.toHaveProperty('team')
+  })
+
+  it('is laid over what the spec says', () => {
+    const { spec } = buildTritonDeployment(pool({ podPatch: { spec: { terminationGracePeriodSeconds: 300 } } }))
+    expect(spec.template.spec.terminationGracePeriodSeconds).toBe(300)
+  })
+})

@@ -1,0 +1,172 @@
+import {
+  deployments,
+  events,
+  leases,
+  podDisruptionBudgets,
+  pods as podResource,
+  services,
+} from '@matte/controller/kube/client'
+import { tritonPools } from '@matte/controller/pool/triton-pool'
+import { listModels } from '@matte/core/model/model-queries'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { useDatabase } from '../support/database.ts'
+import { givenTask, givenWorkspace } from '../support/factories.ts'
+import { countOf, findCluster, useNamespace } from '../support/kube.ts'
+import { installPoolDefinition } from '../support/pool-definition.ts'
+import { poolClient, reasonOf, startOperator, type TestOperator } from '../support/test-operator.ts'
+import { until } from '../support/until.ts'
+
+const cluster = await findCluster(import.meta.filename)
+
+describe.skipIf(!cluster)('the life of a pool', () => {
+  const database = useDatabase()
+  const namespace = useNamespace(cluster)
+  const pools = poolClient(namespace.kube)
+  let operator: TestOperator
+  const start = () => startOperator({ db: database.db, namespace: namespace.name() })
+  beforeAll(async () => {
+    if (cluster) await installPoolDefinition(cluster)
+    operator = await start()
+  })
+  afterAll(() => operator?.stop())
+
+  const told = async (reason: string): Promise<string[]> => {
+    const { items } = await namespace.kube().list(events)
+    return items.filter((event) => event.reason === reason).map((event) => event.message)
+  }
+
+  it('becomes a Deployment, a Service and a budget, and says when it takes images', async () => {
+    await pools.apply('first')
+    const { status } = await pools.until('first', 'is ready', (now) => reasonOf(now, 'Ready') === 'Available')
+    expect(status).toMatchObject({ readyReplicas: 1, desiredReplicas: 1 })
+    expect(status?.models).toMatchObject([{ active: { state: 'Loaded' }, transition: 'UpToDate' }])
+    const [deployment] = await pools.deployments('first')
+    expect(deployment?.metadata.name).toBe(`first-${status?.rollout?.stable}`)
+    expect(await namespace.kube().get(services, deployment?.metadata.name ?? '')).toBeDefined()
+    expect(await namespace.kube().get(podDisruptionBudgets, 'first')).toBeDefined()
+    await until('an Event tells of it', async () => (await told('ScaledUp'))[0]?.startsWith('0 → 1'))
+  })
+
+  it('is listed with its model, so that tasks may name it', async () => {
+    await until('the model is known', async () => {
+      const models = await listModels(database.db)
+      return models.some(({ name, pool, available }) => name === 'first' && pool === 'first' && available)
+    })
+  })
+
+  it('leaves the API server alone while nothing changes', async () => {
+    await pools.until('first', 'is settled', (now) => reasonOf(now, 'Progressing', 'False') === 'Settled')
+    const writes = async () => {
+      const counter = operator.registry.getSingleMetric('matte_kube_requests_total')
+      const of = (verb: string) => countOf(counter as never, { verb })
+      return (
+        (await of('create')) +
+        (await of('patch')) +
+        (await of('delete')) +
+        (await countOf(counter as never, { verb: 'apply', resource: 'deployments/scale' }))
+      )
+    }
+    const looks = () => countOf(operator.registry.getSingleMetric('matte_reconcile_total') as never, { queue: 'pools' })
+    const [before, seen] = [await writes(), await looks()]
+    await until('it was looked at five times more', async () => (await looks()) >= seen + 5)
+    expect(await writes()).toBe(before)
+  })
+
+  it('takes what somebody has changed or taken away back', async () => {
+    const [deployment] = await pools.deployments('first')
+    const name = deployment?.metadata.name ?? ''
+    await namespace.kube().mergePatch(deployments, name, {
+      spec: { template: { spec: { terminationGracePeriodSeconds: 1 } } },
+    })
+    await namespace.kube().delete(services, name)
+    await until('the grace time is back', async () => {
+      const now = await namespace.kube().get(deployments, name)
+      return now?.spec.template.spec.terminationGracePeriodSeconds === 8
+    })
+    await until('the Service is back', () => namespace.kube().get(services, name))
+  })
+
+  it('wakes from zero when a task comes, and tells how soon', async () => {
+    await pools.apply('sleeper', { scaling: { minReplicas: 0, maxReplicas: 3 } })
+    await pools.until('sleeper', 'is at zero', (now) => reasonOf(now, 'Ready') === 'AtZero')
+    expect(await pools.pods('sleeper')).toEqual([])
+    await givenTask(database.db, await givenWorkspace(database.db), { model: 'sleeper' })
+    const { status } = await pools.until('sleeper', 'has a pod', ({ readyReplicas = 0 }) => readyReplicas > 0)
+    expect(status?.scalingHistory?.at(-1)).toMatchObject({ from: 0, to: 1, rule: 'wake' })
+    const delay = operator.registry.getSingleMetric('matte_scale_decision_delay_seconds')
+    const { values } = (await delay?.get()) ?? { values: [] }
+    expect(values.find((value) => 'metricName' in value && `${value.metricName}`.endsWith('_count'))?.value).toBe(1)
+  })
+
+  it('has as many pods as an external owner asks for through the scale subresource', async () => {
+    await pools.apply('external', { replicas: 0, scaling: { owner: 'external' } })
+    await pools.until('external', 'is seen', (now) => reasonOf(now, 'ScalingActive', 'False') === 'ExternalOwner')
+    const scale = { spec: { replicas: 2 } }
+    await namespace.kube().mergePatch(tritonPools, 'external', scale, { subresource: 'scale' })
+    const { status } = await pools.until('external', 'has two pods', ({ readyReplicas }) => readyReplicas === 2)
+    expect(status?.selector).toContain('matte.dev/pool=external')
+    await namespace.kube().mergePatch(tritonPools, 'external', { spec: { replicas: 1 } }, { subresource: 'scale' })
+    await pools.until(
+      'external',
+      'has one',
+      ({ replicas, drainingReplicas }) => replicas === 1 && drainingReplicas === 0,
+    )
+  })
+
+  it('keeps the older of two pods that are alike, and marks the one that goes', async () => {
+    const old = await until('one pod is there', async () => {
+      const [first, ...others] = await pools.pods('external')
+      return others.length === 0 && first
+    })
+    await namespace.kube().mergePatch(tritonPools, 'external', { spec: { replicas: 2 } }, { subresource: 'scale' })
+    await pools.until('external', 'has two pods', ({ readyReplicas }) => readyReplicas === 2)
+    await namespace.kube().mergePatch(tritonPools, 'external', { spec: { replicas: 1 } }, { subresource: 'scale' })
+    const victim = await until('a pod is marked', async () =>
+      (await pools.pods('external')).find(
+        ({ metadata }) => metadata.annotations?.['controller.kubernetes.io/pod-deletion-cost'] === '-1',
+      ),
+    )
+    expect(victim.metadata.name).not.toBe(old.metadata.name)
+    await until('one pod is left', async () => {
+      const left = await pools.pods('external')
+      return left.length === 1 && left[0]?.metadata.name === old.metadata.name
+    })
+  })
+
+  it('goes as a whole when it is deleted while no controller is there', async () => {
+    await operator.stop()
+    await namespace.kube().delete(tritonPools, 'first')
+    await until('nothing of it is left', async () => {
+      const left = [...(await pools.deployments('first')), ...(await pools.pods('first'))]
+      const budget = await namespace.kube().get(podDisruptionBudgets, 'first')
+      return left.length === 0 && budget === undefined
+    })
+    operator = await start()
+  })
+
+  it('goes on under another controller when the first has ended', async () => {
+    const second = await start()
+    const lease = await until('somebody leads', async () => {
+      const now = await namespace.kube().get(leases, 'matte-controller')
+      return now?.spec?.holderIdentity ? now : undefined
+    })
+    await operator.stop()
+    await until('another leads, in a later term', async () => {
+      const now = await namespace.kube().get(leases, 'matte-controller')
+      return (now?.spec?.leaseTransitions ?? 0) > (lease.spec?.leaseTransitions ?? 0) && now?.spec?.holderIdentity
+    })
+    await namespace.kube().mergePatch(tritonPools, 'external', { spec: { replicas: 0 } }, { subresource: 'scale' })
+    const { status } = await pools.until(
+      'external',
+      'is at zero',
+      ({ replicas, desiredReplicas }) => replicas === 0 && desiredReplicas === 0,
+    )
+    const now = await namespace.kube().get(leases, 'matte-controller')
+    expect(status?.leaderTerm).toBe(now?.spec?.leaseTransitions)
+    const [deployment] = await pools.deployments('external')
+    expect(deployment?.metadata.annotations?.['matte.dev/leader-term']).toBe(String(status?.leaderTerm))
+    await second.stop()
+    operator = await start()
+    expect(await namespace.kube().list(podResource, { labelSelector: 'matte.dev/pool=external' })).toBeDefined()
+  })
+})

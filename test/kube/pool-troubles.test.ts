@@ -1,0 +1,102 @@
+import type { Resource } from '@matte/controller/kube/client'
+import type { KubeObject } from '@matte/controller/kube/objects'
+import type { PoolStatus } from '@matte/controller/pool/pool-status'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { useDatabase } from '../support/database.ts'
+import { findCluster, useNamespace } from '../support/kube.ts'
+import { installPoolDefinition } from '../support/pool-definition.ts'
+import { modelOf, poolClient, reasonOf, startOperator, type TestOperator } from '../support/test-operator.ts'
+
+const cluster = await findCluster(import.meta.filename)
+const quotas: Resource<KubeObject> = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota' }
+
+describe.skipIf(!cluster)('a pool in trouble', () => {
+  const database = useDatabase()
+  const namespace = useNamespace(cluster)
+  const pools = poolClient(namespace.kube)
+  let operator: TestOperator
+  beforeAll(async () => {
+    if (cluster) await installPoolDefinition(cluster)
+    operator = await startOperator({ db: database.db, namespace: namespace.name() })
+  })
+  afterAll(() => operator?.stop())
+
+  const messageOf = ({ conditions }: Partial<PoolStatus>, type: string): string =>
+    conditions?.find((condition) => condition.type === type)?.message ?? ''
+  const degraded = (name: string, reason: string) =>
+    pools.until(name, `is degraded by ${reason}`, (now) => reasonOf(now, 'Degraded') === reason)
+
+  it('says that its image cannot be fetched', async () => {
+    await pools.apply('imageless', { image: 'matte/there-is-none:1' })
+    const { status } = await degraded('imageless', 'ImagePullFailed')
+    expect(reasonOf(status ?? {}, 'Ready', 'False')).toBe('ImagePullFailed')
+    expect(messageOf(status ?? {}, 'Ready')).toContain('matte/there-is-none:1')
+  })
+
+  it('says that no node has room', async () => {
+    await pools.apply('huge', { resources: { requests: { cpu: '4000' } } })
+    const { status } = await degraded('huge', 'PodUnschedulable')
+    expect(messageOf(status ?? {}, 'Ready')).toMatch(/insufficient cpu/i)
+  })
+
+  it('says that a claim is not there', async () => {
+    const source = { persistentVolumeClaim: { claimName: 'none-such', path: '' } }
+    await pools.apply('claimless', { models: [{ ...modelOf('claimless'), source }] })
+    const { status } = await degraded('claimless', 'SourceMissing')
+    expect(status?.models).toMatchObject([{ transition: 'InvalidSpec', lastFailure: { reason: 'SourceMissing' } }])
+  })
+
+  it('says that a Secret is not there', async () => {
+    const source = { s3: { prefix: 's3://models/all', secretName: 'none-such' } }
+    await pools.apply('secretless', { models: [{ ...modelOf('secretless'), source }] })
+    const { status } = await degraded('secretless', 'SourceMissing')
+    expect(messageOf(status ?? {}, 'Ready')).toContain('none-such')
+  })
+
+  it('says that its model does not load, and is no crash loop', async () => {
+    await pools.apply('absent', { models: [{ ...modelOf('absent'), name: 'absent' }] })
+    const { status } = await degraded('absent', 'ModelLoadFailed')
+    expect(status?.models).toMatchObject([{ transition: 'BlockedByFailedLoad' }])
+    const [pod] = await pools.pods('absent')
+    expect(pod?.status?.phase).toBe('Running')
+    expect(pod?.status?.containerStatuses?.[0]?.restartCount).toBe(0)
+  })
+
+  it('says that Triton ends again and again', async () => {
+    const podPatch = {
+      spec: { containers: [{ name: 'triton', image: 'matte/stand-in-triton:e2e', command: ['false'] }] },
+    }
+    await pools.apply('crashing', { podPatch })
+    await degraded('crashing', 'PodCrashing')
+  })
+
+  it('says which of two pools is the default, and which serves a model', async () => {
+    const model = modelOf('twice')
+    await pools.apply('elder', { models: [model], default: true, scaling: { minReplicas: 0 } })
+    await pools.until('elder', 'is seen', (now) => reasonOf(now, 'Degraded', 'False'))
+    await pools.apply('younger', { models: [model], default: true, scaling: { minReplicas: 0 } })
+    const { status } = await degraded('younger', 'DefaultConflict')
+    expect(messageOf(status ?? {}, 'Degraded')).toContain('elder')
+    expect(messageOf(status ?? {}, 'Degraded')).toContain('twice')
+  })
+
+  it('says that a schedule cannot be read', async () => {
+    const schedules = [{ name: 'day', timeZone: 'Nowhere/Else', start: '0 8 * * *', end: '0 20 * * *', minReplicas: 1 }]
+    await pools.apply('untimely', { scaling: { minReplicas: 0, schedules } })
+    await degraded('untimely', 'ScheduleInvalid')
+  })
+
+  it('says that a quota is in the way, and what it has meanwhile', async () => {
+    await namespace.kube().create(quotas, {
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'few' },
+      spec: { hard: { 'count/deployments.apps': '0' } },
+    } as KubeObject)
+    await pools.apply('refused')
+    const { status } = await degraded('refused', 'QuotaRefused')
+    expect(messageOf(status ?? {}, 'Ready')).toContain('exceeded quota')
+    await namespace.kube().delete(quotas, 'few')
+    await pools.until('refused', 'serves when there is room', (now) => reasonOf(now, 'Ready') === 'Available')
+  })
+})

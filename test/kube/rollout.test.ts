@@ -1,0 +1,154 @@
+import { events } from '@matte/controller/kube/client'
+import type { PoolSpecInput, TritonPool } from '@matte/controller/pool/triton-pool'
+import { recordInference } from '@matte/core/scale/inference-queries'
+import { emptyBuckets } from '@matte/core/scale/latency'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { useDatabase } from '../support/database.ts'
+import { findCluster, useNamespace } from '../support/kube.ts'
+import { installPoolDefinition } from '../support/pool-definition.ts'
+import {
+  modelOf,
+  patchWithEnv,
+  poolClient,
+  reasonOf,
+  startOperator,
+  type TestOperator,
+} from '../support/test-operator.ts'
+import { until } from '../support/until.ts'
+
+const cluster = await findCluster(import.meta.filename)
+
+/** Another revision of the same pods. */
+const changed = (note: string): Partial<PoolSpecInput> => ({ podPatch: { metadata: { annotations: { note } } } })
+const gate = { minImages: 0, readySeconds: 60 }
+const quick = { steps: [{ weight: 50, holdSeconds: 0 }], gate }
+/** Nobody goes on by itself. */
+const patient = { steps: [{ weight: 50, holdSeconds: 3_600 }], gate }
+
+describe.skipIf(!cluster)('a changed pool', () => {
+  const database = useDatabase()
+  const namespace = useNamespace(cluster)
+  const pools = poolClient(namespace.kube)
+  let operator: TestOperator
+  beforeAll(async () => {
+    if (cluster) await installPoolDefinition(cluster)
+    operator = await startOperator({ db: database.db, namespace: namespace.name() })
+  })
+  afterAll(() => operator?.stop())
+
+  const ready = async (name: string, spec: Partial<PoolSpecInput> = {}): Promise<TritonPool> => {
+    await pools.apply(name, spec)
+    return pools.until(
+      name,
+      'serves',
+      (now) => reasonOf(now, 'Ready') === 'Available' && reasonOf(now, 'Progressing', 'False'),
+    )
+  }
+  const stableOf = ({ status }: TritonPool): string => status?.rollout?.stable ?? ''
+  const reasonsOf = async (name: string): Promise<string[]> => {
+    const { items } = await namespace.kube().list(events)
+    return items.filter(({ involvedObject }) => involvedObject.name === name).map(({ reason }) => reason)
+  }
+
+  it('goes over to the new revision step by step, and lets the old one go', async () => {
+    const before = stableOf(await ready('happy', { rollout: quick }))
+    await pools.apply('happy', { rollout: quick, ...changed('new') })
+    const after = await pools.until('happy', 'has gone over', (now) => now.rollout?.stable !== before)
+    const revision = stableOf(after)
+    await until('only the new Deployment is left', async () => {
+      const names = (await pools.deployments('happy')).map(({ metadata }) => metadata.name)
+      return names.join() === `happy-${revision}`
+    })
+    expect(await reasonsOf('happy')).toEqual(
+      expect.arrayContaining(['RolloutStarted', 'RolloutStep', 'RolloutPromoted']),
+    )
+    await pools.until('happy', 'is settled', (now) => reasonOf(now, 'Ready') === 'Available')
+  })
+
+  it('never has fewer ready pods than are wanted on the way', async () => {
+    const before = stableOf(await ready('steady', { rollout: quick, scaling: { minReplicas: 2 } }))
+    await pools.apply('steady', { rollout: quick, scaling: { minReplicas: 2 }, ...changed('new') })
+    let fewest = Number.POSITIVE_INFINITY
+    await pools.until('steady', 'has gone over', (now) => {
+      fewest = Math.min(fewest, now.readyReplicas ?? 0)
+      return now.rollout?.stable !== before && now.replicas === 2
+    })
+    expect(fewest).toBeGreaterThanOrEqual(2)
+  })
+
+  it('comes back by itself when images fail in the new revision, and does not try it again', async () => {
+    const before = stableOf(await ready('failing', { rollout: patient }))
+    await pools.apply('failing', { rollout: patient, ...changed('bad') })
+    const trying = await pools.until('failing', 'tries it', ({ rollout }) => (rollout?.weight ?? 0) > 0)
+    const canary = trying.status?.rollout?.canary ?? ''
+    const none = { timedOut: 0, unavailable: 0, busySeconds: 1, latencyBuckets: emptyBuckets() }
+    await recordInference(database.db, 'test', [
+      { pool: 'failing', revision: canary, done: 10, failed: 40, ...none },
+      { pool: 'failing', revision: before, done: 50, failed: 0, ...none },
+    ])
+    const { status } = await pools.until(
+      'failing',
+      'is rolled back',
+      (now) => reasonOf(now, 'RolledBack') === 'CanaryErrorRate',
+    )
+    expect(status?.rollout).toMatchObject({ stable: before, weight: 0, failed: { revision: canary } })
+    await until('its Deployment is gone', async () => (await pools.deployments('failing')).length === 1)
+    await pools.apply('failing', { rollout: patient, scaling: { maxReplicas: 9 }, ...changed('bad') })
+    const later = await pools.until(
+      'failing',
+      'has seen the change',
+      (now, pool) => now.observedGeneration === pool.metadata.generation,
+    )
+    expect(later.status?.rollout).toMatchObject({ stable: before, failed: { revision: canary } })
+    await pools.apply('failing', { rollout: patient, ...changed('good') })
+    await pools.until('failing', 'tries the next', ({ rollout }) => rollout?.failed === undefined && rollout?.canary)
+  })
+
+  it('is blocked by a model that does not load, says why, and serves on', async () => {
+    const before = stableOf(await ready('blocked', { rollout: patient }))
+    const models = [{ ...modelOf('blocked'), name: 'absent' }]
+    await pools.apply('blocked', { rollout: patient, models })
+    const { status } = await pools.until(
+      'blocked',
+      'says why',
+      ({ models: now }) => now?.[0]?.transition === 'BlockedByFailedLoad',
+    )
+    expect(status?.models?.[0]?.lastFailure).toMatchObject({ reason: 'ModelLoadFailed' })
+    expect(status?.rollout).toMatchObject({ stable: before, weight: 0 })
+    expect(status?.readyReplicas).toBe(1)
+    expect(reasonOf(status ?? {}, 'Degraded')).toBe('ModelLoadFailed')
+    await pools.apply('blocked', { rollout: patient })
+    await pools.until('blocked', 'is right again', (now) => reasonOf(now, 'Degraded', 'False') && !now.rollout?.canary)
+  })
+
+  it('does not send images to pods whose model has another shape, and says so', async () => {
+    const pool = await ready('shapes', { rollout: patient })
+    await pools.apply('shapes', { rollout: patient, podPatch: patchWithEnv(pool, { STAND_IN_WRONG_SHAPES: 'true' }) })
+    const { status } = await pools.until('shapes', 'says so', (now) => reasonOf(now, 'Degraded') === 'ModelShapeWrong')
+    expect(status?.rollout).toMatchObject({ stable: stableOf(pool), weight: 0, step: -1 })
+  })
+
+  it('tries the newest change when another comes in the middle', async () => {
+    const before = stableOf(await ready('hasty', { rollout: patient }))
+    await pools.apply('hasty', { rollout: patient, ...changed('one') })
+    const first = await pools.until('hasty', 'tries the first', ({ rollout }) => (rollout?.weight ?? 0) > 0)
+    await pools.apply('hasty', { rollout: quick, ...changed('two') })
+    const after = await pools.until(
+      'hasty',
+      'has gone over',
+      ({ rollout }) => rollout?.stable !== before && !rollout?.canary,
+    )
+    expect(stableOf(after)).not.toBe(first.status?.rollout?.canary)
+    await until('one Deployment is left', async () => (await pools.deployments('hasty')).length === 1)
+  })
+
+  it('at zero starts one pod of the new revision, and lets it go when it was ready', async () => {
+    const scaling = { minReplicas: 0 }
+    await pools.apply('empty', { rollout: patient, scaling })
+    const before = stableOf(await pools.until('empty', 'is at zero', (now) => reasonOf(now, 'Ready') === 'AtZero'))
+    await pools.apply('empty', { rollout: patient, scaling, ...changed('new') })
+    await until('a pod is started', async () => (await pools.pods('empty')).length === 1)
+    await pools.until('empty', 'has gone over', ({ rollout }) => rollout?.stable !== before)
+    await until('no pod is left', async () => (await pools.pods('empty')).length === 0)
+  })
+})
