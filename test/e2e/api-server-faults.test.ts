@@ -1,0 +1,130 @@
+// What happens between the controller and the API server: connections that are cut, a history that has expired, an API
+// server that is away, and silence. Images go on meanwhile, since routing needs no API server; and afterwards a change
+// of the pool is carried out, and the controller has said what it met.
+import { pods } from '@matte/controller/kube/client'
+import { tritonPools } from '@matte/controller/pool/triton-pool'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { until } from '../support/until.ts'
+import { type Controller, isLeading, startProxied } from './support/controllers.ts'
+import { expectNothingLost, type Load, startLoad } from './support/load.ts'
+import { readMetrics } from './support/metrics.ts'
+import { isReady, useOperator } from './support/operator.ts'
+import { inSeconds, tell } from './support/story.ts'
+
+const name = 'faults'
+/** Cut-outs of tasks that were created during a fault. */
+const cutOutsMin = 10
+
+describe('while the API server', () => {
+  const operator = useOperator()
+  let receiver: Receiver
+  let controller: Controller
+  let load: Load
+  beforeAll(async () => {
+    receiver = await startReceiver()
+    controller = await startProxied(operator)
+    await operator.applyPool(name, { replicas: 3, scaling: { owner: 'external' } })
+    await operator.untilPool(name, 'is at its size', ({ status }) => status?.readyReplicas === 3)
+    load = await startLoad({ stack: operator.stack, callbackUrl: receiver.url })
+    load.rate(5)
+  })
+  afterAll(async () => {
+    await receiver.close()
+    await controller.proxy.close()
+  })
+
+  /** Returns when so many tasks that were created since are cut out; how long that took is told by the caller. */
+  async function untilCutOut(count = cutOutsMin): Promise<void> {
+    const from = load.ids.length
+    const since = await until('tasks are accepted', () => load.ids.length >= from + count && load.ids.slice(from))
+    await until('tasks of this hour are cut out', async () => {
+      const { rows } = { rows: await statuses(since.slice(0, count)) }
+      return rows.every(({ status }) => status === 'succeeded')
+    })
+  }
+  const statuses = (ids: readonly string[]) =>
+    operator.stack.db.selectFrom('task').select(['id', 'status']).where('id', 'in', ids).execute()
+
+  async function expectConvergence(replicas: number): Promise<string> {
+    const begun = performance.now()
+    await operator.kube.mergePatch(tritonPools, name, { spec: { replicas } })
+    await operator.untilPool(name, `has ${replicas} ready pods`, ({ metadata, status }) => {
+      return status?.readyReplicas === replicas && status.observedGeneration === metadata.generation
+    })
+    return `a change of the pool was carried out after ${inSeconds(performance.now() - begun)}`
+  }
+
+  const restarts = async (reason: string): Promise<number> =>
+    (await readMetrics(controller.process)).sum('matte_kube_watch_restarts_total', { reason })
+
+  it('has its connections cut, again and again', async () => {
+    const { proxy } = controller
+    for (let round = 1; round <= 10; round++) {
+      proxy.cut()
+      await untilCutOut()
+    }
+    const count = await until('the cuts are counted', () => restarts('cut'))
+    tell(`10 cuts: ${count} watches begun anew; ${await expectConvergence(2)}`)
+  })
+
+  it('has forgotten its history', async () => {
+    const { proxy } = controller
+    const expired = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Expired', code: 410 }
+    const refused = new Set<string>()
+    proxy.onRequest(({ isWatch, url }) => {
+      if (!isWatch || refused.has(url.pathname)) return undefined
+      refused.add(url.pathname)
+      return { status: 410, body: JSON.stringify(expired) }
+    })
+    proxy.cut()
+    await until('each watch was refused once', () => refused.size >= 6)
+    let told = 0
+    proxy.onWatchLine((line) => (told++ < 3 ? JSON.stringify({ type: 'ERROR', object: expired }) : line))
+    const convergence = await expectConvergence(3)
+    await untilCutOut()
+    expect(told).toBeGreaterThanOrEqual(3)
+    const count = await restarts('gone')
+    expect(count).toBeGreaterThanOrEqual(refused.size)
+    tell(
+      `history expired: ${count} watches listed anew (${refused.size} when they began, the others amid); ${convergence}`,
+    )
+  })
+
+  it('is away for longer than a lease lasts, and a pod goes meanwhile', async () => {
+    const { proxy, process } = controller
+    await proxy.goAway()
+    const begun = performance.now()
+    const victim = (await operator.podsOf(name)).find(isReady)
+    await operator.kube.delete(pods, victim?.metadata.name ?? '', { gracePeriodSeconds: 0 })
+    await until('the controller leads no more', async () => !(await isLeading(controller)))
+    await untilCutOut()
+    const away = performance.now() - begun
+    await proxy.comeBack()
+    await until('it leads again', () => isLeading(controller))
+    expect(process.log().some(({ msg }) => msg === 'the lease could not be written')).toBe(true)
+    tell(`away for ${inSeconds(away)}, a pod gone: images went on; ${await expectConvergence(2)}`)
+  })
+
+  it('is silent', async () => {
+    const { proxy } = controller
+    proxy.silence()
+    const begun = performance.now()
+    await until('the controller leads no more', async () => !(await isLeading(controller)))
+    await untilCutOut()
+    proxy.speak()
+    const convergence = await expectConvergence(3)
+    const count = await restarts('idle')
+    expect(count).toBeGreaterThan(0)
+    tell(
+      `silent for ${inSeconds(performance.now() - begun)} altogether: ${count} watches were given up as idle; ${convergence}`,
+    )
+  })
+
+  it('nothing was lost', async () => {
+    await load.stop()
+    const { tasks } = await expectNothingLost({ stack: operator.stack, receiver }, load)
+    const metrics = await readMetrics(controller.process)
+    tell(`${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent; drift ${metrics.sum('matte_kube_drift_total')}`)
+  })
+})

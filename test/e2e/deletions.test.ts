@@ -1,0 +1,90 @@
+// Pods are deleted at random under load, some with their grace time and some without; no task may notice.
+import { pods } from '@matte/controller/kube/client'
+import type { Pod } from '@matte/controller/kube/objects'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { until } from '../support/until.ts'
+import { standInImage, tritonImage } from './support/images.ts'
+import { expectNothingLost, type Load, startLoad } from './support/load.ts'
+import { isReady, useOperator } from './support/operator.ts'
+import { inSeconds, quantile, tell } from './support/story.ts'
+
+/** 30 in `make e2e`, 1,000 in `make e2e-full`. */
+const deletions = Number(process.env.E2E_DELETIONS ?? 30)
+const sample = Math.max(3, Math.round(deletions / 50))
+/** Of those deleted, without any grace: as when a node is lost. */
+const abruptShare = 0.3
+
+const cases = [
+  { name: 'stand-ins', image: standInImage, count: deletions, replicas: 6, rate: 10, cpu: '20m' },
+  { name: 'triton', image: tritonImage, count: sample, replicas: 3, rate: 1, cpu: '100m' },
+]
+
+describe('random deletions of pods under load', () => {
+  for (const { name, image, count, replicas, rate, cpu } of cases) {
+    describe(`of ${name}`, () => {
+      const operator = useOperator()
+      let receiver: Receiver
+      beforeAll(async () => {
+        receiver = await startReceiver()
+        await operator.startController()
+        await operator.applyPool(name, {
+          image,
+          replicas,
+          scaling: { owner: 'external' },
+          resources: { requests: { cpu, memory: '64Mi' } },
+        })
+        await operator.untilPool(name, 'is at its size', ({ status }) => status?.readyReplicas === replicas)
+      })
+      afterAll(() => receiver.close())
+
+      it(`loses nothing in ${count}`, { timeout: count * 20_000 + 300_000 }, async () => {
+        const { stack } = operator
+        const load = await startLoad({ stack, callbackUrl: receiver.url })
+        load.rate(rate)
+        const begun = performance.now()
+        const abrupt = await deleteAtRandom(count, load)
+        const took = performance.now() - begun
+        await load.stop()
+        const { tasks } = await expectNothingLost({ stack, receiver }, load)
+        expect(tasks).toBeGreaterThan(count)
+        tell(
+          `${name}: ${count} deletions (${abrupt} without grace) in ${inSeconds(took)}; ` +
+            `${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent; ${await waits()}`,
+        )
+      })
+
+      /** Two pods are always left, as with a disruption budget: a pool whose last pod goes can only wait. */
+      async function deleteAtRandom(of: number, load: Load): Promise<number> {
+        let abrupt = 0
+        for (let done = 1; done <= of; done++) {
+          const ready = await until(
+            'three pods are ready',
+            async () => {
+              const usable = (await operator.podsOf(name)).filter(isReady)
+              return usable.length >= 3 && usable
+            },
+            { everyMs: 100, timeoutMs: 180_000 },
+          )
+          const { metadata } = ready[Math.floor(Math.random() * ready.length)] as Pod
+          const isAbrupt = Math.random() < abruptShare
+          abrupt += Number(isAbrupt)
+          await operator.kube.delete(pods, metadata.name, {
+            ...(metadata.uid && { uid: metadata.uid }),
+            ...(isAbrupt && { gracePeriodSeconds: 0 }),
+          })
+          if (done % Math.max(10, of / 20) === 0) {
+            tell(`${name}: ${done} of ${of} pods deleted, ${load.ids.length} tasks accepted`)
+          }
+        }
+        return abrupt
+      }
+
+      async function waits(): Promise<string> {
+        const rows = await operator.stack.db.selectFrom('task').select(['queued_at', 'completed_at']).execute()
+        const seconds = rows.map((row) => (row.completed_at?.getTime() ?? Number.NaN) - row.queued_at.getTime())
+        return `created to succeeded: median ${inSeconds(quantile(seconds, 0.5))}, p99 ${inSeconds(quantile(seconds, 0.99))}, longest ${inSeconds(quantile(seconds, 1))}`
+      }
+    })
+  }
+})

@@ -1,0 +1,179 @@
+// The leadership moves fifty times between two controllers, under load and with a demand that changes: handed over,
+// taken from one that was killed, and taken from one that was stopped in the middle of a write. What the former leader
+// still sends is refused; pods and Deployments do not notice.
+import type { ScalingEntry } from '@matte/controller/pool/pool-status'
+import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/pool/triton-pool'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ProxiedRequest } from '../support/fault-proxy.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { until } from '../support/until.ts'
+import { type Controller, freeLease, killController, startProxied, untilOneLeads } from './support/controllers.ts'
+import { expectNothingLost, type Load, startLoad } from './support/load.ts'
+import { useOperator, withEnvironment } from './support/operator.ts'
+import { inSeconds, median, tell } from './support/story.ts'
+
+const name = 'moves'
+const holdSeconds = 10
+const moves = 50
+const spec: Partial<PoolSpecInput> = {
+  scaling: { minReplicas: 2, maxReplicas: 6, holdSeconds, target: { p95Seconds: 2, utilization: 0.5 } },
+  slotsPerPod: 1,
+}
+/** Tasks a second, in turn. */
+const rates = { quiet: 2, busy: 8 }
+/** Every so many moves; the others are hand-overs, which take seconds where these take a lease's length. */
+const killEvery = 17
+const stopEvery = 12
+
+describe('the leadership', () => {
+  const operator = useOperator()
+  const controllers: Controller[] = []
+  let receiver: Receiver
+  let load: Load
+  beforeAll(async () => {
+    receiver = await startReceiver()
+    const made = await operator.applyPool(name, spec)
+    // Slow enough that the demand moves the number of pods.
+    await operator.applyPool(name, { ...spec, podPatch: withEnvironment(made, { STAND_IN_SERVICE_MS: '300' }) })
+    controllers.push(await startProxied(operator), await startProxied(operator))
+    await operator.untilPool(name, 'is at its size', ({ status }) => (status?.readyReplicas ?? 0) >= 2)
+    load = await startLoad({ stack: operator.stack, callbackUrl: receiver.url })
+  })
+  afterAll(async () => {
+    await receiver.close()
+    for (const { proxy } of controllers) await proxy.close()
+  })
+
+  it(`moves ${moves} times, and nothing notices`, { timeout: 1_200_000 }, async () => {
+    const [made] = await operator.deploymentsOf(name)
+    const watched = watchPool()
+    const count = { handed: 0, killed: 0, stopped: 0 }
+    const refused: string[] = []
+    const times: number[] = []
+    let leader = await untilOneLeads(operator.kube, controllers)
+    for (let move = 1; move <= moves; move++) {
+      // A quiet hour and a busy one, in turn.
+      if (move % 5 === 1) load.rate(move % 10 === 1 ? rates.busy : rates.quiet)
+      const begun = performance.now()
+      if (move % killEvery === 0) {
+        leader = await afterKill(leader)
+        count.killed++
+      } else if (move % stopEvery === 0) {
+        const stopped = await afterStop(leader)
+        leader = stopped.next
+        refused.push(...stopped.refused)
+        count.stopped++
+      } else {
+        leader = await afterHandOver(leader)
+        count.handed++
+      }
+      times.push(performance.now() - begun)
+      if (move % 10 === 0)
+        tell(`${move} moves, ${load.ids.length} tasks accepted, last move took ${inSeconds(times.at(-1) ?? 0)}`)
+    }
+    await load.stop()
+    const history = await watched.end()
+    tell(
+      `${moves} moves: ${count.handed} handed over, ${count.killed} leaders killed, ${count.stopped} stopped amid a write; ` +
+        `a move took ${inSeconds(median(times))} (median), ${inSeconds(Math.max(...times))} at most`,
+    )
+    expect(refused).toHaveLength(count.stopped)
+    expect(refused.filter((line) => !line.endsWith(' 409'))).toEqual([])
+    tell(`what former leaders still sent: ${refused.join('; ')}`)
+
+    const after = await operator.deploymentsOf(name)
+    expect(after.map(({ metadata }) => metadata.uid)).toEqual([made?.metadata.uid])
+    expectNoFlapping(history)
+    const { tasks, repeated } = await expectNothingLost({ stack: operator.stack, receiver, attempts: 'more' }, load)
+    tell(`one Deployment throughout; ${history.length} changes of its pods, each with its reason:`)
+    for (const { time, from, to, rule, sentence } of history) tell(`  ${time} ${from} → ${to} ${rule}: ${sentence}`)
+    tell(`${tasks} tasks: 0 lost, 0 twice, 0 failed; ${repeated} took more than one attempt`)
+  })
+
+  const otherOf = (leader: Controller): Controller => {
+    const other = controllers.find((one) => one !== leader)
+    if (other === undefined) throw new Error('there is one controller only')
+    return other
+  }
+
+  /** A leader that is not stopped may be the first to take it again: then it is asked once more. */
+  async function afterHandOver(leader: Controller): Promise<Controller> {
+    const other = otherOf(leader)
+    for (;;) {
+      await freeLease(operator.kube)
+      const next = await untilOneLeads(operator.kube, controllers)
+      if (next === other) return other
+    }
+  }
+
+  async function afterKill(leader: Controller): Promise<Controller> {
+    await killController(leader)
+    controllers.splice(controllers.indexOf(leader), 1, await startProxied(operator))
+    return untilOneLeads(operator.kube, controllers)
+  }
+
+  /** Stopped when its next write is under way, which arrives only after another has taken over. */
+  async function afterStop(leader: Controller): Promise<{ next: Controller; refused: string[] }> {
+    const other = otherOf(leader)
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const late: ProxiedRequest[] = []
+    leader.proxy.onRequest(async (request) => {
+      if (late.length > 0 || !isGuarded(request)) return undefined
+      late.push(request)
+      await leader.process.kill('SIGSTOP')
+      await released
+      return undefined
+    })
+    const [write] = await until('the leader writes', () => late.length > 0 && late)
+    const fences = other.process.log().filter(({ msg }) => msg === 'the fence is up').length
+    await until('the other has put up its fence', () => {
+      return other.process.log().filter(({ msg }) => msg === 'the fence is up').length > fences
+    })
+    release()
+    const status = await until('the late write is answered', () => write?.status)
+    leader.proxy.onRequest(() => undefined)
+    await leader.process.kill('SIGCONT')
+    const kind = write?.url.pathname.split('/').slice(-3).join('/')
+    return { next: other, refused: [`${write?.method} …/${kind} ${status}`] }
+  }
+
+  /** Every entry of the scaling history, also those that have left it meanwhile. */
+  function watchPool() {
+    const seen = new Map<string, ScalingEntry>()
+    const ended = new AbortController()
+    const note = ({ status }: TritonPool): void => {
+      for (const entry of status?.scalingHistory ?? []) seen.set(`${entry.time} ${entry.from} ${entry.to}`, entry)
+    }
+    const work = until(
+      'the story is over',
+      async () => {
+        for (const pool of (await operator.kube.list(tritonPools)).items) note(pool)
+        return ended.signal.aborted
+      },
+      { everyMs: 500, timeoutMs: 1_200_000 },
+    )
+    return {
+      end: async (): Promise<ScalingEntry[]> => {
+        ended.abort()
+        await work
+        return [...seen.values()]
+      },
+    }
+  }
+})
+
+/** Writes that only a leader makes. */
+const isGuarded = ({ method, url }: ProxiedRequest): boolean =>
+  method === 'PATCH' && /\/(deployments|tritonpools)\//.test(url.pathname)
+
+/** Each change goes on from the one before, and no pod is taken away sooner than it may be after one was added. */
+function expectNoFlapping(history: readonly ScalingEntry[]): void {
+  let raisedAt = Number.NEGATIVE_INFINITY
+  for (const [index, { time, from, to, sentence }] of history.entries()) {
+    if (index > 0) expect(from).toBe(history[index - 1]?.to)
+    expect(sentence).not.toBe('')
+    if (to > from) raisedAt = Date.parse(time)
+    // Times are whole seconds.
+    else expect(Date.parse(time) - raisedAt).toBeGreaterThanOrEqual((holdSeconds - 1) * 1_000)
+  }
+}

@@ -1,0 +1,189 @@
+// A changed pool goes out as a canary under load, while the leading controller is killed at every step of it; then
+// revisions that are broken in three ways come back by themselves.
+import type { PoolSpecInput } from '@matte/controller/pool/triton-pool'
+import { targetRevision } from '@matte/controller/specs/triton-deployment'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ProxiedRequest } from '../support/fault-proxy.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { until } from '../support/until.ts'
+import { type Controller, freeLease, killController, startProxied } from './support/controllers.ts'
+import { countSucceeded, expectNothingLost, type Load, startLoad } from './support/load.ts'
+import { reasonOf, useOperator, withEnvironment } from './support/operator.ts'
+import { tell } from './support/story.ts'
+
+const name = 'canary'
+const replicas = 4
+const spec: Partial<PoolSpecInput> = {
+  replicas,
+  scaling: { owner: 'external' },
+  rollout: {
+    steps: [
+      { weight: 10, holdSeconds: 1 },
+      { weight: 50, holdSeconds: 1 },
+    ],
+    gate: { readySeconds: 120, maxErrorRate: 0.02, maxLatencyRatio: 100, minImages: 5 },
+  },
+}
+const round = (number: number) => ({ podPatch: { metadata: { annotations: { 'matte.dev/round': String(number) } } } })
+
+describe('a canary', () => {
+  const operator = useOperator()
+  const stations: Station[] = []
+  let receiver: Receiver
+  let load: Load
+  beforeAll(async () => {
+    receiver = await startReceiver()
+    stations.push(await startStation(), await startStation())
+    await operator.applyPool(name, { ...spec, ...round(1) })
+    await operator.untilPool(name, 'is at its size', ({ status }) => status?.readyReplicas === replicas)
+    load = await startLoad({ stack: operator.stack, callbackUrl: receiver.url })
+    load.rate(8)
+  })
+  afterAll(async () => {
+    await receiver.close()
+    for (const { proxy } of stations) await proxy.close()
+  })
+
+  /** A controller that can be held after each of its writes. */
+  type Station = Controller & { write: ProxiedRequest | undefined; go: (() => void) | undefined; holds: boolean }
+
+  async function startStation(): Promise<Station> {
+    const station: Station = { ...(await startProxied(operator)), write: undefined, go: undefined, holds: false }
+    let gate: Promise<void> | undefined
+    station.proxy.onRequest(async (request) => {
+      if (request.isWatch) return undefined
+      await gate
+      if (!station.holds || !isStep(request)) return undefined
+      const { promise, resolve } = Promise.withResolvers<void>()
+      gate = promise
+      station.write = request
+      station.go = resolve
+      return undefined
+    })
+    return station
+  }
+
+  it('is promoted although the leader is killed at every step', async () => {
+    const before = await operator.pool(name)
+    const old = before.status?.rollout?.stable
+    const wanted = targetRevision(await operator.applyPool(name, { ...spec, ...round(2) }))
+    expect(wanted).not.toBe(old)
+    for (const station of stations) station.holds = true
+    const killedAt = new Set<string>()
+    const isOver = async (): Promise<boolean> => {
+      const { status } = await operator.pool(name)
+      const made = await operator.deploymentsOf(name)
+      return status?.rollout?.stable === wanted && status.rollout.canary === undefined && made.length === 1
+    }
+    for (;;) {
+      const held = await until(
+        'the leader writes, or all is done',
+        async () => stations.find(({ write }) => write?.status !== undefined) ?? ((await isOver()) && 'over'),
+        { timeoutMs: 180_000 },
+      )
+      if (held === 'over') break
+      const step = await describeStep(held, wanted)
+      if (killedAt.has(step)) {
+        held.write = undefined
+        held.go?.()
+        continue
+      }
+      killedAt.add(step)
+      tell(`killed after ${step}`)
+      stations.splice(stations.indexOf(held), 1)
+      await killController(held)
+      // Only to be quicker: the other would wait for the end of the dead one's lease.
+      await freeLease(operator.kube)
+      const next = await startStation()
+      next.holds = true
+      stations.push(next)
+    }
+    for (const station of stations) {
+      station.holds = false
+      station.go?.()
+    }
+    const pool = await operator.untilPool(
+      name,
+      'is settled',
+      (one) => reasonOf(one, 'Progressing', 'False') === 'Settled',
+    )
+    expect(pool.status?.rollout).toMatchObject({ stable: wanted, weight: 0 })
+    expect(pool.status?.readyReplicas).toBe(replicas)
+    expect(killedAt.size).toBeGreaterThan(6)
+    tell(`promoted ${old} → ${wanted} with the leader killed ${killedAt.size} times; ${load.ids.length} tasks so far`)
+  })
+
+  /** What a person would call this moment. */
+  async function describeStep({ write }: Station, wanted: string): Promise<string> {
+    const { method = '', url } = write ?? {}
+    const path = url?.pathname ?? ''
+    const whose = path.includes(wanted) ? 'the new revision' : 'the old revision'
+    if (path.endsWith('/scale')) return `pods were asked of ${whose}`
+    if (method === 'POST') return `making a ${path.split('/').at(-1)?.replace(/s$/, '')}`
+    if (method === 'DELETE') return `deleting a ${path.split('/').at(-2)?.replace(/s$/, '')} of ${whose}`
+    if (!path.includes('/tritonpools/')) return 'marking a Deployment with its term'
+    const { stable, canary, step, weight } = (await operator.pool(name)).status?.rollout ?? {}
+    if (canary === undefined) return `status: ${stable === wanted ? 'promoted' : 'settled'}`
+    return `status: step ${step}, ${weight} %`
+  }
+
+  for (const { fault, env, reason, state } of [
+    {
+      fault: 'answers every other image with an error',
+      env: { STAND_IN_ERROR_RATE: '0.5' },
+      reason: 'CanaryErrorRate',
+    },
+    {
+      fault: 'has the wrong shapes',
+      env: { STAND_IN_WRONG_SHAPES: 'true' },
+      reason: 'CanaryLoadFailed',
+      state: 'WrongShape',
+    },
+    {
+      fault: 'does not load',
+      env: { STAND_IN_FAIL_MODEL: 'u2netp' },
+      reason: 'CanaryLoadFailed',
+      state: 'FailedToLoad',
+    },
+  ]) {
+    it(`that ${fault} comes back by itself, and the old copy serves meanwhile`, async () => {
+      const settled = await operator.pool(name)
+      const serving = settled.status?.rollout?.stable
+      const gate = { ...spec.rollout?.gate, readySeconds: 10 }
+      const podPatch = withEnvironment(settled, env)
+      const bad = targetRevision(
+        await operator.applyPool(name, { ...spec, podPatch, rollout: { ...spec.rollout, gate } }),
+      )
+      if (state !== undefined) {
+        const { status } = await operator.untilPool(name, 'shows the model as blocked', (pool) => {
+          const [model] = pool.status?.models ?? []
+          return model?.transition === 'BlockedByFailedLoad' && model.target.revision === bad
+        })
+        expect(status?.models?.[0]).toMatchObject({ active: { revision: serving, state: 'Loaded' }, target: { state } })
+        tell(`blocked: ${status?.models?.[0]?.lastFailure?.message}`)
+        const done = await countSucceeded(operator.stack.db)
+        await until('the old copy goes on', async () => (await countSucceeded(operator.stack.db)) > done + 10)
+      }
+      const { status } = await operator.untilPool(
+        name,
+        'takes it back',
+        (pool) => pool.status?.rollout?.failed?.revision === bad,
+      )
+      const rolledBack = await operator.untilPool(name, 'says so', (pool) => reasonOf(pool, 'RolledBack') !== undefined)
+      expect(reasonOf(rolledBack, 'RolledBack')).toBe(reason)
+      expect(status?.rollout).toMatchObject({ stable: serving, weight: 0 })
+      await until('its pods are gone', async () => (await operator.deploymentsOf(name)).length === 1)
+      tell(`taken back (${reason}): ${status?.rollout?.failed?.message}`)
+    })
+  }
+
+  it('has lost nothing by any of it', async () => {
+    await load.stop()
+    const { tasks, repeated } = await expectNothingLost({ stack: operator.stack, receiver, attempts: 'more' }, load)
+    tell(`${tasks} tasks: 0 lost, 0 twice, 0 failed; ${repeated} took more than one attempt`)
+  })
+})
+
+/** What moves a rollout: Deployments, Services, their pods, and the pool's status. */
+const isStep = ({ method, url }: ProxiedRequest): boolean =>
+  method !== 'GET' && /\/(deployments|services|tritonpools)(\/|$)/.test(url.pathname)

@@ -1,0 +1,147 @@
+// A hundred pools with a thousand pods on nodes that do not exist: what the controller costs at this size, at rest and
+// while the demand changes. How long Kubernetes takes to make so many pods is told and not aimed at.
+import type { PoolSpecInput } from '@matte/controller/pool/triton-pool'
+import { tritonPools } from '@matte/controller/pool/triton-pool'
+import { finishTask } from '@matte/core/task/finish-task'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { claimNext, givenTask, givenWorkspace, success, type TestWorkspace } from '../support/factories.ts'
+import type { TestProcess } from '../support/processes.ts'
+import { until } from '../support/until.ts'
+import { type Metrics, readMetrics } from './support/metrics.ts'
+import { smallPool, useOperator } from './support/operator.ts'
+import { findKwok, type SimulatedNodes, startNodes } from './support/simulated-nodes.ts'
+import { inSeconds, tell } from './support/story.ts'
+
+/** 20 in `make e2e`, 100 in `make e2e-full`. */
+const poolCount = Number(process.env.E2E_POOLS ?? 20)
+const podsPerPool = 10
+const podCount = poolCount * podsPerPool
+const minuteMs = 60_000
+
+const kwok = findKwok()
+if (kwok === undefined) tell('SKIPPED size.test.ts: there is no kwok in $PATH, and $KWOK names none')
+
+describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, () => {
+  const operator = useOperator(['api'])
+  let simulated: SimulatedNodes | undefined
+  let controller: TestProcess
+  let workspace: TestWorkspace
+  beforeAll(async () => {
+    const count = Math.ceil((podCount * 1.3) / 110)
+    simulated = await startNodes(kwok ?? '', operator.cluster, { count, dir: inject('runDir') })
+    controller = await operator.startController()
+    workspace = await givenWorkspace(operator.stack.db)
+  })
+  afterAll(() => simulated?.end())
+
+  const names = Array.from({ length: poolCount }, (_none, index) => `sim-${String(index).padStart(3, '0')}`)
+  const specOf = (name: string): Partial<PoolSpecInput> => ({
+    default: false,
+    models: smallPool.models.map((model) => ({ ...model, modelVersion: name })),
+    // Fills the pod's request of nothing real, and lets a backlog of a dozen move the number of pods.
+    resources: { requests: { cpu: '10m', memory: '16Mi' } },
+    slotsPerPod: 1,
+    scaling: {
+      minReplicas: podsPerPool,
+      maxReplicas: podsPerPool + 2,
+      holdSeconds: 5,
+      panicWindowSeconds: 3,
+      target: { p95Seconds: 0.5, utilization: 0.75 },
+    },
+    ...simulated?.pool,
+  })
+  const readyCount = async (): Promise<number> => {
+    const { items } = await operator.kube.list(tritonPools)
+    return items.reduce((sum, { status }) => sum + (status?.readyReplicas ?? 0), 0)
+  }
+
+  it('are made', { timeout: 1_800_000 }, async () => {
+    const begun = performance.now()
+    for (const name of names) await operator.applyPool(name, specOf(name), { 'matte.dev/simulated': 'true' })
+    let told = 0
+    await until(
+      'all pods are ready',
+      async () => {
+        const ready = await readyCount()
+        if (ready >= told + podCount / 4) tell(`${ready} pods are ready after ${inSeconds(performance.now() - begun)}`)
+        told = Math.floor(ready / (podCount / 4)) * (podCount / 4)
+        return ready >= podCount
+      },
+      { timeoutMs: 1_500_000, everyMs: 2_000 },
+    )
+    tell(
+      `${podCount} pods in ${poolCount} pools were ready ${inSeconds(performance.now() - begun)} after the first was asked for`,
+    )
+  })
+
+  it('cost little at rest', async () => {
+    await until('the pools are settled', async () => (await readyCount()) === podCount)
+    tell(`at rest: ${await measureMinute(() => Promise.resolve())}`)
+  })
+
+  it('cost little while the demand changes', async () => {
+    const bursts: string[] = []
+    tell(`busy: ${await measureMinute(() => burst(bursts))}`)
+    await workOff()
+    const before = bursts.length
+    expect(before).toBeGreaterThan(10)
+    const { items } = await operator.kube.list(tritonPools)
+    const changes = items.flatMap(({ status }) => status?.scalingHistory ?? []).length - poolCount
+    tell(`${before} bursts of a dozen images; the pools changed their size ${changes} times`)
+    expect(changes).toBeGreaterThan(before / 2)
+    const metrics = await readMetrics(controller)
+    const pods = metrics.sum('matte_pods_ready')
+    expect(pods).toBe(0)
+    tell(`memory: ${megabytes(controller.peakMemoryBytes())} at most; no simulated pod was dialled`)
+  })
+
+  /** One pool gets a dozen images at once; those of the pools before are done by a worker that is none of ours. */
+  async function burst(bursts: string[]): Promise<void> {
+    const model = names[Math.floor(Math.random() * names.length)] ?? ''
+    for (let count = 0; count < 12; count++) await givenTask(operator.stack.db, workspace, { model })
+    bursts.push(model)
+    await workOff(24)
+  }
+
+  async function workOff(max = Number.POSITIVE_INFINITY): Promise<void> {
+    const { db } = operator.stack
+    for (let count = 0; count < max; count++) {
+      const task = await claimNext(db, names)
+      if (task === undefined) return
+      await finishTask(db, task, success(task))
+    }
+  }
+
+  async function measureMinute(act: () => Promise<void>): Promise<string> {
+    const before = await readMetrics(controller)
+    const begun = performance.now()
+    await until(
+      'a minute is over',
+      async () => {
+        await act()
+        return performance.now() - begun >= minuteMs
+      },
+      { timeoutMs: 2 * minuteMs, everyMs: 500 },
+    )
+    const after = await readMetrics(controller)
+    return describeDifference(before, after, (performance.now() - begun) / minuteMs)
+  }
+})
+
+function describeDifference(before: Metrics, after: Metrics, minutes: number): string {
+  const rate = (name: string, labels = {}): number => (after.sum(name, labels) - before.sum(name, labels)) / minutes
+  const verbs = [...new Set(after.samples('matte_kube_requests_total').map(({ labels }) => labels.verb ?? ''))]
+  const byVerb = verbs.map((verb) => `${verb} ${rate('matte_kube_requests_total', { verb }).toFixed(0)}`)
+  const quantiles = [0.5, 0.99].map((share) =>
+    after.quantile('matte_reconcile_seconds', share, { queue: 'pools' }, before),
+  )
+  const [half = 0, most = 0] = quantiles
+  const cores = rate('process_cpu_seconds_total') / 60
+  return (
+    `${rate('matte_kube_requests_total').toFixed(0)} requests to the API server a minute (${byVerb.join(', ')}); ` +
+    `${rate('matte_reconcile_total', { queue: 'pools' }).toFixed(0)} reconciles a minute, half below ${half} s, 99 % below ${most} s; ` +
+    `${cores.toFixed(2)} cores, ${megabytes(after.sum('process_resident_memory_bytes'))}`
+  )
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1_048_576).toFixed(0)} MiB`

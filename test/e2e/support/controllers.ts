@@ -1,0 +1,50 @@
+// Controllers that speak to the API server through a proxy of their own, which can hold them at any request.
+import { type KubeClient, leases } from '@matte/controller/kube/client'
+import { leaseName } from '@matte/controller/operator'
+import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts'
+import type { TestProcess } from '../../support/processes.ts'
+import { until } from '../../support/until.ts'
+import { readMetrics } from './metrics.ts'
+import type { Operator } from './operator.ts'
+
+export type Controller = { readonly process: TestProcess; readonly proxy: FaultProxy }
+
+export async function startProxied({ cluster, startController }: Operator): Promise<Controller> {
+  const proxy = await startFaultProxy(cluster.loaded)
+  return { process: await startController({ KUBECONFIG: proxy.kubeconfig }), proxy }
+}
+
+/** A killed process, and its proxy with it. */
+export async function killController({ process, proxy }: Controller): Promise<void> {
+  await process.kill('SIGKILL')
+  await proxy.close()
+}
+
+/** By its own metrics; a process that is stopped or gone does not answer, and the limit is for it. */
+export async function isLeading({ process }: Pick<Controller, 'process'>): Promise<boolean> {
+  if (!process.isAlive()) return false
+  return readMetrics(process).then(
+    (metrics) => metrics.sum('matte_leader') === 1,
+    () => false,
+  )
+}
+
+/** The holder of the lease, once its fence is up; what a former leader believes of itself does not count. */
+export async function findLeader(
+  kube: KubeClient,
+  controllers: readonly Controller[],
+): Promise<Controller | undefined> {
+  const { holderIdentity, leaseTransitions } = (await kube.get(leases, leaseName))?.spec ?? {}
+  return controllers.find(({ process }) => {
+    const log = process.log()
+    const leads = log.some(({ msg, identity }) => msg === 'leading from now on' && identity === holderIdentity)
+    return leads && log.some(({ msg, term }) => msg === 'the fence is up' && term === leaseTransitions)
+  })
+}
+
+export const untilOneLeads = (kube: KubeClient, controllers: readonly Controller[]): Promise<Controller> =>
+  until('one of the controllers leads', () => findLeader(kube, controllers), { everyMs: 200 })
+
+/** As if its holder had released it: who looks first takes it, without waiting for its end. */
+export const freeLease = (kube: KubeClient): Promise<unknown> =>
+  kube.mergePatch(leases, leaseName, { spec: { holderIdentity: '' } })

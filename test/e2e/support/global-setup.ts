@@ -1,0 +1,32 @@
+// What the stories share: PostgreSQL, NATS and an object store beside the cluster; Triton runs in it. Said at once when
+// there is no cluster to use, or when it lacks the images.
+import { createKubeClient } from '@matte/controller/kube/client'
+import { createKubeMetrics } from '@matte/controller/kube/kube-metrics'
+import { createRegistry } from '@matte/core/runtime/metrics'
+import { pino } from 'pino'
+import type { TestProject } from 'vitest/node'
+import { startShared } from '../../support/global-setup.ts'
+import { findFault } from '../../support/kube.ts'
+import { findMissingImages } from './images.ts'
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const missing = await findMissing()
+  if (missing !== undefined) throw new Error(`make e2e cannot begin: ${missing}`)
+  return startShared(project, ['triton', 'postgres15'])
+}
+
+async function findMissing(): Promise<string | undefined> {
+  const cluster = await findFault()
+  if (typeof cluster === 'string') return cluster
+  const kube = createKubeClient({
+    config: cluster.config,
+    namespace: 'default',
+    metrics: createKubeMetrics(createRegistry('test')),
+    logger: pino({ level: 'silent' }),
+  })
+  try {
+    return await findMissingImages(kube)
+  } finally {
+    kube.close()
+  }
+}

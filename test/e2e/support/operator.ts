@@ -1,0 +1,140 @@
+// The whole service with its Triton pods in the cluster: API, dispatcher and controllers beside it, against this
+// machine's PostgreSQL, NATS and store.
+import { deployments, type KubeClient, pods } from '@matte/controller/kube/client'
+import type { Deployment, Pod } from '@matte/controller/kube/objects'
+import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/pool/triton-pool'
+import { buildPodTemplate } from '@matte/controller/specs/pod-template'
+import { afterAll, beforeAll } from 'vitest'
+import type { ProcessName, TestProcess } from '../../support/processes.ts'
+import { type Stack, useStack } from '../../support/stack.ts'
+import { until } from '../../support/until.ts'
+import { type Cluster, openCluster } from './cluster.ts'
+import { standInImage } from './images.ts'
+
+export type Operator = {
+  readonly stack: Stack
+  readonly kube: KubeClient
+  readonly namespace: string
+  readonly cluster: Cluster
+  startController(env?: Readonly<Record<string, string>>): Promise<TestProcess>
+  /** Applies a pool; the caller's fields over those of a small pool of stand-ins. */
+  applyPool(name: string, spec?: Partial<PoolSpecInput>, annotations?: Record<string, string>): Promise<TritonPool>
+  pool(name: string): Promise<TritonPool>
+  untilPool(
+    name: string,
+    what: string,
+    is: (pool: TritonPool) => unknown,
+    options?: { readonly timeoutMs?: number; readonly everyMs?: number },
+  ): Promise<TritonPool>
+  /** Those that a controller has made for the pool. */
+  podsOf(name: string): Promise<Pod[]>
+  deploymentsOf(name: string): Promise<Deployment[]>
+}
+
+/** Rolls and drains in seconds, so that a story of many steps has an end. */
+export const smallPool: PoolSpecInput = {
+  default: true,
+  image: standInImage,
+  imagePullPolicy: 'IfNotPresent',
+  models: [
+    {
+      name: 'u2netp',
+      modelVersion: 'u2netp',
+      default: true,
+      licence: 'Apache-2.0',
+      source: { imagePath: '/models' },
+    },
+  ],
+  resources: { requests: { cpu: '20m', memory: '64Mi' } },
+  drain: { routeStopSeconds: 2, exitTimeoutSeconds: 5, graceSeconds: 13 },
+}
+
+/** A person's own kubeconfig may name programs and files of theirs. */
+const kubeEnv = (): Record<string, string> =>
+  Object.fromEntries(
+    ['KUBECONFIG', 'HOME', 'PATH'].flatMap((name) => {
+      const value = process.env[name]
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+
+export function useOperator(processes: readonly ProcessName[] = ['api', 'dispatcher']): Operator {
+  let cluster: Cluster | undefined
+  const there = (): Cluster => {
+    if (cluster === undefined) throw new Error('the cluster is there inside tests and hooks only')
+    return cluster
+  }
+  beforeAll(async () => {
+    cluster = await openCluster()
+  })
+  // Hooks end in reverse: the controllers are gone when the namespace goes.
+  afterAll(async () => {
+    await cluster?.end()
+  })
+  const stack = useStack({ processes })
+  const pool = async (name: string): Promise<TritonPool> => {
+    const found = await there().kube.get(tritonPools, name)
+    if (found === undefined) throw new Error(`there is no pool ${name}`)
+    return found
+  }
+  const ofPool = (name: string) => ({ labelSelector: `matte.dev/pool=${name}` })
+  return {
+    stack,
+    get kube() {
+      return there().kube
+    },
+    get namespace() {
+      return there().namespace
+    },
+    get cluster() {
+      return there()
+    },
+    startController: (env = {}) =>
+      stack.start('controller', {
+        ...kubeEnv(),
+        TRITON_POOLS: 'on',
+        KUBE_NAMESPACE: there().namespace,
+        MODELS_STATIC: '',
+        ...env,
+      }),
+    applyPool: (name, spec = {}, annotations = {}) =>
+      there().kube.apply(tritonPools, {
+        apiVersion: 'matte.dev/v1alpha1',
+        kind: 'TritonPool',
+        metadata: { name, annotations },
+        // As a user writes it: the API server fills in the rest.
+        spec: { ...smallPool, ...spec },
+      } as unknown as TritonPool),
+    pool,
+    untilPool: (name, what, is, options = {}) =>
+      until(
+        `pool ${name} ${what}`,
+        async () => {
+          const seen = await pool(name)
+          return is(seen) ? seen : undefined
+        },
+        { timeoutMs: 180_000, everyMs: 100, ...options },
+      ),
+    podsOf: async (name) => (await there().kube.list(pods, ofPool(name))).items,
+    deploymentsOf: async (name) => (await there().kube.list(deployments, ofPool(name))).items,
+  }
+}
+
+/**
+ * A pod patch that gives the pool's container these variables. A merge patch replaces lists as a whole, so the
+ * containers are given with what they have.
+ */
+export function withEnvironment(pool: TritonPool, variables: Readonly<Record<string, string>>) {
+  const { containers } = buildPodTemplate(pool).spec as { containers: { env?: object[] }[] }
+  const env = Object.entries(variables).map(([name, value]) => ({ name, value }))
+  return { spec: { containers: containers.map((one) => ({ ...one, env: [...(one.env ?? []), ...env] })) } }
+}
+
+/** The reason of a condition that has this status; undefined when it has another. */
+export const reasonOf = ({ status }: TritonPool, type: string, is: 'True' | 'False' = 'True'): string | undefined =>
+  status?.conditions?.find((condition) => condition.type === type && condition.status === is)?.reason
+
+/** Ready, and on no way out. */
+export const isReady = ({ metadata, status }: Pod): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  Boolean(status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'))

@@ -1,0 +1,106 @@
+// Nodes that do not exist, and whose pods say that they run: KWOK plays their kubelets. Nothing else is put on them, and
+// their pods go nowhere else.
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PoolSpecInput } from '@matte/controller/pool/triton-pool'
+import { testLabel } from '../../support/config-map.ts'
+import { until } from '../../support/until.ts'
+import type { Cluster } from './cluster.ts'
+import { nodes } from './images.ts'
+
+/** $KWOK, or `kwok` in $PATH; undefined where there is none. */
+export function findKwok(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder !== '')
+  return process.env.KWOK || folders.map((folder) => join(folder, 'kwok')).find((file) => existsSync(file))
+}
+
+export type SimulatedNodes = {
+  /** Puts a pool's pods here and keeps controllers from dialling them. */
+  readonly pool: Pick<PoolSpecInput, 'nodeSelector' | 'tolerations'>
+  end(): Promise<void>
+}
+
+const place = 'matte.dev/simulated-nodes'
+const managed = 'kwok.x-k8s.io/node'
+
+/** Longer than the story takes: an older node belongs to a run that was killed. */
+const leftoverMs = 3_600_000
+
+/** `podsPerNode` as a kubelet has it. Returns when all of them are Ready. */
+export async function startNodes(
+  kwok: string,
+  cluster: Cluster,
+  { count, podsPerNode = 110, dir }: { count: number; podsPerNode?: number; dir: string },
+): Promise<SimulatedNodes> {
+  const { kube, namespace, loaded } = cluster
+  await removeNodes(cluster, (created) => created < Date.now() - leftoverMs)
+  const stop = startKwok(kwok, { kubeconfig: loaded.config.exportConfig(), dir, namespace })
+  const resources = { cpu: '64', memory: '256Gi', pods: String(podsPerNode) }
+  for (let index = 0; index < count; index++) {
+    await kube.create(nodes, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: {
+        name: `${namespace}-${index}`,
+        labels: { [testLabel]: 'true', [place]: namespace, 'kubernetes.io/hostname': `${namespace}-${index}` },
+        annotations: { [managed]: namespace },
+      },
+      spec: { taints: [{ key: place, value: namespace, effect: 'NoSchedule' }] },
+      status: { allocatable: resources, capacity: resources },
+    })
+  }
+  const own = { labelSelector: `${place}=${namespace}` }
+  await until(
+    'the simulated nodes are ready',
+    async () => {
+      const { items } = await kube.list(nodes, own)
+      return items.every(({ status }) =>
+        status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True'),
+      )
+    },
+    { timeoutMs: 180_000, everyMs: 500 },
+  )
+  return {
+    pool: {
+      nodeSelector: { [place]: namespace },
+      tolerations: [{ key: place, operator: 'Equal', value: namespace, effect: 'NoSchedule' }],
+    },
+    end: async () => {
+      await removeNodes(cluster, () => true, own)
+      stop()
+    },
+  }
+}
+
+async function removeNodes({ kube }: Cluster, isOld: (createdMs: number) => boolean, options = {}): Promise<void> {
+  const { items } = await kube.list(nodes, { labelSelector: `${testLabel}=true`, ...options })
+  const old = items.filter(({ metadata }) => isOld(Date.parse(metadata.creationTimestamp ?? '')))
+  for (const { metadata } of old) await kube.delete(nodes, metadata.name)
+}
+
+type Kwok = { readonly kubeconfig: string; readonly dir: string; readonly namespace: string }
+
+function startKwok(command: string, { kubeconfig, dir, namespace }: Kwok): () => void {
+  const file = join(dir, `${namespace}.kubeconfig`)
+  writeFileSync(file, kubeconfig, { mode: 0o600 })
+  const stages = process.env.KWOK_STAGES
+  const log = openSync(join(dir, `${namespace}.kwok.log`), 'a')
+  const child = spawn(
+    command,
+    [
+      `--kubeconfig=${file}`,
+      ...(stages ? [`--config=${stages}`] : []),
+      `--manage-nodes-with-annotation-selector=${managed}=${namespace}`,
+      '--node-lease-duration-seconds=200',
+      // Addresses that lead nowhere: nobody shall dial them.
+      '--cidr=10.250.0.0/16',
+      '--node-ip=192.0.2.1',
+    ],
+    { stdio: ['ignore', log, log], env: { PATH: process.env.PATH, HOME: process.env.HOME } },
+  )
+  closeSync(log)
+  const stop = (): void => void child.kill('SIGKILL')
+  process.once('exit', stop)
+  return stop
+}
