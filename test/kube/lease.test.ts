@@ -109,21 +109,23 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
   })
 
   it('is not moved by clocks that are an hour off, neither the holder’s nor the other’s', async () => {
+    // Nearly all of the duration is for the holder to be late in, since a busy machine shall not move the lease either.
+    const long = { leaseDurationMs: 8_000, renewDeadlineMs: 7_500, retryMs: 400 }
     for (const [holderMs, otherMs] of [
       [-hourMs, hourMs],
       [hourMs, -hourMs],
     ]) {
       name = `${name}-skewed`
-      const holder = await given({ clock: movedClock({ wallMs: holderMs ?? 0 }) })
+      const holder = await given({ ...long, clock: movedClock({ wallMs: holderMs ?? 0 }) })
       await untilLeads(holder)
       const term = holder.term()
-      const other = await given({ clock: movedClock({ wallMs: otherMs ?? 0 }) })
+      const other = await given({ ...long, clock: movedClock({ wallMs: otherMs ?? 0 }) })
       const seen = new Set<string>()
       const begun = performance.now()
       await until('the holder has renewed for longer than a lease lasts', async () => {
         const lease = await readLease()
         seen.add(lease?.metadata.resourceVersion ?? '')
-        return seen.size > 5 && performance.now() - begun > 1.5 * times.leaseDurationMs
+        return seen.size > 5 && performance.now() - begun > 1.2 * long.leaseDurationMs
       })
       expect(other.isLeader()).toBe(false)
       expect((await readLease())?.spec?.leaseTransitions).toBe(term)

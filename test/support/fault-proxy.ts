@@ -95,7 +95,9 @@ export async function startFaultProxy(target: LoadedConfig): Promise<FaultProxy>
     const [response] = (await once(asking, 'response')) as [IncomingMessage]
     if (response.statusCode !== undefined) asked.status = response.statusCode
     response.on('error', () => outgoing.destroy())
-    outgoing.writeHead(response.statusCode ?? 502, response.headers)
+    // `connection` is about the connection behind us; in front it would end every connection after one answer.
+    const { connection: ____, ...told } = response.headers
+    outgoing.writeHead(response.statusCode ?? 502, told)
     if (!isWatch || response.statusCode !== 200) return void response.pipe(outgoing)
     outgoing.flushHeaders()
     createInterface({ input: response })
@@ -110,6 +112,7 @@ export async function startFaultProxy(target: LoadedConfig): Promise<FaultProxy>
   const inner = createTlsServer({ cert: certificate, key }, (incoming, outgoing) => {
     serve(incoming, outgoing).catch(() => outgoing.destroy())
   })
+  inner.keepAliveTimeout = 120_000 // an idle connection ends when a test says so
   const innerPort = await listen(inner)
   const tcp = startTcp(innerPort)
   const port = await listen(tcp.server)
