@@ -6,6 +6,7 @@ import {
   type Infer,
   int,
   json,
+  optionalSecret,
   optionalText,
   parseEnv,
   secret,
@@ -38,6 +39,7 @@ export const schema = {
   s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
   s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
   s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret key of the object store' }),
+  s3SessionToken: optionalSecret('S3_SESSION_TOKEN', { description: 'of temporary credentials of the object store' }),
   tritonPools: flag('TRITON_POOLS', {
     default: false,
     description: 'run the pods of TritonPools in Kubernetes; without it nothing of Kubernetes is used',

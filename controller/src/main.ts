@@ -56,6 +56,7 @@ await runMain(async () => {
     region: config.s3Region,
     accessKeyId: config.s3AccessKeyId,
     secretAccessKey: config.s3SecretAccessKey,
+    sessionToken: config.s3SessionToken,
   })
   const nudge = createNudge(bus, logger)
   const serving = await servingOf(config, { db, bus, registry, logger })

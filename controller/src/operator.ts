@@ -100,7 +100,7 @@ export function operator(options: OperatorOptions): Service {
   const deps = { kube, leadership: leading, world, events, metrics, logger, memories, term }
   const queue = workQueue({
     name: 'pools',
-    reconcile: (pool) => reconcile(deps, pool),
+    reconcile: (pool, signal) => reconcile(deps, pool, signal),
     concurrency,
     logger,
     metrics: kubeMetrics,

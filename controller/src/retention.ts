@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 
 export type RetentionSweeperDeps = {
   readonly db: Db
-  readonly bucket: Pick<Bucket, 'delete'>
+  readonly bucket: Pick<Bucket, 'delete' | 'list'>
   readonly plans: Plans
   readonly everyMs: number
   readonly logger: Logger

@@ -62,16 +62,21 @@ describe('with several pods', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('all gone, each task is given back once, waits, and costs nothing until one is back', async () => {
+  it('all gone, the tasks are given back, rest, and have cost nothing when one is back', async () => {
     const { controller } = await given(2, { behaviour: { serviceMs: 60_000 } })
     const tasks = await submitMany(4)
     await until('all are in flight', () => inHand() === 4)
     const [first] = pods
     await Promise.all(pods.map((pod) => pod.kill()))
     const givenBack = (): number => controller.log().filter(({ msg }) => msg === 'task given back').length
-    await until('all are given back', () => givenBack() >= 4)
+    // One that was given back may have been taken up for the pod that was killed last, and come back once more.
+    await until(
+      'all are given back',
+      async () => (await readRows()).every(({ claim }) => claim === null) && givenBack() >= 4,
+    )
     const before = await readRows()
-    expect(before.map(({ attempt, claim }) => [attempt, claim])).toEqual(Array(4).fill([0, null]))
+    const timesBefore = givenBack()
+    expect(before.map(({ attempt }) => attempt)).toEqual([0, 0, 0, 0])
 
     const [, port = ''] = (first?.address ?? '').split(':')
     const ports = { grpc: Number(port), http: 0, metrics: 0 }
@@ -80,7 +85,7 @@ describe('with several pods', () => {
     // The claim timer looks four times in a second, and nobody claims while no pod is ready.
     await until('it was asked a few times', () => back.counts().probed >= 4)
     expect(await readRows()).toEqual(before)
-    expect(givenBack()).toBe(4)
+    expect(givenBack()).toBe(timesBefore)
     back.change({ isReady: true })
     for (const { id } of tasks) {
       await untilStatus(stack.client, id, 'succeeded')
@@ -89,19 +94,18 @@ describe('with several pods', () => {
     }
   })
 
-  it('one that stalls costs the pictures it had an attempt, and gets no more', async () => {
+  it('one that stalls costs the pictures it gets one attempt, and no task fails by it', async () => {
     const {
       pods: [bad],
       taken,
-    } = await given(2, {}, { INFERENCE_TIMEOUT_MS: '1000' })
+    } = await given(2, {}, { INFERENCE_TIMEOUT_MS: '5000' })
     bad.change({ stalls: true })
     const tasks = await submitMany(12)
     await taken('timeout')
     for (const { id } of tasks) await untilStatus(stack.client, id, 'succeeded')
-    // It had two slots, and one on probation each time that it came back meanwhile.
+    // What has lost an attempt goes to the other, also while this one is back on probation.
     const attempts = await Promise.all(tasks.map(({ id }) => attemptsOf(stack.db, id)))
-    expect(attempts.filter((attempt) => attempt === 1).length).toBeGreaterThanOrEqual(8)
-    expect(Math.max(...attempts)).toBeLessThanOrEqual(3)
+    expect(Math.max(...attempts)).toBe(2)
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 

@@ -81,7 +81,7 @@ describe('without Triton', () => {
   it('hanging with a task in hand, it costs an attempt, and the next one succeeds', async () => {
     const triton = stack.server('triton')
     await stack.process('controller').stop()
-    await stack.start('controller', { INFERENCE_TIMEOUT_MS: '1500' })
+    await stack.start('controller', { INFERENCE_TIMEOUT_MS: '5000' })
     await untilPod(true)
     await triton.kill('SIGSTOP')
     const task = await submit(stack.client)

@@ -86,17 +86,25 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     await degraded('untimely', 'ScheduleInvalid')
   })
 
-  it('says that a quota is in the way, and what it has meanwhile', async () => {
-    await namespace.kube().create(quotas, {
+  const refuse = (what: string) =>
+    namespace.kube().create(quotas, {
       apiVersion: 'v1',
       kind: 'ResourceQuota',
       metadata: { name: 'few' },
-      spec: { hard: { 'count/deployments.apps': '0' } },
+      spec: { hard: { [what]: '0' } },
     } as KubeObject)
-    await pools.apply('refused')
-    const { status } = await degraded('refused', 'QuotaRefused')
-    expect(messageOf(status ?? {}, 'Ready')).toContain('exceeded quota')
+
+  it.each([
+    ['pods', 'pods', 'made 0 of 1 pods'],
+    ['Deployments', 'count/deployments.apps', 'exceeded quota'],
+    ['Services', 'count/services', 'exceeded quota'],
+  ])('says that a quota of %s is in the way, and serves when it is gone', async (_what, resource, message) => {
+    const name = `refused-${resource.replaceAll(/[^a-z]/g, '-')}`
+    await refuse(resource)
+    await pools.apply(name)
+    const { status } = await degraded(name, 'QuotaRefused')
+    expect(messageOf(status ?? {}, 'Degraded')).toContain(message)
     await namespace.kube().delete(quotas, 'few')
-    await pools.until('refused', 'serves when there is room', (now) => reasonOf(now, 'Ready') === 'Available')
+    await pools.until(name, 'serves when there is room', (now) => reasonOf(now, 'Ready') === 'Available')
   })
 })

@@ -113,7 +113,12 @@ describe.skipIf(!cluster)('a changed pool', () => {
       'says why',
       ({ models: now }) => now?.[0]?.transition === 'BlockedByFailedLoad',
     )
-    expect(status?.models?.[0]?.lastFailure).toMatchObject({ reason: 'ModelLoadFailed' })
+    expect(status?.models?.[0]).toMatchObject({
+      active: { revision: before, state: 'Loaded' },
+      target: { state: 'FailedToLoad' },
+      lastFailure: { reason: 'ModelLoadFailed' },
+    })
+    expect(operator.routes('blocked')).toEqual([`${before} u2netp`])
     expect(status?.rollout).toMatchObject({ stable: before, weight: 0 })
     expect(status?.readyReplicas).toBe(1)
     expect(reasonOf(status ?? {}, 'Degraded')).toBe('ModelLoadFailed')

@@ -48,7 +48,6 @@ export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions)
   }
 
   async function flush(): Promise<Counts> {
-    if (sums.size === 0) return {}
     const written = sums
     sums = new Map()
     try {

@@ -116,11 +116,11 @@ describe('createPodList', () => {
     await pass(999)
     expect(names()).toEqual(['b'])
     await pass(1)
-    expect(podNamed('a')).toMatchObject({ podSlots: 1, shape: { inputSize: 320, slots: 1 } })
+    expect(podNamed('a')).toMatchObject({ podSlots: 1, shape: { inputSize: 320, slots: 1 }, onProbation: true })
     report('a', 'ok', 'ok')
     expect(podNamed('a').podSlots).toBe(1)
     report('a', 'ok')
-    expect(podNamed('a').podSlots).toBe(4)
+    expect(podNamed('a')).toMatchObject({ podSlots: 4, onProbation: false })
   })
 
   it('waits longer each time that a pod fails its probation', async () => {
@@ -145,6 +145,15 @@ describe('createPodList', () => {
     report('b', 'ok')
     report('a', 'failed')
     expect(names()).toEqual(['b'])
+  })
+
+  it('takes no success of before its failures began for a sign that others fare better', async () => {
+    const { names, report } = given(spec('a'), spec('b'))
+    await pass(0)
+    report('b', 'ok')
+    await pass(1)
+    report('a', 'failed', 'failed', 'failed', 'failed')
+    expect(names()).toEqual(['a', 'b'])
   })
 
   it('does not hold the failures of one pool against the successes of another', async () => {

@@ -268,11 +268,13 @@ export function createPodList(options: PodListOptions): PodList {
     if (!spec.accepts || !isUsable(standing)) return []
     const { address, name, revision, role, weight } = spec
     const podSlots = slotsOf(member)
+    const onProbation = standing.state === 'probation'
+    const common = { address, name, revision, role, weight, client, podSlots, onProbation }
     return spec.models.flatMap(({ pool, tritonModel, modelVersions }) => {
       const told = shapes.get(tritonModel)
       if (told === undefined) return []
       const shape = { ...told, slots: Math.min(told.slots, podSlots) }
-      const pod = { address, name, pool, revision, role, weight, tritonModel, modelVersions, client, shape, podSlots }
+      const pod: Pod = { ...common, pool, tritonModel, modelVersions, shape }
       origins.set(pod, { member, epoch })
       return [pod]
     })

@@ -16,6 +16,7 @@ const pod = (address: string, slots: number, changes: Partial<Pod> = {}): Pod =>
   client: {} as Pod['client'],
   shape: { inputSize: 320, slots },
   podSlots: slots,
+  onProbation: false,
   ...changes,
 })
 
@@ -205,6 +206,48 @@ describe('createPodPicker', () => {
     for (const one of held) one.free()
     await Promise.all(held.map((one) => one.done))
     expect(picker.slotsByRevision()).toEqual([])
+  })
+})
+
+describe('a picture that has lost an attempt', () => {
+  const good = pod('good', 1)
+  const back = pod('back', 1, { onProbation: true })
+  const fresh = pod('fresh', 1, { role: 'canary', revision: 'new', weight: 100 })
+
+  function holdRetry(picker: ReturnType<typeof createPodPicker>) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let on: string | undefined
+    const work = async ({ address }: Pod): Promise<void> => {
+      on = address
+      await promise
+    }
+    const done = picker.withSlot('service-v2', never, work, { isRetry: true })
+    return { done, free: resolve, on: () => on }
+  }
+
+  it('waits for a stable pod in good standing, and holds up no other', async () => {
+    const { picker } = given(back, fresh, good)
+    const first = holdRetry(picker)
+    const second = holdRetry(picker)
+    await turn()
+    expect([first.on(), second.on()]).toEqual(['good', undefined])
+    const others = [hold(picker), hold(picker)]
+    await turn()
+    expect(others.map((one) => one.on()).sort()).toEqual(['back', 'fresh'])
+    first.free()
+    await turn()
+    expect(second.on()).toBe('good')
+    for (const one of [first, second, ...others]) one.free()
+    await Promise.all([first, second, ...others].map((one) => one.done))
+  })
+
+  it('takes what there is when no such pod is there', async () => {
+    const { picker } = given(back)
+    const only = holdRetry(picker)
+    await turn()
+    expect(only.on()).toBe('back')
+    only.free()
+    await only.done
   })
 })
 

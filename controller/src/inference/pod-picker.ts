@@ -3,9 +3,22 @@
 import { InferenceError } from './inference-error.ts'
 import type { Pod, PodSource } from './pod-source.ts'
 
+export type SlotOptions = {
+  /**
+   * The picture has lost an attempt already. It goes to a stable pod in good standing where there is one: a pod that is
+   * being tried, or tried again, would meet the same few pictures each time, and they would fail by it.
+   */
+  readonly isRetry?: boolean
+}
+
 export type PodPicker = {
   /** Runs `work` on a slot of a ready pod for this model version. @throws InferenceError unavailable: no such pod. */
-  withSlot<T>(modelVersion: string, signal: AbortSignal, work: (pod: Pod) => Promise<T>): Promise<T>
+  withSlot<T>(
+    modelVersion: string,
+    signal: AbortSignal,
+    work: (pod: Pod) => Promise<T>,
+    options?: SlotOptions,
+  ): Promise<T>
   /**
    * Side of the model's input in pixels, so that it can be made before a slot is taken. While a pool tries a model of
    * another size, the pod that is chosen later may differ. @throws InferenceError
@@ -18,8 +31,10 @@ export type PodPicker = {
   slotsByRevision(): readonly { readonly pool: string; readonly revision: string; readonly slots: number }[]
 }
 
-type Waiter = {
-  readonly modelVersion: string
+/** What a picture asks for. */
+type Wish = { readonly modelVersion: string; readonly isRetry: boolean }
+
+type Waiter = Wish & {
   readonly resolve: (pod: Pod) => void
   readonly reject: (error: InferenceError) => void
 }
@@ -29,6 +44,8 @@ type Choice = {
   readonly stable: Pod[]
   readonly canary: Pod[]
   readonly other: Pod[]
+  /** Those of `stable` that are not on probation. */
+  readonly proven: Pod[]
 }
 
 /** What is in flight on one address. */
@@ -77,8 +94,9 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
   }
 
   /** A pod with a free slot, and the revision's turn counted. */
-  function pick({ stable, canary, other }: Choice): Pod | undefined {
+  function pick({ stable, canary, other, proven }: Choice, { isRetry }: Wish): Pod | undefined {
     const [tried] = canary
+    if (isRetry && proven.length > 0) return leastLoaded(proven)
     if (stable.length === 0 && tried === undefined) return leastLoaded(other)
     if (stable.length === 0) return leastLoaded(canary)
     if (tried === undefined) return leastLoaded(stable)
@@ -114,14 +132,13 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
 
   /** Hands free slots to those who wait, and sends away those whose last pod has gone. */
   function serveWaiting(): void {
-    const full = new Set<string>()
+    const full: Wish[] = []
     for (const waiter of [...waiting]) {
-      const { modelVersion } = waiter
-      if (full.has(modelVersion)) continue
-      const choice = choiceFor(modelVersion)
-      const pod = choice && pick(choice)
+      if (full.some((wish) => isAlike(wish, waiter))) continue
+      const choice = choiceFor(waiter.modelVersion)
+      const pod = choice && pick(choice, waiter)
       if (choice && pod === undefined) {
-        full.add(modelVersion)
+        full.push(waiter)
         continue
       }
       waiting.splice(waiting.indexOf(waiter), 1)
@@ -131,14 +148,13 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
   }
   source.onChange(serveWaiting)
 
-  function slot(modelVersion: string, signal: AbortSignal): Promise<Pod> {
-    const choice = choiceFor(modelVersion)
+  function slot(wish: Wish, signal: AbortSignal): Promise<Pod> {
+    const choice = choiceFor(wish.modelVersion)
     if (signal.aborted || choice === undefined) return Promise.reject(noPod())
-    const isWaitedFor = waiting.some((waiter) => waiter.modelVersion === modelVersion)
-    const pod = isWaitedFor ? undefined : pick(choice)
+    const pod = waiting.some((waiter) => isAlike(waiter, wish)) ? undefined : pick(choice, wish)
     if (pod) return Promise.resolve(take(pod))
     const { promise, resolve, reject } = Promise.withResolvers<Pod>()
-    const waiter: Waiter = { modelVersion, resolve, reject }
+    const waiter: Waiter = { ...wish, resolve, reject }
     waiting.push(waiter)
     const abort = (): void => {
       const index = waiting.indexOf(waiter)
@@ -152,8 +168,8 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
   }
 
   return {
-    withSlot: async (modelVersion, signal, work) => {
-      const pod = await slot(modelVersion, signal)
+    withSlot: async (modelVersion, signal, work, { isRetry = false } = {}) => {
+      const pod = await slot({ modelVersion, isRetry }, signal)
       try {
         const result = await work(pod)
         source.report(pod, 'ok')
@@ -177,12 +193,15 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
   }
 }
 
+const isAlike = (a: Wish, b: Wish): boolean => a.modelVersion === b.modelVersion && a.isRetry === b.isRetry
+
 function indexPods(pods: readonly Pod[]): Map<string, Choice> {
   const choices = new Map<string, Choice>()
   for (const pod of pods) {
     for (const version of pod.modelVersions) {
-      const choice = choices.get(version) ?? { stable: [], canary: [], other: [] }
+      const choice = choices.get(version) ?? { stable: [], canary: [], other: [], proven: [] }
       choice[pod.role].push(pod)
+      if (pod.role === 'stable' && !pod.onProbation) choice.proven.push(pod)
       choices.set(version, choice)
     }
   }

@@ -23,6 +23,8 @@ export type Pod = {
   readonly shape: ModelShape
   /** Slots of the whole pod, which its models share. */
   readonly podSlots: number
+  /** It was taken out and is being tried again. */
+  readonly onProbation: boolean
 }
 
 export type PodSource = Service & {

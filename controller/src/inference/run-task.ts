@@ -126,12 +126,18 @@ async function cutOutPhoto(
   const photo = await metrics.stage('decode', () => decodePhoto(file, { maxPixels }))
   const size = picker.inputSize(task.modelVersion)
   const image = await metrics.stage('prepare', () => toModelInput(photo, size))
-  const { pod, mask } = await picker.withSlot(task.modelVersion, signal, async (chosen) => {
-    const { inputSize } = chosen.shape
-    // While a pool goes over to a model of another size, the slot may be of the one that was not expected.
-    const input = inputSize === size ? image : await toModelInput(photo, inputSize)
-    return { pod: chosen, mask: await inferOn(deps, chosen, task, { image: input, size: inputSize, signal }) }
-  })
+  const isRetry = task.attempt > 1
+  const { pod, mask } = await picker.withSlot(
+    task.modelVersion,
+    signal,
+    async (chosen) => {
+      const { inputSize } = chosen.shape
+      // While a pool goes over to a model of another size, the slot may be of the one that was not expected.
+      const input = inputSize === size ? image : await toModelInput(photo, inputSize)
+      return { pod: chosen, mask: await inferOn(deps, chosen, task, { image: input, size: inputSize, signal }) }
+    },
+    { isRetry },
+  )
   const { output } = task
   const { format, maxSide } = output ?? defaultOutput
   const picture = await metrics.stage('refine', () => images.cutOut(photo, mask, { output }, signal))

@@ -16,6 +16,7 @@ const pod = (address: string, slots: number, changes: Partial<Pod> = {}): Pod =>
   client: {} as Pod['client'],
   shape: { inputSize: 320, slots },
   podSlots: slots,
+  onProbation: false,
   ...changes,
 })
 const isnet = { tritonModel: 'isnet', modelVersions: ['fine'] }

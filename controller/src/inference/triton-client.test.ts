@@ -218,6 +218,26 @@ describe('a client that is let go', () => {
     await ended
   })
 
+  it('waits for a request that waits for its connection', async () => {
+    const { client: direct } = await given(echo)
+    const [host = '', port] = direct.address.split(':')
+    const held: net.Socket[] = []
+    const gate = net.createServer((near) => held.push(near))
+    gate.listen(0, '127.0.0.1')
+    await once(gate, 'listening')
+    const client = connectTriton(Stub, `127.0.0.1:${(gate.address() as AddressInfo).port}`)
+    cleanUp.push(
+      () => client.close(),
+      () => gate.close(),
+    )
+    const first = ask(client)
+    const [near] = (await once(gate, 'connection')) as [net.Socket]
+    client.retire()
+    const far = net.connect(Number(port), host)
+    near.pipe(far).pipe(near)
+    expect(await first).toEqual(mask)
+  })
+
   it('ends streams at rest at once when told to', async () => {
     const { client, streams } = await given(echo)
     await ask(client)

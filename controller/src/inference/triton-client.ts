@@ -41,7 +41,7 @@ export type TritonClient = {
   endResting(): void
   /** Takes no further request, and closes when the last one has ended. */
   retire(): void
-  /** Closes at once; requests in flight end with `unavailable`. */
+  /** Closes at once: requests that still wait for a connection end with `unavailable`. */
   close(): void
 }
 

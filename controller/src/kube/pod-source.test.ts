@@ -61,6 +61,23 @@ describe('membersOf', () => {
     expect(second).toMatchObject({ name: 'b', accepts: true })
   })
 
+  it('sends the old revision what its own model serves while spec asks for another', () => {
+    const old = slice('standard', [endpoint('a', '10.0.0.1')], { revision: 'aaaaaaaa' })
+    const tried = slice('standard', [endpoint('b', '10.0.0.2')], { revision: 'bbbbbbbb' })
+    const models = [{ name: 'hd', modelVersion: 'fast', default: false, source: { imagePath: '/models' } }]
+    const changed: TritonPool = {
+      ...pool('standard', { spec: { models, default: true } }),
+      status: {
+        ...rollout('aaaaaaaa', 'bbbbbbbb').status,
+        revisions: [{ revision: 'aaaaaaaa', models: [{ name: 'u2netp', modelVersion: 'fast', default: false }] }],
+      },
+    }
+    expect(membersOf([old, tried], [changed]).map((member) => [member.role, member.accepts, member.models])).toEqual([
+      ['stable', true, [{ pool: 'standard', tritonModel: 'u2netp', modelVersions: ['fast', 'service-v2'] }]],
+      ['canary', true, [{ pool: 'standard', tritonModel: 'hd', modelVersions: ['fast', 'service-v2'] }]],
+    ])
+  })
+
   it.each([
     ['terminating', { ready: false, serving: true, terminating: true }],
     ['terminating and called ready by a late slice', { ready: true, terminating: true }],

@@ -9,6 +9,7 @@ import type { PodMetrics } from '../inference/pod-metrics.ts'
 import type { Pod, PodSource } from '../inference/pod-source.ts'
 import { connectTriton } from '../inference/triton-client.ts'
 import type { TritonStubClass } from '../inference/triton-protocol.ts'
+import { modelsOfRevision } from '../pool/revision-models.ts'
 import { servedPools } from '../pool/served-pools.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { poolLabel, revisionLabel, simulatedAnnotation } from '../specs/labels.ts'
@@ -101,13 +102,15 @@ function routingOf({ metadata, spec, status }: TritonPool): unknown {
     stable,
     canary,
     weight,
+    status?.revisions,
   ]
 }
 
 /** What is known of a pool's pods beside their addresses. */
 type Route = {
   readonly pool: TritonPool
-  readonly models: readonly ServedModel[]
+  /** Of the pods of a revision. */
+  readonly modelsOf: (revision: string) => readonly ServedModel[]
 }
 type Routes = ReadonlyMap<string, Route>
 
@@ -135,16 +138,20 @@ function membersOfSlice(slice: EndpointSlice, routes: Routes): MemberSpec[] {
 }
 
 function routesOf(pools: readonly TritonPool[]): Routes {
-  const { models: rows } = servedPools(pools)
+  const served = servedPools(pools)
   const isReal = ({ metadata }: TritonPool): boolean => metadata.annotations?.[simulatedAnnotation] !== 'true'
   return new Map(
     pools.filter(isReal).map((pool) => {
       const { name } = pool.metadata
-      const models = pool.spec.models.flatMap(({ name: tritonModel }) => {
-        const own = rows.filter((row) => row.pool === name && row.tritonModel === tritonModel)
-        return own.length === 0 ? [] : [{ pool: name, tritonModel, modelVersions: own.map((row) => row.name) }]
-      })
-      return [name, { pool, models }]
+      const known = new Map<string, readonly ServedModel[]>()
+      const modelsOf = (revision: string): readonly ServedModel[] => {
+        const models =
+          known.get(revision) ??
+          served.routed(pool, modelsOfRevision(pool, revision)).map((model) => ({ pool: name, ...model }))
+        known.set(revision, models)
+        return models
+      }
+      return [name, { pool, modelsOf }]
     }),
   )
 }
@@ -158,15 +165,16 @@ function toMember(slice: EndpointSlice, endpoint: Endpoint, revision: string, ro
   const port = slice.ports?.find(({ name }) => name === grpcPort.name)?.port ?? grpcPort.port
   const { ready = true, terminating = false } = endpoint.conditions ?? {}
   const { slotsPerPod } = route.pool.spec
+  const models = route.modelsOf(revision)
   return {
     address: slice.addressType === 'IPv6' ? `[${ip}]:${port}` : `${ip}:${port}`,
     name: endpoint.targetRef?.name ?? ip,
     revision,
     ...shareOf(revision, route.pool),
-    models: route.models,
+    models,
     ...(slotsPerPod !== undefined && { slotsMax: slotsPerPod }),
     // A pool that is being deleted serves nothing, and a slice that is late may call a pod ready that is going.
-    accepts: ready && !terminating && route.models.length > 0,
+    accepts: ready && !terminating && models.length > 0,
   }
 }
 

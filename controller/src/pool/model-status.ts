@@ -24,7 +24,11 @@ export const buildModelStatuses = (input: ModelStatusInput): ModelStatus[] =>
 function buildModelStatus({ name, modelVersion }: PoolModel, input: ModelStatusInput): ModelStatus {
   const { observed, rollout, previous, now } = input
   const see = (revision: string | undefined): ModelObservation | undefined =>
-    observed.models.find((model) => model.name === name && model.revision === revision)
+    observed.models.find(
+      (model) => model.revision === revision && (model.modelVersion ?? modelVersion) === modelVersion && isMeant(model),
+    )
+  // Of an observation without a public name only the folder tells.
+  const isMeant = (model: ModelObservation): boolean => model.modelVersion !== undefined || model.name === name
   const { stable } = rollout
   const missing = observed.missingSources.find(({ model }) => model === name)
   const target = targetOf(rollout, see)

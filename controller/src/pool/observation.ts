@@ -3,6 +3,7 @@ import type { BoundsInForce } from '../scale/bounds.ts'
 import type { Decision } from '../scale/decision.ts'
 import type { Demand } from '../scale/demand.ts'
 import type { ScheduleFault } from '../scale/schedule.ts'
+import type { RevisionModel } from './revision-models.ts'
 
 export type PodObservation = {
   readonly name: string
@@ -39,6 +40,8 @@ export type DeploymentObservation = {
 /** One model in one revision: the best that any pod of it says. */
 export type ModelObservation = {
   readonly name: string
+  /** What callers write for it: by this a model is known as the successor of another one. */
+  readonly modelVersion?: string
   readonly revision: string
   /** Triton's RepositoryIndex; `ready` needs one pod, `unavailable` that no pod has it ready and one says so. */
   readonly state: 'ready' | 'loading' | 'unavailable' | 'unknown'
@@ -55,6 +58,8 @@ export type PoolObservation = {
   readonly pods: readonly PodObservation[]
   readonly deployments: readonly DeploymentObservation[]
   readonly models: readonly ModelObservation[]
+  /** What each revision serves; absent: what spec asks for. */
+  readonly modelsOf?: (revision: string) => readonly RevisionModel[]
   /** The last figures read, however old; undefined when none were ever read. */
   readonly demand: DemandObservation | undefined
   /** Why the last reading of demand failed, when it did. */

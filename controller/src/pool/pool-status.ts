@@ -116,6 +116,24 @@ const rolloutStatus = object(
   { description: 'Which revision serves, and which is being tried.' },
 )
 
+const revisionModels = object(
+  {
+    revision: revisionName('The revision, 8 hex digits.'),
+    models: list(
+      object(
+        {
+          name: text({ description: "The model's name in Triton.", maxLength: 63 }),
+          modelVersion: text({ description: 'What callers write.', maxLength: 63 }),
+          default: Type.Boolean({ description: 'It stands for the pool.' }),
+        },
+        { description: 'One model.' },
+      ),
+      { description: 'What its pods serve.', maxItems: 16 },
+    ),
+  },
+  { description: 'What one revision serves, which is not always what spec asks for.' },
+)
+
 /** What was tried, newest last; the rule that won and what it saw. */
 const historyEntry = object(
   {
@@ -177,6 +195,12 @@ export const statusSchema = object(
     startSeconds: Type.Optional(seconds('Measured time from desired to ready, in seconds; absent before the first.')),
     holdSeconds: Type.Optional(seconds('How long a pod is kept after it was last needed, in seconds.')),
     rollout: rolloutStatus,
+    revisions: Type.Optional(
+      list(revisionModels, {
+        description: 'The revisions in use: the one that serves and the one that is being tried.',
+        maxItems: 4,
+      }),
+    ),
     scalingHistory: list(historyEntry, {
       description: `The last ${historyLength} changes of desiredReplicas, newest last.`,
       maxItems: historyLength,

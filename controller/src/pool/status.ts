@@ -8,6 +8,7 @@ import { buildModelStatuses } from './model-status.ts'
 import type { DemandObservation, PodObservation, PoolDecision, PoolObservation } from './observation.ts'
 import type { Condition, DemandStatus, PoolStatus, RolloutStatus, ScalingEntry } from './pool-status.ts'
 import { findProblems, type Problem } from './problems.ts'
+import { toRevisionModels } from './revision-models.ts'
 import { appendHistory, round, settleHistory } from './scaling-history.ts'
 import type { TritonPool } from './triton-pool.ts'
 
@@ -59,8 +60,16 @@ export function buildStatus(input: StatusInput): PoolStatus {
     ...present('startSeconds', observed.startSeconds),
     ...present('holdSeconds', observed.holdSeconds),
     rollout,
+    ...revisionsOf(input),
     scalingHistory: history,
   }
+}
+
+function revisionsOf({ observed, rollout, pool }: StatusInput): Pick<PoolStatus, 'revisions'> {
+  const used = [...new Set([rollout.stable, rollout.canary])].filter((revision) => revision !== undefined)
+  const { modelsOf = () => pool.spec.models } = observed
+  if (used.length === 0) return {}
+  return { revisions: used.map((revision) => ({ revision, models: toRevisionModels(modelsOf(revision)) })) }
 }
 
 export function countPods(pods: readonly PodObservation[]): PodCounts {

@@ -283,6 +283,12 @@ describe('a revision that is no good', () => {
     expect(plan({ state: trying(0, 10), revisions }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
   })
 
+  it('is taken back when its pods stop answering after images have failed in them', () => {
+    const revisions = [seen('old', 9), seen('new', 0, { pods: 1 })]
+    const figures = new Map([['new', did(5, { timedOut: 1 })]])
+    expect(plan({ state: trying(0, 10), revisions, figures }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
+  })
+
   it('is replaced without steps when it is the only one and never served', () => {
     const revisions = [seen('old', 0, { problem: broken, pods: 10 }), seen('new', 1)]
     const { state, pods } = plan({ state: trying(-1, 0), revisions })

@@ -10,7 +10,7 @@
 import { type Reason, toKubeTime } from '../pool/conditions.ts'
 import type { PoolRollout } from '../pool/pool-spec.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { describeGate, type Figures, findBreach, isSeenEnough } from './gate.ts'
+import { describeGate, type Figures, faultsOf, findBreach, isSeenEnough } from './gate.ts'
 
 export type RevisionSeen = {
   readonly revision: string
@@ -198,6 +198,15 @@ function step(input: RolloutInput, state: Running): Next {
 
 /** It had ready pods and has none: by its own fault it is taken back, otherwise it starts over. */
 function lost(input: RolloutInput, state: Running, { problem }: RevisionSeen): Next {
+  const faults = faultsOf(input.figures.get(input.target))
+  if (faults > 0) {
+    return rollBack(
+      input,
+      state,
+      'CanaryNotReady',
+      `its pods no longer answer, after ${faults} of its images had failed`,
+    )
+  }
   if (problem && (problem.reason === 'PodCrashing' || loadProblems.includes(problem.reason))) {
     return rollBack(
       input,

@@ -21,7 +21,8 @@ export type Breach = { readonly reason: Extract<Reason, 'CanaryErrorRate' | 'Can
 
 const none: Figures = { done: 0, failed: 0, timedOut: 0, serviceSeconds: undefined }
 
-const faultsOf = ({ failed, timedOut }: Figures): number => failed + timedOut
+/** Images that it has spoilt. */
+export const faultsOf = ({ failed, timedOut }: Figures = none): number => failed + timedOut
 const imagesOf = (figures: Figures): number => figures.done + faultsOf(figures)
 const rateOf = (figures: Figures): number => faultsOf(figures) / Math.max(1, imagesOf(figures))
 

@@ -15,10 +15,10 @@ import type { EventRecorder } from '../kube/events.ts'
 import type { Leadership } from '../kube/lease.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'
 import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'
-import { deletionCostAnnotation } from '../specs/labels.ts'
+import { deletionCostAnnotation, poolLabel } from '../specs/labels.ts'
 import type { Observed, World } from './gather.ts'
 import type { LiveIndex } from './observe/live-index.ts'
-import type { PlanContext, PoolPlan, Step } from './plan.ts'
+import type { Made, PlanContext, PoolPlan, Step } from './plan.ts'
 import type { ScaleMetrics } from './scale-metrics.ts'
 import { keyOf, versionOf } from './steps.ts'
 
@@ -32,8 +32,14 @@ export type ApplyDeps = {
 }
 
 /** @throws KubeError 409 when something changed meanwhile, NotLeaderError when this replica leads no more. */
-export async function apply(deps: ApplyDeps, observed: Observed, plan: PoolPlan, context: PlanContext): Promise<void> {
+export async function apply(
+  deps: ApplyDeps,
+  observed: Observed,
+  plan: PoolPlan,
+  context: PlanContext & { readonly signal: AbortSignal },
+): Promise<void> {
   for (const step of plan.steps) {
+    if (context.signal.aborted) return
     await deps.leadership.confirm()
     await applyStep(deps, observed, step, context)
     if (step.kind === 'scale') measureDelay(deps, observed, step)
@@ -84,16 +90,24 @@ async function create(
   step: Of<'create'>,
   { memory }: PlanContext,
 ): Promise<void> {
-  const { resource, index } = placeOf(deps, step.object)
-  const refused = step.revision ?? ''
+  const { object, revision } = step
+  const { resource, index } = placeOf(deps, object)
   try {
-    index.wrote(undefined, await deps.kube.create(resource, step.object))
-    memory.refusals.delete(refused)
+    index.wrote(undefined, await deps.kube.create(resource, object))
+    memory.refusals.delete(keyOf(object))
   } catch (error) {
-    if (!(error instanceof KubeError) || !refusalStatuses.has(error.status)) throw error
-    deps.logger.warn({ object: keyOf(step.object), err: error }, 'the API server refuses to make an object')
-    memory.refusals.set(refused, { reason: error.reason, message: error.message, untilMs: nowMs + refusedForMs })
+    if (!(error instanceof KubeError) || !(await isRefusal(deps, object, error))) throw error
+    deps.logger.warn({ object: keyOf(object), err: error }, 'the API server refuses to make an object')
+    const { reason, message } = error
+    memory.refusals.set(keyOf(object), { revision, reason, message, untilMs: nowMs + refusedForMs })
   }
+}
+
+/** Whether asking again is of no use. An object of ours that the watch has not told of yet is there all the same. */
+async function isRefusal(deps: ApplyDeps, object: Made, { status, reason }: KubeError): Promise<boolean> {
+  if (reason !== 'AlreadyExists') return refusalStatuses.has(status)
+  const live = await deps.kube.get(placeOf(deps, object).resource, object.metadata.name)
+  return live !== undefined && live.metadata.labels?.[poolLabel] !== object.metadata.labels?.[poolLabel]
 }
 
 async function restore(deps: ApplyDeps, { object, live }: Of<'restore'>, { memory }: PlanContext): Promise<void> {

@@ -2,13 +2,14 @@
 // and what the pods themselves say. Nothing here writes; what it starts in the background tells the queue when done.
 import type { Clock } from '@matte/core/runtime/clock'
 import { shareSlowerThan } from '@matte/core/scale/latency'
-import type { Deployment, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
+import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
 import type { DeploymentObservation, PoolObservation } from '../pool/observation.ts'
+import { type RevisionModel, rememberModels } from '../pool/revision-models.ts'
 import type { ServedPools } from '../pool/served-pools.ts'
 import { countPods } from '../pool/status.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import type { Figures } from '../rollout/gate.ts'
-import { revisionLabel } from '../specs/labels.ts'
+import { modelsAnnotation, revisionLabel } from '../specs/labels.ts'
 import { targetRevision } from '../specs/triton-deployment.ts'
 import { boundsInForce } from './bounds.ts'
 import { holdFor, startMemory, unmeasuredStartSeconds } from './decide.ts'
@@ -58,11 +59,19 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
   if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return undefined
   const now = new Date(world.clock.nowMs())
   const nowMs = world.clock.monotonicMs()
-  const deployments = byRevision(world.deployments.of(name))
+  const target = targetRevision(pool)
+  const deployments = byRevision(world.deployments.of(name).filter((object) => isOf(pool, object)))
   const pods = world.pods.of(name)
+  const budget = world.budgets.get(name)
   const served = world.served()
-  const routed = new Set(served.models.filter((model) => model.pool === name).map(({ tritonModel }) => tritonModel))
-  const told = tellPods(world, { pool, pods, deployments, routed })
+  const written = (revision: string): string | undefined =>
+    deployments.get(revision)?.metadata.annotations?.[modelsAnnotation]
+  const modelsOf = (revision: string): readonly RevisionModel[] => rememberModels({ pool, target, written }, revision)
+  const unroutedIn = perRevision((revision) => {
+    const routed = new Set(served.routed(pool, modelsOf(revision)).map(({ tritonModel }) => tritonModel))
+    return modelsOf(revision).flatMap((model) => (routed.has(model.name) ? [] : [model.name]))
+  })
+  const told = tellPods(world, { pool, pods, deployments, unroutedIn, modelsOf })
   rememberSlots(world, pool, memory)
   const timetable = timetableOf(memory, pool)
   const scaling = scalingOf(pool, timetable.at(now))
@@ -71,8 +80,9 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
   const seen = told.map(({ pod }) => pod)
   const observation: PoolObservation = {
     pods: seen,
-    deployments: observeDeployments(deployments, memory),
-    models: observeModels(pool.spec.models, told),
+    deployments: observeDeployments(deployments, target, memory),
+    models: observeModels(modelsOf, told),
+    modelsOf,
     demand: reading && demandOf(reading, pool, nowMs),
     ...(failure !== undefined && { demandFailure: failure }),
     ...(defaultConflict !== undefined && { defaultConflict }),
@@ -86,12 +96,12 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
   }
   return {
     pool,
-    target: targetRevision(pool),
+    target,
     deployments,
-    services: byRevision(world.services.of(name)),
-    budget: world.budgets.get(name),
+    services: byRevision(world.services.of(name).filter((object) => isOf(pool, object))),
+    budget,
     pods,
-    usable: new Set(told.filter((one) => isUsable(pool, one)).map(({ pod }) => pod.name)),
+    usable: new Set(told.filter((one) => isUsable(modelsOf(one.pod.revision), one)).map(({ pod }) => pod.name)),
     observation,
     reading,
     figures: new Map((reading?.demand.perRevision ?? []).map((figures) => [figures.revision, figures])),
@@ -100,6 +110,20 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
     nowMs,
   }
 }
+
+/** Works a thing out once for each revision. */
+function perRevision<T>(of: (revision: string) => T): (revision: string) => T {
+  const known = new Map<string, T>()
+  return (revision) => {
+    const value = known.get(revision) ?? of(revision)
+    known.set(revision, value)
+    return value
+  }
+}
+
+/** Not that of a pool of the same name that was deleted a moment ago, whose objects are still going. */
+const isOf = ({ metadata: { uid } }: TritonPool, { metadata }: KubeObject): boolean =>
+  metadata.ownerReferences?.every((owner) => owner.controller !== true || owner.uid === uid) ?? true
 
 const byRevision = <T extends Deployment | Service>(objects: readonly T[]): Map<string, T> =>
   new Map(objects.map((object) => [object.metadata.labels?.[revisionLabel] ?? '', object]))
@@ -123,24 +147,21 @@ function demandOf({ demand, at, atMs }: DemandReading, { spec }: TritonPool, now
   return { ...figures, missedShare, at, ageSeconds: (nowMs - atMs) / 1000 }
 }
 
+/** With what could not be made as well: a Deployment of the wanted revision, its Service, the pool's budget. */
 function observeDeployments(
   deployments: ReadonlyMap<string, Deployment>,
+  target: string,
   { refusals }: PoolMemory,
 ): DeploymentObservation[] {
-  const seen = [...deployments].map(([revision, { spec, status }]) => {
+  const refused = [...refusals.values()].find(({ revision = target }) => revision === target)
+  const seen = [...deployments].map(([revision, { spec, status }]): DeploymentObservation => {
     const failure = status?.conditions?.find(({ type, status: value }) => type === 'ReplicaFailure' && value === 'True')
-    const { reason = '', message = '' } = failure ?? {}
-    return { revision, replicas: spec.replicas ?? 0, ...(failure && { replicaFailure: { reason, message } }) }
+    const { reason = '', message = '' } = failure ?? (revision === target ? refused : undefined) ?? {}
+    return { revision, replicas: spec.replicas ?? 0, ...(message && { replicaFailure: { reason, message } }) }
   })
-  const refused = [...refusals].filter(([revision]) => !deployments.has(revision))
-  return [
-    ...seen,
-    ...refused.map(([revision, { reason, message }]) => ({
-      revision,
-      replicas: 1,
-      replicaFailure: { reason, message },
-    })),
-  ]
+  if (refused === undefined || deployments.has(target)) return seen
+  const { reason, message } = refused
+  return [...seen, { revision: target, replicas: 1, replicaFailure: { reason, message } }]
 }
 
 function scaleInput(

@@ -131,13 +131,14 @@ function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: P
 function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[] {
   const { pool, observation, deployments, pods, usable } = observed
   const problems = findProblems({ pool, observed: observation, decision })
-  return [...deployments].map(([revision, { spec }]) => {
+  // With the one that could not be made, if there is one.
+  return observation.deployments.map(({ revision }) => {
     // One that was evicted stays as an object for others to read.
     const own = pods.filter((pod) => revisionOfPod(pod) === revision && !hasEnded(pod))
     const problem = problems.find((one) => one.blocking && (one.revision ?? revision) === revision)
     return {
       revision,
-      replicas: spec.replicas ?? 0,
+      replicas: deployments.get(revision)?.spec.replicas ?? 0,
       pods: own.length,
       ready: own.filter(({ metadata }) => usable.has(metadata.name)).length,
       ...(problem && { problem: { reason: problem.reason, message: problem.message } }),

@@ -5,6 +5,15 @@ import type { TritonPool } from '../pool/triton-pool.ts'
 import type { ScaleMemory } from './hold.ts'
 import { readTimetable, type Timetable } from './schedule.ts'
 
+export type Refusal = {
+  /** Undefined: it belongs to the pool as a whole. */
+  readonly revision: string | undefined
+  readonly reason: string
+  readonly message: string
+  /** Until when it is not asked for again, by the monotonic clock. */
+  readonly untilMs: number
+}
+
 export type PoolMemory = {
   /** Undefined before the first decision. */
   scale: ScaleMemory | undefined
@@ -13,8 +22,8 @@ export type PoolMemory = {
   starts: number[]
   /** When the status was last written, by the monotonic clock. */
   statusAtMs: number
-  /** What the API server would not make, by revision, and until when it is not asked again. */
-  refusals: Map<string, { readonly reason: string; readonly message: string; readonly untilMs: number }>
+  /** What the API server would not make, by kind and name. */
+  refusals: Map<string, Refusal>
   /** Objects that were laid over what is there at this generation, and still differ: once is enough. */
   restored: Map<string, string>
   timetable: { readonly of: PoolSpec['scaling']['schedules']; readonly table: Timetable } | undefined

@@ -13,20 +13,23 @@ export type ReconcileDeps = ApplyDeps & {
 }
 
 /** Milliseconds until the next look; undefined: there is no such pool, or it is another's to look at. */
-export async function reconcile(deps: ReconcileDeps, name: string): Promise<number | undefined> {
+export async function reconcile(deps: ReconcileDeps, name: string, signal: AbortSignal): Promise<number | undefined> {
+  const { world, memories, metrics } = deps
   const term = deps.term()
-  const pool = deps.world.pools.get(name)
-  if (term === undefined) return undefined
-  const memory = deps.memories.get(name) ?? (pool && newMemory(pool))
-  const observed = memory && (await gather(deps.world, name, memory))
+  const pool = world.pools.get(name)
+  const memory = memories.get(name) ?? (pool && newMemory(pool))
+  const observed = term === undefined || memory === undefined ? undefined : await gather(world, name, memory)
+  // Asked again: what is shown by who leads no more would stay for good.
+  if (term === undefined || deps.term() !== term) return undefined
   if (observed === undefined || memory === undefined) {
-    deps.memories.delete(name)
-    deps.metrics.hide(name)
+    memories.delete(name)
+    metrics.hide(name)
+    world.models.ask(name, [])
     return undefined
   }
-  deps.memories.set(name, memory)
+  memories.set(name, memory)
   const plan = planPool(observed, { memory, term })
-  deps.metrics.show(observed, plan)
-  await apply(deps, observed, plan, { memory, term })
+  metrics.show(observed, plan)
+  await apply(deps, observed, plan, { memory, term, signal })
   return plan.requeueAfterMs
 }

@@ -43,13 +43,20 @@ function ensure(
   { nowMs }: Observed,
 ): Step[] {
   if (live === undefined) {
-    const refusal = memory.refusals.get(revision ?? '')
+    const refusal = memory.refusals.get(keyOf(object))
     return refusal && nowMs < refusal.untilMs
       ? []
       : [{ kind: 'create', object, ...(revision !== undefined && { revision }) }]
   }
-  if (coversObject(live, object) || memory.restored.get(keyOf(live)) === versionOf(live)) return []
+  if (isGoing(live, object) || coversObject(live, object) || memory.restored.get(keyOf(live)) === versionOf(live))
+    return []
   return [{ kind: 'restore', object, live }]
+}
+
+/** What belongs to a deleted pool of the same name is left to Kubernetes, and made anew when it is gone. */
+function isGoing({ metadata: live }: Made, { metadata: wanted }: Made): boolean {
+  const uid = wanted.ownerReferences?.[0]?.uid
+  return live.ownerReferences?.some((owner) => owner.controller === true && owner.uid !== uid) ?? false
 }
 
 /** Whether what we ask for is there; owner and labels count, the rest of the metadata is not ours. */

@@ -5,6 +5,8 @@ export const poolLabel = 'matte.dev/pool'
 export const revisionLabel = 'matte.dev/revision'
 /** On Deployments: the term of the leader that wrote last (see leader-fence.ts). */
 export const leaderTermAnnotation = 'matte.dev/leader-term'
+/** On Deployments: the models of the revision, for a status that was lost (see pool/revision-models.ts). */
+export const modelsAnnotation = 'matte.dev/models'
 /** On pods: read by the ReplicaSet controller, which deletes the lowest first among equals. */
 export const deletionCostAnnotation = 'controller.kubernetes.io/pod-deletion-cost'
 /** On a pool: its pods do not exist (KWOK), and nobody connects to them. */

@@ -1,6 +1,7 @@
 import type { Deployment, OwnerReference } from '../kube/objects.ts'
+import { toRevisionModels } from '../pool/revision-models.ts'
 import { kind, type TritonPool } from '../pool/triton-pool.ts'
-import { revisionLabel, revisionLabels, revisionName, revisionSelector } from './labels.ts'
+import { modelsAnnotation, revisionLabel, revisionLabels, revisionName, revisionSelector } from './labels.ts'
 import type { JsonObject } from './merge-patch.ts'
 import { buildPodTemplate } from './pod-template.ts'
 import { revisionOf } from './revision.ts'
@@ -30,6 +31,7 @@ export function buildTritonDeployment(pool: TritonPool): Deployment {
     metadata: {
       name: revisionName(name, revision),
       labels: revisionLabels(name, revision),
+      annotations: { [modelsAnnotation]: JSON.stringify(toRevisionModels(pool.spec.models)) },
       ownerReferences: ownerOf(pool),
     },
     spec: {

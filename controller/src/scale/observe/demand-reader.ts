@@ -56,8 +56,11 @@ export function demandReader(options: DemandReaderOptions): DemandReader {
     }
   }
 
-  const freshInMs = (): number =>
-    Math.max(0, askedAt + (failure === undefined ? sharedMs : restMs) - clock.monotonicMs())
+  // A timer counts whole milliseconds and may ring one early: a look before its time would find the old figures again.
+  const freshInMs = (): number => {
+    const waitMs = askedAt + (failure === undefined ? sharedMs : restMs) - clock.monotonicMs()
+    return waitMs <= 0 ? 0 : Math.ceil(waitMs) + 1
+  }
 
   return {
     freshInMs,

@@ -1,10 +1,12 @@
 // What becomes of each model in each revision, from what its pods say. Pure.
 import type { ModelObservation, PodObservation } from '../../pool/observation.ts'
-import type { PoolModel } from '../../pool/pool-spec.ts'
+import type { RevisionModel } from '../../pool/revision-models.ts'
 import type { PodIndex } from './model-index.ts'
 
 export type PodModels = {
   readonly pod: PodObservation
+  /** What Kubernetes says, and the pod itself; `pod.ready` is less when a model of it cannot be used. */
+  readonly saysReady: boolean
   /** Names of the models that this controller could send to it now; undefined: it does not connect to such pods. */
   readonly usable: ReadonlySet<string> | undefined
   /** Why this controller does not send to it although it says it is ready. */
@@ -13,15 +15,23 @@ export type PodModels = {
 }
 
 /** The best that any pod of the revision says of each model. */
-export function observeModels(models: readonly PoolModel[], pods: readonly PodModels[]): ModelObservation[] {
+export function observeModels(
+  modelsOf: (revision: string) => readonly RevisionModel[],
+  pods: readonly PodModels[],
+): ModelObservation[] {
   const staying = pods.filter(({ pod }) => !pod.draining)
   const revisions = Map.groupBy(staying, ({ pod }) => pod.revision)
   return [...revisions].flatMap(([revision, group]) =>
-    models.map(({ name }) => ({ name, revision, ...bestOf(group.map((entry) => observeModel(name, entry))) })),
+    modelsOf(revision).map(({ name, modelVersion }) => ({
+      name,
+      modelVersion,
+      revision,
+      ...bestOf(group.map((entry) => observeModel(name, entry))),
+    })),
   )
 }
 
-type Seen = Omit<ModelObservation, 'name' | 'revision'>
+type Seen = Omit<ModelObservation, 'name' | 'modelVersion' | 'revision'>
 
 const order = ['ready', 'loading', 'unavailable', 'unknown'] as const
 
@@ -33,9 +43,16 @@ function bestOf(seen: readonly Seen[]): Seen {
   return best ?? { state: 'unknown' }
 }
 
-function observeModel(name: string, { pod, usable, fault, index }: PodModels): Seen {
-  if (pod.ready && (usable === undefined || usable.has(name))) return { state: 'ready' }
-  if (pod.ready && fault !== undefined) return { state: 'ready', wrongShape: { pod: pod.name, message: fault } }
+/** Triton calls itself ready without a model whose folder it did not find, and whatever the model's shape is. */
+export const isSpoilt = (models: readonly RevisionModel[], told: PodModels): boolean =>
+  models.some(({ name }) => {
+    const { failure, wrongShape } = observeModel(name, told)
+    return failure !== undefined || wrongShape !== undefined
+  })
+
+function observeModel(name: string, { pod, saysReady, usable, fault, index }: PodModels): Seen {
+  if (saysReady && (usable === undefined || usable.has(name))) return { state: 'ready' }
+  if (saysReady && fault !== undefined) return { state: 'ready', wrongShape: { pod: pod.name, message: fault } }
   if (index?.kind === 'refused') return failed(pod, `${index.message}: is there a repository where the spec says?`)
   if (index?.kind === 'index') return observeEntry(name, pod, index.models)
   return { state: pod.phase === 'Running' ? 'loading' : 'unknown' }

@@ -1,11 +1,12 @@
 // What is said of each pod of a pool: by Kubernetes, by our own connections to it, and by Triton in it.
 import type { PodSource } from '../../inference/pod-source.ts'
 import type { Deployment, Pod } from '../../kube/objects.ts'
+import type { RevisionModel } from '../../pool/revision-models.ts'
 import type { TritonPool } from '../../pool/triton-pool.ts'
 import { simulatedAnnotation } from '../../specs/labels.ts'
 import { ports } from '../../specs/triton-arguments.ts'
 import type { ModelIndex } from './model-index.ts'
-import type { PodModels } from './observe-models.ts'
+import { isSpoilt, type PodModels } from './observe-models.ts'
 import { observePod } from './observe-pods.ts'
 
 export type PodWitnesses = {
@@ -21,19 +22,23 @@ export type Told = {
   readonly pods: readonly Pod[]
   /** By revision. */
   readonly deployments: ReadonlyMap<string, Deployment>
-  /** Models of the spec that are this pool's to serve: of those that an older pool has, nothing is sent here. */
-  readonly routed: ReadonlySet<string>
+  /** Models of a revision that are not this pool's to serve: of those that an older pool has, nothing is sent here. */
+  readonly unroutedIn: (revision: string) => readonly string[]
+  /** What a revision serves. */
+  readonly modelsOf: (revision: string) => readonly RevisionModel[]
 }
 
 /** Asks pods that run and take no images what is the matter, in the background. */
-export function tellPods(witnesses: PodWitnesses, { pool, pods, deployments, routed }: Told): PodModels[] {
+export function tellPods(
+  witnesses: PodWitnesses,
+  { pool, pods, deployments, unroutedIn, modelsOf }: Told,
+): PodModels[] {
   const { source, slotsUsed, models } = witnesses
   const { name } = pool.metadata
   const { stable, canary } = pool.status?.rollout ?? {}
   const usedRevisions = new Set([stable ?? '', canary ?? ''])
   const emptyRevisions = new Set([...deployments].filter(([, { spec }]) => spec.replicas === 0).map(([key]) => key))
   const connects = pool.metadata.annotations?.[simulatedAnnotation] !== 'true'
-  const unrouted = pool.spec.models.filter((model) => !routed.has(model.name)).map((model) => model.name)
   const usable = Map.groupBy(
     source.pods().filter((pod) => pod.pool === name),
     (pod) => pod.name,
@@ -44,12 +49,17 @@ export function tellPods(witnesses: PodWitnesses, { pool, pods, deployments, rou
     const served = usable.get(pod.metadata.name) ?? []
     const address = served[0]?.address
     const used = address === undefined ? undefined : slotsUsed(address)
-    return {
-      pod: observePod(pod, { usedRevisions, emptyRevisions, slotsUsed: used }),
-      usable: connects ? new Set([...served.map(({ tritonModel }) => tritonModel), ...unrouted]) : undefined,
+    const seen = observePod(pod, { usedRevisions, emptyRevisions, slotsUsed: used })
+    const told = {
+      pod: seen,
+      saysReady: seen.ready,
+      usable: connects
+        ? new Set([...served.map(({ tritonModel }) => tritonModel), ...unroutedIn(seen.revision)])
+        : undefined,
       fault: faults.get(pod.metadata.name),
       index: models.of(pod.metadata.uid ?? ''),
     }
+    return seen.ready && isSpoilt(modelsOf(seen.revision), told) ? { ...told, pod: { ...seen, ready: false } } : told
   })
 }
 
@@ -60,6 +70,6 @@ function questionFor({ metadata }: TritonPool, { metadata: pod, status }: Pod) {
   return [{ uid: pod.uid ?? '', pool: metadata.name, address: `${host}:${ports.grpc}`, poolUid: metadata.uid ?? '' }]
 }
 
-/** Ready, and as far as this process connects to it, answering for every model of the pool. */
-export const isUsable = ({ spec }: TritonPool, { pod, usable, fault }: PodModels): boolean =>
-  pod.ready && fault === undefined && (usable === undefined || spec.models.every(({ name }) => usable.has(name)))
+/** Ready, and as far as this process connects to it, answering for every model of its revision. */
+export const isUsable = (models: readonly RevisionModel[], { pod, usable, fault }: PodModels): boolean =>
+  pod.ready && fault === undefined && (usable === undefined || models.every(({ name }) => usable.has(name)))

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import type { Pod } from '../../kube/objects.ts'
+import { observePod } from './observe-pods.ts'
+
+const pod = (metadata: Partial<Pod['metadata']> = {}, status: Pod['status'] = {}): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'a',
+    creationTimestamp: '2026-11-21T12:00:00Z',
+    labels: { 'matte.dev/revision': 'r1' },
+    ...metadata,
+  },
+  spec: { containers: [] },
+  status,
+})
+
+const context = { usedRevisions: new Set(['r1']), emptyRevisions: new Set<string>(), slotsUsed: undefined }
+const going = { deletionTimestamp: '2026-11-21T12:01:00Z' }
+const ready = { conditions: [{ type: 'Ready', status: 'True' as const }] }
+const container = { name: 'triton', ready: false, restartCount: 0 }
+
+describe('observePod', () => {
+  it('is ready only while it stays', () => {
+    expect(observePod(pod({}, ready), context)).toMatchObject({ ready: true, draining: false })
+    expect(observePod(pod(going, ready), context)).toMatchObject({ ready: false, draining: true })
+  })
+
+  it.each<[string, Partial<Pod['metadata']>, Partial<typeof context>, string | undefined]>([
+    ['somebody else deleted it', {}, {}, undefined],
+    ['it was chosen to go', { annotations: { 'controller.kubernetes.io/pod-deletion-cost': '-1' } }, {}, 'ScaleDown'],
+    ['no pod of its revision is wanted', {}, { emptyRevisions: new Set(['r1']) }, 'ScaleDown'],
+    ['its revision was replaced', {}, { usedRevisions: new Set(['r2']) }, 'RevisionReplaced'],
+  ])('tells why it goes: %s', (_what, metadata, more, reason) => {
+    expect(observePod(pod({ ...going, ...metadata }), { ...context, ...more }).drainReason).toBe(reason)
+  })
+
+  it('tells what a container waits for, unless it is part of every start', () => {
+    const waiting = (reason: string) => ({
+      containerStatuses: [{ ...container, state: { waiting: { reason, message: 'x' } } }],
+    })
+    expect(observePod(pod({}, waiting('ContainerCreating')), context).waiting).toBeUndefined()
+    expect(observePod(pod({}, waiting('ImagePullBackOff')), context).waiting).toEqual({
+      reason: 'ImagePullBackOff',
+      message: 'x',
+    })
+  })
+
+  it('tells why no node takes it', () => {
+    const conditions = [
+      { type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable', message: '0/1 nodes' },
+    ]
+    expect(observePod(pod({}, { conditions }), context).unschedulable).toBe('0/1 nodes')
+  })
+
+  it('tells how it ended and how often', () => {
+    const lastState = { terminated: { exitCode: 137, reason: 'OOMKilled' } }
+    const status = { containerStatuses: [{ ...container, restartCount: 3, lastState }] }
+    expect(observePod(pod({}, status), context)).toMatchObject({
+      lastExit: { exitCode: 137, reason: 'OOMKilled' },
+      restarts: 3,
+    })
+  })
+})

@@ -1,0 +1,61 @@
+import { loadTriton } from '@matte/controller/inference/triton-protocol'
+import { modelIndex, readIndex } from '@matte/controller/scale/observe/model-index'
+import { adminKey } from '@matte/controller/specs/triton-arguments'
+import { pino } from 'pino'
+import { afterEach, describe, expect, inject, it } from 'vitest'
+import { type StandIn, type StandInOptions, startStandIn } from '../support/stand-in-triton.ts'
+import { until } from '../support/until.ts'
+
+const Stub = loadTriton()
+const logger = pino({ level: 'silent' })
+
+describe('what Triton says of its models', () => {
+  const running: StandIn[] = []
+  afterEach(() => Promise.all(running.splice(0).map((one) => one.kill())))
+  const given = async (options: StandInOptions): Promise<StandIn> => {
+    const one = await startStandIn(options)
+    running.push(one)
+    return one
+  }
+
+  it('is that a model is ready', async () => {
+    const index = await readIndex(Stub, { address: inject('tritonAddress'), poolUid: 'any' })
+    expect(index).toMatchObject({ kind: 'index', models: [{ name: 'u2netp', state: 'READY' }] })
+  })
+
+  it("is why a model does not load, asked with the pool's own key", async () => {
+    const { address } = await given({
+      models: [{ name: 'u2netp' }, { name: 'broken', failure: 'bad file' }],
+      adminHeader: { name: adminKey, value: 'uid' },
+    })
+    expect(await readIndex(Stub, { address, poolUid: 'uid' })).toMatchObject({
+      kind: 'index',
+      models: [
+        { name: 'u2netp', state: 'READY' },
+        { name: 'broken', state: 'UNAVAILABLE', reason: expect.stringContaining('bad file') },
+      ],
+    })
+    expect(await readIndex(Stub, { address, poolUid: 'another' })).toEqual({ kind: 'silent' })
+  })
+
+  it('is nothing while nobody answers', async () => {
+    const { address, kill } = await startStandIn()
+    await kill()
+    expect(await readIndex(Stub, { address, poolUid: 'uid' })).toEqual({ kind: 'silent' })
+  })
+
+  it('is asked in the background, told once, and forgotten with the pod', async () => {
+    const { address } = await given({ models: [{ name: 'broken', failure: 'bad file' }] })
+    const told: string[] = []
+    const index = modelIndex({ Stub, logger, changed: (pool) => told.push(pool) })
+    const pod = { uid: 'a', pool: 'p', address, poolUid: 'uid' }
+    index.ask('p', [pod])
+    expect(index.of('a')).toBeUndefined()
+    await until('the answer is there', () => index.of('a')?.kind === 'index')
+    index.ask('p', [pod])
+    expect(told).toEqual(['p'])
+    index.ask('p', [])
+    expect(index.of('a')).toBeUndefined()
+    index.close()
+  })
+})

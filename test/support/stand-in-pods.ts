@@ -1,0 +1,117 @@
+// Stand-ins for Triton as pods of a real cluster, one Deployment and headless Service a revision, labelled as the
+// operator labels its own.
+import { createKubeClient, deployments, endpointSlices, type KubeClient, services } from '@matte/controller/kube/client'
+import { createKubeMetrics } from '@matte/controller/kube/kube-metrics'
+import type { LoadedConfig } from '@matte/controller/kube/load-config'
+import type { Deployment, KubeObject, Service } from '@matte/controller/kube/objects'
+import { revisionLabels, revisionName, revisionSelector } from '@matte/controller/specs/labels'
+import { createRegistry } from '@matte/core/runtime/metrics'
+import { pino } from 'pino'
+
+export const standInImage = 'matte/stand-in-triton:e2e'
+
+const nodes = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', clusterScoped: true } as const
+type Node = KubeObject & { status?: { images?: { names?: string[] }[] } }
+
+/** Whether a node has the image; where none has, the file is skipped and says what to build. */
+export async function hasStandInImage({ config }: LoadedConfig, file: string): Promise<boolean> {
+  const metrics = createKubeMetrics(createRegistry('test'))
+  const kube = createKubeClient({ config, namespace: 'default', metrics, logger: pino({ level: 'silent' }) })
+  const { items } = await kube.list<Node>(nodes)
+  kube.close()
+  const names = items.flatMap(({ status }) => status?.images ?? []).flatMap((image) => image.names ?? [])
+  if (names.some((name) => name.endsWith(standInImage))) return true
+  const build = `docker build -f test/e2e/stand-in/Dockerfile -t ${standInImage} .`
+  process.stdout.write(`[kube] SKIPPED ${file}: no node has ${standInImage}; \`${build}\` and load it into the nodes\n`)
+  return false
+}
+
+export type StandInPodsOptions = {
+  readonly pool: string
+  readonly revision: string
+  readonly replicas: number
+  readonly args?: readonly string[]
+  /** `STAND_IN_…` variables, without their prefix. */
+  readonly env?: Readonly<Record<string, string>>
+  /** How long a pod that is told to go goes on as before. */
+  readonly preStopSeconds?: number
+}
+
+export async function startStandInPods(kube: KubeClient, options: StandInPodsOptions): Promise<void> {
+  await kube.create(services, buildService(options))
+  await kube.create(deployments, buildDeployment(options))
+}
+
+export const scaleStandInPods = (kube: KubeClient, { pool, revision }: StandInPodsOptions, replicas: number) =>
+  kube.mergePatch(deployments, revisionName(pool, revision), { spec: { replicas } })
+
+export async function stopStandInPods(kube: KubeClient, { pool, revision }: StandInPodsOptions): Promise<void> {
+  await kube.delete(deployments, revisionName(pool, revision), { propagation: 'Foreground' })
+  await kube.delete(services, revisionName(pool, revision))
+}
+
+/** The cluster's own word on its endpoints. */
+export const listSlices = async (kube: KubeClient) =>
+  (await kube.list(endpointSlices, { labelSelector: 'matte.dev/pool' })).items
+
+const ports = { http: 8000, grpc: 8001, metrics: 8002 }
+
+function buildService({ pool, revision }: StandInPodsOptions): Service {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: revisionName(pool, revision), labels: revisionLabels(pool, revision) },
+    spec: {
+      clusterIP: 'None',
+      selector: revisionSelector(pool, revision),
+      ports: Object.entries(ports).map(([name, port]) => ({ name, port })),
+    },
+  }
+}
+
+const probe = (path: string, periodSeconds: number) => ({
+  httpGet: { path, port: ports.http },
+  periodSeconds,
+  failureThreshold: 60,
+})
+
+function buildDeployment({
+  pool,
+  revision,
+  replicas,
+  args,
+  env = {},
+  preStopSeconds = 1,
+}: StandInPodsOptions): Deployment {
+  const labels = revisionLabels(pool, revision)
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: revisionName(pool, revision), labels },
+    spec: {
+      replicas,
+      selector: { matchLabels: revisionSelector(pool, revision) },
+      template: {
+        metadata: { labels },
+        spec: {
+          terminationGracePeriodSeconds: 30,
+          automountServiceAccountToken: false,
+          containers: [
+            {
+              name: 'triton',
+              image: standInImage,
+              imagePullPolicy: 'Never',
+              ...(args && { args }),
+              env: Object.entries(env).map(([name, value]) => ({ name: `STAND_IN_${name}`, value })),
+              startupProbe: probe('/v2/health/live', 1),
+              readinessProbe: { ...probe('/v2/health/ready', 1), failureThreshold: 1 },
+              lifecycle: { preStop: { sleep: { seconds: preStopSeconds } } },
+              securityContext: { readOnlyRootFilesystem: true, runAsNonRoot: true, capabilities: { drop: ['ALL'] } },
+              resources: { requests: { cpu: '10m', memory: '64Mi' } },
+            },
+          ],
+        },
+      },
+    },
+  }
+}

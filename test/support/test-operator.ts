@@ -1,0 +1,156 @@
+// The operator as a controller has it, in the test's own program and without the part that works on images: against a
+// namespace of the real cluster and a database of the test's own. Several of them at once are several replicas.
+
+import { createPodMetrics } from '@matte/controller/inference/pod-metrics'
+import { loadTriton } from '@matte/controller/inference/triton-protocol'
+import { deployments, type KubeClient, pods } from '@matte/controller/kube/client'
+import type { Deployment, Pod } from '@matte/controller/kube/objects'
+import { kubernetesMode } from '@matte/controller/kubernetes-mode'
+import type { PoolStatus } from '@matte/controller/pool/pool-status'
+import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/pool/triton-pool'
+import { buildPodTemplate } from '@matte/controller/specs/pod-template'
+import type { Bus } from '@matte/core/bus/bus'
+import type { Db } from '@matte/core/db/database'
+import { createRegistry } from '@matte/core/runtime/metrics'
+import { defaultPlans } from '@matte/core/workspace/plan'
+import { type Logger, pino } from 'pino'
+import { until } from './until.ts'
+
+/** Nothing is heard: what wakes a pool without nudges is its tick. */
+export const deafBus: Bus = {
+  name: 'bus',
+  prefix: 'none',
+  connection: () => undefined,
+  start: () => undefined,
+  stop: () => undefined,
+}
+
+export type TestOperator = {
+  readonly registry: ReturnType<typeof createRegistry>
+  /** Revision and model of each pod that would be sent images of this pool now. */
+  routes(pool: string): string[]
+  /** Ends it as a rolling update does: the lease is given back. */
+  stop(): Promise<void>
+}
+
+export type TestOperatorOptions = {
+  readonly db: Db
+  readonly namespace: string
+  readonly bus?: Bus
+  readonly logger?: Logger
+}
+
+export async function startOperator({
+  db,
+  namespace,
+  bus = deafBus,
+  logger,
+}: TestOperatorOptions): Promise<TestOperator> {
+  const registry = createRegistry('test')
+  const serving = await kubernetesMode({
+    namespace,
+    channels: 1,
+    Stub: loadTriton(),
+    db,
+    plans: defaultPlans,
+    bus,
+    registry,
+    podMetrics: createPodMetrics(registry),
+    logger: logger ?? pino({ level: process.env.MATTE_TEST_LOG ?? 'silent' }),
+  })
+  const noSlots = { slotsOn: () => 0 } as unknown as Parameters<typeof serving.leading>[0]
+  const services = [...serving.services, ...serving.leading(noSlots)]
+  for (const service of services) await service.start()
+  let stopped: Promise<void> | undefined
+  const stop = async (): Promise<void> => {
+    for (const service of services.toReversed()) await service.stop()
+  }
+  return {
+    registry,
+    routes: (pool) =>
+      serving.source
+        .pods()
+        .filter((pod) => pod.pool === pool)
+        .map(({ revision, tritonModel }) => `${revision} ${tritonModel}`),
+    stop: () => {
+      stopped ??= stop()
+      return stopped
+    },
+  }
+}
+
+export const standInImage = 'matte/stand-in-triton:e2e'
+
+/** Starts, rolls and drains in seconds. */
+const smallPool: Partial<PoolSpecInput> = {
+  image: standInImage,
+  resources: { requests: { cpu: '10m', memory: '32Mi' } },
+  drain: { routeStopSeconds: 1, exitTimeoutSeconds: 1, graceSeconds: 8 },
+}
+
+/** The model that the stand-in has, as the public version of this name. */
+export const modelOf = (modelVersion: string): PoolSpecInput['models'][number] => ({
+  name: 'u2netp',
+  modelVersion,
+  source: { imagePath: '/models' },
+})
+
+export type PoolClient = {
+  /** Applies a pool as a user does: these fields over those of a small pool, whose model version is its name. */
+  apply(name: string, spec?: Partial<PoolSpecInput>): Promise<TritonPool>
+  get(name: string): Promise<TritonPool>
+  /** Waits until the pool's status is so. */
+  until(name: string, what: string, is: (status: Partial<PoolStatus>, pool: TritonPool) => unknown): Promise<TritonPool>
+  deployments(name: string): Promise<Deployment[]>
+  pods(name: string): Promise<Pod[]>
+}
+
+export function poolClient(kube: () => KubeClient): PoolClient {
+  const get = async (name: string): Promise<TritonPool> => {
+    const pool = await kube().get(tritonPools, name)
+    if (pool === undefined) throw new Error(`there is no pool ${name}`)
+    return pool
+  }
+  const labelSelector = (name: string): string => `matte.dev/pool=${name}`
+  return {
+    get,
+    apply: (name, spec = {}) => {
+      const pool = {
+        apiVersion: 'matte.dev/v1alpha1',
+        kind: 'TritonPool',
+        metadata: { name },
+        // Of two pools with the same version one would serve nothing.
+        spec: { ...smallPool, models: [modelOf(name)], ...spec },
+      }
+      return kube().apply(tritonPools, pool as unknown as TritonPool)
+    },
+    until: (name, what, is) =>
+      until(
+        `pool ${name} ${what}`,
+        async () => {
+          const pool = await get(name)
+          return is(pool.status ?? {}, pool) ? pool : undefined
+        },
+        { everyMs: 100 },
+      ),
+    deployments: async (name) => (await kube().list(deployments, { labelSelector: labelSelector(name) })).items,
+    pods: async (name) => (await kube().list(pods, { labelSelector: labelSelector(name) })).items,
+  }
+}
+
+/** The reason of a condition that has this status; undefined when it has another. */
+export const reasonOf = (
+  { conditions }: Partial<PoolStatus>,
+  type: string,
+  is: 'True' | 'False' | 'Unknown' = 'True',
+) => conditions?.find((condition) => condition.type === type && condition.status === is)?.reason
+
+/** A patch that gives the pool's stand-in these variables: how it misbehaves is told by them. */
+export function patchWithEnv(pool: TritonPool, env: Readonly<Record<string, string>>): Record<string, unknown> {
+  const { podPatch: _, ...spec } = pool.spec
+  const { containers } = buildPodTemplate({ ...pool, spec }).spec as unknown as {
+    containers: { env: { name: string; value: string }[] }[]
+  }
+  const more = Object.entries(env).map(([name, value]) => ({ name, value }))
+  return { spec: { containers: containers.map((container) => ({ ...container, env: [...container.env, ...more] })) } }
+}
