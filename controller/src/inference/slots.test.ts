@@ -127,6 +127,14 @@ describe('createSlots', () => {
     expect(inHand()).toEqual(['fast', 'fine'])
   })
 
+  it('counts the pods of both models together while a pool goes over from one to the other', async () => {
+    const next = pod('b', 2, { tritonModel: 'isnet', revision: 'b', role: 'canary', weight: 50 })
+    const { slots, settle, inHand } = given([pod('a', 2), next], Array(9).fill('fast'))
+    slots.lookNow()
+    await settle()
+    expect(inHand()).toHaveLength(4)
+  })
+
   it('takes a pod on probation for the one slot that it has', async () => {
     const probation = { shape: { inputSize: 320, slots: 1 }, podSlots: 1 }
     const { slots, settle, inHand } = given([pod('a', 4, probation)], Array(9).fill('fast'))

@@ -136,24 +136,29 @@ export function createSlots(options: SlotsOptions): Slots {
   }
 }
 
-/** What can be worked on together: the pods of one model. The models of a pool share its pods, so both have a bound. */
-type Line = { readonly versions: string[]; capacity: number; readonly pool: { versions: string[]; capacity: number } }
+/**
+ * What can be worked on together: the pods that answer for the same versions, while a pool goes over to another model
+ * those of both. The models of a pool share its pods, so both have a bound.
+ */
+type Line = { readonly versions: string[]; capacity: number; readonly pool: Total }
+type Total = { readonly versions: string[]; capacity: number; readonly addresses: Set<string>; readonly lines: Line[] }
 
 function linesOf(pods: readonly Pod[], ahead: number): Line[] {
-  const pools = new Map<string, { versions: string[]; capacity: number; readonly addresses: Set<string> }>()
-  const lines = new Map<string, Line>()
-  for (const { address, modelVersions, pool: poolName, tritonModel, shape, podSlots } of pods) {
-    const pool = pools.get(poolName) ?? { versions: [], capacity: 0, addresses: new Set<string>() }
-    pools.set(poolName, pool)
+  const pools = new Map<string, Total>()
+  for (const { address, modelVersions, pool: name, shape, podSlots } of pods) {
+    const pool = pools.get(name) ?? { versions: [], capacity: 0, addresses: new Set<string>(), lines: [] }
+    pools.set(name, pool)
     if (!pool.addresses.has(address)) pool.capacity += podSlots + ahead
     pool.addresses.add(address)
-    const line = lines.get(`${poolName} ${tritonModel}`) ?? { versions: [], capacity: 0, pool }
-    lines.set(`${poolName} ${tritonModel}`, line)
+    let line = pool.lines.find(({ versions }) => versions.some((version) => modelVersions.includes(version)))
+    if (line === undefined) {
+      line = { versions: [], capacity: 0, pool }
+      pool.lines.push(line)
+    }
     line.capacity += shape.slots + ahead
-    for (const version of modelVersions) {
-      if (!line.versions.includes(version)) line.versions.push(version)
-      if (!pool.versions.includes(version)) pool.versions.push(version)
+    for (const { versions } of [line, pool]) {
+      for (const version of modelVersions) if (!versions.includes(version)) versions.push(version)
     }
   }
-  return [...lines.values()]
+  return [...pools.values()].flatMap(({ lines }) => lines)
 }
