@@ -96,7 +96,7 @@ export async function buildApp({ config, db, bucket, checks, registry, ...deps }
   const models = modelCache(db)
   const deniedNetworks = config.webhookDeniedNetworks
   const metrics = createMetrics(registry)
-  await app.register(uploadRoutes, { prefix, db, bucket, ...deps })
+  await app.register(uploadRoutes, { prefix, db, bucket, signLength: config.uploadsSignContentLength, ...deps })
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, config.masterKeys) : presignedLinks(bucket)
   const maxWaitSeconds = config.tasksMaxWaitSeconds

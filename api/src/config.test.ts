@@ -49,6 +49,15 @@ describe('readConfig', () => {
     expect(() => readConfig({ ...env, [name]: value })).toThrow(name)
   })
 
+  it('delivers results itself when the credentials are temporary, and refuses links that would die with them', () => {
+    expect(readConfig(env).resultsDelivery).toBe('presign')
+    const temporary = { ...env, S3_SESSION_TOKEN: 'hidden-token' }
+    expect(readConfig(temporary).resultsDelivery).toBe('gateway')
+    expect(readConfig({ ...temporary, RESULTS_DELIVERY: 'gateway' }).resultsDelivery).toBe('gateway')
+    expect(() => readConfig({ ...temporary, RESULTS_DELIVERY: 'presign' })).toThrow(/RESULTS_DELIVERY/)
+    expect(JSON.stringify(describeConfig(configSchema, readConfig(temporary)))).not.toContain('hidden')
+  })
+
   it('tells all faults at once', () => {
     expect(() => readConfig({})).toThrow(/PUBLIC_URL[\s\S]*DATABASE_URL[\s\S]*NATS_URL[\s\S]*MASTER_KEYS/)
   })

@@ -1,10 +1,12 @@
 import {
+  ConfigError,
   choice,
   type Env,
   flag,
   type Infer,
   int,
   json,
+  optionalSecret,
   optionalText,
   parsed,
   parseEnv,
@@ -59,6 +61,13 @@ export const configSchema = {
   s3Region: text('S3_REGION', { description: 'region that requests are signed for', default: 'us-east-1' }),
   s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'long-lived access key: its links live for 7 days' }),
   s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret of that access key' }),
+  s3SessionToken: optionalSecret('S3_SESSION_TOKEN', {
+    description: 'of temporary credentials; results then go through this process, see RESULTS_DELIVERY',
+  }),
+  uploadsSignContentLength: flag('UPLOADS_SIGN_CONTENT_LENGTH', {
+    description: 'an upload URL takes a file of the fileSize that was told, and of no other',
+    default: false,
+  }),
   masterKeys: parsed(
     'MASTER_KEYS',
     { description: 'seal recoverable secrets; the first seals, all open: id:base64,id2:base64', secret: true },
@@ -67,7 +76,7 @@ export const configSchema = {
   resultsDelivery: choice('RESULTS_DELIVERY', ['presign', 'gateway'], {
     description:
       'how results are downloaded: presign, by links of the object store; gateway, through this process below ' +
-      'PUBLIC_URL/files/, which needs no long-lived access key',
+      'PUBLIC_URL/files/, which needs no long-lived access key and is the default with S3_SESSION_TOKEN',
     default: 'presign',
   }),
   tasksMaxWaitSeconds: int('TASKS_MAX_WAIT', {
@@ -144,7 +153,20 @@ export type Config = Omit<Read, 's3PublicEndpoint'> & { readonly s3PublicEndpoin
 /** @throws ConfigError naming every variable that is missing or wrong. */
 export function readConfig(env: Env): Config {
   const config = parseEnv(configSchema, env)
-  return Object.freeze({ ...config, s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl })
+  return Object.freeze({
+    ...config,
+    s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl,
+    resultsDelivery: deliveryOf(config, Boolean(env.RESULTS_DELIVERY)),
+  })
+}
+
+/** A link of the store dies with the credentials that signed it, and temporary ones live for hours (D37). */
+function deliveryOf({ resultsDelivery, s3SessionToken }: Read, isChosen: boolean): Read['resultsDelivery'] {
+  if (s3SessionToken === undefined) return resultsDelivery
+  if (isChosen && resultsDelivery === 'presign') {
+    throw new ConfigError('RESULTS_DELIVERY: must be gateway with S3_SESSION_TOKEN: links would die with the token')
+  }
+  return 'gateway'
 }
 
 function parseOrigin(value: string): string {

@@ -27,15 +27,15 @@ export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string
 }
 
 export function addEnvelope(app: FastifyInstance): void {
-  app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     // Answers belong to one caller; what a cache may keep says so itself.
     if (request.routeOptions.config.scope !== undefined) reply.header('cache-control', 'no-store')
+    done()
   })
   // Errors come here with their envelope on, from the one error mapper.
-  app.addHook('preSerialization', async (request, reply, payload) =>
-    reply.statusCode >= 400 || request.routeOptions.config.envelope === false
-      ? payload
-      : { request_id: request.id, data: payload },
-  )
+  app.addHook('preSerialization', (request, reply, payload, done) => {
+    const asItIs = reply.statusCode >= 400 || request.routeOptions.config.envelope === false
+    done(null, asItIs ? payload : { request_id: request.id, data: payload })
+  })
 }

@@ -55,7 +55,8 @@ export function requestCounter(db: Db, logger: Logger): RequestCounter {
 
 /** Counts every request whose key was valid, refused ones included. */
 export function countRequests(app: FastifyInstance, counter: Pick<RequestCounter, 'note'>): void {
-  app.addHook('onResponse', async ({ caller }) => {
+  app.addHook('onResponse', ({ caller }, _reply, done) => {
     if (caller) counter.note(caller.workspaceId)
+    done()
   })
 }

@@ -39,6 +39,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     region: config.s3Region,
     accessKeyId: config.s3AccessKeyId,
     secretAccessKey: config.s3SecretAccessKey,
+    sessionToken: config.s3SessionToken,
   })
   const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, logger, name: 'matte-api' })
   const settings = settingsCache(db, logger)

@@ -4,7 +4,7 @@
 import type { Db } from '@matte/core/db/database'
 import { loop } from '@matte/core/runtime/loop'
 import { pause, type Service } from '@matte/core/runtime/service'
-import { findEndedTasks, type TaskRow } from '@matte/core/task/task-queries'
+import { findEndedTasks, type ShownTask } from '@matte/core/task/task-queries'
 import type { Logger } from 'pino'
 
 /** What a wait is late by, at most. Ten primary-key look-ups of a list a second weigh nothing beside the tasks. */
@@ -17,12 +17,12 @@ export type TaskWaits = Service & {
    * The task's row once it has ended. Undefined: not within `waitMs`, or the signal came first, or this process stops.
    * Null: too many wait already, so this one did not.
    */
-  untilEnded(id: string, waitMs: number, signal: AbortSignal): Promise<TaskRow | undefined | null>
+  untilEnded(id: string, waitMs: number, signal: AbortSignal): Promise<ShownTask | undefined | null>
   /** Ends every wait now; later ones do not begin. */
   end(): void
 }
 
-type Wait = { readonly id: string; readonly ended: (task: TaskRow) => void }
+type Wait = { readonly id: string; readonly ended: (task: ShownTask) => void }
 
 export function taskWaits(db: Db, logger: Logger): TaskWaits {
   const waits = new Set<Wait>()
@@ -37,10 +37,10 @@ export function taskWaits(db: Db, logger: Logger): TaskWaits {
     return {}
   }
 
-  async function untilEnded(id: string, waitMs: number, signal: AbortSignal): Promise<TaskRow | undefined | null> {
+  async function untilEnded(id: string, waitMs: number, signal: AbortSignal): Promise<ShownTask | undefined | null> {
     if (waits.size >= waitsMax) return null
     const over = new AbortController()
-    let task: TaskRow | undefined
+    let task: ShownTask | undefined
     const wait: Wait = {
       id,
       ended: (row) => {

@@ -1,6 +1,8 @@
 import { failAttempt } from '@matte/core/task/finish-task'
 import { describe, expect, it } from 'vitest'
 import type { Client, Task } from '../support/client.ts'
+import { withNats } from '../support/nats.ts'
+import { until } from '../support/until.ts'
 import { claim, picture, succeed, useApi } from './given.ts'
 
 const world = useApi()
@@ -133,5 +135,26 @@ describe('DELETE /open/developer/batch-tasks/{batchId}', () => {
     const { data } = await client.call<Batch>('DELETE', path)
     expect(data).toMatchObject({ status: 'completed', canceledCount: 2, completedAt: expect.any(String) })
     await expect(client.call('DELETE', path)).rejects.toMatchObject({ status: 409, code: 'TASK_CANNOT_CANCEL' })
+  })
+})
+
+describe('a batch whose last queued task is canceled', () => {
+  it('is announced at once, by the DELETE of the batch and by that of the task', async () => {
+    const { natsUrl, natsStreamPrefix } = world.api.config
+    await withNats(natsUrl, async (connection) => {
+      const nudged: string[] = []
+      connection.subscribe(`${natsStreamPrefix}.delivery`, {
+        callback: (_fault, nudge) => void nudged.push(nudge.string()),
+      })
+      await connection.flush()
+      await until('the API is connected, and a canceled batch is announced', async () => {
+        const { client, batches } = await givenBatches(1)
+        await client.call('DELETE', `/batch-tasks/${batches[0]?.id}`)
+        return nudged.length > 0
+      })
+      const { client, batches } = await givenBatches(1)
+      await client.cancelTask(batches[0]?.tasks[0]?.id ?? '')
+      await until('the other is announced', () => nudged.includes(batches[0]?.id ?? ''))
+    })
   })
 })

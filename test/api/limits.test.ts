@@ -6,7 +6,7 @@ import { findBrokenRules } from '../support/invariants.ts'
 import { type Caller, claim, picture, succeed, useApi } from './given.ts'
 
 const world = useApi({
-  PLANS: JSON.stringify({ enterprise: { concurrentTasks: 50, monthlyQuota: 7 }, pro: { concurrentTasks: 50 } }),
+  PLANS: JSON.stringify({ enterprise: { concurrentTasks: 50, monthlyQuota: 3 }, pro: { concurrentTasks: 50 } }),
 })
 
 type Outcome = { readonly accepted: Task[]; readonly refused: ApiError[] }
@@ -51,17 +51,17 @@ describe('the concurrency limit', () => {
 })
 
 describe('the monthly quota', () => {
-  it('lets seven of fifty in at once on a quota of seven, and says when it ends', async () => {
+  it('lets three of fifty in at once on a quota of three, and says when it ends', async () => {
     const caller = await world.caller({ plan: 'enterprise' })
     const { accepted, refused } = await createAtOnce(caller, 50)
-    expect(accepted).toHaveLength(7)
+    expect(accepted).toHaveLength(3)
     const now = new Date()
     const nextMonth = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString()
     for (const error of refused) {
       expect(error).toMatchObject({
         status: 429,
         code: 'DEVELOPER_API_QUOTA_EXCEEDED',
-        details: { limit: 7, resetsAt: nextMonth },
+        details: { limit: 3, resetsAt: nextMonth },
       })
       const retryAfter = Number(error.headers.get('retry-after'))
       expect(retryAfter).toBeGreaterThanOrEqual(1)
@@ -71,31 +71,31 @@ describe('the monthly quota', () => {
 
   it('is not given back by a task that was canceled', async () => {
     const caller = await world.caller({ plan: 'enterprise' })
-    const { accepted } = await createAtOnce(caller, 7)
+    const { accepted } = await createAtOnce(caller, 3)
     for (const { id } of accepted) await caller.client.cancelTask(id)
     expect((await createAtOnce(caller, 1)).refused[0]).toMatchObject({ code: 'DEVELOPER_API_QUOTA_EXCEEDED' })
   })
 
   it('begins anew with the month, and lets the quota in again and no more when fifty come at the border', async () => {
     const caller = await world.caller({ plan: 'enterprise' })
-    const { accepted } = await createAtOnce(caller, 7)
+    const { accepted } = await createAtOnce(caller, 3)
     for (const { id } of accepted) await caller.client.cancelTask(id)
     await sql`update workspace set quota_month = (quota_month - interval '1 month')::date
                where id = ${caller.workspaceId}`.execute(world.db)
-    expect((await createAtOnce(caller, 50)).accepted).toHaveLength(7)
-    expect(await quotaUsed(caller)).toBe(7)
+    expect((await createAtOnce(caller, 50)).accepted).toHaveLength(3)
+    expect(await quotaUsed(caller)).toBe(3)
   })
 })
 
 describe('a creation that was late at the border of two months', () => {
   it('counts in the month that has begun, and forgets none of its tasks', async () => {
     const caller = await world.caller({ plan: 'enterprise' })
-    await createAtOnce(caller, 6)
+    await createAtOnce(caller, 2)
     // As another creation leaves the row that came after midnight and got the row's lock first.
     await sql`update workspace set quota_month = (quota_month + interval '1 month')::date
                where id = ${caller.workspaceId}`.execute(world.db)
     expect((await createAtOnce(caller, 2)).accepted).toHaveLength(1)
-    expect(await quotaUsed(caller)).toBe(7)
+    expect(await quotaUsed(caller)).toBe(3)
   })
 })
 

@@ -11,6 +11,8 @@ type Media = { schema: Json; example?: unknown; examples?: Record<string, { $ref
 type Operation = {
   operationId: string
   summary: string
+  description?: string
+  'x-required-scope': string
   tags: string[]
   deprecated?: boolean
   security?: unknown
@@ -20,6 +22,7 @@ type Operation = {
 }
 type Document = {
   openapi: string
+  info: { description: string }
   paths: Record<string, Record<string, Operation>>
   components: Record<string, Json>
 }
@@ -177,6 +180,16 @@ describe('GET /api/v1/openapi.json', () => {
     )
     const sent = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name)
     expect(sent.sort()).toEqual(['Idempotency-Key', 'Prefer', 'X-Request-Id'])
+  })
+
+  it('tells a newcomer where a key goes, which scope it needs, and how a webhook is verified', async () => {
+    const { info, paths } = await read()
+    for (const words of ['`X-API-Key:', '`X-Service-Signature:', '`<t>.<raw body>`', '`whsec_`']) {
+      expect(info.description).toContain(words)
+    }
+    for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+      expect(operation.description).toContain(`Needs the scope \`${operation['x-required-scope']}\`.`)
+    }
   })
 
   it('leads from an answer to the next request', async () => {

@@ -82,6 +82,19 @@ describe('a result link of the gateway', () => {
     expect(await errorOf(await fetch(url, { headers: { range: 'bytes=20-' } }))).toEqual([400, 'INVALID_PARAMS'])
   })
 
+  it('answers 304 to who has it already', async () => {
+    const { url } = await givenResult(Buffer.from('0123456789'))
+    const etag = (await fetch(url)).headers.get('etag') ?? ''
+    expect(etag).toMatch(/^".+"$/)
+    for (const method of ['GET', 'HEAD']) {
+      const again = await fetch(url, { method, headers: { 'if-none-match': etag } })
+      expect([again.status, await again.text()]).toEqual([304, ''])
+      expect([again.headers.get('etag'), again.headers.get('cache-control')]).toEqual([etag, 'private'])
+      const other = await fetch(url, { method, headers: { 'if-none-match': '"other"' } })
+      expect([other.status, await other.text()]).toEqual([200, method === 'GET' ? '0123456789' : ''])
+    }
+  })
+
   it('is AUTH_FORBIDDEN once anything in it was changed', async () => {
     const [mine, theirs] = [await givenResult(Buffer.from('mine')), await givenResult(Buffer.from('theirs'))]
     const changed = (change: (url: URL) => void) => {

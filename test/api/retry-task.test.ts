@@ -2,7 +2,7 @@ import { writeSetting } from '@matte/core/setting/setting-queries'
 import { failAttempt, finishTask } from '@matte/core/task/finish-task'
 import { afterEach, describe, expect, it } from 'vitest'
 import { put, type Task } from '../support/client.ts'
-import { readHistory, readTask, success } from '../support/factories.ts'
+import { claimNext, readHistory, readTask, success } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
 import { type Caller, claim, hugePng, picture, succeed, useApi } from './given.ts'
@@ -156,6 +156,14 @@ describe('a retry is refused', () => {
     await expect(retry({ client, id })).rejects.toMatchObject({ status: 404, code: 'DEVELOPER_TASK_NOT_FOUND' })
   })
 
+  it('as INVALID_PARAMS for a malformed Idempotency-Key, an unknown id being told before', async () => {
+    const failed = await givenFailed()
+    const headers = { 'idempotency-key': 'x'.repeat(256) }
+    const withKey = (id: string) => failed.client.call('POST', `/tasks/${id}/retry`, { headers })
+    await expect(withKey(failed.id)).rejects.toMatchObject({ status: 400, code: 'INVALID_PARAMS' })
+    await expect(withKey('none')).rejects.toMatchObject({ status: 404, code: 'DEVELOPER_TASK_NOT_FOUND' })
+  })
+
   it('as DEVELOPER_TASK_NOT_FOUND for another workspace', async () => {
     const { id } = await givenFailed()
     const { client } = await world.caller()
@@ -221,6 +229,33 @@ describe('fifty retries at once', () => {
     expect(await lotOf(failed.workspaceId)).toEqual({ available: 9, held: 1, spent: 0 })
     expect(await workspaceRow(failed.workspaceId)).toEqual({ open_singles: 1, queued: 1, quota_used: 2 })
     expect(await readHistory(world.db, failed.id)).toEqual(['queued', 'processing', 'failed', 'retried'])
+    expect(await findBrokenRules(world.db)).toEqual({})
+  })
+
+  it('of one task that fails again at once are three, as often as a task may be retried', async () => {
+    const failed = await givenFailed({ plan: 'business', credits: 10 })
+    let over = false
+    const failing = until('no run is left to fail', async () => {
+      const claimed = await claimNext(world.db, ['service-v2'])
+      if (claimed) await failAttempt(world.db, claimed, 'INPUT_UNREADABLE')
+      return over
+    })
+    const isExhausted = (): Promise<boolean> =>
+      retry(failed).then(
+        () => false,
+        ({ code }: { code: string }) => {
+          expect(['TASK_NOT_RETRYABLE', 'CONFLICT', 'TASK_RETRY_LIMIT_EXCEEDED']).toContain(code)
+          return code === 'TASK_RETRY_LIMIT_EXCEEDED'
+        },
+      )
+    await Promise.all(Array.from({ length: 50 }, () => until('the retries are used up', isExhausted)))
+    over = true
+    await failing
+    expect(await failed.client.getTask(failed.id)).toMatchObject({ status: 'failed', retryCount: 3 })
+    const history = await readHistory(world.db, failed.id)
+    expect(history.filter((event) => event === 'retried')).toHaveLength(3)
+    expect(await workspaceRow(failed.workspaceId)).toEqual({ open_singles: 0, queued: 0, quota_used: 4 })
+    expect(await lotOf(failed.workspaceId)).toEqual({ available: 10, held: 0, spent: 0 })
     expect(await findBrokenRules(world.db)).toEqual({})
   })
 

@@ -61,6 +61,28 @@ describe('POST /open/developer/uploads/presign', () => {
   })
 })
 
+describe('a grant while lengths are signed', () => {
+  const strict = useApi({ UPLOADS_SIGN_CONTENT_LENGTH: 'true' })
+
+  it('takes a file of the length that was told, and of no other', async () => {
+    const { client } = await strict.caller()
+    const body = Buffer.from(await picture())
+    const given = await client.presign({ ...grant, fileSize: body.length })
+    expect(given.headers).toEqual({ 'Content-Type': 'image/png', 'Content-Length': String(body.length) })
+    const shorter = { method: 'PUT', headers: { 'content-type': 'image/png' }, body: body.subarray(1) }
+    expect((await fetch(given.uploadUrl, shorter)).status).toBe(403)
+    const { 'Content-Type': contentType = '' } = given.headers
+    await put({ ...given, headers: { 'Content-Type': contentType } }, body) // every client sends the length by itself
+  })
+
+  it('takes any length when none was told', async () => {
+    const { client } = await strict.caller()
+    const given = await client.presign(grant)
+    expect(given.headers).toEqual({ 'Content-Type': 'image/png' })
+    await put(given, await picture())
+  })
+})
+
 describe('GET /open/developer/signing-secret', () => {
   it('answers the same secret each time, and another one to another workspace', async () => {
     const [one, other] = [await world.caller(), await world.caller()]

@@ -1,4 +1,5 @@
 // How lots end (D71), case by case; the sequences of credit-properties.test.ts come by these rarely.
+import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import { expireCredits } from '@matte/core/credit/expire-credits'
 import { holdCredits, settleHold } from '@matte/core/credit/hold'
 import { grantCredits, readBalance } from '@matte/core/credit/lot-queries'
@@ -7,8 +8,9 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { findBrokenCreditRules } from '../support/credit-rules.ts'
 import { databases, useDatabase } from '../support/database.ts'
+import { givenBatch, ownModel } from '../support/factories.ts'
 import { until } from '../support/until.ts'
-import { createWorld, type World } from './credit-world.ts'
+import { createWorld, plan, type World } from './credit-world.ts'
 
 const unknown = '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'
 const inHours = (hours: number): Date => new Date(Date.now() + hours * 3_600_000)
@@ -70,6 +72,38 @@ for (const { version, url, missing } of databases()) {
       expect(await available(world)).toBe(1)
       await world.passHours(13)
       expect(await available(world)).toBe(0)
+    })
+
+    it('gives a whole batch back as its children one by one: to each lot its own, and what has lapsed beside it ends', async () => {
+      const { db } = database
+      const cancelRest = {
+        whole: async ({ workspaceId }: World, batchId: string) => void (await cancelBatch(db, workspaceId, batchId)),
+        singly: async (world: World, _batchId: string, tasks: readonly { readonly id: string }[]) => {
+          for (const task of tasks) await world.cancel(db, task)
+        },
+      }
+      for (const [how, cancel] of Object.entries(cancelRest)) {
+        const world = await createWorld(db)
+        for (const hours of [10, 100]) await world.grant(db, { amount: 3, expiresAt: inHours(hours) })
+        await world.grant(db, { amount: 3 })
+        const workspace = { id: world.workspaceId, plan: { ...plan, batchLimit: 7 } }
+        const { batch, tasks } = await givenBatch(db, workspace, { size: 7, model: ownModel() })
+        const [first, ...rest] = tasks
+        if (first) await world.cancel(db, first) // so that the first lot has one to spend when it lapses
+        await world.passHours(11)
+        await cancel(world, batch.id, rest)
+        const lots = (await world.lots()).map(({ available, held, expired }) => ({ available, held, expired }))
+        expect({ how, lots }).toEqual({
+          how,
+          lots: [
+            { available: 2, held: 0, expired: 1 },
+            { available: 3, held: 0, expired: 0 },
+            { available: 3, held: 0, expired: 0 },
+          ],
+        })
+        expect(await available(world)).toBe(8) // the two of the first lot can be spent for 72 hours
+        expect(await findBrokenCreditRules(db, world.workspaceId)).toEqual([])
+      }
     })
 
     it('gives the grace time also when the release began before the expiry and a sweep came between', async () => {

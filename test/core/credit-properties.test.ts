@@ -19,20 +19,22 @@
 //   the lapsed part, or the grace time, of a release   the model, in sequences
 //   `source` of a grant, the look at a refund's reference   6 in sequences, 12
 //   `available >=` of a refund                         2 in sequences and at once (the CHECK stops it)
-//   the limit in the WHERE of takeSinglePlace          11
+//   the limit, or the quota, in singlePlace            11, and with it in takeSinglePlace alone, by the retries
 //   the trigger of credit_entry                        10
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { refundCredits } from '@matte/core/credit/refund-credits'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { createTask } from '@matte/core/task/create-task'
+import { failAttempt } from '@matte/core/task/finish-task'
+import { retryTask } from '@matte/core/task/retry-task'
 import { insertWorkspace, lockWorkspace } from '@matte/core/workspace/workspace-queries'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { findBrokenCreditRules, findOrderViolations } from '../support/credit-rules.ts'
 import { connectTo, databases, useDatabase } from '../support/database.ts'
-import { givenUpload, givenWorkspace, ownModel } from '../support/factories.ts'
+import { claimNext, givenUpload, givenWorkspace, ownModel } from '../support/factories.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
 import { commands } from './credit-commands.ts'
 import { newModel } from './credit-model.ts'
@@ -52,6 +54,8 @@ const refusals = [
   'TASK_RETRY_LIMIT_EXCEEDED',
   'CONFLICT',
 ]
+
+const limits = ['TASK_CONCURRENT_LIMIT', 'DEVELOPER_API_QUOTA_EXCEEDED', 'CREDITS_INSUFFICIENT']
 
 /** A refusal of the table is an answer; anything else, a broken CHECK or a deadlock, is a fault. */
 async function orRefused<T>(acting: Promise<T>): Promise<T | undefined> {
@@ -118,27 +122,40 @@ for (const { version, url, missing } of databases()) {
     })
 
     it(
-      '11: lets N creators at once pass neither the limit nor the quota nor the credits',
+      '11: lets N creators and retries at once pass neither the limit nor the quota nor the credits',
       async () => {
         const bounds = fc.record({
-          creators: fc.integer({ min: 2, max: 50 }),
+          creators: fc.oneof(fc.nat(4), fc.nat(50)),
+          retries: fc.integer({ min: 0, max: 12 }),
           limit: fc.integer({ min: 1, max: 8 }),
           quota: fc.integer({ min: 1, max: 8 }),
           credits: fc.integer({ min: 1, max: 8 }),
         })
-        const property = fc.asyncProperty(bounds, async ({ creators, limit, quota, credits }) => {
+        const property = fc.asyncProperty(bounds, async ({ creators, retries, limit, quota, credits }) => {
           const { db } = database
           const { id } = await givenWorkspace(db, { plan: 'pro', credits })
           const { objectKey, bucket } = await givenUpload(db, id, memoryBucket())
-          const bounded = { ...plan, concurrentTasks: limit, monthlyQuota: quota }
-          const asked = { workspaceId: id, plan: bounded, imageUrl: objectKey, callbackUrl: null, traceparent: null }
-          const answers = await Promise.allSettled(
-            Array.from({ length: creators }, () => createTask(db, bucket, { ...asked, modelVersion: ownModel() })),
+          const asked = { workspaceId: id, imageUrl: objectKey, callbackUrl: null, traceparent: null }
+          const failed: string[] = []
+          for (let i = 0; i < retries; i++) {
+            const model = ownModel()
+            const task = await createTask(db, bucket, { ...asked, plan, modelVersion: model })
+            const claimed = await claimNext(db, [model])
+            if (claimed) await failAttempt(db, claimed, 'INPUT_UNREADABLE')
+            failed.push(task.id)
+          }
+          const bounded = { ...plan, concurrentTasks: limit, monthlyQuota: retries + quota }
+          const creations = Array.from({ length: creators }, () =>
+            createTask(db, bucket, { ...asked, plan: bounded, modelVersion: ownModel() }),
           )
-          const made = answers.filter(({ status }) => status === 'fulfilled')
-          expect(made).toHaveLength(Math.min(creators, limit, quota, credits))
+          const again = failed.map((task) => retryTask(db, bucket, { ...asked, plan: bounded, id: task }))
+          const answers = await Promise.allSettled([...again, ...creations])
+          const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.code] : []))
+          for (const code of refused) expect(limits).toContain(code)
+          const made = answers.length - refused.length
+          expect(made).toBe(Math.min(creators + retries, limit, quota, credits))
           const row = await db.selectFrom('workspace').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-          expect(row).toMatchObject({ open_singles: made.length, queued: made.length, quota_used: made.length })
+          expect(row).toMatchObject({ open_singles: made, queued: made, quota_used: retries + made })
           expect(await findBrokenCreditRules(db, id)).toEqual([])
         })
         await fc.assert(property, { ...parameters, numRuns: Math.max(5, Math.floor(runs / 3)) })

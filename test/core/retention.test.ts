@@ -8,6 +8,7 @@ import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { releaseUnusedUploads } from '@matte/core/retention/release-uploads'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import type { Bucket } from '@matte/core/storage/bucket'
+import { resultKey } from '@matte/core/storage/object-key'
 import { StorageError } from '@matte/core/storage/storage-error'
 import { cancelTask } from '@matte/core/task/cancel-task'
 import { createTask } from '@matte/core/task/create-task'
@@ -47,7 +48,7 @@ const untilWaiting = (db: Db) =>
 for (const { version, url, missing } of databases()) {
   describe.skipIf(missing)(`retention on PostgreSQL ${version}`, () => {
     const database = useDatabase(url)
-    const sweep = (days: number, bucket: Pick<Bucket, 'delete'> = memoryBucket()) =>
+    const sweep = (days: number, bucket: Pick<Bucket, 'delete' | 'list'> = memoryBucket()) =>
       sweepRetention({ db: database.db, plans, bucket }, { now: inDays(days) })
 
     const create = (workspace: TestWorkspace, bucket: Bucket, imageUrl: string, model = ownModel()) =>
@@ -126,6 +127,26 @@ for (const { version, url, missing } of databases()) {
       expect([await has(bucket, task.source_key), await has(bucket, task.result_key ?? '')]).toEqual([false, false])
       expect(await linesOf([task.source_key, task.result_key])).toEqual([])
       expect(await db.selectFrom('upload').select('id').where('id', '=', task.upload_id).execute()).toEqual([])
+    })
+
+    it('deletes with a task what workers stored for it and never recorded', async () => {
+      const { db } = database
+      const bucket = memoryBucket()
+      const workspace = await givenWorkspace(db)
+      const succeeded = await givenSucceeded(workspace, bucket)
+      const lost = resultKey({ ...succeeded, claim: randomUUID(), createdAt: succeeded.created_at }, 'png')
+      const failed = await givenClaimed(db, workspace)
+      const unrecorded = resultKey(failed, 'webp')
+      const young = await givenClaimed(db, workspace)
+      for (const key of [lost, unrecorded, resultKey(young, 'png')]) {
+        await bucket.put(key, onePixelPng, { contentType: 'image/png' })
+      }
+      await failAttempt(db, failed, 'INPUT_UNREADABLE')
+      await sweep(31, bucket)
+      await sweep(38, bucket)
+      expect([await has(bucket, lost), await has(bucket, unrecorded)]).toEqual([true, true])
+      await sweep(40, bucket)
+      expect(await bucket.list('results/')).toEqual([resultKey(young, 'png')])
     })
 
     it('takes history, deliveries and holds along, and leaves ledger and counters', async () => {
@@ -283,6 +304,20 @@ for (const { version, url, missing } of databases()) {
       expect(await eventsOf(workspace.id)).toHaveLength(2)
     })
 
+    it('tells a workspace although others wait whose plans are not configured', async () => {
+      const { db } = database
+      const forgotten = await givenWorkspace(db)
+      const told = await givenWorkspace(db)
+      for (const { id } of [forgotten, told]) {
+        await givenEndpoint(id)
+        await sql`insert into retention_notice (workspace_id, deleted) values (${id}, 1)`.execute(db)
+      }
+      await db.updateTable('workspace').set({ plan: 'forgotten' }).where('id', '=', forgotten.id).execute()
+      expect(await announceCleanups(db, plans, { now: inDays(31), limit: 1 })).toBe(1)
+      expect(await eventsOf(told.id)).toHaveLength(1)
+      expect(await eventsOf(forgotten.id)).toEqual([])
+    })
+
     it('deletes deliveries that belong to no task after the same days', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
@@ -358,6 +393,7 @@ for (const { version, url, missing } of databases()) {
         const [one, two] = [await givenSucceeded(workspace, bucket), await givenSucceeded(workspace, bucket)]
         await sweep(31, bucket)
         const halfDown = {
+          list: bucket.list,
           delete: (key: string) =>
             key === one.source_key ? Promise.reject(new StorageError('unavailable', 'store down')) : bucket.delete(key),
         }

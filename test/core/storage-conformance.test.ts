@@ -85,6 +85,30 @@ function itIsABucket(open: () => Bucket): void {
     expect(head).toMatchObject({ etag, lengthBytes: bytes.length, body: undefined })
   })
 
+  it('opens nothing that its reader has already', async () => {
+    const bucket = open()
+    await bucket.put('known', bytes, png)
+    const { etag } = await bucket.head('known', 1)
+    for (const headOnly of [false, true]) {
+      const known = await bucket.open('known', { ifNoneMatch: etag, headOnly })
+      expect(known).toMatchObject({ unchanged: true, body: undefined })
+      expect([etag, '']).toContain(known.etag) // one of the stores does not tell it here
+      const other = await bucket.open('known', { ifNoneMatch: '"other"', headOnly })
+      expect(other).toMatchObject({ etag, unchanged: false, lengthBytes: bytes.length })
+      await other.body?.toArray()
+    }
+  })
+
+  it('lists what lies below a prefix, and nothing beside it', async () => {
+    const bucket = open()
+    const keys = ['below/1/a.png', 'below/1/b.png', 'below/12.png', 'below/2/a.png']
+    for (const each of keys) await bucket.put(each, bytes, png)
+    expect((await bucket.list('below/1/')).sort()).toEqual(keys.slice(0, 2))
+    expect(await bucket.list('below/3/')).toEqual([])
+    for (const each of keys) await bucket.delete(each)
+    expect(await bucket.list('below/')).toEqual([])
+  })
+
   it('opens nothing that is missing, and no range outside', async () => {
     const bucket = open()
     await bucket.put('streamed', bytes, png)
@@ -104,7 +128,8 @@ function itIsABucket(open: () => Bucket): void {
 }
 
 function itPresigns(open: () => TestBucket, store: () => StoreAccess): void {
-  const putUrl = (key: string, seconds = 900): string => open().presignPut(key, 'image/png', seconds)
+  const putUrl = (key: string, seconds = 900): string =>
+    open().presignPut(key, { contentType: 'image/png', expiresInSeconds: seconds })
   const getUrl = (key: string): string =>
     open().presignGet(key, { contentType: 'image/png', fileName: 'cut-out.png', expiresInSeconds: 604_800 })
   const send = (url: string, body: Buffer, contentType: string, headers: Record<string, string> = {}) =>
@@ -119,6 +144,15 @@ function itPresigns(open: () => TestBucket, store: () => StoreAccess): void {
   it('no PUT of another content type', async () => {
     expect((await send(putUrl('typed'), bytes, 'text/html')).status).toBe(403)
     await expect(open().head('typed', 1)).rejects.toMatchObject({ kind: 'missing' })
+  })
+
+  it('a PUT of the signed length, and of no other', async () => {
+    const url = open().presignPut('sized', { contentType: 'image/png', expiresInSeconds: 900, sizeBytes: 100 })
+    for (const size of [99, 101]) {
+      expect((await send(url, bytes.subarray(0, size), 'image/png')).status).toBe(403)
+    }
+    await expect(open().head('sized', 1)).rejects.toMatchObject({ kind: 'missing' })
+    expect((await send(url, bytes.subarray(0, 100), 'image/png')).status).toBe(200)
   })
 
   it('no PUT to another key, and no other method', async () => {
@@ -264,6 +298,8 @@ describe('a store that is not there', () => {
   })
 
   it('still presigns, since that needs no store', () => {
-    expect(nowhere().presignPut('key', 'image/png', 900)).toContain('http://127.0.0.1:1/b/key?')
+    expect(nowhere().presignPut('key', { contentType: 'image/png', expiresInSeconds: 900 })).toContain(
+      'http://127.0.0.1:1/b/key?',
+    )
   })
 })

@@ -6,6 +6,7 @@ import { createBatch } from '@matte/core/batch/create-batch'
 import { inspectionGate } from '@matte/core/batch/inspection-gate'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
+import { resultKey } from '@matte/core/storage/object-key'
 import { type ClaimedTask, claimNextTask } from '@matte/core/task/claim-task'
 import { createTask } from '@matte/core/task/create-task'
 import type { Ending } from '@matte/core/task/end-run'
@@ -133,9 +134,9 @@ export async function readHistory(db: Db, id: string): Promise<string[]> {
 }
 
 /** The ending of a worker that has stored its result. */
-export const success = ({ id, run, claim }: ClaimedTask): Ending => ({
+export const success = (claimed: ClaimedTask): Ending => ({
   status: 'succeeded',
-  resultKey: `results/${id}/${run}-${claim}.png`,
+  resultKey: resultKey(claimed, 'png'),
   resultFormat: 'png',
   resultSizeBytes: 100,
   width: 1,

@@ -19,7 +19,7 @@ declare module 'vitest' {
     storeEndpoint: string
     storeAccessKeyId: string
     storeSecretAccessKey: string
-    /** `host:port` of the shared Triton's gRPC. */
+    /** `host:port` of the shared Triton's gRPC; empty in a project without it. */
     tritonAddress: string
     /** Folder of this run: logs, and what private servers keep. */
     runDir: string
@@ -28,7 +28,18 @@ declare module 'vitest' {
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
 
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+/** What a project does without: Triton where it runs in the cluster, PostgreSQL 15 where no SQL is tested. */
+export type Without = 'triton' | 'postgres15'
+
+export default function setup(project: TestProject): Promise<() => Promise<void>> {
+  return startShared(project)
+}
+
+/** Starts the servers and hands out where they are; the answer stops them. */
+export async function startShared(
+  project: TestProject,
+  without: readonly Without[] = [],
+): Promise<() => Promise<void>> {
   const runDir = createRunDir()
   const servers: OwnServer[] = []
   const say: Say = (line) => void process.stdout.write(`[servers] ${line}\n`)
@@ -44,10 +55,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   try {
     const [postgresServers, nats, store, triton] = await Promise.all([
-      Promise.all([postgres18(), postgres15()]),
+      Promise.all([postgres18(), ...(without.includes('postgres15') ? [] : [postgres15()])]),
       keep(ownNats(place('nats'))),
       keep(ownStore(place('store'), credentials)),
-      keep(ownTriton(place('triton'))),
+      without.includes('triton') ? { url: '' } : keep(ownTriton(place('triton'))),
     ])
     project.provide('databaseUrl', postgresServers[0].url)
     project.provide('postgresServers', postgresServers)

@@ -27,8 +27,11 @@ export function memoryBucket(): Bucket {
       if (body.length > maxBytes) throw new StorageError('changed', 'object is larger than when it was accepted')
       return Buffer.from(body)
     },
-    open: async (key, { headOnly = false, range } = {}) => {
+    open: async (key, { headOnly = false, range, ifNoneMatch } = {}) => {
       const body = find(key)
+      if (ifNoneMatch === etagOf(body)) {
+        return { etag: etagOf(body), lengthBytes: 0, contentRange: undefined, unchanged: true, body: undefined }
+      }
       const [, first = '0', last = ''] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? []
       const end = Math.min(body.length - 1, last === '' ? Infinity : Number(last))
       if (range !== undefined && Number(first) > end) throw new StorageError('range', 'object has no such range')
@@ -37,11 +40,13 @@ export function memoryBucket(): Bucket {
         etag: etagOf(body),
         lengthBytes: part.length,
         contentRange: range === undefined ? undefined : `bytes ${first}-${end}/${body.length}`,
+        unchanged: false,
         body: headOnly ? undefined : Readable.from([part]),
       }
     },
     put: async (key, body) => void objects.set(key, Buffer.from(body)),
     delete: async (key) => void objects.delete(key),
+    list: async (prefix) => [...objects.keys()].filter((key) => key.startsWith(prefix)),
     presignPut: signsNothing,
     presignGet: signsNothing,
     probe: async () => true,

@@ -37,8 +37,16 @@ export async function createTestBucket(
   return {
     ...bucket,
     keys: async (prefix = '') => {
-      const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name, Prefix: prefix }))
-      return Contents.flatMap(({ Key }) => Key ?? []).sort()
+      const keys: string[] = []
+      let next: string | undefined
+      // A store lists a thousand at once.
+      do {
+        const page = { Bucket: name, Prefix: prefix, ...(next !== undefined && { ContinuationToken: next }) }
+        const { Contents = [], NextContinuationToken } = await client.send(new ListObjectsV2Command(page))
+        keys.push(...Contents.flatMap(({ Key }) => Key ?? []))
+        next = NextContinuationToken
+      } while (next !== undefined)
+      return keys.sort()
     },
     close: () => {
       bucket.close()

@@ -1,4 +1,4 @@
-import { ConfigError, optionalText, text } from '@matte/core/runtime/env'
+import { ConfigError, optionalSecret, optionalText, text } from '@matte/core/runtime/env'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
 
 /** The object store's settings, those of the service's own processes. Only `sweep` uses them, and works without. */
@@ -8,6 +8,7 @@ export const storeSchema = {
   s3Region: text('S3_REGION', { description: 'region that requests are signed for', default: 'us-east-1' }),
   s3AccessKeyId: optionalText('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
   s3SecretAccessKey: optionalText('S3_SECRET_ACCESS_KEY', { description: 'secret of that access key' }),
+  s3SessionToken: optionalSecret('S3_SESSION_TOKEN', { description: 'of temporary credentials' }),
 }
 
 export type StoreConfig = {
@@ -16,15 +17,17 @@ export type StoreConfig = {
   readonly s3Region: string
   readonly s3AccessKeyId: string | undefined
   readonly s3SecretAccessKey: string | undefined
+  readonly s3SessionToken: string | undefined
 }
 
 /** Undefined without `S3_ENDPOINT`. @throws ConfigError when only some of the settings are given. */
 export function storeOpener(config: StoreConfig): (() => Bucket) | undefined {
-  const { s3Endpoint: endpoint, s3Bucket: bucket, s3Region: region, s3AccessKeyId, s3SecretAccessKey } = config
+  const { s3Endpoint: endpoint, s3Bucket: bucket, s3Region: region } = config
+  const { s3AccessKeyId, s3SecretAccessKey, s3SessionToken: sessionToken } = config
   if (endpoint === undefined) return undefined
   if (s3AccessKeyId === undefined || s3SecretAccessKey === undefined) {
     throw new ConfigError('S3_ENDPOINT needs S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY beside it')
   }
-  const keys = { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey }
+  const keys = { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey, sessionToken }
   return () => openBucket({ internalEndpoint: endpoint, publicEndpoint: endpoint, bucket, region, ...keys })
 }

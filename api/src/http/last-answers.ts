@@ -9,8 +9,8 @@ export function endConnectionsWhileStopping(app: FastifyInstance): void {
   app.addHook('preClose', async () => {
     stopping = true
   })
-  app.addHook('onSend', async (_request, reply, payload) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     if (stopping) reply.header('connection', 'close')
-    return payload
+    done(null, payload)
   })
 }

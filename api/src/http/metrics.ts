@@ -1,5 +1,5 @@
 import { durationBuckets } from '@matte/core/runtime/metrics'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
 
 export type ApiMetrics = { readonly tasksCreated: Counter<'model_version' | 'plan'> }
@@ -24,7 +24,7 @@ export function observeRequests(app: FastifyInstance, registry: Registry): void 
     buckets: durationBuckets,
     registers: [registry],
   })
-  app.addHook('onResponse', async (request, reply) => {
+  function observe(request: FastifyRequest, reply: FastifyReply): void {
     const route = request.routeOptions.url ?? 'none'
     const labels = { method: request.method, route, status: reply.statusCode }
     duration.observe(labels, reply.elapsedTime / 1_000)
@@ -35,6 +35,10 @@ export function observeRequests(app: FastifyInstance, registry: Registry): void 
       { ...labels, duration_ms: Math.round(reply.elapsedTime), ...(caller && { workspace_id: caller.workspaceId }) },
       'request answered',
     )
+  }
+  app.addHook('onResponse', (request, reply, done) => {
+    observe(request, reply)
+    done()
   })
 }
 

@@ -35,10 +35,14 @@ const named = [
 
 const description = `Removes the background from images.
 
+**The key.** Every request sends \`X-API-Key: service_live_…\`. A key belongs to a workspace and is made in its settings, or
+by whoever runs the service: \`matte-admin key create\`. Each operation names the scope that its key needs.
+
 1. Get an upload grant: \`POST /api/v1/open/developer/uploads/presign\` with \`fileName\` and \`contentType\`.
-2. Send the bytes: \`curl -T cat.jpg -H 'Content-Type: image/jpeg' "$uploadUrl"\`.
+2. Send the bytes: \`curl -T cat.jpg -H 'Content-Type: image/jpeg' "$uploadUrl"\`. The URL is the credential; no key goes there.
 3. Create a task: \`POST /api/v1/open/developer/tasks\` with the grant's \`objectKey\` as \`imageUrl\`.
-4. Read the task until it has ended, or hear of it by webhook; \`resultUrl\` is the picture.
+4. Read the task until its \`status\` is \`succeeded\`, \`failed\` or \`canceled\`, or create it with \`Prefer: wait=20\`, or hear of
+   it by webhook; \`resultUrl\` is the picture, and needs no key either.
 
 **Answers.** Success is \`{request_id, data}\`, failure \`{request_id, error: {code, message, details}}\`; \`request_id\` is
 also the header \`X-Request-Id\`, and a request's own \`X-Request-Id\` is adopted. What a path or a method does not have is
@@ -49,6 +53,11 @@ them. \`null\` for an optional field means absent.
 
 **Limits.** Requests are counted per workspace and minute; the \`X-RateLimit-\` headers tell what is left. Answers 429 and
 503 carry \`Retry-After\` in seconds.
+
+**Webhooks** are POSTs of flat JSON, \`{"event": "task.succeeded", "task_id": …}\`, to a task's \`callbackUrl\` and to your webhook
+endpoints. Verify each: \`X-Service-Signature: t=…,v1=…\` has the Unix time in seconds and the HMAC-SHA256, in lower-case hex, of
+\`<t>.<raw body>\`, keyed by the whole secret as you got it, \`whsec_\` included. That is the endpoint's, shown when it is
+created, or for a \`callbackUrl\` the workspace's, see \`getSigningSecret\`. An event may come more than once.
 
 **Once.** Send an \`Idempotency-Key\` with what creates or charges: the same request again, within 24 hours, makes nothing
 new.`
@@ -63,7 +72,7 @@ const tags = [
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 
-/** Makes the OpenAPI 3.1 document out of the routes' schemas; must be registered before them. */
+/** Makes the OpenAPI 3.1 document out of the routes' schemas; must be registered before them. A wrong one stops the start. */
 export async function documentRoutes(app: FastifyInstance, publicUrl: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -79,7 +88,12 @@ export async function documentRoutes(app: FastifyInstance, publicUrl: string): P
       tags,
       components: {
         securitySchemes: {
-          apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'Of the form service_live_….' },
+          apiKey: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-API-Key',
+            description: 'A key of your workspace, of the form service_live_….',
+          },
         },
       },
     },
@@ -93,9 +107,15 @@ export async function documentRoutes(app: FastifyInstance, publicUrl: string): P
     },
   })
   for (const schema of named) app.addSchema(schema)
+  // Made once, before the first request: a document that cannot be made stops the start.
+  app.addHook('onReady', async () => void app.swagger())
 }
 
-type Documented = FastifySchema & { readonly operationId?: string; readonly tags?: readonly string[] }
+type Documented = FastifySchema & {
+  readonly operationId?: string
+  readonly tags?: readonly string[]
+  readonly description?: string
+}
 
 const requestIdHeader = Type.Optional(
   Type.String({ description: 'Adopted as the id of the request if it is 1 to 128 printable ASCII characters.' }),
@@ -105,12 +125,14 @@ const preferHeader = Type.Optional(Type.String({ description: '`handling=strict`
 /** For the document alone: the credential, and what every route takes. */
 function describeRoute(schema: FastifySchema, url: string, config: FastifyContextConfig | undefined) {
   if (config?.scope === undefined) return schema
-  const { operationId = '', tags = [], headers, params } = schema as Documented
+  const { operationId = '', tags = [], headers, params, description: more } = schema as Documented
+  const needs = `Needs the scope \`${config.scope}\`.`
   const legacy = url.startsWith('/v1/')
   return {
     ...schema,
     operationId: legacy ? `legacy${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}` : operationId,
     tags: legacy ? ['Deprecated'] : tags,
+    description: more === undefined ? needs : `${more}\n\n${needs}`,
     headers: Type.Object({ 'X-Request-Id': requestIdHeader, Prefer: preferHeader, ...propertiesOf(headers) }),
     params: Type.Object(Object.fromEntries(Object.keys(propertiesOf(params)).map((name) => [name, id]))),
     security: [{ apiKey: [] }],

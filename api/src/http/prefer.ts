@@ -4,7 +4,8 @@ import type { FastifyReply } from 'fastify'
 /** Preferences by their names in lower case; of one that is told twice the first holds. */
 export function readPreferences(header: string | string[] | undefined): ReadonlyMap<string, string> {
   const preferences = new Map<string, string>()
-  for (const part of String(header ?? '').split(',')) {
+  if (header === undefined) return preferences
+  for (const part of String(header).split(',')) {
     const [name = '', value = ''] = (part.split(';')[0] ?? '').split('=').map((text) => text.trim())
     const key = name.toLowerCase()
     if (key !== '' && !preferences.has(key)) preferences.set(key, value.replace(/^"(.*)"$/, '$1').trim())

@@ -30,15 +30,17 @@ function lowerNames(schema: TSchema): TSchema {
 
 /** Before validation: drops absent and unknown fields of body and query, and names the unknown ones. */
 export function ignoreUnknownFields(app: FastifyInstance): void {
-  app.addHook('preValidation', async (request, reply) => {
+  app.addHook('preValidation', (request, reply, done) => {
     const { schema } = request.routeOptions
-    if (schema === undefined || request.routeOptions.config.envelope === false) return
+    if (schema === undefined || request.routeOptions.config.envelope === false) return done()
     const unknown = [...cleanQuery(request, schema.querystring), ...cleanBody(request, schema.body)]
     const strict = readPreferences(request.headers.prefer).get('handling')?.toLowerCase() === 'strict'
     if (strict) notePreference(reply, 'handling=strict')
-    if (unknown.length === 0) return
-    if (strict) throw unknownFields(unknown)
-    reply.header('x-ignored-fields', headerList(unknown.map(({ name }) => name)))
+    if (unknown.length > 0) {
+      if (strict) return done(unknownFields(unknown))
+      reply.header('x-ignored-fields', headerList(unknown.map(({ name }) => name)))
+    }
+    done()
   })
 }
 

@@ -36,6 +36,8 @@ export function refuseOverload(
   { requestsInWorkMax, oldestWaitMs, registry }: CapacityDeps,
 ): void {
   const inWork = new Set<FastifyRequest>()
+  // One for all: taking down the stack of a new error would be half of the work of a refusal.
+  const refusal = capacityExceeded()
   const refused = new Counter({
     name: 'matte_http_requests_refused_total',
     help: 'Requests refused because the service had no room for them.',
@@ -53,21 +55,22 @@ export function refuseOverload(
     inWork.delete(this)
   })
 
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.config.scope === undefined) return
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.routeOptions.config.scope === undefined) return done()
     if (inWork.size >= requestsInWorkMax || oldestWaitMs() > queueAgeMaxMs) {
       refused.inc()
-      throw capacityExceeded()
+      return done(refusal)
     }
     inWork.add(request)
     reply.raw.once('close', () => {
       if (inWork.has(request)) setTimeout(() => inWork.delete(request), lostAfterMs).unref()
     })
+    done()
   })
   // Also reached by errors, and by an answer whose client has gone.
-  app.addHook('onSend', async (request, _reply, payload) => {
+  app.addHook('onSend', (request, _reply, payload, done) => {
     inWork.delete(request)
-    return payload
+    done(null, payload)
   })
 }
 

@@ -1,6 +1,6 @@
 // The reference page: Swagger UI out of its npm package, which nothing outside this origin is asked for. No script and
-// no style stands in the page itself, so a strict Content-Security-Policy holds. The files are read at the first
-// request and kept: some 1.7 MB.
+// no style stands in the page itself, so a strict Content-Security-Policy holds. The files are read at the start
+// and kept, some 1.7 MB: one that is missing stops the start and not a request.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -82,11 +82,10 @@ export const docsRoutes: FastifyPluginAsync<DocsDeps> = async (app, { publicUrl 
 
   const uiDir = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   for (const [name, type] of Object.entries(files)) {
-    let content: Promise<Buffer> | undefined
+    const content = await readFile(join(uiDir, name))
     app.get(`${docsPath}/${name}`, options, async (_request, reply) => {
-      content ??= readFile(join(uiDir, name))
       reply.header('cache-control', `public, max-age=${cacheSeconds}`)
-      return reply.type(type).send(await content)
+      return reply.type(type).send(content)
     })
   }
 }

@@ -12,6 +12,9 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
 export type FileDeps = { readonly bucket: Bucket; readonly masterKeys: MasterKeys }
 
+/** A link is the credential: no shared cache may keep what lies behind it. */
+const cacheControl = 'private'
+
 export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, masterKeys }) => {
   const { verify } = fileLinkSigner(masterKeys)
 
@@ -27,15 +30,16 @@ export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, ma
       const result = parseResultKey(key)
       if (result === undefined) throw fileNotFound()
       const object = await open(bucket, key, request, reply)
+      reply.header('cache-control', cacheControl)
+      if (object.etag !== '') reply.header('etag', object.etag)
+      if (object.unchanged) return reply.code(304).send()
       reply.code(object.contentRange === undefined ? 200 : 206).headers({
         'content-type': mimeTypes[result.format],
         'content-disposition': `attachment; filename="${resultFileName(result.taskId, result.format)}"`,
         'content-length': object.lengthBytes,
         ...(object.contentRange !== undefined && { 'content-range': object.contentRange }),
         'accept-ranges': 'bytes',
-        etag: object.etag,
         'content-security-policy': "sandbox; default-src 'none'",
-        'cache-control': 'private',
       })
       return reply.send(object.body)
     },
@@ -53,7 +57,12 @@ async function open(bucket: Bucket, key: string, { method, headers }: FastifyReq
   reply.raw.once('close', () => gone.abort())
   const headOnly = method === 'HEAD'
   try {
-    return await bucket.open(key, { headOnly, range: headOnly ? undefined : headers.range, signal: gone.signal })
+    return await bucket.open(key, {
+      headOnly,
+      range: headOnly ? undefined : headers.range,
+      ifNoneMatch: headers['if-none-match'],
+      signal: gone.signal,
+    })
   } catch (error) {
     throw refusalOf(error)
   }

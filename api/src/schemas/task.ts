@@ -1,4 +1,4 @@
-import { taskStatuses } from '@matte/core/task/task'
+import { failureReasons, taskStatuses } from '@matte/core/task/task'
 import { Type } from 'typebox'
 import { named, nullable, oneOf } from './schema.ts'
 
@@ -14,7 +14,7 @@ const foreground = nullable(
 const failure = nullable(
   Type.Object(
     {
-      reason: Type.String(),
+      reason: oneOf(failureReasons),
       message: Type.String(),
       retryable: Type.Boolean({ description: 'Advice: whether a retry may end better.' }),
     },
@@ -41,11 +41,11 @@ export const taskSchema = named(
     createdAt: time(),
     completedAt: nullable(time()),
     batchId: nullable(Type.String({ format: 'uuid' })),
-    callbackUrl: nullable(Type.String()),
+    callbackUrl: nullable(Type.String({ description: 'Gets task.succeeded and task.failed.' })),
     failure,
     width: nullable(Type.Integer({ description: 'Pixels of the result.' })),
     height: nullable(Type.Integer()),
-    resultFormat: nullable(Type.String()),
+    resultFormat: nullable(Type.String({ description: 'png, webp or jpeg.' })),
     retryCount: Type.Integer(),
     foreground,
   },

@@ -8,7 +8,15 @@ export const uploadGrantSchema = named(
     uploadUrl: Type.String({ format: 'uri', description: 'PUT the raw bytes here.' }),
     objectKey: Type.String({ description: 'Pass it as `imageUrl` when you create the task.' }),
     method: Type.Unsafe<'PUT'>({ type: 'string', enum: ['PUT'] }),
-    headers: Type.Object({ 'Content-Type': Type.String() }, { description: 'What the PUT must send.' }),
+    headers: Type.Object(
+      {
+        'Content-Type': Type.String(),
+        'Content-Length': Type.Optional(
+          Type.String({ description: 'Where the service signs lengths: the `fileSize` that you gave.' }),
+        ),
+      },
+      { description: 'What the PUT must send.' },
+    ),
     expiresAt: Type.String({ format: 'date-time', description: 'Until when the URL takes the PUT.' }),
     maxFileSize: Type.Integer({ description: 'Bytes that your plan takes, inclusive.' }),
   },

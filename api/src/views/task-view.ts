@@ -1,5 +1,5 @@
 import { type FailureReason, isRetryAdvised } from '@matte/core/task/task'
-import type { TaskRow } from '@matte/core/task/task-queries'
+import type { ShownTask } from '@matte/core/task/task-queries'
 import type { Static } from 'typebox'
 import type { taskSchema } from '../schemas/task.ts'
 import type { ResultLinks } from './result-links.ts'
@@ -7,7 +7,7 @@ import type { ResultLinks } from './result-links.ts'
 export type TaskView = Static<typeof taskSchema>
 
 /** The task as its owner sees it (D31), its result URL signed afresh. */
-export function toTaskView(task: TaskRow, links: ResultLinks): TaskView {
+export function toTaskView(task: ShownTask, links: ResultLinks): TaskView {
   return {
     id: task.id,
     status: task.status,
@@ -29,14 +29,15 @@ export function toTaskView(task: TaskRow, links: ResultLinks): TaskView {
 }
 
 /** The answer of creation and retry, which alone tells the cost. */
-export function toNewTaskView(task: TaskRow, links: ResultLinks): TaskView {
+export function toNewTaskView(task: ShownTask, links: ResultLinks): TaskView {
   return { ...toTaskView(task, links), creditCost: task.credit_cost }
 }
 
-const durationMs = ({ started_at, completed_at }: TaskRow): number =>
+const durationMs = ({ started_at, completed_at }: ShownTask): number =>
   started_at && completed_at ? completed_at.getTime() - started_at.getTime() : 0
 
-function toFailure({ status, failure_reason: reason, failure_message: message }: TaskRow): TaskView['failure'] {
+function toFailure({ status, failure_reason: reason, failure_message: message }: ShownTask): TaskView['failure'] {
   if (status !== 'failed' || reason === null) return null
-  return { reason, message: message ?? '', retryable: isRetryAdvised(reason as FailureReason) }
+  const known = reason as FailureReason // nothing else is ever written
+  return { reason: known, message: message ?? '', retryable: isRetryAdvised(known) }
 }

@@ -2,10 +2,10 @@ import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { BatchTable } from '../db/tables/batch.ts'
 import { MatteError } from '../error.ts'
-import type { PageRequest, TaskRow } from '../task/task-queries.ts'
+import { type PageRequest, type ShownTask, shownColumns } from '../task/task-queries.ts'
 
 export type BatchRow = Selectable<BatchTable>
-export type BatchWithTasks = { readonly batch: BatchRow; readonly tasks: readonly TaskRow[] }
+export type BatchWithTasks<Task = ShownTask> = { readonly batch: BatchRow; readonly tasks: readonly Task[] }
 
 export const batchNotFound = (): MatteError => new MatteError('DEVELOPER_BATCH_NOT_FOUND', 'There is no such batch.')
 
@@ -20,8 +20,8 @@ export function findBatch(db: Db, workspaceId: string, id: string): Promise<Batc
 }
 
 /** The children in the order of the request's `imageUrls`: their ids ascend with it. */
-export function listChildren(db: Db, batchId: string): Promise<TaskRow[]> {
-  return db.selectFrom('task').selectAll().where('batch_id', '=', batchId).orderBy('id').execute()
+export function listChildren(db: Db, batchId: string): Promise<ShownTask[]> {
+  return db.selectFrom('task').select(shownColumns).where('batch_id', '=', batchId).orderBy('id').execute()
 }
 
 /**

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { settleHold } from '../credit/hold.ts'
+import { settleHolds } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { announceBatch, countEndedChildren } from '../task/batch-progress.ts'
@@ -7,7 +7,7 @@ import { placeKind } from '../task/task.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { type BatchWithTasks, batchNotFound, findBatch, listChildren } from './batch-queries.ts'
 
-type Canceled = { readonly id: string; readonly run: number; readonly isHeld: boolean }
+type Canceled = { readonly id: string; readonly run: number }
 
 /**
  * Cancels what is still queued of a batch (D51), as of one moment: the workspace's row is locked, and with it every
@@ -27,9 +27,8 @@ export async function cancelBatch(db: Db, workspaceId: string, id: string): Prom
     const progress = await countEndedChildren(tx, id, 'canceled', canceled.length)
     // The lock on batch and workspace keeps the counts true, so this would be a fault of ours.
     if (progress === undefined) throw new Error(`batch ${id} counts fewer open children than it has`)
-    for (const { id: taskId, run, isHeld } of canceled) {
-      if (isHeld) await settleHold(tx, { taskId, run }, 'released')
-    }
+    const runs = canceled.map(({ id: taskId, run }) => ({ taskId, run }))
+    await settleHolds(tx, runs, 'released')
     await announceBatch(tx, progress)
     return { batch: progress.batch, tasks: await listChildren(tx, id) }
   })
@@ -50,8 +49,7 @@ async function cancelQueuedChildren(tx: Db, workspaceId: string, batchId: string
       select ${workspaceId}::uuid, (now() at time zone 'utc')::date, count(*) from canceled having count(*) > 0
       on conflict (workspace_id, day) do update set canceled = u.canceled + excluded.canceled
     )
-    select id, run, exists (select from credit_hold h where h.task_id = c.id and h.run = c.run) as "isHeld"
-      from canceled c order by id`.execute(tx)
+    select id, run from canceled order by id`.execute(tx)
   return rows
 }
 

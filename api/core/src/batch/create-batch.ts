@@ -6,6 +6,7 @@ import type { Bucket } from '../storage/bucket.ts'
 import { quotaExceeded } from '../task/create-task.ts'
 import { type RequestedOutput, resolveOutput } from '../task/output.ts'
 import { creditCost } from '../task/task.ts'
+import type { TaskRow } from '../task/task-queries.ts'
 import { inputForbidden } from '../upload/inspect-object.ts'
 import type { Plan } from '../workspace/plan.ts'
 import { findExhaustedBatchLimit, openChildrenMax, takeChildPlaces } from '../workspace/workspace-queries.ts'
@@ -48,7 +49,7 @@ export function findBatchRefusal({ batchLimit }: Plan, size: number): MatteError
  * @throws MatteError as `inspectSources`; TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT,
  *   DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
  */
-export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch): Promise<BatchWithTasks> {
+export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch): Promise<BatchWithTasks<TaskRow>> {
   const { workspaceId, plan, once } = request
   const sources = await inspectSources(db, bucket, request)
   const output = resolveOutput(request.output ?? null, plan)

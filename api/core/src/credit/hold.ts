@@ -45,42 +45,54 @@ export async function holdCredits(db: Db, workspaceId: string, { taskId, run }: 
 /** Held before its lot's expiry and released after it, a credit can be spent for so many hours more (D71). */
 export const graceHours = 72
 
+/** Ends the open hold of a run; see `settleHolds`. */
+export const settleHold = (db: Db, run: TaskRun, outcome: 'captured' | 'released'): Promise<number> =>
+  settleHolds(db, [run], outcome)
+
 /**
- * Ends the open hold of a run, once; a second call, or a run without a hold, changes nothing. Returns the credits.
+ * Ends the open holds of runs of one workspace, each once; a second call, or a run without a hold, changes nothing.
+ * Returns the credits.
  * A release meets three kinds of lot: one that lives; one that has lapsed, whose other credits expire here, lest the
  * grace time brings them back; and one in its grace time. Only credits that were held before the expiry begin a grace
- * time, else holding and canceling would keep them for ever.
+ * time, else holding and canceling would keep them for ever. Of several that come back to one lot, one that begins it
+ * begins it for all.
  */
-export async function settleHold(db: Db, { taskId, run }: TaskRun, outcome: 'captured' | 'released'): Promise<number> {
+export async function settleHolds(db: Db, runs: readonly TaskRun[], outcome: 'captured' | 'released'): Promise<number> {
   const to = outcome === 'captured' ? 'spent' : 'available'
   const released = outcome === 'released'
+  const taskIds = runs.map(({ taskId }) => taskId)
+  const numbers = runs.map(({ run }) => run)
   // The statement's time and not the transaction's: this one may have begun before the expiry, and waited for a
   // sweep that came after it.
   const at = sql`statement_timestamp()`
   const { rows } = await sql<{ amount: number }>`
     with hold as (
-      update credit_hold set state = ${outcome}
-       where task_id = ${taskId} and run = ${run} and state = 'open'
-      returning lot_id, amount, held_at
+      update credit_hold h set state = ${outcome}
+        from unnest(${taskIds}::uuid[], ${numbers}::int[]) as r (task_id, run)
+       where h.task_id = r.task_id and h.run = r.run and h.state = 'open'
+      returning h.task_id, h.run, h.lot_id, h.amount, h.held_at
     ), part as materialized (
-      select l.id, hold.amount, ${released}::boolean and hold.held_at < l.expires_at and l.expires_at <= ${at} as late,
+      select lot_id, sum(amount)::int as amount, min(held_at) as held_at from hold group by lot_id
+    ), before as materialized (
+      select l.id, part.amount, ${released}::boolean and part.held_at < l.expires_at and l.expires_at <= ${at} as late,
              case when ${released}::boolean and greatest(l.expires_at, l.grace_until) <= ${at}
                   then l.available else 0 end as lapsed
-        from hold join credit_lot l on l.id = hold.lot_id
+        from part join credit_lot l on l.id = part.lot_id
          for update of l
     ), lot as (
       update credit_lot l
-         set held = l.held - part.amount, ${sql.ref(to)} = ${sql.ref(`l.${to}`)} + part.amount
-             ${released ? sql`- part.lapsed, expired = l.expired + part.lapsed` : sql``},
-             grace_until = case when part.late then ${at} + ${graceHours} * interval '1 hour' else l.grace_until end
-        from part where l.id = part.id
-      returning l.id, l.workspace_id, part.amount, part.lapsed
+         set held = l.held - before.amount, ${sql.ref(to)} = ${sql.ref(`l.${to}`)} + before.amount
+             ${released ? sql`- before.lapsed, expired = l.expired + before.lapsed` : sql``},
+             grace_until = case when before.late then ${at} + ${graceHours} * interval '1 hour' else l.grace_until end
+        from before where l.id = before.id
+      returning l.id, l.workspace_id, before.lapsed
     ), entry as (
       insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
-      select workspace_id, id, ${taskId}::uuid, ${run}::int, 'held', ${to}, amount from lot
+      select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', ${to}, hold.amount
+        from hold join lot on lot.id = hold.lot_id
       union all
       select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
     )
-    select coalesce(sum(amount), 0)::int as amount from lot`.execute(db)
+    select coalesce(sum(amount), 0)::int as amount from hold`.execute(db)
   return rows[0]?.amount ?? 0
 }

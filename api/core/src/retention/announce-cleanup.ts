@@ -15,7 +15,15 @@ const event = 'task.retention_cleanup'
 export async function announceCleanups(db: Db, plans: Plans, { now, limit = 100 }: RetentionPass = {}) {
   const today = sql<string>`(${timeOf(now)} at time zone 'utc')::date`
   const due = sql<boolean>`(deleted > 0 and announced_on is distinct from ${today})`
-  const waiting = await db.selectFrom('retention_notice').select('workspace_id').where(due).limit(limit).execute()
+  // Those whose plans are not configured have nothing to be told, and may not take the places of others.
+  const waiting = await db
+    .selectFrom('retention_notice')
+    .innerJoin('workspace', 'workspace.id', 'workspace_id')
+    .select('workspace_id')
+    .where(due)
+    .where('plan', 'in', Object.keys(plans))
+    .limit(limit)
+    .execute()
   let announced = 0
   for (const { workspace_id: workspaceId } of waiting) {
     announced += await db.transaction().execute(async (tx) => {

@@ -4,22 +4,28 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { Bucket } from '../storage/bucket.ts'
+import { StorageError } from '../storage/storage-error.ts'
 import { type RetentionPass, timeOf } from './release-uploads.ts'
 
 /** When a line is due again that somebody took and did not finish: far above the store's own time-outs. */
 const againAfterMinutes = 10
 /** Requests to the store at once: enough to be fast, too few to be felt beside uploads. */
 const atOnce = 8
+/** Lists of a prefix, a thousand keys each; a task has a handful. A store that goes on listing what is deleted stops it. */
+const listsMax = 10
 
 /**
- * Deletes objects that are due, and then the last traces of their rows; returns how many.
+ * Deletes objects that are due, and then the last traces of their rows; returns how many lines. A key that ends with a
+ * slash means all that is below it.
  * @throws StorageError with the first object that could not be deleted; it and the rest are due again later.
  */
-export async function deleteDueObjects(db: Db, bucket: Pick<Bucket, 'delete'>, pass: RetentionPass = {}) {
+export async function deleteDueObjects(db: Db, bucket: Pick<Bucket, 'delete' | 'list'>, pass: RetentionPass = {}) {
   const keys = await takeDueObjects(db, pass)
   for (let first = 0; first < keys.length; first += atOnce) {
     const part = keys.slice(first, first + atOnce)
-    const results = await Promise.allSettled(part.map((key) => bucket.delete(key)))
+    const results = await Promise.allSettled(
+      part.map((key) => (key.endsWith('/') ? deleteBelow(bucket, key) : bucket.delete(key))),
+    )
     const refused = results.find((result) => result.status === 'rejected')
     await forgetObjects(
       db,
@@ -28,6 +34,15 @@ export async function deleteDueObjects(db: Db, bucket: Pick<Bucket, 'delete'>, p
     if (refused !== undefined) throw refused.reason
   }
   return keys.length
+}
+
+async function deleteBelow(bucket: Pick<Bucket, 'delete' | 'list'>, prefix: string): Promise<void> {
+  for (let lists = 0; lists < listsMax; lists++) {
+    const keys = await bucket.list(prefix)
+    if (keys.length === 0) return
+    for (const key of keys) await bucket.delete(key)
+  }
+  throw new StorageError('unavailable', `the store goes on listing objects below ${prefix}`)
 }
 
 /** The keys of objects to delete, for this caller alone until they are due again. */

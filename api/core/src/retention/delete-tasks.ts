@@ -4,6 +4,7 @@
 // since they are what money and usage are proved from. The objects follow later, see delete-objects.ts.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { resultPrefix } from '../storage/object-key.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { type RetentionPass, timeOf } from './release-uploads.ts'
@@ -43,6 +44,7 @@ export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksM
       await deleteOldDeliveries(tx, workspace, { now, limit })
       const tasks = await deleteBatchOfTasks(tx, workspace, { now, limit })
       if (tasks.length === 0) return 0
+      await insertResultDeletions(tx, tasks, now)
       await releaseUploads(tx, [...new Set(tasks.map((task) => task.uploadId))], now)
       await deleteEmptyBatches(tx, [...new Set(tasks.flatMap((task) => task.batchId ?? []))])
       await noteForAnnouncement(tx, workspace.id, tasks.length)
@@ -53,7 +55,14 @@ export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksM
 }
 
 type Workspace = { readonly id: string; readonly days: number }
-type DeletedTask = { uploadId: string; batchId: string | null }
+type DeletedTask = {
+  id: string
+  createdAt: Date
+  uploadId: string
+  batchId: string | null
+  resultKey: string | null
+  hasRun: boolean
+}
 
 /** `completed_at` is set on terminal tasks only, so nothing that is still to be done can go. */
 async function deleteBatchOfTasks(tx: Db, { id, days }: Workspace, { now, limit }: RetentionPass) {
@@ -66,14 +75,28 @@ async function deleteBatchOfTasks(tx: Db, { id, days }: Workspace, { now, limit 
       delete from credit_hold where task_id in (select id from old) and state <> 'open'
     ), gone as (
       delete from task where id in (select id from old)
-      returning upload_id, batch_id, result_key
-    ), object as (
-      insert into object_deletion (object_key, due_at)
-      select result_key, ${at} + ${objectDelayDays} * interval '1 day' from gone where result_key is not null
-      on conflict do nothing
+      returning id, created_at, upload_id, batch_id, result_key, started_at is not null or run > 1 as has_run
     )
-    select upload_id as "uploadId", batch_id as "batchId" from gone`.execute(tx)
+    select id, created_at as "createdAt", upload_id as "uploadId", batch_id as "batchId", result_key as "resultKey",
+           has_run as "hasRun"
+      from gone`.execute(tx)
   return rows
+}
+
+/**
+ * Everything below a task's prefix goes: beside the result that its row names, what workers stored that died before
+ * they recorded it, or that had lost their claim. A key that ends with a slash means all that is below it.
+ */
+async function insertResultDeletions(tx: Db, tasks: readonly DeletedTask[], now: Date | undefined): Promise<void> {
+  const keys = tasks.flatMap((task) => {
+    const prefix = resultPrefix(task)
+    const { resultKey, hasRun } = task
+    return [...(hasRun ? [prefix] : []), ...(resultKey === null || resultKey.startsWith(prefix) ? [] : [resultKey])]
+  })
+  await sql`
+    insert into object_deletion (object_key, due_at)
+    select key, ${timeOf(now)} + ${objectDelayDays} * interval '1 day' from unnest(${keys}::text[]) as k (key)
+    on conflict do nothing`.execute(tx)
 }
 
 /** Of these uploads those that serve no task any more. One object may serve several tasks; the last one decides. */

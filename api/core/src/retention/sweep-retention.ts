@@ -11,7 +11,7 @@ export type RetentionDeps = {
   readonly db: Db
   readonly plans: Plans
   /** Without a store objects stay, and their lines wait for a sweep that has one. */
-  readonly bucket: Pick<Bucket, 'delete'> | undefined
+  readonly bucket: Pick<Bucket, 'delete' | 'list'> | undefined
 }
 
 export type RetentionCounts = {

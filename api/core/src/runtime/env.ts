@@ -40,6 +40,10 @@ export const optionalText = (variable: string, options: { description: string })
 export const secret = (variable: string, options: Options<string>): Setting<string> =>
   setting('secret', variable, options, (value) => value)
 
+/** Like `optionalText`, and printed as stars by `describeConfig`. */
+export const optionalSecret = (variable: string, options: { description: string }): Setting<string | undefined> =>
+  setting('secret', variable, { ...options, default: undefined }, (value) => value)
+
 export const int = (variable: string, options: Options<number> & { min?: number; max?: number }): Setting<number> =>
   setting('int', variable, options, (value) => {
     const number = Number(value)

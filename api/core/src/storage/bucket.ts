@@ -7,6 +7,7 @@ import {
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
+  ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
@@ -20,6 +21,8 @@ export type BucketOptions = {
   readonly region: string
   readonly accessKeyId: string
   readonly secretAccessKey: string
+  /** Of temporary credentials. */
+  readonly sessionToken?: string | undefined
 }
 
 export type ObjectHead = {
@@ -36,6 +39,8 @@ export type OpenObject = {
   readonly lengthBytes: number
   /** `bytes 0-9/100` when a range comes, else undefined. */
   readonly contentRange: string | undefined
+  /** The reader has it already, as `ifNoneMatch` says. */
+  readonly unchanged: boolean
   /** To be read to its end or destroyed; undefined when only the head was asked for. */
   readonly body: Readable | undefined
 }
@@ -45,7 +50,16 @@ export type OpenOptions = {
   readonly headOnly?: boolean
   /** As in the header `Range`; one that cannot be satisfied is a StorageError `range`. */
   readonly range?: string | undefined
+  /** As in the header `If-None-Match`; an object that matches is `unchanged` and comes without its body. */
+  readonly ifNoneMatch?: string | undefined
   readonly signal?: AbortSignal
+}
+
+export type PutGrant = {
+  readonly contentType: string
+  readonly expiresInSeconds: number
+  /** Given: the PUT may have no other length. */
+  readonly sizeBytes?: number | undefined
 }
 
 export type Bucket = {
@@ -60,8 +74,10 @@ export type Bucket = {
   put(key: string, body: Uint8Array, options: { contentType: string; signal?: AbortSignal }): Promise<void>
   /** Gone already counts as done. @throws StorageError */
   delete(key: string): Promise<void>
-  /** A URL for one PUT of this content type, for the public host. */
-  presignPut(key: string, contentType: string, expiresInSeconds: number): string
+  /** Keys that begin with `prefix`, at most a thousand of them. @throws StorageError */
+  list(prefix: string): Promise<string[]>
+  /** A URL for one PUT, for the public host. */
+  presignPut(key: string, options: PutGrant): string
   /** A URL to download, for the public host, at most 7 days (604,800 s, the scheme's own bound). */
   presignGet(key: string, options: { contentType: string; fileName: string; expiresInSeconds: number }): string
   /** True when the bucket answers within `timeoutMs`. */
@@ -106,8 +122,13 @@ export function openBucket(options: BucketOptions): Bucket {
         throw toStorageError(error)
       }
     },
-    open: async (Key, { headOnly = false, range, signal } = {}) => {
-      const input = { Bucket, Key, ...(range !== undefined && { Range: range }) }
+    open: async (Key, { headOnly = false, range, ifNoneMatch, signal } = {}) => {
+      const input = {
+        Bucket,
+        Key,
+        ...(range !== undefined && { Range: range }),
+        ...(ifNoneMatch !== undefined && { IfNoneMatch: ifNoneMatch }),
+      }
       const options = { ...(signal && { abortSignal: signal }) }
       try {
         const answer = headOnly
@@ -117,9 +138,13 @@ export function openBucket(options: BucketOptions): Bucket {
           etag: answer.ETag ?? '',
           lengthBytes: answer.ContentLength ?? 0,
           contentRange: answer.ContentRange,
+          unchanged: false,
           body: answer.Body as Readable | undefined,
         }
       } catch (error) {
+        if (httpStatusOf(error) === 304) {
+          return { etag: etagOf(error), lengthBytes: 0, contentRange: undefined, unchanged: true, body: undefined }
+        }
         throw toStorageError(error)
       }
     },
@@ -144,13 +169,24 @@ export function openBucket(options: BucketOptions): Bucket {
         if (httpStatusOf(error) !== 404) throw toStorageError(error)
       }
     },
-    presignPut: (key, contentType, expiresInSeconds) =>
+    list: async (Prefix) => {
+      try {
+        const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }))
+        return Contents.flatMap(({ Key }) => Key ?? [])
+      } catch (error) {
+        throw toStorageError(error)
+      }
+    },
+    presignPut: (key, { contentType, expiresInSeconds, sizeBytes }) =>
       presign({
         method: 'PUT',
         key,
         expiresInSeconds,
         at: new Date(),
-        headers: { 'content-type': contentType },
+        headers: {
+          'content-type': contentType,
+          ...(sizeBytes !== undefined && { 'content-length': String(sizeBytes) }),
+        },
       }),
     presignGet: (key, { contentType, fileName, expiresInSeconds }) =>
       presign({
@@ -189,10 +225,11 @@ export function openBucket(options: BucketOptions): Bucket {
 }
 
 function newClient(options: BucketOptions, endpoint: string): S3Client {
+  const { accessKeyId, secretAccessKey, sessionToken } = options
   return new S3Client({
     endpoint,
     region: options.region,
-    credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey },
+    credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
     forcePathStyle: true,
     // The default adds a checksum of an empty body to presigned PUTs, and every real upload then fails.
     requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -201,6 +238,10 @@ function newClient(options: BucketOptions, endpoint: string): S3Client {
     requestHandler: timeouts,
   })
 }
+
+/** Of an answer 304, which the client takes for an error and keeps beside it; empty where the store does not tell. */
+const etagOf = (error: unknown): string =>
+  (error as { $response?: { headers?: Record<string, string> } }).$response?.headers?.etag ?? ''
 
 /** Reads a body to its end, so that its socket goes back to the pool; past `maxBytes` it is cut off and refused. */
 async function readAll(body: Readable, maxBytes: number): Promise<Buffer> {

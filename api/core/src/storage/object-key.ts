@@ -24,8 +24,12 @@ export function resultKey(
   task: { id: string; run: number; claim: string; createdAt: Date },
   format: ResultFormat,
 ): string {
-  return `results/${yearMonth(task.createdAt)}/${task.id}/${task.run}-${task.claim}.${extensions[format]}`
+  return `${resultPrefix(task)}${task.run}-${task.claim}.${extensions[format]}`
 }
+
+/** What the keys of all results of a task begin with, those included that their workers did not live to record. */
+export const resultPrefix = ({ id, createdAt }: { id: string; createdAt: Date }): string =>
+  `results/${yearMonth(createdAt)}/${id}/`
 
 /** What a downloaded result is called. */
 export const resultFileName = (taskId: string, format: ResultFormat): string => `${taskId}.${extensions[format]}`

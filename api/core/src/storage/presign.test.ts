@@ -56,6 +56,43 @@ describe('createPresigner', () => {
     expect(sorted(ours)).toEqual(sorted(theirs))
   })
 
+  it('signs a PUT of one length as the S3 client does', async () => {
+    const command = new PutObjectCommand({
+      Bucket: options.bucket,
+      Key: 'a.png',
+      ContentType: 'image/png',
+      ContentLength: 1_234,
+    })
+    const signableHeaders = new Set(['content-type', 'content-length', 'host'])
+    const theirs = await getSignedUrl(client, command, { expiresIn: 900, signingDate: at, signableHeaders })
+    const headers = { 'content-type': 'image/png', 'content-length': '1234' }
+    const ours = presign({ method: 'PUT', key: 'a.png', expiresInSeconds: 900, at, headers })
+    expect(sorted(ours)).toEqual(sorted(theirs))
+  })
+
+  it('signs with temporary credentials as the S3 client does', async () => {
+    const sessionToken = 'FwoGZXIvYXdzEBYaDGV/+=='
+    const theirClient = new S3Client({
+      endpoint: options.endpoint,
+      region: options.region,
+      credentials: { ...options, sessionToken },
+      forcePathStyle: true,
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+    })
+    const command = new PutObjectCommand({ Bucket: options.bucket, Key: 'a.png', ContentType: 'image/png' })
+    const signableHeaders = new Set(['content-type', 'host'])
+    const theirs = await getSignedUrl(theirClient, command, { expiresIn: 900, signingDate: at, signableHeaders })
+    const headers = { 'content-type': 'image/png' }
+    const ours = createPresigner({ ...options, sessionToken })({
+      method: 'PUT',
+      key: 'a.png',
+      expiresInSeconds: 900,
+      at,
+      headers,
+    })
+    expect(sorted(ours)).toEqual(sorted(theirs))
+  })
+
   it('takes a new signing key with a new day', () => {
     const other = createPresigner(options)
     const tomorrow = new Date('2026-11-22T00:00:00Z')

@@ -1,7 +1,7 @@
 // Presigned URLs by Signature Version 4, with the query parameters of the S3 client's own presigner and, by the test
 // beside this file, equal to them byte for byte. Its general signer took 0.5 ms of CPU a link; a page of a hundred
 // results needs a hundred links.
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 
 export type PresignOptions = {
   /** Scheme, host and port of the URL; the host is part of what is signed. */
@@ -10,6 +10,8 @@ export type PresignOptions = {
   readonly region: string
   readonly accessKeyId: string
   readonly secretAccessKey: string
+  /** Of temporary credentials: a URL then dies with them. */
+  readonly sessionToken?: string | undefined
 }
 
 export type PresignRequest = {
@@ -27,20 +29,21 @@ export type PresignRequest = {
 
 export type Presign = (request: PresignRequest) => string
 
-export function createPresigner({ endpoint, bucket, region, accessKeyId, secretAccessKey }: PresignOptions): Presign {
+export function createPresigner(options: PresignOptions): Presign {
+  const { endpoint, bucket, region, accessKeyId, secretAccessKey, sessionToken } = options
   const { origin, host } = new URL(endpoint)
-  let key: { readonly day: string; readonly bytes: Buffer } | undefined
+  let key: { readonly day: string; readonly secret: KeyObject } | undefined
 
-  /** The signing key of a day, which takes four of the five HMACs. */
-  function signingKey(day: string): Buffer {
+  /** The signing key of a day, which takes four of the five HMACs. An HMAC keyed by bytes would first make this object. */
+  function signingKey(day: string): KeyObject {
     if (key?.day !== day) {
       const bytes = [day, region, 's3', 'aws4_request'].reduce<Buffer>(
         (previous, part) => hmac(previous, part),
         Buffer.from(`AWS4${secretAccessKey}`),
       )
-      key = { day, bytes }
+      key = { day, secret: createSecretKey(bytes) }
     }
-    return key.bytes
+    return key.secret
   }
 
   return ({ method, key: objectKey, expiresInSeconds, at, query = {}, headers = {} }) => {
@@ -49,7 +52,7 @@ export function createPresigner({ endpoint, bucket, region, accessKeyId, secretA
     const scope = `${day}/${region}/s3/aws4_request`
     const signed = Object.entries({ ...headers, host }).sort(byName)
     const names = signed.map(([name]) => name).join(';')
-    const parameters = {
+    const parameters = encodeEach({
       ...query,
       'X-Amz-Algorithm': 'AWS4-HMAC-SHA256',
       'X-Amz-Content-Sha256': 'UNSIGNED-PAYLOAD',
@@ -57,26 +60,31 @@ export function createPresigner({ endpoint, bucket, region, accessKeyId, secretA
       'X-Amz-Date': time,
       'X-Amz-Expires': String(expiresInSeconds),
       'X-Amz-SignedHeaders': names,
+      ...(sessionToken !== undefined && { 'X-Amz-Security-Token': sessionToken }),
       'x-id': method === 'PUT' ? 'PutObject' : 'GetObject',
-    }
+    })
     const path = `/${bucket}/${objectKey.split('/').map(encode).join('/')}`
     const fields = signed.map(([name, value]) => `${name}:${value.trim()}\n`).join('')
     const canonical = [method, path, toQuery(parameters), fields, names, 'UNSIGNED-PAYLOAD'].join('\n')
-    const text = ['AWS4-HMAC-SHA256', time, scope, createHash('sha256').update(canonical).digest('hex')].join('\n')
+    const text = ['AWS4-HMAC-SHA256', time, scope, hash('sha256', canonical)].join('\n')
     const signature = hmac(signingKey(day), text).toString('hex')
-    return `${origin}${path}?${toQuery({ ...parameters, 'X-Amz-Signature': signature })}`
+    return `${origin}${path}?${toQuery([...parameters, ['X-Amz-Signature', signature]])}`
   }
 }
 
-const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
+const hmac = (key: Buffer | KeyObject, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 
-const byName = ([a]: readonly [string, string], [b]: readonly [string, string]): number => (a < b ? -1 : 1)
+type Pair = readonly [name: string, value: string]
 
-const toQuery = (parameters: Readonly<Record<string, string>>): string =>
-  Object.entries(parameters)
-    .map(([name, value]) => [encode(name), encode(value)] as const)
-    .sort(byName)
-    .map((pair) => pair.join('='))
+const byName = ([a]: Pair, [b]: Pair): number => (a < b ? -1 : 1)
+
+const encodeEach = (parameters: Readonly<Record<string, string>>): Pair[] =>
+  Object.entries(parameters).map(([name, value]) => [encode(name), encode(value)])
+
+const toQuery = (encoded: readonly Pair[]): string =>
+  encoded
+    .toSorted(byName)
+    .map(([name, value]) => `${name}=${value}`)
     .join('&')
 
 /** RFC 3986: the five that JavaScript leaves alone are encoded as well. */

@@ -1,6 +1,7 @@
 /**
- * A fault of the object store in three kinds. `missing`: no such object. `changed`: another ETag than asked for.
- * `range`: the range asked for lies outside the object. `unavailable`: no answer, or an answer that says try later; the same call may work a moment later.
+ * A fault of the object store, by kind. `missing`: no such object. `changed`: another ETag than asked for.
+ * `range`: the range asked for lies outside the object. `unavailable`: no answer, or an answer that says try later; the
+ * same call may work a moment later.
  */
 export class StorageError extends Error {
   override name = 'StorageError'

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { CompiledQuery, type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { Output, TaskTable } from '../db/tables/task.ts'
 import type { Plan } from '../workspace/plan.ts'
@@ -61,6 +61,38 @@ export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<T
   return 'id' in row && row.id !== null ? row : 'upload'
 }
 
+/** What the answers about a task are made of. Reads fetch no more: the driver's work grows with the columns. */
+export const shownColumns = [
+  'id',
+  'batch_id',
+  'status',
+  'model_version',
+  'source_key',
+  'callback_url',
+  'credit_cost',
+  'retry_count',
+  'started_at',
+  'completed_at',
+  'failure_reason',
+  'failure_message',
+  'result_key',
+  'result_format',
+  'width',
+  'height',
+  'foreground',
+  'created_at',
+] as const satisfies (keyof TaskRow)[]
+
+export type ShownTask = Pick<TaskRow, (typeof shownColumns)[number]>
+
+const findShownText = `select ${shownColumns.join(', ')} from task where id = $1 and workspace_id = $2`
+
+/** `findTask` for an answer. Its text is made once: it is the statement that polling callers ask for all day. */
+export async function findShownTask(db: Db, workspaceId: string, id: string): Promise<ShownTask | undefined> {
+  const { rows } = await db.executeQuery<ShownTask>(CompiledQuery.raw(findShownText, [id, workspaceId]))
+  return rows[0]
+}
+
 /** The workspace's own task. Undefined: unknown or somebody else's, which is one answer. */
 export function findTask(db: Db, workspaceId: string, id: string): Promise<TaskRow | undefined> {
   return db
@@ -72,10 +104,10 @@ export function findTask(db: Db, workspaceId: string, id: string): Promise<TaskR
 }
 
 /** Those of the tasks that have ended, and stay so unless a caller retries them. */
-export function findEndedTasks(db: Db, ids: readonly string[]): Promise<TaskRow[]> {
+export function findEndedTasks(db: Db, ids: readonly string[]): Promise<ShownTask[]> {
   return db
     .selectFrom('task')
-    .selectAll()
+    .select(shownColumns)
     .where(sql<boolean>`id = any(${[...ids]}::uuid[])`)
     .where('completed_at', 'is not', null)
     .execute()
@@ -109,7 +141,7 @@ export function listTasks(db: Db, filter: TaskFilter, { limit, offset, after }: 
   const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
   return filtered(db, filter)
     .$if(after !== undefined, (query) => query.where(sql<boolean>`(created_at, id) < (${at}, ${after?.id}::uuid)`))
-    .selectAll()
+    .select(shownColumns)
     .select(sql<string>`(extract(epoch from created_at) * 1000000)::bigint::text`.as('created_at_micros'))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')

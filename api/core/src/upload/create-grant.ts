@@ -14,12 +14,15 @@ export type GrantRequest = {
   readonly fileName: string
   readonly contentType: string
   readonly fileSize?: number | undefined
+  /** The URL takes a file of `fileSize` only, when that is given. */
+  readonly signLength?: boolean
 }
 
 export type Grant = {
   readonly uploadUrl: string
   readonly objectKey: string
-  readonly contentType: string
+  /** What the PUT has to send. */
+  readonly headers: { readonly 'Content-Type': string; readonly 'Content-Length'?: string }
   readonly expiresAt: Date
   readonly maxFileSizeBytes: number
 }
@@ -29,16 +32,21 @@ export type Grant = {
  * @throws MatteError INVALID_PARAMS, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED
  */
 export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest): Promise<Grant> {
-  const { workspaceId, plan, fileSize } = request
+  const { workspaceId, plan, fileSize, signLength = false } = request
   if (fileSize !== undefined && fileSize <= 0) throw invalidParam('/body/fileSize', 'must be greater than 0')
   if (fileSize !== undefined && fileSize > plan.maxFileSizeBytes) throw fileTooLarge(plan, fileSize)
   const contentType = request.contentType.toLowerCase().split(';')[0]?.trim() ?? ''
   const format = formatOf(contentType)
   if (format === undefined || !plan.inputFormats.includes(format)) throw formatRefused(plan)
   const objectKey = newUploadKey(request.fileName, new Date())
-  const uploadUrl = bucket.presignPut(objectKey, contentType, grantSeconds)
+  const sizeBytes = signLength ? fileSize : undefined
+  const uploadUrl = bucket.presignPut(objectKey, { contentType, expiresInSeconds: grantSeconds, sizeBytes })
+  const headers = {
+    'Content-Type': contentType,
+    ...(sizeBytes !== undefined && { 'Content-Length': String(sizeBytes) }),
+  }
   const { expiresAt } = await insertGrant(db, { workspaceId, objectKey, contentType, expiresInSeconds: grantSeconds })
-  return { uploadUrl, objectKey, contentType, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
+  return { uploadUrl, objectKey, headers, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
 }
 
 const formatOf = (contentType: string): InputFormat | undefined =>

@@ -1,6 +1,6 @@
 import type { Db } from '@matte/core/db/database'
 import { taskNotFound } from '@matte/core/task/cancel-task'
-import { findTask, type TaskRow } from '@matte/core/task/task-queries'
+import { findShownTask, type ShownTask } from '@matte/core/task/task-queries'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { notePreference, readWaitSeconds } from '../../../http/prefer.ts'
 import type { TaskWaits } from '../../../task-waits.ts'
@@ -17,23 +17,23 @@ export type NewTaskDeps = {
 
 export type NewTaskAnswer = {
   /** The answer of creation: at once, or as the task is after the wait that the caller prefers. */
-  answer(request: FastifyRequest, reply: FastifyReply, task: TaskRow): Promise<TaskView>
+  answer(request: FastifyRequest, reply: FastifyReply, task: ShownTask): Promise<TaskView>
   /** The same for a task that was made before. @throws MatteError DEVELOPER_TASK_NOT_FOUND once it is cleaned away */
   replay(request: FastifyRequest, id: string, reply: FastifyReply): Promise<TaskView>
 }
 
 export function newTaskAnswer({ db, links, waits, maxWaitSeconds }: NewTaskDeps): NewTaskAnswer {
-  async function answer(request: FastifyRequest, reply: FastifyReply, task: TaskRow): Promise<TaskView> {
+  async function answer(request: FastifyRequest, reply: FastifyReply, task: ShownTask): Promise<TaskView> {
     const wanted = readWaitSeconds(request.headers.prefer)
     if (wanted === undefined) return toNewTaskView(task, links)
     const seconds = Math.min(wanted, maxWaitSeconds)
     const ended = task.completed_at === null ? await waitFor(task, seconds, request, reply) : task
     if (ended === null) return toNewTaskView(task, links) // too many wait already: the preference is not followed
     notePreference(reply, `wait=${seconds}`)
-    return toNewTaskView(ended ?? (await findTask(db, task.workspace_id, task.id)) ?? task, links)
+    return toNewTaskView(ended ?? (await findShownTask(db, request.caller.workspaceId, task.id)) ?? task, links)
   }
 
-  function waitFor({ id }: TaskRow, seconds: number, request: FastifyRequest, reply: FastifyReply) {
+  function waitFor({ id }: ShownTask, seconds: number, request: FastifyRequest, reply: FastifyReply) {
     const gone = new AbortController()
     reply.raw.once('close', () => gone.abort())
     request.makeRoom()
@@ -43,7 +43,7 @@ export function newTaskAnswer({ db, links, waits, maxWaitSeconds }: NewTaskDeps)
   return {
     answer,
     replay: async (request, id, reply) => {
-      const task = await findTask(db, request.caller.workspaceId, id)
+      const task = await findShownTask(db, request.caller.workspaceId, id)
       if (task === undefined) throw taskNotFound()
       return answer(request, reply, task)
     },

@@ -7,7 +7,7 @@ import type { Bucket } from '@matte/core/storage/bucket'
 import { taskNotFound } from '@matte/core/task/cancel-task'
 import { retryTask } from '@matte/core/task/retry-task'
 import { maxRetries } from '@matte/core/task/task'
-import { findTask } from '@matte/core/task/task-queries'
+import { findShownTask } from '@matte/core/task/task-queries'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { refer, responses, success } from '../../../schemas/schema.ts'
@@ -54,7 +54,7 @@ export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (
   { db, bucket, links, nudge, settings },
 ) => {
   const find = async ({ caller }: Pick<FastifyRequest, 'caller'>, id: string) => {
-    const task = isUuid(id) ? await findTask(db, caller.workspaceId, id) : undefined
+    const task = isUuid(id) ? await findShownTask(db, caller.workspaceId, id) : undefined
     if (task === undefined) throw taskNotFound()
     return task
   }
@@ -63,13 +63,17 @@ export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (
     idempotent: async (request, id) => toNewTaskView(await find(request, id), links),
   } as const satisfies FastifyContextConfig
 
-  app.post('/tasks/:taskId/retry', { schema: retrySchema, config }, async (request) => {
-    const { caller, once } = request
-    const { id } = await find(request, request.params.taskId) // an unknown id is told before maintenance (D4)
+  /** An unknown id is told before a malformed header, and before maintenance (D4). */
+  const exists = async (request: FastifyRequest): Promise<void> => {
+    await find(request, (request.params as { taskId: string }).taskId)
+  }
+
+  app.post('/tasks/:taskId/retry', { schema: retrySchema, config, onRequest: exists }, async (request) => {
+    const { caller, once, params } = request
     if (settings.current().maintenance) throw inMaintenance()
     const { workspaceId, planLimits: plan } = caller
     const traceparent = currentTraceparent() ?? null
-    const task = await retryTask(db, bucket, { workspaceId, plan, id, once, traceparent })
+    const task = await retryTask(db, bucket, { workspaceId, plan, id: params.taskId, once, traceparent })
     nudge.task(task.model_version, task.id)
     return toNewTaskView(task, links)
   })

@@ -9,14 +9,21 @@ import type { ModelCache } from '../../../model-cache.ts'
 import { outputSchema } from '../../../schemas/output.ts'
 import { nullable } from '../../../schemas/schema.ts'
 
+const modelVersionWords =
+  'Omitted: the platform default. `service-v2` is always valid; a name that is not is refused with those that are.'
+
 /** The body of task creation. */
 export const taskRequest = Type.Object(
   {
     imageUrl: Type.String({ description: 'objectKey of an upload grant. Other URLs cannot be fetched.' }),
-    modelVersion: Type.Optional(nullable(Type.String({ description: 'Omitted: the platform default.' }))),
+    modelVersion: Type.Optional(nullable(Type.String({ description: modelVersionWords }))),
     callbackUrl: Type.Optional(
       nullable(
-        Type.String({ format: 'uri', description: 'http or https, public; gets task.succeeded and task.failed.' }),
+        Type.String({
+          format: 'uri',
+          description:
+            'http or https, public; gets task.succeeded and task.failed, signed with the secret of your workspace.',
+        }),
       ),
     ),
     output: Type.Optional(outputSchema),

@@ -6,7 +6,7 @@ import type { Bucket } from '@matte/core/storage/bucket'
 import { cancelTask, taskNotFound } from '@matte/core/task/cancel-task'
 import { createTask } from '@matte/core/task/create-task'
 import { taskStatuses } from '@matte/core/task/task'
-import { countTasks, findTask, listTasks } from '@matte/core/task/task-queries'
+import { countTasks, findShownTask, listTasks } from '@matte/core/task/task-queries'
 import { Type } from 'typebox'
 import type { ApiMetrics } from '../../../http/metrics.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
@@ -21,7 +21,7 @@ import { readTaskRequest, type TaskRequestDeps, taskRequest } from './task-reque
 export type TaskDeps = TaskRequestDeps &
   NewTaskDeps & {
     readonly bucket: Bucket
-    readonly nudge: Pick<Nudge, 'task'>
+    readonly nudge: Pick<Nudge, 'task' | 'delivery'>
     readonly metrics: ApiMetrics
   }
 
@@ -120,7 +120,7 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
   })
 
   app.get('/tasks/:taskId', { schema: getSchema, config: { scope: 'tasks:read' } }, async ({ params, caller }) => {
-    const task = isUuid(params.taskId) ? await findTask(db, caller.workspaceId, params.taskId) : undefined
+    const task = isUuid(params.taskId) ? await findShownTask(db, caller.workspaceId, params.taskId) : undefined
     if (task === undefined) throw taskNotFound()
     return toTaskView(task, links)
   })
@@ -128,6 +128,9 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
   app.delete('/tasks/:taskId', { schema: cancelSchema, config: { scope: 'tasks:write' } }, async (request) => {
     const { taskId } = request.params
     if (!isUuid(taskId)) throw taskNotFound()
-    return toTaskView(await cancelTask(db, request.caller.workspaceId, taskId), links)
+    const task = await cancelTask(db, request.caller.workspaceId, taskId)
+    // It may have been the last of its batch, which is then announced.
+    if (task.batch_id !== null) nudge.delivery(task.batch_id)
+    return toTaskView(task, links)
   })
 }

@@ -8,7 +8,13 @@ import { nullable, refer, responses, success } from '../../../schemas/schema.ts'
 import { uploadGrantSchema } from '../../../schemas/upload.ts'
 import type { StoreProbe } from '../../../store-probe.ts'
 
-export type UploadDeps = { readonly db: Db; readonly bucket: Bucket; readonly probe: Pick<StoreProbe, 'isDown'> }
+export type UploadDeps = {
+  readonly db: Db
+  readonly bucket: Bucket
+  readonly probe: Pick<StoreProbe, 'isDown'>
+  /** The URL takes a file of the length that was told, and of no other (D21). */
+  readonly signLength: boolean
+}
 
 const presignSchema = {
   operationId: 'presignUpload',
@@ -31,18 +37,18 @@ const presignSchema = {
   ]),
 }
 
-export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, { db, bucket, probe }) => {
+export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, { db, bucket, probe, signLength }) => {
   app.post('/uploads/presign', { schema: presignSchema, config: { scope: 'uploads:write' } }, async (request) => {
     const { workspaceId, planLimits } = request.caller
     if (probe.isDown()) throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is down; try again.')
     const { fileName, contentType, fileSize } = request.body
-    const wanted = { fileName, contentType, fileSize: fileSize ?? undefined }
+    const wanted = { fileName, contentType, fileSize: fileSize ?? undefined, signLength }
     const grant = await createGrant(db, bucket, { workspaceId, plan: planLimits, ...wanted })
     return {
       uploadUrl: grant.uploadUrl,
       objectKey: grant.objectKey,
       method: 'PUT' as const,
-      headers: { 'Content-Type': grant.contentType },
+      headers: grant.headers,
       expiresAt: grant.expiresAt.toISOString(),
       maxFileSize: grant.maxFileSizeBytes,
     }
