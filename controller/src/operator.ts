@@ -139,7 +139,8 @@ export function operator(options: OperatorOptions): Service {
 
   const wake = (modelVersion: string): void => {
     const found = catalogue.served().models.find(({ name }) => name === modelVersion)
-    if (found) queue.addAfter(found.pool, demand.freshInMs())
+    // A timer may ring a millisecond early, and a look before its time would find the old figures.
+    if (found) queue.addAfter(found.pool, Math.ceil(demand.freshInMs()) + 1)
   }
   const all: Service[] = [
     events,

@@ -45,6 +45,16 @@ describe('the demand of all pools', () => {
     expect(await backlog('b')).toBe(5)
   })
 
+  it('is read once more for a pool that was made while a statement was under way', async () => {
+    const pools = new Map([['a', figures(1)]])
+    const { backlog } = reader(async () => {
+      const then = new Map(pools)
+      pools.set('b', figures(5))
+      return then
+    })
+    expect(await Promise.all([backlog('a'), backlog('b')])).toEqual([1, 5])
+  })
+
   it('stays as it was last known while it cannot be read, and says why', async () => {
     const answers = [new Map([['a', figures(3)]]), new Error('no database')]
     const { demand, pass } = reader(async () => {

@@ -56,25 +56,34 @@ export function demandReader(options: DemandReaderOptions): DemandReader {
     }
   }
 
-  // A timer counts whole milliseconds and may ring one early: a look before its time would find the old figures again.
-  const freshInMs = (): number => {
-    const waitMs = askedAt + (failure === undefined ? sharedMs : restMs) - clock.monotonicMs()
-    return waitMs <= 0 ? 0 : Math.ceil(waitMs) + 1
+  const freshInMs = (): number =>
+    Math.max(0, askedAt + (failure === undefined ? sharedMs : restMs) - clock.monotonicMs())
+
+  function start(): void {
+    asking ??= ask().finally(() => {
+      asking = undefined
+    })
   }
+
+  async function settle(): Promise<void> {
+    if (asking === undefined) return
+    const late = new AbortController()
+    await Promise.race([asking, pause(waitMs, late.signal)])
+    late.abort()
+  }
+
+  // A pool that was made since the last statement cannot wait for a shared one.
+  const isMissing = (pool: string): boolean => failure === undefined && !readings.has(pool)
 
   return {
     freshInMs,
     latest: async (pool) => {
-      // A pool that was made since the last statement cannot wait for a shared one.
-      if (asking === undefined && (freshInMs() === 0 || (failure === undefined && !readings.has(pool)))) {
-        asking = ask().finally(() => {
-          asking = undefined
-        })
-      }
-      if (asking !== undefined) {
-        const late = new AbortController()
-        await Promise.race([asking, pause(waitMs, late.signal)])
-        late.abort()
+      if (freshInMs() === 0 || isMissing(pool)) start()
+      await settle()
+      // What was under way when the pool was made does not know of it, and no figures would look like a fault.
+      if (asking === undefined && isMissing(pool)) {
+        start()
+        await settle()
       }
       const waiting = asking === undefined ? undefined : `no answer within ${waitMs / 1_000} s`
       return { reading: readings.get(pool), failure: failure ?? waiting }
