@@ -26,7 +26,7 @@ describe('while the API server', () => {
     controller = await startProxied(operator)
     await operator.applyPool(name, { replicas: 3, scaling: { owner: 'external' } })
     await operator.untilPool(name, 'is at its size', ({ status }) => status?.readyReplicas === 3)
-    load = await startLoad({ stack: operator.stack, callbackUrl: receiver.url })
+    load = await startLoad({ stack: operator.stack, receiver })
     load.rate(5)
   })
   afterAll(async () => {

@@ -24,7 +24,7 @@ describe('a deleted pool', () => {
     await operator.startController()
     await operator.applyPool(name, spec)
     await operator.untilPool(name, 'is at its size', ({ status }) => status?.readyReplicas === 3)
-    load = await startLoad({ stack: operator.stack, callbackUrl: receiver.url })
+    load = await startLoad({ stack: operator.stack, receiver })
   })
   afterAll(() => receiver.close())
 

@@ -11,9 +11,9 @@ import { inSeconds, quantile, tell } from './support/story.ts'
 
 /** 30 in `make e2e`, 1,000 in `make e2e-full`. */
 const deletions = Number(process.env.E2E_DELETIONS ?? 30)
-const sample = Math.max(3, Math.round(deletions / 50))
-/** Of those deleted, without any grace: as when a node is lost. */
-const abruptShare = 0.3
+const sample = Math.max(6, Math.round(deletions / 50))
+/** Every so many without any grace, as when a node is lost. */
+const abruptEvery = 3
 
 const cases = [
   { name: 'stand-ins', image: standInImage, count: deletions, replicas: 6, rate: 10, cpu: '20m' },
@@ -40,7 +40,7 @@ describe('random deletions of pods under load', () => {
 
       it(`loses nothing in ${count}`, { timeout: count * 20_000 + 300_000 }, async () => {
         const { stack } = operator
-        const load = await startLoad({ stack, callbackUrl: receiver.url })
+        const load = await startLoad({ stack, receiver })
         load.rate(rate)
         const begun = performance.now()
         const abrupt = await deleteAtRandom(count, load)
@@ -67,7 +67,7 @@ describe('random deletions of pods under load', () => {
             { everyMs: 100, timeoutMs: 180_000 },
           )
           const { metadata } = ready[Math.floor(Math.random() * ready.length)] as Pod
-          const isAbrupt = Math.random() < abruptShare
+          const isAbrupt = done % abruptEvery === 0
           abrupt += Number(isAbrupt)
           await operator.kube.delete(pods, metadata.name, {
             ...(metadata.uid && { uid: metadata.uid }),

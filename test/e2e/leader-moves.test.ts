@@ -37,7 +37,7 @@ describe('the leadership', () => {
     await operator.applyPool(name, { ...spec, podPatch: withEnvironment(made, { STAND_IN_SERVICE_MS: '300' }) })
     controllers.push(await startProxied(operator), await startProxied(operator))
     await operator.untilPool(name, 'is at its size', ({ status }) => (status?.readyReplicas ?? 0) >= 2)
-    load = await startLoad({ stack: operator.stack, callbackUrl: receiver.url })
+    load = await startLoad({ stack: operator.stack, receiver })
   })
   afterAll(async () => {
     await receiver.close()
@@ -52,8 +52,9 @@ describe('the leadership', () => {
     const times: number[] = []
     let leader = await untilOneLeads(operator.kube, controllers)
     for (let move = 1; move <= moves; move++) {
-      // A quiet hour and a busy one, in turn.
-      if (move % 5 === 1) load.rate(move % 10 === 1 ? rates.busy : rates.quiet)
+      // A busy hour and a quiet one, in turn; the leaders of the quiet one let the pods go, once one of them stays.
+      if (move % 25 === 1) load.rate(rates.busy)
+      if (move % 25 === 15) load.rate(rates.quiet)
       const begun = performance.now()
       if (move % killEvery === 0) {
         leader = await afterKill(leader)
@@ -70,6 +71,8 @@ describe('the leadership', () => {
       times.push(performance.now() - begun)
       if (move % 10 === 0)
         tell(`${move} moves, ${load.ids.length} tasks accepted, last move took ${inSeconds(times.at(-1) ?? 0)}`)
+      if (move % 25 === 0)
+        await operator.untilPool(name, 'is small again', ({ status }) => status?.desiredReplicas === 2)
     }
     await load.stop()
     const history = await watched.end()

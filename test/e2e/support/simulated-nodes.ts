@@ -1,9 +1,11 @@
 // Nodes that do not exist, and whose pods say that they run: KWOK plays their kubelets. Nothing else is put on them, and
 // their pods go nowhere else.
-import { spawn } from 'node:child_process'
-import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PoolSpecInput } from '@matte/controller/pool/triton-pool'
+import { freePorts } from '@matte/local/free-ports'
+import { type RunningServer, startServer } from '@matte/local/server'
+import { answers } from '@matte/local/wait'
 import { testLabel } from '../../support/config-map.ts'
 import { until } from '../../support/until.ts'
 import type { Cluster } from './cluster.ts'
@@ -35,7 +37,7 @@ export async function startNodes(
 ): Promise<SimulatedNodes> {
   const { kube, namespace, loaded } = cluster
   await removeNodes(cluster, (created) => created < Date.now() - leftoverMs)
-  const stop = startKwok(kwok, { kubeconfig: loaded.config.exportConfig(), dir, namespace })
+  const player = await startKwok(kwok, { kubeconfig: loaded.config.exportConfig(), dir, namespace })
   const resources = { cpu: '64', memory: '256Gi', pods: String(podsPerNode) }
   for (let index = 0; index < count; index++) {
     await kube.create(nodes, {
@@ -68,7 +70,7 @@ export async function startNodes(
     },
     end: async () => {
       await removeNodes(cluster, () => true, own)
-      stop()
+      await player.stop()
     },
   }
 }
@@ -81,26 +83,32 @@ async function removeNodes({ kube }: Cluster, isOld: (createdMs: number) => bool
 
 type Kwok = { readonly kubeconfig: string; readonly dir: string; readonly namespace: string }
 
-function startKwok(command: string, { kubeconfig, dir, namespace }: Kwok): () => void {
+/** Ends with this program, however that ends. */
+async function startKwok(command: string, { kubeconfig, dir, namespace }: Kwok): Promise<RunningServer> {
   const file = join(dir, `${namespace}.kubeconfig`)
   writeFileSync(file, kubeconfig, { mode: 0o600 })
   const stages = process.env.KWOK_STAGES
-  const log = openSync(join(dir, `${namespace}.kwok.log`), 'a')
-  const child = spawn(
+  const [port = 0] = await freePorts(1)
+  const url = `http://127.0.0.1:${port}`
+  return startServer({
+    name: 'kwok',
     command,
-    [
+    args: [
       `--kubeconfig=${file}`,
       ...(stages ? [`--config=${stages}`] : []),
       `--manage-nodes-with-annotation-selector=${managed}=${namespace}`,
-      '--node-lease-duration-seconds=200',
+      // Renewed at a quarter of it, within the grace that nodes have.
+      '--node-lease-duration-seconds=40',
       // Addresses that lead nowhere: nobody shall dial them.
       '--cidr=10.250.0.0/16',
       '--node-ip=192.0.2.1',
+      `--server-address=127.0.0.1:${port}`,
     ],
-    { stdio: ['ignore', log, log], env: { PATH: process.env.PATH, HOME: process.env.HOME } },
-  )
-  closeSync(log)
-  const stop = (): void => void child.kill('SIGKILL')
-  process.once('exit', stop)
-  return stop
+    env: { PATH: process.env.PATH, HOME: process.env.HOME },
+    url,
+    ports: [port],
+    ready: () => answers(`${url}/healthz`),
+    logFile: join(dir, `${namespace}.kwok.log`),
+    lifetime: 'attached',
+  })
 }
