@@ -62,6 +62,19 @@ describe('every POST that reads a body', () => {
     }
   })
 
+  it('are told after an id in the path that is unknown (D4)', async () => {
+    const paths = ['tasks/nope', 'batch-tasks/nope', 'webhooks/nope'].map((path) => `${prefix}/${path}`)
+    for (const path of [...paths, '/v1/tasks/nope']) {
+      for (const method of ['GET', 'DELETE']) {
+        const response = await fetch(`${world.api.url}${path}?speed=high`, {
+          method,
+          headers: { 'x-api-key': caller?.apiKey ?? '', prefer: 'handling=strict' },
+        })
+        expect(response.status, `${method} ${path}`).toBe(404)
+      }
+    }
+  })
+
   it.each(['[]', 'null', '"x"', '5', '{"a":', '', '{"__proto__":{"x":1}}'])('refuses %j as a whole', async (body) => {
     for (const { path } of bodyRoutes()) {
       const { status, code, issues } = await post(path, body)

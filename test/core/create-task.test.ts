@@ -57,6 +57,26 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
+    it('says that places are taken, and never that the quota is, while places come and go', async () => {
+      const { db } = database
+      const workspace = await givenWorkspace(db, { plan: 'internal' })
+      const upload = await givenUpload(db, workspace.id)
+      const codes = new Set<string>()
+      const comeAndGo = async (): Promise<void> => {
+        for (let round = 0; round < 40; round++) {
+          try {
+            const { id } = await create(workspace, upload, { concurrentTasks: 2, monthlyQuota: 1_000_000 })
+            await cancelTask(db, workspace.id, id)
+          } catch (error) {
+            codes.add((error as { code: string }).code)
+          }
+        }
+      }
+      await Promise.all(Array.from({ length: 10 }, comeAndGo))
+      expect([...codes]).toEqual(['TASK_CONCURRENT_LIMIT'])
+      expect(await findBrokenRules(db)).toEqual({})
+    })
+
     it('lets three of fifty in at once on a plan of three, and the next when one has gone', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db, { plan: 'business', credits: 100 })

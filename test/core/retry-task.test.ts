@@ -64,6 +64,24 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
+    it('sent twice under one key is answered as the first, though the task is queued by then', async () => {
+      const { db } = database
+      const { workspace, task } = await givenFailed()
+      const { id: workspaceId, plan } = workspace
+      const bucket = memoryBucket()
+      await bucket.put(task.source_key, onePixelPng, { contentType: 'image/png' })
+      const path = `/tasks/${task.id}/retry`
+      const once = { workspaceId, method: 'POST', path, key: 'a', bodyHash: Buffer.alloc(32), status: 200 }
+      const request = { workspaceId, plan, id: task.id, once, traceparent: null }
+      await retryTask(db, bucket, request)
+      // The twin looked for an outcome before there was one, and now goes on.
+      await expect(retryTask(db, bucket, request)).rejects.toMatchObject({
+        name: 'AlreadyCreated',
+        outcome: { resourceId: task.id, status: 200 },
+      })
+      expect(await readTask(db, task.id)).toMatchObject({ run: 2, retry_count: 1 })
+    })
+
     it('is refused when another one was quicker', async () => {
       const { db } = database
       const { workspace, task } = await givenFailed()

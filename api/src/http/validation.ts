@@ -9,6 +9,16 @@ import { Compile } from 'typebox/compile'
 import { patternWords } from '../schemas/patterns.ts'
 import { notePreference, readPreferences } from './prefer.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * Throws the route's not-found unless the id in its path is the caller's. For routes that look in their handler and
+     * validate nothing before: an unknown id is told before a field that strict handling refuses (D4).
+     */
+    exists?: (request: FastifyRequest) => Promise<void>
+  }
+}
+
 type Fields = Record<string, unknown>
 type ObjectSchema = { readonly properties?: Record<string, { type?: unknown }>; readonly required?: readonly string[] }
 
@@ -31,13 +41,18 @@ function lowerNames(schema: TSchema): TSchema {
 /** Before validation: drops absent and unknown fields of body and query, and names the unknown ones. */
 export function ignoreUnknownFields(app: FastifyInstance): void {
   app.addHook('preValidation', (request, reply, done) => {
-    const { schema } = request.routeOptions
-    if (schema === undefined || request.routeOptions.config.envelope === false) return done()
+    const { schema, config } = request.routeOptions
+    if (schema === undefined || config.envelope === false) return done()
     const unknown = [...cleanQuery(request, schema.querystring), ...cleanBody(request, schema.body)]
     const strict = readPreferences(request.headers.prefer).get('handling')?.toLowerCase() === 'strict'
     if (strict) notePreference(reply, 'handling=strict')
     if (unknown.length > 0) {
-      if (strict) return done(unknownFields(unknown))
+      if (strict) {
+        const refuse = (): void => done(unknownFields(unknown))
+        if (config.exists) config.exists(request).then(refuse, done)
+        else refuse()
+        return
+      }
       reply.header('x-ignored-fields', headerList(unknown.map(({ name }) => name)))
     }
     done()

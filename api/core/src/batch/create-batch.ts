@@ -57,7 +57,9 @@ export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch):
   const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, traceparent }
   return createOnce(db, once, async (tx) => {
     if (!(await takeChildPlaces(tx, workspaceId, plan, sources.length))) {
-      throw await limitReached(tx, workspaceId, plan, sources.length)
+      await refuseAtLimit(tx, workspaceId, plan, sources.length)
+      if (!(await takeChildPlaces(tx, workspaceId, plan, sources.length)))
+        throw new Error('there was room under the lock')
     }
     const batch = await insertBatch(tx, wanted, sources.length)
     const tasks = await insertChildren(tx, batch.id, wanted, sources)
@@ -68,16 +70,17 @@ export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch):
   })
 }
 
-async function limitReached(tx: Db, workspaceId: string, plan: Plan, size: number): Promise<MatteError> {
+async function refuseAtLimit(tx: Db, workspaceId: string, plan: Plan, size: number): Promise<void> {
   const exhausted = await findExhaustedBatchLimit(tx, workspaceId, plan, size)
-  if (exhausted?.limit === 'quota') {
-    return quotaExceeded(plan, exhausted.resetsAt, { used: exhausted.quotaUsed, size })
+  if (exhausted === undefined) return
+  if (exhausted.limit === 'quota') {
+    throw quotaExceeded(plan, exhausted.resetsAt, { used: exhausted.quotaUsed, size })
   }
   const limit = openChildrenMax(plan)
-  return new MatteError(
+  throw new MatteError(
     'TASK_CONCURRENT_LIMIT',
     `Your plan takes ${limit} open tasks of batches at once; wait for some to end, or send fewer.`,
-    { details: { limit, open: exhausted?.openChildren, size } },
+    { details: { limit, open: exhausted.openChildren, size } },
   )
 }
 

@@ -17,7 +17,8 @@ function fakePool() {
     release: (discard: unknown) => void released.push(discard),
   }
   const pool = {
-    options: {},
+    options: { max: 2 },
+    totalCount: 2,
     connect: () => {
       asked += 1
       return answer()
@@ -101,6 +102,18 @@ describe('failFastPool', () => {
     free.resolve(fake.client)
     await Promise.all([first, second])
     expect(pool.oldestWaitMs()).toBe(0)
+  })
+
+  it('counts nobody as queueing while the pool may still grow', async () => {
+    const { fake, pool, pass } = given()
+    Object.assign(fake.pool, { totalCount: 1 })
+    const made = Promise.withResolvers<unknown>()
+    fake.answerWith(() => made.promise)
+    const waiting = pool.connect()
+    pass(2_000)
+    expect(pool.oldestWaitMs()).toBe(0)
+    made.resolve(fake.client)
+    await waiting
   })
 
   it('throws away a connection whose statement got no answer, and keeps the others', async () => {

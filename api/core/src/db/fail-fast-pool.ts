@@ -24,7 +24,7 @@ export class DatabaseBusy extends Error {
 const retryEveryMs = 250
 
 export type FailFastPool = PostgresPool & {
-  /** Milliseconds that the first in the queue for a connection has waited by now; 0 when nobody waits. */
+  /** Milliseconds that the first in the queue has waited by now; 0 when nobody waits, or connections may still be added. */
   oldestWaitMs(): number
 }
 
@@ -87,7 +87,9 @@ export function failFastPool(pool: pg.Pool, { clock, isAway }: FailFastOptions):
     end: () => pool.end(),
     oldestWaitMs: () => {
       const [first] = waiting
-      return first === undefined ? 0 : clock.monotonicMs() - first.sinceMs
+      // Below its bound the pool grows: who waits then waits for a new connection, and for nobody that is served.
+      if (first === undefined || pool.totalCount < pool.options.max) return 0
+      return clock.monotonicMs() - first.sinceMs
     },
   }
 }

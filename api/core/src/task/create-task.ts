@@ -41,7 +41,7 @@ export async function createTask(db: Db, bucket: Bucket, request: CreateTask): P
   const { etag, sizeBytes } = await inspectObject(bucket, upload.objectKey, plan)
   const output = resolveOutput(request.output ?? null, plan)
   return createOnce(db, request.once, async (tx) => {
-    const task = await insertSingle(tx, plan, {
+    const wanted = {
       workspaceId,
       uploadId: upload.id,
       sourceKey: upload.objectKey,
@@ -52,19 +52,29 @@ export async function createTask(db: Db, bucket: Bucket, request: CreateTask): P
       output,
       creditCost,
       traceparent: request.traceparent,
-    })
-    if (task === 'limit') throw await limitReached(tx, workspaceId, plan)
+    }
+    let task = await insertSingle(tx, plan, wanted)
+    if (task === 'limit') {
+      await refuseAtLimit(tx, workspaceId, plan)
+      task = await insertSingle(tx, plan, wanted)
+    }
+    if (task === 'limit') throw new Error('there was room under the lock, and then there was none')
     if (task === 'upload') throw inputForbidden()
     if (plan.charged) await holdCredits(tx, workspaceId, { taskId: task.id, run: task.run }, creditCost)
     return task
   })
 }
 
-/** Why `takeSinglePlace` found no row, for a creation and a retry alike. */
-export async function limitReached(tx: Db, workspaceId: string, plan: Plan): Promise<MatteError> {
+/**
+ * After `takeSinglePlace` found no row, for a creation and a retry alike. Returns when there is room by now: it is the
+ * caller's, who holds the workspace's lock.
+ * @throws MatteError TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED
+ */
+export async function refuseAtLimit(tx: Db, workspaceId: string, plan: Plan): Promise<void> {
   const exhausted = await findExhaustedLimit(tx, workspaceId, plan)
-  if (exhausted?.limit === 'quota') return quotaExceeded(plan, exhausted.resetsAt)
-  return new MatteError(
+  if (exhausted === undefined) return
+  if (exhausted.limit === 'quota') throw quotaExceeded(plan, exhausted.resetsAt)
+  throw new MatteError(
     'TASK_CONCURRENT_LIMIT',
     `Your plan takes ${plan.concurrentTasks} open task(s) at once; wait for one to end.`,
     { details: { limit: plan.concurrentTasks } },

@@ -1,7 +1,7 @@
 import { holdCredits } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
-import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
+import { AlreadyCreated, createOnce, findOutcome, type OnceRequest } from '../idempotency/create-once.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { findUpload } from '../upload/grant-queries.ts'
 import { inputForbidden, inspectObject } from '../upload/inspect-object.ts'
@@ -10,7 +10,7 @@ import type { Plan } from '../workspace/plan.ts'
 import { takeSinglePlace } from '../workspace/workspace-queries.ts'
 import { reopenFailedChild } from './batch-progress.ts'
 import { taskNotFound } from './cancel-task.ts'
-import { limitReached } from './create-task.ts'
+import { refuseAtLimit } from './create-task.ts'
 import { requeueTask } from './requeue-task.ts'
 import { creditCost, maxRetries } from './task.ts'
 import { findTask, type TaskRow } from './task-queries.ts'
@@ -34,14 +34,19 @@ export type RetryTask = {
  */
 export async function retryTask(db: Db, bucket: Bucket, request: RetryTask): Promise<TaskRow> {
   const { workspaceId, plan, id } = request
-  const failed = await findRetryable(db, workspaceId, id)
+  const failed = await findRetryable(db, workspaceId, id).catch(async (error: unknown) => {
+    // It may be a twin of this very request that has made the retry, a moment after it was looked for.
+    const outcome = request.once && (await findOutcome(db, request.once))
+    throw outcome === undefined ? error : new AlreadyCreated(outcome)
+  })
   const upload = await findUpload(db, workspaceId, failed.source_key)
   if (upload === undefined) throw inputForbidden()
   const object = await inspectObject(bucket, upload.objectKey, plan)
   return createOnce(db, request.once, async (tx) => {
     if (!(await takeSinglePlace(tx, workspaceId, plan))) {
       await findRetryable(tx, workspaceId, id) // another retry may have taken the place for this very task
-      throw await limitReached(tx, workspaceId, plan)
+      await refuseAtLimit(tx, workspaceId, plan)
+      if (!(await takeSinglePlace(tx, workspaceId, plan))) throw new Error('there was room under the lock')
     }
     const reopened = failed.batch_id === null || (await reopenFailedChild(tx, failed.batch_id))
     const task = reopened && (await requeueTask(tx, failed, { ...object, traceparent: request.traceparent }))

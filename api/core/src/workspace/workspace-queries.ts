@@ -46,21 +46,28 @@ export async function takeSinglePlace(db: Db, workspaceId: string, plan: Plan) {
   return rows[0]
 }
 
-/** After `takeSinglePlace` found no row: which limit it was, concurrency before quota (D4). */
+/**
+ * After `takeSinglePlace` found no row: which limit it is, concurrency before quota (D4). The row is locked, since an
+ * update that finds none keeps no lock: a place that was freed meanwhile must not make one limit look like the other.
+ * Undefined: there is room by now, and whoever holds the lock can take it.
+ */
 export async function findExhaustedLimit(
-  db: Db,
+  tx: Db,
   workspaceId: string,
   plan: Plan,
 ): Promise<{ limit: 'concurrency' | 'quota'; resetsAt: Date } | undefined> {
-  const row = await db
+  const row = await tx
     .selectFrom('workspace')
     .select([
       sql<boolean>`open_singles >= ${plan.concurrentTasks}`.as('busy'),
+      sql<boolean>`coalesce(${quotaUsed} >= ${plan.monthlyQuota}::int, false)`.as('spent'),
       sql<Date>`(date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'`.as('resetsAt'),
     ])
     .where('id', '=', workspaceId)
+    .forNoKeyUpdate()
     .executeTakeFirst()
-  return row && { limit: row.busy ? 'concurrency' : 'quota', resetsAt: row.resetsAt }
+  if (row === undefined || !(row.busy || row.spent)) return undefined
+  return { limit: row.busy ? 'concurrency' : 'quota', resetsAt: row.resetsAt }
 }
 
 /** Open children of batches that a plan allows at once (D39): so many batches of the largest size. */
@@ -95,14 +102,14 @@ export type ExhaustedBatchLimit = {
   readonly resetsAt: Date
 }
 
-/** After `takeChildPlaces` found no row: which limit it was, open children before quota (D4). */
+/** After `takeChildPlaces` found no row: which limit it is, open children before quota (D4); see `findExhaustedLimit`. */
 export async function findExhaustedBatchLimit(
-  db: Db,
+  tx: Db,
   workspaceId: string,
   plan: Plan,
   count: number,
 ): Promise<ExhaustedBatchLimit | undefined> {
-  const row = await db
+  const row = await tx
     .selectFrom('workspace')
     .select([
       'open_children as openChildren',
@@ -110,6 +117,10 @@ export async function findExhaustedBatchLimit(
       sql<Date>`(date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'`.as('resetsAt'),
     ])
     .where('id', '=', workspaceId)
+    .forNoKeyUpdate()
     .executeTakeFirst()
-  return row && { ...row, limit: row.openChildren + count > openChildrenMax(plan) ? 'children' : 'quota' }
+  if (row === undefined) return undefined
+  if (row.openChildren + count > openChildrenMax(plan)) return { ...row, limit: 'children' }
+  const isSpent = plan.monthlyQuota !== null && row.quotaUsed + count > plan.monthlyQuota
+  return isSpent ? { ...row, limit: 'quota' } : undefined
 }

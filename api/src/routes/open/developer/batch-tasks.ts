@@ -7,7 +7,7 @@ import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
 import type { Bucket } from '@matte/core/storage/bucket'
-import type { FastifyContextConfig } from 'fastify'
+import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ApiMetrics } from '../../../http/metrics.ts'
 import { batchSchema, batchSummarySchema } from '../../../schemas/batch.ts'
@@ -124,17 +124,26 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     return buildPage(shown.map(toBatchSummary), wanted, total, place)
   })
 
-  app.get('/batch-tasks/:batchId', { schema: getSchema, config: { scope: 'batches:read' } }, async (request) => {
-    const { batchId } = request.params
+  const find = async ({ caller, params }: FastifyRequest) => {
+    const { batchId } = params as { batchId: string }
     if (!isUuid(batchId)) throw batchNotFound()
-    return toBatchView(await readBatch(db, request.caller.workspaceId, batchId), links)
-  })
+    return readBatch(db, caller.workspaceId, batchId)
+  }
+  const exists = async (request: FastifyRequest): Promise<void> => void (await find(request))
 
-  app.delete('/batch-tasks/:batchId', { schema: cancelSchema, config: { scope: 'batches:write' } }, async (request) => {
-    const { batchId } = request.params
-    if (!isUuid(batchId)) throw batchNotFound()
-    const canceled = await cancelBatch(db, request.caller.workspaceId, batchId)
-    if (canceled.batch.status === 'completed') nudge.delivery(batchId)
-    return toBatchView(canceled, links)
-  })
+  app.get('/batch-tasks/:batchId', { schema: getSchema, config: { scope: 'batches:read', exists } }, async (request) =>
+    toBatchView(await find(request as FastifyRequest), links),
+  )
+
+  app.delete(
+    '/batch-tasks/:batchId',
+    { schema: cancelSchema, config: { scope: 'batches:write', exists } },
+    async (request) => {
+      const { batchId } = request.params
+      if (!isUuid(batchId)) throw batchNotFound()
+      const canceled = await cancelBatch(db, request.caller.workspaceId, batchId)
+      if (canceled.batch.status === 'completed') nudge.delivery(batchId)
+      return toBatchView(canceled, links)
+    },
+  )
 }

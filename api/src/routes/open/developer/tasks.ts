@@ -7,6 +7,7 @@ import { cancelTask, taskNotFound } from '@matte/core/task/cancel-task'
 import { createTask } from '@matte/core/task/create-task'
 import { taskStatuses } from '@matte/core/task/task'
 import { countTasks, findShownTask, listTasks } from '@matte/core/task/task-queries'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ApiMetrics } from '../../../http/metrics.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
@@ -119,13 +120,19 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     return buildPage(items, wanted, total, last && { createdAtMicros: last.created_at_micros, id: last.id })
   })
 
-  app.get('/tasks/:taskId', { schema: getSchema, config: { scope: 'tasks:read' } }, async ({ params, caller }) => {
-    const task = isUuid(params.taskId) ? await findShownTask(db, caller.workspaceId, params.taskId) : undefined
+  const find = async ({ caller, params }: FastifyRequest) => {
+    const { taskId } = params as { taskId: string }
+    const task = isUuid(taskId) ? await findShownTask(db, caller.workspaceId, taskId) : undefined
     if (task === undefined) throw taskNotFound()
-    return toTaskView(task, links)
-  })
+    return task
+  }
+  const exists = async (request: FastifyRequest): Promise<void> => void (await find(request))
 
-  app.delete('/tasks/:taskId', { schema: cancelSchema, config: { scope: 'tasks:write' } }, async (request) => {
+  app.get('/tasks/:taskId', { schema: getSchema, config: { scope: 'tasks:read', exists } }, async (request) =>
+    toTaskView(await find(request as FastifyRequest), links),
+  )
+
+  app.delete('/tasks/:taskId', { schema: cancelSchema, config: { scope: 'tasks:write', exists } }, async (request) => {
     const { taskId } = request.params
     if (!isUuid(taskId)) throw taskNotFound()
     const task = await cancelTask(db, request.caller.workspaceId, taskId)

@@ -130,7 +130,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app,
     return toWholeList(endpoints.map(toWebhookView), endpointsMax)
   })
 
-  app.get('/webhooks/:webhookId', { schema: getSchema, config: read }, async ({ caller, params }) =>
+  app.get('/webhooks/:webhookId', { schema: getSchema, config: { ...read, exists } }, async ({ caller, params }) =>
     toWebhookView(await findOwn(db, caller.workspaceId, params.webhookId)),
   )
 
@@ -146,11 +146,15 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app,
     return toWebhookView(endpoint)
   })
 
-  app.delete('/webhooks/:webhookId', { schema: deleteSchema, config: write }, async ({ caller, params }) => {
-    const id = ownForm(params.webhookId)
-    await deleteEndpoint(db, caller.workspaceId, id)
-    return { id, deleted: true as const }
-  })
+  app.delete(
+    '/webhooks/:webhookId',
+    { schema: deleteSchema, config: { ...write, exists } },
+    async ({ caller, params }) => {
+      const id = ownForm(params.webhookId)
+      await deleteEndpoint(db, caller.workspaceId, id)
+      return { id, deleted: true as const }
+    },
+  )
 
   const rotateOptions = { schema: rotateSchema, config: write, onRequest: exists }
   app.post('/webhooks/:webhookId/rotate-secret', rotateOptions, async ({ caller, params, body }) => {
