@@ -69,6 +69,18 @@ for (const { version, url, missing } of databases()) {
       }
     })
 
+    it('forgets nothing that was let through while replicas disagree about the limit', async () => {
+      let windows: readonly [RateWindow, RateWindow, RateWindow]
+      do {
+        const subject = newSubject()
+        const count = (limit: number, requests = 1) => countRequest(database.db, subject, limit, requests)
+        windows = [await count(40, 35), await count(20), await count(40)]
+        // Once more where a minute ended amid them.
+      } while (new Set(windows.map(({ resetsAt }) => resetsAt)).size > 1)
+      expect(windows[1].used).toBeGreaterThan(20)
+      expect(windows[2].used).toBeGreaterThan(35)
+    })
+
     it('begins anew in the next minute', async () => {
       const subject = newSubject()
       for (let i = 0; i < 3; i++) await countRequest(database.db, subject, 2)

@@ -26,7 +26,9 @@ export type RateWindow = {
 
 /**
  * Counts requests of several subjects, each named once, in one statement without a transaction; the answer is in any
- * order. What was refused does not add up: the next call counts on from the limit.
+ * order. What was refused does not add up: the next call counts on from the limit. When a plan changes within a minute,
+ * replicas may ask by two limits for some seconds; the greater one is counted on from, lest the smaller forget what the
+ * greater has let through.
  * Requests that waited at the border for a row's lock are counted in the minute that the row is in by then. A row
  * further ahead was left by a clock that has been set back, and begins anew. Rows are locked in the order of their
  * subjects, so that the calls of two replicas cannot wait for each other in a circle.
@@ -43,8 +45,8 @@ export async function countRequests(db: Db, requests: readonly CountedRequests[]
      order by subject
     on conflict (subject) do update set
       minute = case when ${isCurrent} then w.minute else excluded.minute end,
-      used = case when ${isCurrent} then least(w.used, excluded.last_limit) else 0 end + excluded.used,
-      last_limit = excluded.last_limit
+      used = case when ${isCurrent} then least(w.used, greatest(w.last_limit, excluded.last_limit)) else 0 end + excluded.used,
+      last_limit = case when ${isCurrent} then greatest(w.last_limit, excluded.last_limit) else excluded.last_limit end
     returning subject, used, (minute + 1) * ${windowSeconds}::int as "resetsAt",
               ((minute + 1) * ${windowSeconds}::int - extract(epoch from clock_timestamp()))::float8 * 1000
                 as "resetsInMs"`.execute(db)
