@@ -52,10 +52,13 @@ describe('after SIGTERM', () => {
     const controller = await stack.start('controller', { STOP_WITHIN_MS: '4000' })
     const task = await givenInFlight()
     await controller.kill('SIGTERM')
-    await expectCleanEnd(controller)
+    try {
+      await expectCleanEnd(controller)
+    } finally {
+      await stack.server('triton').kill('SIGCONT') // the tests after this one need it
+    }
     expect(controller.log()).toContainEqual(expect.objectContaining({ msg: 'task given back', task_id: task.id }))
     expect(await attemptsOf(stack.db, task.id)).toBe(0)
-    await stack.server('triton').kill('SIGCONT')
     await stack.start('controller')
     await untilStatus(stack.client, task.id, 'succeeded')
     expect(await readHistory(stack.db, task.id)).toEqual(['queued', 'processing', 'succeeded'])

@@ -23,11 +23,22 @@ afterEach(() => {
 const shape: object = { max_batch_size: 8, instance_group: [{ count: 2 }, { count: 1 }] }
 
 /** A gRPC server with Triton's protocol and the given manners; the real server's own are tested with the real one. */
-async function given(answer: Answer, { outputShape = [-1, size, size], ready = true, config = shape } = {}) {
+async function given(
+  answer: Answer,
+  {
+    outputShape = [-1, size, size],
+    ready = true,
+    config = shape,
+  }: { outputShape?: number[]; ready?: boolean | 'silent'; config?: object } = {},
+) {
   const streams: Stream[] = []
+  const asked = Promise.withResolvers<void>()
   const server = new grpc.Server()
   server.addService((Stub as unknown as { service: grpc.ServiceDefinition }).service, {
-    ModelReady: (_call: unknown, done: grpc.sendUnaryData<unknown>) => done(null, { ready }),
+    ModelReady: (_call: unknown, done: grpc.sendUnaryData<unknown>) => {
+      asked.resolve()
+      if (ready !== 'silent') done(null, { ready })
+    },
     ModelMetadata: (_call: unknown, done: grpc.sendUnaryData<unknown>) =>
       done(null, {
         inputs: [{ name: 'image', datatype: 'UINT8', shape: [-1, size, size, 3] }],
@@ -51,7 +62,7 @@ async function given(answer: Answer, { outputShape = [-1, size, size], ready = t
     () => client.close(),
     () => server.forceShutdown(),
   )
-  return { client, streams, server }
+  return { client, streams, server, asked: asked.promise }
 }
 
 const ask = (client: TritonClient, changes: Partial<InferInput> = {}): Promise<Buffer> =>
@@ -251,6 +262,15 @@ describe('a client that is let go', () => {
 })
 
 describe('isReady', () => {
+  it('ends at once when the client is closed, so that nobody who stops waits for its deadline', async () => {
+    const { client, asked } = await given(echo, { ready: 'silent' })
+    const answer = client.isReady('u2netp')
+    await asked
+    client.close()
+    expect(await answer).toBe('unready') // at the deadline it would be `silent`
+    expect(await client.readyModel('u2netp')).toBeUndefined()
+  })
+
   it('tells a pod that says no, and one that is not there, from one that does not answer in time', async () => {
     const silent = net.createServer((socket) => socket.on('error', () => undefined))
     silent.listen(0, '127.0.0.1')

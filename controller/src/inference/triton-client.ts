@@ -41,7 +41,7 @@ export type TritonClient = {
   endResting(): void
   /** Takes no further request, and closes when the last one has ended. */
   retire(): void
-  /** Closes at once: requests that still wait for a connection end with `unavailable`. */
+  /** Closes at once: requests that still wait for a connection end with `unavailable`, probes as if nobody were there. */
   close(): void
 }
 
@@ -82,6 +82,8 @@ export function connectTriton(
   const first = connect()
   const stubs = [first, ...Array.from({ length: channels - 1 }, connect)]
   const resting = new Map<InferStream, NodeJS.Timeout>()
+  // A closed channel lets its calls go on to their deadline, and whoever stops would wait for them.
+  const closing = new AbortController()
   let streamsOpened = 0
   let inFlight = 0
   let retired = false
@@ -121,6 +123,7 @@ export function connectTriton(
   function close(): void {
     retired = true
     endResting()
+    closing.abort()
     for (const stub of stubs) stub.close()
   }
 
@@ -147,8 +150,8 @@ export function connectTriton(
 
   return {
     address,
-    readyModel: (model) => readyModel(first, model),
-    isReady: (model) => isReady(first, model),
+    readyModel: (model) => readyModel({ stub: first, signal: closing.signal }, model),
+    isReady: (model) => isReady({ stub: first, signal: closing.signal }, model),
     infer: async (input) => {
       // Between the choice of this pod and now it may have been let go; on a closed channel gRPC throws what it likes.
       if (retired) throw new InferenceError('unavailable', 'the pod has been let go')
@@ -273,18 +276,20 @@ const fromMessage = (message: string): InferenceError =>
     message,
   )
 
-async function isReady(stub: TritonStub, model: string): Promise<Readiness> {
+type Probing = { readonly stub: TritonStub; readonly signal: AbortSignal }
+
+async function isReady(probing: Probing, model: string): Promise<Readiness> {
   try {
-    const { ready = false } = await unary(stub, 'ModelReady', model)
+    const { ready = false } = await unary(probing, 'ModelReady', model)
     return ready ? 'ready' : 'unready'
   } catch (error) {
     return error instanceof InferenceError && error.kind === 'timeout' ? 'silent' : 'unready'
   }
 }
 
-async function readyModel(stub: TritonStub, model: string): Promise<ModelShape | undefined> {
-  if ((await isReady(stub, model)) !== 'ready') return undefined
-  const told = await Promise.all([unary(stub, 'ModelMetadata', model), unary(stub, 'ModelConfig', model)]).catch(
+async function readyModel(probing: Probing, model: string): Promise<ModelShape | undefined> {
+  if ((await isReady(probing, model)) !== 'ready') return undefined
+  const told = await Promise.all([unary(probing, 'ModelMetadata', model), unary(probing, 'ModelConfig', model)]).catch(
     () => undefined, // ready a moment ago, and gone meanwhile
   )
   if (told === undefined) return undefined
@@ -322,15 +327,19 @@ type TritonConfig = NonNullable<ModelConfig['config']>
 type UnaryName = 'ModelReady' | 'ModelMetadata' | 'ModelConfig'
 type UnaryResponse<N extends UnaryName> = Parameters<Parameters<TritonStub[N]>[2]>[1] & {}
 
-function unary<N extends UnaryName>(stub: TritonStub, method: N, name: string): Promise<UnaryResponse<N>> {
+function unary<N extends UnaryName>({ stub, signal }: Probing, method: N, name: string): Promise<UnaryResponse<N>> {
   return new Promise((resolve, reject) => {
-    stub[method](
+    const call = stub[method](
       { name },
       { deadline: Date.now() + probeMs },
       (error: grpc.ServiceError | null, response?: unknown) => {
+        signal.removeEventListener('abort', cancel)
         if (error) reject(fromStatus(error))
         else resolve(response as UnaryResponse<N>)
       },
     )
+    const cancel = (): void => call.cancel()
+    signal.addEventListener('abort', cancel)
+    if (signal.aborted) cancel()
   })
 }

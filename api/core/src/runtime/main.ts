@@ -35,19 +35,27 @@ export async function runServices({ logger, services, stopWithinMs }: ProcessOpt
     logger.fatal({ err: error }, 'process could not start')
     process.exitCode = 1
   }
+  const stoppedMs: Record<string, number> = {}
+  let waitingFor = ''
   const forced = setTimeout(() => {
-    logger.fatal({ stop_within_ms: stopWithinMs }, 'process did not stop in time')
+    logger.fatal(
+      { stop_within_ms: stopWithinMs, waiting_for: waitingFor, stopped_ms: stoppedMs },
+      'process did not stop in time',
+    )
     process.exit(1)
   }, stopWithinMs)
   for (const service of started.reverse()) {
+    const since = performance.now()
+    waitingFor = service.name
     try {
       await service.stop()
     } catch (error) {
       logger.error({ service: service.name, err: error }, 'service did not stop cleanly')
     }
+    stoppedMs[service.name] = Math.round(performance.now() - since)
   }
   clearTimeout(forced)
-  logger.info('process stopped')
+  logger.info({ stopped_ms: stoppedMs }, 'process stopped')
 }
 
 function untilSignal(): Promise<string> {
