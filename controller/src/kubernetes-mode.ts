@@ -78,6 +78,7 @@ export async function kubernetesMode(options: KubernetesModeOptions): Promise<Se
         kubeMetrics: metrics,
         pools,
         catalogue,
+        slices,
         source,
         slotsUsed: slotsOn,
         Stub,

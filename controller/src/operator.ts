@@ -16,7 +16,7 @@ import { deployments, type KubeClient, podDisruptionBudgets, pods, type Resource
 import { eventRecorder } from './kube/events.ts'
 import type { KubeMetrics } from './kube/kube-metrics.ts'
 import { leadership as createLeadership, type Leadership } from './kube/lease.ts'
-import type { KubeObject } from './kube/objects.ts'
+import type { EndpointSlice, KubeObject } from './kube/objects.ts'
 import { type Reflector, reflector } from './kube/reflector.ts'
 import { workQueue } from './kube/work-queue.ts'
 import { putUpFence } from './leader-fence.ts'
@@ -38,6 +38,8 @@ export type OperatorOptions = {
   /** Started and stopped by whoever made it, since routing reads it too. */
   readonly pools: Reflector<TritonPool>
   readonly catalogue: PoolCatalogue
+  /** What `source` reads pods from; started and stopped by whoever made it, as `pools` is. */
+  readonly slices: Pick<Reflector<EndpointSlice>, 'synced'>
   readonly source: PodSource
   /** Images that this process has in the pod at an address. */
   readonly slotsUsed: (address: string) => number
@@ -57,6 +59,8 @@ const concurrency = 16
 /** News of a pool's objects comes in bunches; one look is enough for a bunch. */
 const gatherMs = 50
 const fenceRetryMs = 500
+/** Probes have 2 s, and 32 run at once: pods that hang must not keep everybody from being led. */
+const settleMaxMs = 5_000
 export const leaseName = 'matte-controller'
 
 export function operator(options: OperatorOptions): Service {
@@ -122,7 +126,10 @@ export function operator(options: OperatorOptions): Service {
     leading,
     logger,
     ready: async () => {
-      await Promise.all([pools, ...Object.values(reflectors)].map((one) => one.synced()))
+      await Promise.all([pools, options.slices, ...Object.values(reflectors)].map((one) => one.synced()))
+      // A leader that has not asked the pods yet would take every revision for one without a usable pod.
+      const limit = new AbortController()
+      await Promise.race([source.settled(), pause(settleMaxMs, limit.signal)]).finally(() => limit.abort())
     },
     putUp: (ofTerm, signal) => putUpFence({ kube, leadership: leading, logger }, ofTerm, signal),
     begin: (ofTerm) => {

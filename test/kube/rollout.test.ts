@@ -1,5 +1,6 @@
 import { events } from '@matte/controller/kube/client'
 import type { PoolSpecInput, TritonPool } from '@matte/controller/pool/triton-pool'
+import { listModels } from '@matte/core/model/model-queries'
 import { recordInference } from '@matte/core/scale/inference-queries'
 import { emptyBuckets } from '@matte/core/scale/latency'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -102,6 +103,23 @@ describe.skipIf(!cluster)('a changed pool', () => {
     expect(later.status?.rollout).toMatchObject({ stable: before, failed: { revision: canary } })
     await pools.apply('failing', { rollout: patient, ...changed('good') })
     await pools.until('failing', 'tries the next', ({ rollout }) => rollout?.failed === undefined && rollout?.canary)
+  })
+
+  it('takes other public names with the revision that has them, and keeps the old ones until then', async () => {
+    const names = async (): Promise<string[]> =>
+      (await listModels(database.db)).flatMap(({ name, pool, available }) =>
+        pool === 'named' && available ? [name] : [],
+      )
+    const before = stableOf(await ready('named', { rollout: patient }))
+    const next = { rollout: patient, models: [modelOf('renamed')] }
+    const broken = { ...next, models: [{ ...modelOf('renamed'), name: 'absent' }] }
+    await pools.apply('named', broken)
+    await pools.until('named', 'is blocked', ({ models }) => models?.[0]?.transition === 'BlockedByFailedLoad')
+    expect(await names()).toEqual(['named'])
+    await pools.apply('named', { ...next, ...changed('renamed') })
+    const after = await pools.until('named', 'has gone over', ({ rollout }) => (rollout?.stable ?? before) !== before)
+    await until('the new name is installed', async () => (await names()).join() === 'renamed')
+    expect(operator.routes('named')).toContain(`${stableOf(after)} u2netp`)
   })
 
   it('is blocked by a model that does not load, says why, and serves on', async () => {

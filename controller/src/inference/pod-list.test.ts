@@ -90,6 +90,24 @@ describe('createPodList', () => {
     expect(list.pods()).toBe(list.pods())
   })
 
+  it('is settled when each pod has been asked once, and waits for none that gets no pictures or has gone', async () => {
+    const slow = Promise.withResolvers<ModelShape>()
+    const { list, shapes } = given(spec('a'), spec('b'), spec('c', { accepts: false }))
+    shapes.set('b:8001', slow.promise)
+    const settled = vi.fn()
+    void list.settled().then(settled)
+    await pass(100)
+    expect(settled).not.toHaveBeenCalled()
+    slow.resolve(shape)
+    await pass(1)
+    expect(settled).toHaveBeenCalledOnce()
+    shapes.set('d:8001', new Promise(() => undefined))
+    list.set([spec('d')])
+    const again = list.settled()
+    list.set([])
+    await again
+  })
+
   it('tells of changes once for all that come together', async () => {
     const { list, names } = given(spec('a'), spec('b'), spec('c'))
     const told = vi.fn()

@@ -2,6 +2,7 @@
 // the list asks each for its models, gives out those that may be used, takes out those that stall or err, and lets go
 // of those that are no longer named, when their last picture is done. What it knows is lost with the process: the next
 // one asks every pod again. Nothing here waits for a pod that hangs: probes have deadlines, and few run at once.
+import { type Deferred, deferred } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import type { PodMetrics } from './pod-metrics.ts'
 import {
@@ -48,6 +49,7 @@ export type PodList = {
   pods(): readonly Pod[]
   report(pod: Pod, outcome: Outcome): void
   faults(): ReadonlyMap<string, string>
+  settled(): Promise<void>
   onChange(listener: () => void): void
   start(): void
   stop(): Promise<void>
@@ -67,6 +69,8 @@ type Member = {
   failingSince: number
   timer: NodeJS.Timeout | undefined
   isProbing: boolean
+  /** Resolved with the first answer, or when it is not to be asked any more. */
+  readonly asked: Deferred<void>
 }
 
 /** Dialling and asking a pod takes about a millisecond of this thread: a thousand new ones must leave room for work. */
@@ -130,6 +134,7 @@ export function createPodList(options: PodListOptions): PodList {
     member.isProbing = true
     const found = await Promise.all(member.spec.models.map(({ tritonModel }) => askModel(member, tritonModel)))
     member.isProbing = false
+    member.asked.resolve()
     if (!isListed(member)) return
     // Taken out, or back, while it was asked: the answer is of another time.
     if (member.epoch === epoch) move(member, afterProbe(member.standing, found.some(Boolean)))
@@ -218,6 +223,7 @@ export function createPodList(options: PodListOptions): PodList {
       failingSince: 0,
       timer: undefined,
       isProbing: false,
+      asked: deferred(),
     }
     members.set(keyOf(spec), member)
     plan(member)
@@ -232,6 +238,7 @@ export function createPodList(options: PodListOptions): PodList {
     if (!spec.accepts) {
       logger.info({ pod: spec.name, revision: spec.revision }, 'pod gets no new pictures')
       member.client.endResting()
+      member.asked.resolve()
     } else if (isUsable(member.standing)) {
       // It was not ready meanwhile, so it is asked again before it is used.
       member.standing = joining
@@ -249,6 +256,7 @@ export function createPodList(options: PodListOptions): PodList {
   function remove(key: string, member: Member): void {
     members.delete(key)
     clearTimeout(member.timer)
+    member.asked.resolve()
     member.client.retire()
     changed()
   }
@@ -293,6 +301,10 @@ export function createPodList(options: PodListOptions): PodList {
           .filter(({ faults }) => faults.size > 0)
           .map(({ spec, faults }) => [spec.name, [...faults.values()].join('; ')]),
       ),
+    settled: async () => {
+      const accepting = [...members.values()].filter(({ spec }) => spec.accepts)
+      await Promise.all(accepting.map(({ asked }) => asked.promise))
+    },
     onChange: (listener) => {
       listeners.push(listener)
     },
@@ -302,9 +314,10 @@ export function createPodList(options: PodListOptions): PodList {
     },
     stop: async () => {
       running = false
-      for (const { timer, client } of members.values()) {
+      for (const { timer, client, asked } of members.values()) {
         clearTimeout(timer)
         client.close()
+        asked.resolve()
       }
       await Promise.all(probing)
     },

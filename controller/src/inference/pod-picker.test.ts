@@ -291,6 +291,12 @@ describe('the share of a canary', () => {
     expect((await send(picker, 10)).filter(Boolean)).toHaveLength(0)
   })
 
+  it('has nothing while it has no share, not even of a name that is its alone', async () => {
+    const own = pod('c', 4, { role: 'canary', revision: 'new', weight: 0, modelVersions: ['v3'] })
+    const { picker } = given(stable('s', 4, 100), own)
+    await expect(picker.withSlot('v3', never, async () => undefined)).rejects.toMatchObject({ kind: 'unavailable' })
+  })
+
   it('waits for a stable slot beyond its weight, also while the canary is idle', async () => {
     const { picker } = given(stable('s', 1), canary('c', 5))
     const first = hold(picker)

@@ -1,7 +1,7 @@
 // Which pod gets the next picture: the revision by its share, and of its pods the least loaded one with a free slot. A
 // picture that finds none waits its turn, first come first served, until a slot frees or its signal ends the wait.
 import { InferenceError } from './inference-error.ts'
-import type { Pod, PodSource } from './pod-source.ts'
+import { type Pod, type PodSource, takesPictures } from './pod-source.ts'
 
 export type SlotOptions = {
   /**
@@ -197,7 +197,7 @@ const isAlike = (a: Wish, b: Wish): boolean => a.modelVersion === b.modelVersion
 
 function indexPods(pods: readonly Pod[]): Map<string, Choice> {
   const choices = new Map<string, Choice>()
-  for (const pod of pods) {
+  for (const pod of pods.filter(takesPictures)) {
     for (const version of pod.modelVersions) {
       const choice = choices.get(version) ?? { stable: [], canary: [], other: [], proven: [] }
       choice[pod.role].push(pod)

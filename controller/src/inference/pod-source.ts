@@ -27,6 +27,9 @@ export type Pod = {
   readonly onProbation: boolean
 }
 
+/** One of a revision that is tried and has no share yet is known, asked for its readiness, and gets nothing. */
+export const takesPictures = ({ role, weight }: Pod): boolean => role !== 'canary' || weight > 0
+
 export type PodSource = Service & {
   /** The pods that may get pictures now. The same array until something changes. */
   pods(): readonly Pod[]
@@ -34,6 +37,8 @@ export type PodSource = Service & {
   report(pod: Pod, outcome: Outcome): void
   /** Pods that say they are ready and cannot be used: name (static: address) → what is wrong, for a person. */
   faults(): ReadonlyMap<string, string>
+  /** Resolves when every pod that it knows of now has been asked once: before that, none being usable says nothing. */
+  settled(): Promise<void>
   /** Called soon after the list of pods has changed; several changes at once come as one. */
   onChange(listener: () => void): void
 }

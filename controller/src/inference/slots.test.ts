@@ -142,4 +142,43 @@ describe('createSlots', () => {
     await settle()
     expect(inHand()).toHaveLength(1)
   })
+
+  describe('while a revision is tried that answers for another name', () => {
+    const old = (address: string) => pod(address, 2, { modelVersions: ['v2', 'service-v2'], weight: 50 })
+    const canary = { tritonModel: 'isnet', modelVersions: ['v3', 'service-v2'], revision: 'b', role: 'canary' } as const
+
+    it('gives the new name the places of its own pods, and leaves the others theirs', async () => {
+      const pods = [old('a'), old('b'), pod('c', 2, { ...canary, weight: 50 })]
+      const { slots, settle, inHand } = given(pods, [...Array(9).fill('v3'), ...Array(9).fill('v2')])
+      slots.lookNow()
+      await settle()
+      expect(inHand().toSorted()).toEqual(['v2', 'v2', 'v2', 'v2', 'v3', 'v3'])
+    })
+
+    it('lets the name of both fill all of them', async () => {
+      const pods = [old('a'), pod('c', 2, { ...canary, weight: 50 })]
+      const { slots, settle, inHand } = given(pods, Array(9).fill('service-v2'))
+      slots.lookNow()
+      await settle()
+      expect(inHand()).toHaveLength(4)
+    })
+
+    it('claims nothing for pods that have no share yet', async () => {
+      const pods = [old('a'), pod('c', 2, { ...canary, weight: 0 })]
+      const { slots, settle, inHand, asked } = given(pods, ['v3', ...Array(9).fill('service-v2')])
+      slots.lookNow()
+      await settle()
+      expect(inHand()).toEqual(['service-v2', 'service-v2'])
+      expect(asked.flat()).not.toContain('v3')
+    })
+  })
+
+  it('counts models as one that a later pod turns out to serve both', async () => {
+    const both = { tritonModel: 'both', modelVersions: ['fast', 'fine'] }
+    const pods = [pod('a', 2, { modelVersions: ['fast'] }), pod('b', 2, { ...isnet, revision: 'b' }), pod('c', 2, both)]
+    const { slots, settle, inHand } = given(pods, [...Array(9).fill('fast'), ...Array(9).fill('fine')])
+    slots.lookNow()
+    await settle()
+    expect(inHand()).toHaveLength(6)
+  })
 })

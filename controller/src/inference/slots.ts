@@ -6,7 +6,7 @@ import { type Loop, loop } from '@matte/core/runtime/loop'
 import { deferred, type Service, settledOrAborted } from '@matte/core/runtime/service'
 import type { ClaimedTask } from '@matte/core/task/claim-task'
 import type { Logger } from 'pino'
-import type { Pod, PodSource } from './pod-source.ts'
+import { type Pod, type PodSource, takesPictures } from './pod-source.ts'
 
 export type SlotsOptions = {
   readonly source: PodSource
@@ -58,13 +58,11 @@ export function createSlots(options: SlotsOptions): Slots {
   const versionsWithRoom = (): string[] =>
     inHand.size >= options.inHandMax
       ? []
-      : [
-          ...new Set(
-            linesNow()
-              .filter(hasRoom)
-              .flatMap(({ versions }) => versions),
-          ),
-        ]
+      : linesNow()
+          .filter(hasRoom)
+          .flatMap(({ versions, capacityOf }) =>
+            versions.filter((version) => busy([version]) < (capacityOf.get(version) ?? 0)),
+          )
 
   function hold(task: ClaimedTask): void {
     const work = options.run(task, abandon.signal).finally(() => {
@@ -137,28 +135,47 @@ export function createSlots(options: SlotsOptions): Slots {
 }
 
 /**
- * What can be worked on together: the pods that answer for the same versions, while a pool goes over to another model
- * those of both. The models of a pool share its pods, so both have a bound.
+ * What can be worked on together: the pods that share a version, while a pool goes over to another model those of both
+ * revisions. A version that only one of the two answers for has the places of that one. The models of a pool share its pods,
+ * so the pool has a bound too.
  */
-type Line = { readonly versions: string[]; capacity: number; readonly pool: Total }
+type Line = {
+  readonly versions: string[]
+  capacity: number
+  /** Places of the pods that answer for a version. */
+  readonly capacityOf: Map<string, number>
+  readonly pool: Total
+}
 type Total = { readonly versions: string[]; capacity: number; readonly addresses: Set<string>; readonly lines: Line[] }
 
 function linesOf(pods: readonly Pod[], ahead: number): Line[] {
   const pools = new Map<string, Total>()
-  for (const { address, modelVersions, pool: name, shape, podSlots } of pods) {
+  for (const { address, modelVersions, pool: name, shape, podSlots } of pods.filter(takesPictures)) {
     const pool = pools.get(name) ?? { versions: [], capacity: 0, addresses: new Set<string>(), lines: [] }
     pools.set(name, pool)
     if (!pool.addresses.has(address)) pool.capacity += podSlots + ahead
     pool.addresses.add(address)
-    let line = pool.lines.find(({ versions }) => versions.some((version) => modelVersions.includes(version)))
-    if (line === undefined) {
-      line = { versions: [], capacity: 0, pool }
-      pool.lines.push(line)
-    }
-    line.capacity += shape.slots + ahead
+    const line = lineOf(pool, modelVersions)
+    const places = shape.slots + ahead
+    line.capacity += places
+    for (const version of modelVersions) line.capacityOf.set(version, (line.capacityOf.get(version) ?? 0) + places)
     for (const { versions } of [line, pool]) {
       for (const version of modelVersions) if (!versions.includes(version)) versions.push(version)
     }
   }
   return [...pools.values()].flatMap(({ lines }) => lines)
+}
+
+/** The line of these versions; two that turn out to have one in common become one. */
+function lineOf(pool: Total, modelVersions: readonly string[]): Line {
+  const [line = { versions: [], capacity: 0, capacityOf: new Map<string, number>(), pool }, ...others] =
+    pool.lines.filter(({ versions }) => versions.some((version) => modelVersions.includes(version)))
+  if (!pool.lines.includes(line)) pool.lines.push(line)
+  for (const other of others) {
+    line.capacity += other.capacity
+    line.versions.push(...other.versions)
+    for (const [version, capacity] of other.capacityOf) line.capacityOf.set(version, capacity)
+    pool.lines.splice(pool.lines.indexOf(other), 1)
+  }
+  return line
 }

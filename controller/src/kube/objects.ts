@@ -34,7 +34,10 @@ export type KubeCondition = {
   lastTransitionTime?: string
 }
 
-export type LabelSelector = { matchLabels?: Record<string, string> }
+export type LabelSelector = {
+  matchLabels?: Record<string, string>
+  matchExpressions?: { key: string; operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'; values?: string[] }[]
+}
 
 export type ContainerStatus = {
   name: string

@@ -60,13 +60,16 @@ export function kubernetesPods(options: KubernetesPodsOptions): PodSource {
     return members
   }
 
+  function refreshNow(): void {
+    clearImmediate(planned)
+    planned = undefined
+    readRoutes()
+    list.set(merge(slices.items().map(membersIn)))
+  }
+
   /** All that came in this turn of the event loop at once: a pod's end tells of itself in several changes. */
   function refresh(): void {
-    planned ??= setImmediate(() => {
-      planned = undefined
-      readRoutes()
-      list.set(merge(slices.items().map(membersIn)))
-    })
+    planned ??= setImmediate(refreshNow)
   }
 
   slices.onChange(refresh)
@@ -75,6 +78,10 @@ export function kubernetesPods(options: KubernetesPodsOptions): PodSource {
   return {
     ...list,
     name: 'kubernetes-pods',
+    settled: async () => {
+      refreshNow()
+      await list.settled()
+    },
     start: () => {
       refresh()
       list.start()

@@ -182,7 +182,10 @@ function reasonOfDrain(going: readonly PodObservation[]): Reason {
 
 function answerProgressing(input: AnswerInput): Answer {
   const { rollout, problems } = input
-  const { stable, canary, since } = rollout
+  const { stable, canary, since, failed } = rollout
+  if (canary !== undefined && stable !== undefined && canary === failed?.revision) {
+    return yes('RolloutInProgress', `${stable} takes its images back from ${canary} as its pods become ready. Wait.`)
+  }
   if (canary !== undefined && stable !== undefined) {
     const blocked = problems.find(({ blocking, revision }) => blocking && revision === canary)
     if (blocked !== undefined) {

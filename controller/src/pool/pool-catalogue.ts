@@ -1,4 +1,5 @@
 import type { AskedPool } from '@matte/core/scale/demand-queries'
+import { windowSeconds } from '@matte/core/scale/inference-queries'
 import type { Reflector } from '../kube/reflector.ts'
 import { type ServedPools, servedPools } from './served-pools.ts'
 import type { TritonPool } from './triton-pool.ts'
@@ -12,8 +13,6 @@ export type PoolCatalogue = {
 
 /** The longest that figures of pods are kept. */
 const revisionSecondsMax = 3_600
-/** Figures come in windows of five seconds. */
-const revisionSecondsMin = 5
 
 export function poolCatalogue(
   pools: Pick<Reflector<TritonPool>, 'items'>,
@@ -41,10 +40,10 @@ export function poolCatalogue(
   }
 }
 
-/** While a revision is tried, its figures are those since its step began. */
+/** While a revision is tried, its figures are those since its step began, with the window in which it began: one has the time of its start. */
 function revisionSecondsOf({ status }: TritonPool, nowMs: number): Pick<AskedPool, 'revisionSeconds'> {
   const { canary, since } = status?.rollout ?? {}
   if (canary === undefined || since === undefined) return {}
   const seconds = (nowMs - Date.parse(since)) / 1000
-  return { revisionSeconds: Math.min(Math.max(seconds, revisionSecondsMin), revisionSecondsMax) }
+  return { revisionSeconds: Math.min(Math.max(seconds, 0) + windowSeconds, revisionSecondsMax) }
 }

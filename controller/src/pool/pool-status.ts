@@ -101,6 +101,7 @@ const rolloutStatus = object(
       maximum: 100,
     }),
     since: time({ description: 'When this step began.' }),
+    setbacks: Type.Optional(count('How often the canary has lost all its ready pods and started over.')),
     failed: Type.Optional(
       object(
         {

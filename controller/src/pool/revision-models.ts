@@ -11,6 +11,15 @@ export type RevisionModels = { readonly revision: string; readonly models: reado
 export const modelsOfRevision = ({ spec, status }: TritonPool, revision: string): readonly RevisionModel[] =>
   status?.revisions?.find((known) => known.revision === revision)?.models ?? spec.models
 
+/**
+ * What callers may ask of a pool: what the revision that serves answers for. A name that only a new revision has begins
+ * with its promotion, and one that it no longer has ends there; so a revision that is taken back leaves no name behind.
+ */
+export const modelsInUse = (pool: TritonPool): readonly RevisionModel[] => {
+  const stable = pool.status?.rollout?.stable
+  return stable === undefined ? pool.spec.models : modelsOfRevision(pool, stable)
+}
+
 export const toRevisionModels = (models: readonly RevisionModel[]): RevisionModel[] =>
   models.map(({ name, modelVersion, default: isDefault }) => ({ name, modelVersion, default: isDefault }))
 

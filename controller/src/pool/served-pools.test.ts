@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { servedPools } from './served-pools.ts'
+import type { RolloutStatus } from './pool-status.ts'
+import { type ServedPools, servedPools } from './served-pools.ts'
 import { type TritonPool, withDefaults } from './triton-pool.ts'
 
 function pool(
@@ -51,5 +52,48 @@ describe('servedPools', () => {
     const served = servedPools([going, next])
     expect(served.models.map(({ name, pool }) => `${name}@${pool}`)).toEqual(['v1@a', 'service-v2@a'])
     expect(served.of(next)).toEqual({ modelVersions: ['v1', 'service-v2'], duplicates: [] })
+  })
+
+  describe('while a pool goes over to other names', () => {
+    const toModels = (versions: readonly string[]) =>
+      versions.map((modelVersion) => ({ name: `m-${modelVersion}`, modelVersion, default: false }))
+    /** Its pods serve v1 and both; spec asks for both and v2. */
+    const changing = (rollout: Partial<RolloutStatus>): TritonPool => {
+      const made = pool('a', 1, ['both', 'v2'], {}, true)
+      const revisions = [
+        { revision: 'old', models: toModels(['both', 'v1']) },
+        { revision: 'new', models: toModels(['both', 'v2']) },
+      ]
+      return { ...made, status: { rollout: { weight: 0, step: -1, since: '', ...rollout }, revisions } }
+    }
+    const names = ({ models }: ServedPools) => models.map(({ name }) => name)
+
+    it('takes the names of the revision that serves until the other is promoted', () => {
+      const trying = changing({ stable: 'old', canary: 'new', weight: 50 })
+      expect(names(servedPools([trying]))).toEqual(['both', 'v1', 'service-v2'])
+      expect(names(servedPools([changing({ stable: 'new' })]))).toEqual(['both', 'v2', 'service-v2'])
+    })
+
+    it('leaves no name of a revision that was taken back', () => {
+      const returned = changing({
+        stable: 'old',
+        failed: { revision: 'new', reason: 'CanaryErrorRate', message: '', time: '' },
+      })
+      expect(names(servedPools([returned]))).toEqual(['both', 'v1', 'service-v2'])
+      expect(servedPools([returned]).of(returned).modelVersions).toEqual(['both', 'v1', 'service-v2'])
+    })
+
+    it('has each revision answer for its own names, and counts the tasks of both', () => {
+      const trying = changing({ stable: 'old', canary: 'new', weight: 50 })
+      const served = servedPools([trying])
+      const routed = (versions: readonly string[]) => served.routed(trying, toModels(versions))
+      expect(routed(['both', 'v1']).map(({ modelVersions }) => modelVersions)).toEqual([['both', 'service-v2'], ['v1']])
+      expect(routed(['both', 'v2']).map(({ modelVersions }) => modelVersions)).toEqual([['both', 'service-v2'], ['v2']])
+      expect(served.of(trying).modelVersions).toEqual(['both', 'v1', 'service-v2', 'v2'])
+    })
+
+    it('asks spec while nothing is known of revisions', () => {
+      expect(names(servedPools([pool('a', 1, ['v2'])]))).toEqual(['v2'])
+    })
   })
 })

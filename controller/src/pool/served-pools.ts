@@ -1,11 +1,14 @@
 // Which pool answers for which model version, where several may ask for the same: the older pool wins.
 import { installedModels } from '@matte/core/model/installed-models'
 import type { InstalledModel } from '@matte/core/model/model-queries'
-import type { RevisionModel } from './revision-models.ts'
+import { modelsInUse, modelsOfRevision, type RevisionModel } from './revision-models.ts'
 import type { TritonPool } from './triton-pool.ts'
 
 export type PoolService = {
-  /** What tasks may carry that this pool serves, `service-v2` included where it stands in for it. */
+  /**
+   * What tasks may carry that this pool has pods for, `service-v2` included where it stands in for it. With names that only
+   * the revision being tried has: they cannot be asked for yet, but tasks of an earlier time may carry them.
+   */
   readonly modelVersions: readonly string[]
   /** The older pool that is the default already. */
   readonly defaultConflict?: string
@@ -26,49 +29,58 @@ export type ServedPools = {
 /** A pool that is being deleted serves nothing any more; its open tasks wait for another (D32). */
 export function servedPools(pools: readonly TritonPool[]): ServedPools {
   const serving = pools.filter(({ metadata }) => metadata.deletionTimestamp === undefined).sort(byAge)
-  const models = install(serving)
+  const inUse = new Map(serving.map((pool) => [pool.metadata.name, modelsInUse(pool)]))
+  const models = install(serving, inUse)
   const owners = new Map(models.map(({ name, pool }) => [name, pool]))
   const defaultPool = serving.find(({ spec }) => spec.default)?.metadata.name
+  const rowsOf = ({ metadata: { name } }: TritonPool, own: readonly RevisionModel[]): readonly InstalledModel[] =>
+    (own === inUse.get(name) ? models : install(serving, new Map(inUse).set(name, own))).filter(
+      (row) => row.pool === name,
+    )
   return {
     models,
     routed: (pool, own) => {
-      const { name } = pool.metadata
-      const rows = (own === pool.spec.models ? models : install(serving, { pool: name, models: own })).filter(
-        (row) => row.pool === name,
-      )
+      const rows = rowsOf(pool, own)
       return own.flatMap(({ name: tritonModel }) => {
         const modelVersions = rows.filter((row) => row.tritonModel === tritonModel).map((row) => row.name)
         return modelVersions.length === 0 ? [] : [{ tritonModel, modelVersions }]
       })
     },
-    of: ({ metadata, spec }) => ({
-      modelVersions: models.filter(({ pool }) => pool === metadata.name).map(({ name }) => name),
-      ...(spec.default &&
-        defaultPool !== undefined &&
-        defaultPool !== metadata.name && { defaultConflict: defaultPool }),
-      duplicates: spec.models.flatMap(({ modelVersion }) => {
-        const pool = owners.get(modelVersion)
-        return pool === undefined || pool === metadata.name ? [] : [{ modelVersion, pool }]
-      }),
-    }),
+    of: (pool) => {
+      const { metadata, spec, status } = pool
+      const canary = status?.rollout?.canary
+      const tried = canary === undefined ? [] : rowsOf(pool, modelsOfRevision(pool, canary))
+      const own = models.filter((row) => row.pool === metadata.name)
+      return {
+        modelVersions: [...new Set([...own, ...tried].map(({ name }) => name))],
+        ...(spec.default &&
+          defaultPool !== undefined &&
+          defaultPool !== metadata.name && { defaultConflict: defaultPool }),
+        duplicates: spec.models.flatMap(({ modelVersion }) => {
+          const owner = owners.get(modelVersion)
+          return owner === undefined || owner === metadata.name ? [] : [{ modelVersion, pool: owner }]
+        }),
+      }
+    },
   }
 }
 
-/** The rows, with another list of models in place of one pool's. */
-function install(
+/** The rows, each pool with these models. */
+const install = (
   pools: readonly TritonPool[],
-  other?: { readonly pool: string; readonly models: readonly RevisionModel[] },
-): InstalledModel[] {
-  return installedModels(
+  modelsOf: ReadonlyMap<string, readonly RevisionModel[]>,
+): InstalledModel[] =>
+  installedModels(
     pools.map(({ metadata, spec }) => ({
       pool: metadata.name,
       isDefault: spec.default,
-      models: (metadata.name === other?.pool ? other.models : spec.models).map(
-        ({ name, modelVersion, default: isDefault }) => ({ modelVersion, tritonModel: name, isDefault }),
-      ),
+      models: (modelsOf.get(metadata.name) ?? spec.models).map(({ name, modelVersion, default: isDefault }) => ({
+        modelVersion,
+        tritonModel: name,
+        isDefault,
+      })),
     })),
   )
-}
 
 /** Oldest first; of two of the same second the one whose name comes first. */
 function byAge({ metadata: a }: TritonPool, { metadata: b }: TritonPool): number {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { planRollout, type RevisionSeen, type RolloutInput } from './canary.ts'
+import { planRollout } from './canary.ts'
 import type { Figures } from './gate.ts'
+import type { RevisionSeen, RolloutInput } from './rollout-input.ts'
 
 const at = (seconds: number): Date => new Date(Date.UTC(2026, 10, 21, 12, 0, seconds))
 const time = (seconds: number): string => `${at(seconds).toISOString().slice(0, 19)}Z`
@@ -19,6 +20,7 @@ const seen = (revision: string, ready: number, more: Partial<RevisionSeen> = {})
   replicas: ready,
   pods: ready,
   ready,
+  unreadySeconds: 0,
   ...more,
 })
 
@@ -46,6 +48,7 @@ function plan(input: Partial<RolloutInput>) {
     desired: 10,
     state: undefined,
     revisions: [],
+    namesOf: () => ['v2', 'service-v2'],
     figures: new Map(),
     now: at(0),
     ...input,
@@ -187,7 +190,7 @@ describe('a changed pool', () => {
     const { state, pods, news } = plan({
       target: 'old',
       state: trying(0, 10),
-      revisions: [seen('old', 9), seen('new', 1)],
+      revisions: [seen('old', 10), seen('new', 1)],
     })
     expect(state).toMatchObject({ stable: 'old', weight: 0 })
     expect(state.canary).toBeUndefined()
@@ -199,6 +202,22 @@ describe('a changed pool', () => {
     const { state, pods } = plan({ state: trying(1, 50), revisions: [seen('old', 5), seen('new', 0)], now: at(30) })
     expect(state).toMatchObject({ canary: 'new', step: -1, weight: 0, since: time(30) })
     expect(pods).toEqual({ old: 10, new: 1 })
+  })
+
+  it('is taken back when it loses all its pods again and again', () => {
+    const revisions = [seen('old', 5), seen('new', 0)]
+    const third = plan({ state: trying(0, 10, { setbacks: 2 }), revisions, now: at(30) })
+    expect(third.state).toMatchObject({ canary: 'new', step: -1, setbacks: 3 })
+    const fourth = plan({ state: trying(0, 10, { setbacks: 3 }), revisions, now: at(30) })
+    expect(fourth.state.failed).toMatchObject({ reason: 'CanaryNotReady', message: 'it lost its ready pods 4 times' })
+  })
+
+  it('remembers its setbacks from step to step', () => {
+    const revisions = [seen('old', 10), seen('new', 1)]
+    const entered = plan({ state: trying(-1, 0, { setbacks: 2 }), revisions }).state
+    expect(entered).toMatchObject({ step: 0, setbacks: 2 })
+    const figures = new Map([['new', did(50)]])
+    expect(plan({ state: entered, revisions, figures, now: at(60) }).state).toMatchObject({ step: 1, setbacks: 2 })
   })
 
   it('serves by itself when the Deployment of the old revision was deleted', () => {
@@ -218,6 +237,12 @@ describe('a pool at zero', () => {
     const { state, pods } = plan({ state: trying(-1, 0), desired: 0, revisions: [seen('old', 0), seen('new', 1)] })
     expect(state).toMatchObject({ stable: 'new' })
     expect(pods).toEqual({ old: 0, new: 0 })
+  })
+
+  it('does not promote what was being tried before its step was held', () => {
+    const input = { state: trying(0, 100), desired: 0, revisions: [seen('old', 0), seen('new', 1)] }
+    expect(plan({ ...input, now: at(59) })).toMatchObject({ state: { canary: 'new', step: 0 }, pods: { new: 1 } })
+    expect(plan({ ...input, now: at(60) }).state).toMatchObject({ stable: 'new' })
   })
 
   it('wakes the old revision when images come before that', () => {
@@ -283,10 +308,54 @@ describe('a revision that is no good', () => {
     expect(plan({ state: trying(0, 10), revisions }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
   })
 
-  it('is taken back when its pods stop answering after images have failed in them', () => {
+  it('is judged by its rates alone also when its pods stop answering', () => {
     const revisions = [seen('old', 9), seen('new', 0, { pods: 1 })]
-    const figures = new Map([['new', did(5, { timedOut: 1 })]])
-    expect(plan({ state: trying(0, 10), revisions, figures }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
+    const state = trying(0, 10)
+    const few = plan({ state, revisions, figures: new Map([['new', did(60, { timedOut: 1 })]]) })
+    expect(few.state).toMatchObject({ canary: 'new', step: -1, setbacks: 1 })
+    const many = plan({ state, revisions, figures: new Map([['new', did(60, { timedOut: 2 })]]) })
+    expect(many.state.failed).toMatchObject({ reason: 'CanaryErrorRate' })
+  })
+
+  it('is not blamed for pictures that the old one spoils as often', () => {
+    const revisions = [seen('old', 9), seen('new', 0, { pods: 1 })]
+    const figures = new Map([
+      ['new', did(8, { timedOut: 2 })],
+      ['old', did(8, { timedOut: 2 })],
+    ])
+    expect(plan({ state: trying(0, 10), revisions, figures }).state.failed).toBeUndefined()
+  })
+
+  describe('in a later step', () => {
+    const state = trying(1, 30)
+    const lacking = (more: Partial<RevisionSeen>) => [seen('old', 7), seen('new', 3, { replicas: 5, pods: 5, ...more })]
+
+    it('waits for its pods as long as the first one may take, and says for what', () => {
+      const { state: next, why } = plan({ state, revisions: lacking({ unreadySeconds: 600 }), now: at(600) })
+      expect(next).toMatchObject({ canary: 'new', weight: 30 })
+      expect(why).toContain('2 more ready pods')
+    })
+
+    it('is taken back when a pod of it is not ready in that time', () => {
+      const { state: next } = plan({ state, revisions: lacking({ unreadySeconds: 601 }), now: at(700) })
+      expect(next.failed).toMatchObject({ reason: 'CanaryNotReady', revision: 'new' })
+    })
+
+    it('is taken back when pods of it cannot be made for so long', () => {
+      const refused = { problem: { reason: 'QuotaRefused', message: 'Quota is used up.' } } as const
+      expect(plan({ state, revisions: lacking(refused), now: at(600) }).state.failed).toBeUndefined()
+      expect(plan({ state, revisions: lacking(refused), now: at(601) }).state.failed).toMatchObject({
+        reason: 'CanaryNotReady',
+        message: '2 of its pods were not ready within 600 s: Quota is used up',
+      })
+    })
+
+    it('counts that time from when the pool grew, not from when the step began', () => {
+      const refused = { problem: { reason: 'QuotaRefused', message: 'Quota is used up.' } } as const
+      const revisions = [seen('old', 5), seen('new', 5, { replicas: 10, pods: 5, ...refused })]
+      const grown = plan({ state: trying(1, 50), revisions, desired: 20, now: at(5_000) })
+      expect(grown.state).toMatchObject({ canary: 'new', weight: 25, since: time(5_000) })
+    })
   })
 
   it('is replaced without steps when it is the only one and never served', () => {
@@ -294,6 +363,85 @@ describe('a revision that is no good', () => {
     const { state, pods } = plan({ state: trying(-1, 0), revisions })
     expect(state).toMatchObject({ stable: 'new' })
     expect(pods).toEqual({ old: 0, new: 10 })
+  })
+})
+
+describe('the way back', () => {
+  const slow = new Map([
+    ['new', did(500, { serviceSeconds: 2 })],
+    ['old', did(50)],
+  ])
+  const late = [seen('old', 1), seen('new', 9)]
+
+  it('leaves the new one the images that the old one has no pods for yet', () => {
+    const { state, pods, news } = plan({ state: trying(2, 90), revisions: late, figures: slow })
+    expect(state).toMatchObject({ stable: 'old', canary: 'new', weight: 90, failed: { reason: 'CanaryLatency' } })
+    expect(pods).toEqual({ old: 10, new: 9 })
+    expect(news?.reason).toBe('RolloutRolledBack')
+    const half = plan({ state, revisions: [seen('old', 6), seen('new', 9)], figures: slow, now: at(5) })
+    expect(half.state).toMatchObject({ canary: 'new', weight: 40, failed: state.failed })
+    expect(half.pods).toEqual({ old: 10, new: 4 })
+    expect(half.news).toBeUndefined()
+    const over = plan({ state: half.state, revisions: [seen('old', 10), seen('new', 4)], figures: slow, now: at(9) })
+    expect(over.state).toEqual({ stable: 'old', weight: 0, step: -1, since: time(9), failed: state.failed })
+    expect(over.pods).toEqual({ old: 10, new: 0 })
+  })
+
+  it('never cuts what is ready below what is wanted', () => {
+    for (let ready = 0; ready <= 10; ready++) {
+      const before = plan({ state: trying(2, 90), revisions: late, figures: slow }).state
+      const { pods } = plan({ state: before, revisions: [seen('old', ready), seen('new', 10)], figures: slow })
+      expect(ready + (pods.new ?? 0)).toBeGreaterThanOrEqual(9)
+      expect(pods.old).toBe(10)
+    }
+  })
+
+  it('gives the images no larger share to the new one again when old pods go', () => {
+    const { state } = plan({ state: trying(2, 90), revisions: late, figures: slow })
+    const half = plan({ state, revisions: [seen('old', 6), seen('new', 9)], figures: slow }).state
+    expect(plan({ state: half, revisions: [seen('old', 2), seen('new', 4)], figures: slow }).state.weight).toBe(40)
+  })
+
+  it('takes all images at once from one that spoils more than every second', () => {
+    const bad = new Map([['new', did(4, { failed: 5 })]])
+    const { state, pods } = plan({ state: trying(2, 90), revisions: late, figures: bad })
+    expect(state.canary).toBeUndefined()
+    expect(pods).toEqual({ old: 10, new: 0 })
+  })
+
+  it('is the same for one that the spec no longer asks for, and is told at its end', () => {
+    const first = plan({ target: 'old', state: trying(2, 90), revisions: late })
+    expect(first.state).toMatchObject({ stable: 'old', canary: 'new', weight: 90 })
+    expect(first.pods).toEqual({ old: 10, new: 9 })
+    expect(first.news).toBeUndefined()
+    const last = plan({ target: 'old', state: first.state, revisions: [seen('old', 10), seen('new', 9)], now: at(9) })
+    expect(last.state).toEqual({ stable: 'old', weight: 0, step: -1, since: time(9) })
+    expect(last.news?.reason).toBe('RolloutWithdrawn')
+  })
+})
+
+describe('a revision of other public names', () => {
+  const answering = (names: Record<string, string[]>) => ({ namesOf: (revision: string) => names[revision] ?? [] })
+
+  it('takes over without steps when nobody can ask it before it serves', () => {
+    const names = answering({ old: ['v2'], new: ['v3'] })
+    const ready = plan({ ...names, state: trying(-1, 0), revisions: [seen('old', 10), seen('new', 1)] })
+    expect(ready.state).toMatchObject({ step: 2 })
+    expect(ready.pods).toEqual({ old: 10, new: 10 })
+    const all = plan({ ...names, state: ready.state, revisions: [seen('old', 10), seen('new', 10)], now: at(1) })
+    expect(all.state).toEqual({ stable: 'new', weight: 0, step: -1, since: time(1) })
+  })
+
+  it('leaves the old one all its pods for the names that only it has', () => {
+    const names = answering({ old: ['v2', 'service-v2'], new: ['v3', 'service-v2'] })
+    const { pods } = plan({ ...names, state: trying(2, 90), revisions: [seen('old', 10), seen('new', 9)] })
+    expect(pods).toEqual({ old: 10, new: 10 })
+  })
+
+  it('is as any other when it only has names besides', () => {
+    const names = answering({ old: ['v2'], new: ['v2', 'v3'] })
+    const { pods } = plan({ ...names, state: trying(2, 90), revisions: [seen('old', 1), seen('new', 9)] })
+    expect(pods).toEqual({ old: 1, new: 10 })
   })
 })
 

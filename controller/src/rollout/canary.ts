@@ -7,55 +7,22 @@
 //      └──────────────── not ready in time, errors, too slow ───────────┴──► rolled back, until the spec changes
 //
 // A pool at zero has nobody to notice: the new revision starts one pod, and when that is ready it is promoted and let go.
+//
+// What no longer goes on comes back the same way, with its capacity: see come-back.ts.
 import { type Reason, toKubeTime } from '../pool/conditions.ts'
-import type { PoolRollout } from '../pool/pool-spec.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { describeGate, type Figures, faultsOf, findBreach, isSeenEnough } from './gate.ts'
-
-export type RevisionSeen = {
-  readonly revision: string
-  /** Pods asked of its Deployment. */
-  readonly replicas: number
-  /** Pods of it that exist, those on their way out included. */
-  readonly pods: number
-  /** Pods that could take images now. */
-  readonly ready: number
-  /** What keeps its pods from becoming ready, when something is known to. */
-  readonly problem?: { readonly reason: Reason; readonly message: string }
-}
-
-export type RolloutInput = {
-  readonly rollout: PoolRollout
-  /** The revision that the spec asks for. */
-  readonly target: string
-  /** Pods wanted for the pool, by whoever owns that number. */
-  readonly desired: number
-  /** `status.rollout`, absent before the first look. */
-  readonly state: RolloutStatus | undefined
-  /** Revisions that have a Deployment. */
-  readonly revisions: readonly RevisionSeen[]
-  /** What each revision did since the present step began. */
-  readonly figures: ReadonlyMap<string, Figures>
-  readonly now: Date
-}
-
-export type RolloutNews = {
-  readonly type: 'Normal' | 'Warning'
-  readonly reason: 'RolloutStarted' | 'RolloutStep' | 'RolloutPromoted' | 'RolloutRolledBack' | 'RolloutWithdrawn'
-  readonly message: string
-}
-
-export type RolloutPlan = {
-  readonly state: RolloutStatus
-  /** Pods wanted of each revision that has a Deployment or needs one. */
-  readonly pods: ReadonlyMap<string, number>
-  /** Revisions without a pod and without a purpose: their Deployments may go. */
-  readonly leftover: readonly string[]
-  /** What the rollout waits for, for a person; empty when there is none. */
-  readonly why: string
-  /** Set when the state has changed in a way that people want to know of. */
-  readonly news?: RolloutNews
-}
+import { comeBack, rollBack, settled } from './come-back.ts'
+import { describeGate, findBreach, isSeenEnough } from './gate.ts'
+import {
+  elapsedSeconds,
+  type Next,
+  type RevisionSeen,
+  type RolloutInput,
+  type RolloutPlan,
+  type Serving,
+  seenOf,
+} from './rollout-input.ts'
+import { effectiveWeight, podsInStep, sharePods, sharesNames, weightOf } from './share-pods.ts'
 
 export function planRollout(input: RolloutInput): RolloutPlan {
   const { state, why, news } = advance(input)
@@ -63,8 +30,6 @@ export function planRollout(input: RolloutInput): RolloutPlan {
   const leftover = input.revisions.filter((seen) => seen.pods === 0 && seen.replicas === 0 && !isUsed(seen, state))
   return { state, pods, leftover: leftover.map(({ revision }) => revision), why, ...(news && { news }) }
 }
-
-type Next = { readonly state: RolloutStatus; readonly why: string; readonly news?: RolloutNews }
 
 const isUsed = ({ revision }: RevisionSeen, { stable, canary }: RolloutStatus): boolean =>
   revision === stable || revision === canary
@@ -74,7 +39,11 @@ function advance(input: RolloutInput): Next {
   const stable = stableOf(input)
   if (stable === target) return settleOn(input, stable)
   const failed = state?.failed
-  if (failed?.revision === target) return { state: { ...settled(input, stable), failed }, why: failed.message }
+  if (failed?.revision === target) {
+    if (state?.canary === target && state.stable === stable)
+      return comeBack(input, { ...state, stable, canary: target })
+    return { state: { ...settled(input, stable), failed }, why: failed.message }
+  }
   if (state?.canary !== target || state.stable !== stable) return begin(input, stable)
   return state.step < 0 ? start(input, { ...state, stable }) : step(input, { ...state, stable })
 }
@@ -91,18 +60,14 @@ function stableOf({ state, revisions, target }: RolloutInput): string {
   return revisions.filter(({ ready }) => ready > 0).sort((a, b) => order(b) - order(a))[0]?.revision ?? target
 }
 
-/** The state in which nothing is being tried; its time stays while it does. */
-function settled({ state, now }: RolloutInput, stable: string): RolloutStatus {
-  const same = state !== undefined && state.stable === stable && state.canary === undefined
-  return { stable, weight: 0, step: -1, since: same ? state.since : toKubeTime(now) }
-}
-
 function settleOn(input: RolloutInput, stable: string): Next {
-  const state = settled(input, stable)
-  const dropped = input.state?.canary
-  if (dropped === undefined || dropped === stable) return { state, why: '' }
+  const { state } = input
+  const dropped = state?.canary
+  if (dropped === undefined || dropped === stable) return { state: settled(input, stable), why: '' }
   const message = `Revision ${dropped} is withdrawn: the spec asks for ${stable} again, which has served all along.`
-  return { state, why: '', news: { type: 'Normal', reason: 'RolloutWithdrawn', message } }
+  const { failed: _, ...rest } = state ?? settled(input, stable)
+  const news = { type: 'Normal', reason: 'RolloutWithdrawn', message } as const
+  return comeBack(input, { ...rest, stable, canary: dropped }, news)
 }
 
 function begin(input: RolloutInput, stable: string): Next {
@@ -116,18 +81,10 @@ function begin(input: RolloutInput, stable: string): Next {
   }
 }
 
-type Running = RolloutStatus & { readonly stable: string }
-
-const elapsedSeconds = ({ now }: RolloutInput, { since }: RolloutStatus): number =>
-  Math.max(0, (now.getTime() - Date.parse(since)) / 1000)
-
-const seenOf = ({ revisions }: RolloutInput, revision: string): RevisionSeen =>
-  revisions.find((seen) => seen.revision === revision) ?? { revision, replicas: 0, pods: 0, ready: 0 }
-
 const loadProblems: readonly Reason[] = ['ModelLoadFailed', 'ModelShapeWrong', 'SourceMissing']
 
 /** Until its first pod is ready. What is wrong is shown at once (`BlockedByFailedLoad`) and given time to mend. */
-function start(input: RolloutInput, state: Running): Next {
+function start(input: RolloutInput, state: Serving): Next {
   const { target, rollout } = input
   const { ready, problem } = seenOf(input, target)
   if (ready > 0) return firstReady(input, state)
@@ -135,25 +92,27 @@ function start(input: RolloutInput, state: Running): Next {
   if (elapsedSeconds(input, state) <= readySeconds) {
     return { state: { ...state, weight: 0 }, why: problem?.message ?? `revision ${target} has no ready pod yet` }
   }
-  const reason = problem && loadProblems.includes(problem.reason) ? 'CanaryLoadFailed' : 'CanaryNotReady'
-  const cause = problem === undefined ? '' : `: ${problem.message.replace(/\.$/, '')}`
-  return rollBack(input, state, reason, `no pod was ready within ${readySeconds} s${cause}`)
+  return rollBack(
+    input,
+    state,
+    notReadyReason(problem),
+    `no pod was ready within ${readySeconds} s${becauseOf(problem)}`,
+  )
 }
 
-function firstReady(input: RolloutInput, state: Running): Next {
+function firstReady(input: RolloutInput, state: Serving): Next {
   const { desired } = input
   const stable = seenOf(input, state.stable)
   if (desired === 0) return promote(input, state, 'It is ready, and the pool is at zero: there is nobody to notice.')
   if (stable.ready === 0 && stable.problem !== undefined) {
     return promote(input, state, `It is ready, and ${state.stable} is not: ${stable.problem.message}`)
   }
+  // Nobody can ask the new revision for anything before it serves, so there is nothing to watch in steps.
+  if (!sharesNames(input, state.stable, input.target)) return enter(input, state, input.rollout.steps.length)
   return enter(input, state, 0)
 }
 
-/** Behind the last step comes one with everything, until as many pods are ready as are wanted. */
-const weightOf = ({ steps }: PoolRollout, index: number): number => steps[index]?.weight ?? 100
-
-function enter(input: RolloutInput, state: Running, index: number): Next {
+function enter(input: RolloutInput, state: Serving, index: number): Next {
   const { target, rollout, now } = input
   const weight = effectiveWeight(input, weightOf(rollout, index))
   const hold = rollout.steps[index]?.holdSeconds
@@ -162,31 +121,31 @@ function enter(input: RolloutInput, state: Running, index: number): Next {
       ? `Revision ${target} takes over from ${state.stable}: all images as its pods become ready.`
       : `Revision ${target} gets ${weightOf(rollout, index)} % of the images for ${hold} s.`
   return {
-    state: { stable: state.stable, canary: target, weight, step: index, since: toKubeTime(now) },
+    state: { ...state, canary: target, weight, step: index, since: toKubeTime(now) },
     why: message,
     news: { type: 'Normal', reason: 'RolloutStep', message },
   }
 }
 
-function step(input: RolloutInput, state: Running): Next {
+function step(input: RolloutInput, state: Serving): Next {
   const { target, rollout, figures, desired } = input
   const canary = seenOf(input, target)
-  if (canary.ready === 0) return lost(input, state, canary)
   const judged = { canary: figures.get(target), stable: figures.get(state.stable), gate: rollout.gate }
   const breach = findBreach(judged)
   if (breach) return rollBack(input, state, breach.reason, breach.message)
-  if (desired === 0) return promote(input, state, 'The pool is at zero: there is nobody left to notice.')
+  if (canary.ready === 0) return lost(input, state, canary)
   const full = weightOf(rollout, state.step)
   const weight = effectiveWeight(input, full)
-  const missing = podsOf(input, state.step) - canary.ready
-  if (missing > 0) {
-    return { state: { ...state, weight }, why: `revision ${target} waits for ${missing} more ready pods` }
-  }
+  const missing = podsInStep(input, state.step) - canary.ready
+  if (missing > 0) return awaitPods(input, state, { canary, missing, weight, full })
   const held = rollout.steps[state.step]
   if (held === undefined) return promote(input, state, 'Every pod that is wanted is ready.')
   // A step is held with all of its share, so its time begins when the last of its pods is ready.
   const since = state.weight < full && weight === full ? toKubeTime(input.now) : state.since
   const seconds = elapsedSeconds(input, { ...state, since })
+  if (desired === 0 && seconds >= held.holdSeconds) {
+    return promote(input, state, 'The pool is at zero: there is nobody left to notice.')
+  }
   if (seconds >= held.holdSeconds && isSeenEnough({ ...judged, seconds, holdSeconds: held.holdSeconds })) {
     return enter(input, state, state.step + 1)
   }
@@ -196,71 +155,60 @@ function step(input: RolloutInput, state: Running): Next {
   }
 }
 
-/** It had ready pods and has none: by its own fault it is taken back, otherwise it starts over. */
-function lost(input: RolloutInput, state: Running, { problem }: RevisionSeen): Next {
-  const faults = faultsOf(input.figures.get(input.target))
-  if (faults > 0) {
-    return rollBack(
-      input,
-      state,
-      'CanaryNotReady',
-      `its pods no longer answer, after ${faults} of its images had failed`,
-    )
-  }
-  if (problem && (problem.reason === 'PodCrashing' || loadProblems.includes(problem.reason))) {
-    return rollBack(
-      input,
-      state,
-      'CanaryNotReady',
-      `its pods are no longer ready: ${problem.message.replace(/\.$/, '')}`,
-    )
-  }
-  const why = `revision ${input.target} has lost its ready pods and starts over`
-  return { state: { ...state, weight: 0, step: -1, since: toKubeTime(input.now) }, why }
+type Lacking = {
+  readonly canary: RevisionSeen
+  readonly missing: number
+  readonly weight: number
+  readonly full: number
 }
 
-function promote(input: RolloutInput, { stable }: Running, because: string): Next {
+/**
+ * Pods of this step are still to come, each for as long as the first one may take; the old revision has its own pods until
+ * then. One that cannot even be made has no age, so its time runs from when the step began to lack it.
+ */
+function awaitPods(input: RolloutInput, state: Serving, { canary, missing, weight, full }: Lacking): Next {
+  const { target, rollout, now } = input
+  const since = state.weight >= full && weight < full ? toKubeTime(now) : state.since
+  const { readySeconds } = rollout.gate
+  const { problem, unreadySeconds } = canary
+  const lacksFor = Math.max(unreadySeconds, problem ? elapsedSeconds(input, { ...state, since }) : 0)
+  if (lacksFor > readySeconds) {
+    return rollBack(
+      input,
+      state,
+      notReadyReason(problem),
+      `${missing} of its pods were not ready within ${readySeconds} s${becauseOf(problem)}`,
+    )
+  }
+  const why = `revision ${target} waits for ${missing} more ready pods${becauseOf(problem)}`
+  return { state: { ...state, weight, since }, why }
+}
+
+type Problem = RevisionSeen['problem']
+
+const notReadyReason = (problem: Problem): Reason =>
+  problem && loadProblems.includes(problem.reason) ? 'CanaryLoadFailed' : 'CanaryNotReady'
+
+const becauseOf = (problem: Problem): string => (problem ? `: ${problem.message.replace(/\.$/, '')}` : '')
+
+/** A node goes, and a pod with it; one that loses all its pods so often does so by its own doing. */
+const setbacksMax = 3
+
+/** It had ready pods and has none: by its own fault it is taken back, otherwise it starts over, a few times. */
+function lost(input: RolloutInput, state: Serving, { problem }: RevisionSeen): Next {
+  if (problem && (problem.reason === 'PodCrashing' || loadProblems.includes(problem.reason))) {
+    return rollBack(input, state, 'CanaryNotReady', `its pods are no longer ready${becauseOf(problem)}`)
+  }
+  const setbacks = (state.setbacks ?? 0) + 1
+  if (setbacks > setbacksMax) {
+    return rollBack(input, state, 'CanaryNotReady', `it lost its ready pods ${setbacks} times`)
+  }
+  const why = `revision ${input.target} has lost its ready pods and starts over`
+  return { state: { ...state, weight: 0, step: -1, since: toKubeTime(input.now), setbacks }, why }
+}
+
+function promote(input: RolloutInput, { stable }: Serving, because: string): Next {
   const { target } = input
   const message = `Revision ${target} serves now, in place of ${stable}. ${because}`
   return { state: settled(input, target), why: '', news: { type: 'Normal', reason: 'RolloutPromoted', message } }
-}
-
-function rollBack(input: RolloutInput, { stable }: Running, reason: Reason, what: string): Next {
-  const { target, now } = input
-  const message = `Revision ${target} was taken back and ${stable} serves on: ${what}.`
-  const failed = { revision: target, reason, message: what, time: toKubeTime(now) }
-  return {
-    state: { ...settled(input, stable), failed },
-    why: message,
-    news: { type: 'Warning', reason: 'RolloutRolledBack', message },
-  }
-}
-
-/**
- * The step's share, or less while too few of the new pods are ready for it: a pod shall get no more images than its
- * part of the pool.
- */
-function effectiveWeight(input: RolloutInput, weight: number): number {
-  const { ready } = seenOf(input, input.target)
-  return Math.min(weight, Math.floor((100 * ready) / Math.max(1, input.desired)))
-}
-
-/** Pods that the new revision needs in this step. */
-function podsOf({ rollout, desired }: RolloutInput, index: number): number {
-  return index < 0 ? 1 : Math.max(1, Math.ceil((desired * weightOf(rollout, index)) / 100))
-}
-
-/**
- * Pods of each revision. The old one gives way only to new pods that are ready, so that capacity never falls, and keeps
- * one until the promotion: a rollout needs room for the pods that are starting, not for the pool twice.
- */
-function sharePods(state: RolloutStatus, input: RolloutInput): Map<string, number> {
-  const { desired, revisions } = input
-  const shares = new Map(revisions.map(({ revision }) => [revision, 0]))
-  const serving = state.stable ?? input.target
-  if (state.canary === undefined) return shares.set(serving, desired)
-  const canaryPods = podsOf(input, state.step)
-  const given = Math.min(seenOf(input, state.canary).ready, state.step < 0 ? 0 : canaryPods)
-  const floor = Math.min(1, desired)
-  return shares.set(serving, Math.max(desired - given, floor)).set(state.canary, canaryPods)
 }

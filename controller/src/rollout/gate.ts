@@ -22,9 +22,12 @@ export type Breach = { readonly reason: Extract<Reason, 'CanaryErrorRate' | 'Can
 const none: Figures = { done: 0, failed: 0, timedOut: 0, serviceSeconds: undefined }
 
 /** Images that it has spoilt. */
-export const faultsOf = ({ failed, timedOut }: Figures = none): number => failed + timedOut
+const faultsOf = ({ failed, timedOut }: Figures = none): number => failed + timedOut
 const imagesOf = (figures: Figures): number => figures.done + faultsOf(figures)
 const rateOf = (figures: Figures): number => faultsOf(figures) / Math.max(1, imagesOf(figures))
+
+/** It does at least as many images as it spoils. */
+export const isMostlyGood = (figures: Figures = none): boolean => rateOf(figures) <= 0.5
 
 /**
  * What the new revision has done wrong, undefined while nothing is proved. Errors are judged as soon as there are more

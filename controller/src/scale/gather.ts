@@ -43,6 +43,8 @@ export type Observed = {
   readonly pods: readonly Pod[]
   /** Names of the pods that could take images now. */
   readonly usable: ReadonlySet<string>
+  /** The public names that the pods of a revision answer for. */
+  readonly namesOf: (revision: string) => readonly string[]
   readonly observation: PoolObservation
   readonly reading: DemandReading | undefined
   /** What each revision did since the present step of the rollout began. */
@@ -67,8 +69,9 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
   const written = (revision: string): string | undefined =>
     deployments.get(revision)?.metadata.annotations?.[modelsAnnotation]
   const modelsOf = (revision: string): readonly RevisionModel[] => rememberModels({ pool, target, written }, revision)
+  const routedIn = perRevision((revision) => served.routed(pool, modelsOf(revision)))
   const unroutedIn = perRevision((revision) => {
-    const routed = new Set(served.routed(pool, modelsOf(revision)).map(({ tritonModel }) => tritonModel))
+    const routed = new Set(routedIn(revision).map(({ tritonModel }) => tritonModel))
     return modelsOf(revision).flatMap((model) => (routed.has(model.name) ? [] : [model.name]))
   })
   const told = tellPods(world, { pool, pods, deployments, unroutedIn, modelsOf })
@@ -102,6 +105,7 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
     budget,
     pods,
     usable: new Set(told.filter((one) => isUsable(modelsOf(one.pod.revision), one)).map(({ pod }) => pod.name)),
+    namesOf: perRevision((revision) => routedIn(revision).flatMap(({ modelVersions }) => modelVersions)),
     observation,
     reading,
     figures: new Map((reading?.demand.perRevision ?? []).map((figures) => [figures.revision, figures])),

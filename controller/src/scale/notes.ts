@@ -1,7 +1,7 @@
 // What people are told of a plan in Events: one for each decision, and one when something goes wrong or is right again.
 import type { Note } from '../kube/events.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
-import type { RolloutPlan } from '../rollout/canary.ts'
+import type { RolloutPlan } from '../rollout/rollout-input.ts'
 import type { Decision } from './decision.ts'
 
 export type Noted = {

@@ -202,7 +202,16 @@ describe('the plan of a pool', () => {
     const seen = await settled({}, ['a'])
     const changed = poolOf({ image: 'triton:next' }, seen.pool.status)
     const plan = await planOf({ ...seen, pool: changed })
-    expect(words(plan.steps)).toEqual(['status', 'create Service', 'create Deployment'])
+    expect(words(plan.steps)).toEqual([
+      'status',
+      'create Service',
+      'create Deployment',
+      'restore PodDisruptionBudget', // which leaves out what was never ready
+    ])
+    const budget = plan.steps.find((step) => step.kind === 'restore')
+    expect(budget?.object.spec).toMatchObject({
+      selector: { matchExpressions: [{ operator: 'NotIn', values: [targetRevision(changed)] }] },
+    })
     expect(plan.status.rollout).toMatchObject({ stable: targetRevision(seen.pool), canary: targetRevision(changed) })
   })
 

@@ -7,12 +7,13 @@ import type { PoolDecision } from '../pool/observation.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import { findProblems } from '../pool/problems.ts'
 import { buildStatus, shouldWrite } from '../pool/status.ts'
-import { planRollout, type RevisionSeen, type RolloutPlan } from '../rollout/canary.ts'
+import { planRollout } from '../rollout/canary.ts'
+import type { RevisionSeen, RolloutPlan } from '../rollout/rollout-input.ts'
 import { decideReplicas } from './decide.ts'
 import type { Decision } from './decision.ts'
 import type { Observed } from './gather.ts'
 import { notesOf } from './notes.ts'
-import { hasEnded, revisionOfPod } from './observe/observe-pods.ts'
+import { hasEnded, revisionOfPod, unreadySeconds } from './observe/observe-pods.ts'
 import type { PoolMemory } from './pool-memory.ts'
 import { objectSteps, scaleSteps } from './steps.ts'
 
@@ -51,6 +52,7 @@ export function planPool(observed: Observed, { memory, term }: PlanContext): Poo
     desired: decision.replicas,
     state: stateOf(pool.status),
     revisions: seeRevisions(observed, decision),
+    namesOf: observed.namesOf,
     figures: observed.figures,
     now,
   })
@@ -124,12 +126,13 @@ function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: P
     before.stable === rollout.stable &&
     before.canary === rollout.canary &&
     before.weight === rollout.weight &&
-    before.step === rollout.step
+    before.step === rollout.step &&
+    before.failed?.revision === rollout.failed?.revision
   )
 }
 
 function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[] {
-  const { pool, observation, deployments, pods, usable } = observed
+  const { pool, observation, deployments, pods, usable, now } = observed
   const problems = findProblems({ pool, observed: observation, decision })
   // With the one that could not be made, if there is one.
   return observation.deployments.map(({ revision }) => {
@@ -141,6 +144,7 @@ function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[
       replicas: deployments.get(revision)?.spec.replicas ?? 0,
       pods: own.length,
       ready: own.filter(({ metadata }) => usable.has(metadata.name)).length,
+      unreadySeconds: Math.max(0, ...own.map((pod) => unreadySeconds(pod, now))),
       ...(problem && { problem: { reason: problem.reason, message: problem.message } }),
     }
   })

@@ -1,8 +1,8 @@
 // The steps that make the world what a plan asks for: what is missing or was changed, and how many pods of each revision.
 
 import type { Deployment, KubeObject, Pod } from '../kube/objects.ts'
-import type { RolloutPlan } from '../rollout/canary.ts'
 import { chooseVictims, type PodChoice } from '../rollout/drain.ts'
+import type { RolloutPlan } from '../rollout/rollout-input.ts'
 import { covers } from '../specs/covers.ts'
 import { buildDisruptionBudget } from '../specs/disruption-budget.ts'
 import { deletionCostAnnotation, leaderTermAnnotation } from '../specs/labels.ts'
@@ -25,7 +25,8 @@ export function objectSteps(observed: Observed, { state }: RolloutPlan, context:
     const deployment = deployments.get(revision)
     return [...service, ...ensure(deployment, born(wanted, deployment, context), revision, context, observed)]
   })
-  return [...steps, ...ensure(budget, buildDisruptionBudget(pool), undefined, context, observed)]
+  const unproved = state.step < 0 ? state.canary : undefined
+  return [...steps, ...ensure(budget, buildDisruptionBudget(pool, unproved), undefined, context, observed)]
 }
 
 /** A Deployment begins without pods: what a former leader may still make by mistake does nothing. */

@@ -5,7 +5,7 @@ import type { Db } from '../db/database.ts'
 import type { LatencyBuckets } from './latency.ts'
 
 /** Length of a window. A write of each second adds to the one of the present. */
-const windowSeconds = 5
+export const windowSeconds = 5
 
 /** What the pods of one revision did since the last write. */
 export type InferenceWindow = {

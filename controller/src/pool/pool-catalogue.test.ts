@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { poolCatalogue } from './pool-catalogue.ts'
+import type { RolloutStatus } from './pool-status.ts'
+import { type TritonPool, withDefaults } from './triton-pool.ts'
+
+const begun = Date.UTC(2026, 10, 21, 12)
+
+const poolOf = (rollout?: Partial<RolloutStatus>): TritonPool => ({
+  apiVersion: 'matte.dev/v1alpha1',
+  kind: 'TritonPool',
+  metadata: { name: 'standard' },
+  spec: withDefaults({ models: [{ name: 'u2netp', modelVersion: 'fast', source: { imagePath: '/models' } }] }),
+  ...(rollout && {
+    status: { rollout: { stable: 'old', weight: 0, step: -1, since: new Date(begun).toISOString(), ...rollout } },
+  }),
+})
+
+const askedOf = (pool: TritonPool, seconds: number) =>
+  poolCatalogue({ items: () => [pool] }, () => begun + seconds * 1000).asked()[0]
+
+describe('what the database is asked about a pool', () => {
+  it('is its last minute while nothing is tried', () => {
+    expect(askedOf(poolOf(), 9)).toEqual({ pool: 'standard', modelVersions: ['fast'] })
+    expect(askedOf(poolOf({}), 9)).not.toHaveProperty('revisionSeconds')
+  })
+
+  it.each([
+    [0, 5],
+    [20, 25],
+    [9_000, 3_600],
+    [-30, 5], // written by a leader whose clock is ahead
+  ])('is the step of a rollout with the window in which it began: after %d s, %d s', (seconds, asked) => {
+    expect(askedOf(poolOf({ canary: 'new' }), seconds)?.revisionSeconds).toBe(asked)
+  })
+})

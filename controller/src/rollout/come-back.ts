@@ -1,0 +1,47 @@
+// The way back of a revision that failed, or that nobody asks for any more. Pods that the old one had given away start
+// again, and until they are ready the new one keeps as many of the images as they cannot take: late in a rollout the old
+// revision has one pod left, and images that the new one spoils are tried again in that one (`pod-picker.ts`). One
+// that spoils every second image, or has no pod to take any, keeps nothing.
+import { type Reason, toKubeTime } from '../pool/conditions.ts'
+import type { RolloutStatus } from '../pool/pool-status.ts'
+import { isMostlyGood } from './gate.ts'
+import { type Next, type RolloutInput, type RolloutNews, type Serving, seenOf, type Trying } from './rollout-input.ts'
+
+/** The state in which nothing is being tried; its time stays while it does. */
+export function settled({ state, now }: RolloutInput, stable: string): RolloutStatus {
+  const same = state !== undefined && state.stable === stable && state.canary === undefined
+  return { stable, weight: 0, step: -1, since: same ? state.since : toKubeTime(now) }
+}
+
+/** What is beside the old revision is not being tried any more: it was taken back, or is not asked for. */
+export const isComingBack = ({ canary, failed }: RolloutStatus, { target }: RolloutInput): boolean =>
+  canary !== undefined && (failed?.revision === canary || canary !== target)
+
+export function rollBack(input: RolloutInput, state: Serving, reason: Reason, what: string): Next {
+  const { target, now } = input
+  const failed = { revision: target, reason, message: what, time: toKubeTime(now) }
+  const message = `Revision ${target} was taken back and ${state.stable} serves on: ${what}.`
+  const { state: next } = comeBack(input, { ...state, canary: target, failed })
+  return { state: next, why: message, news: { type: 'Warning', reason: 'RolloutRolledBack', message } }
+}
+
+/** One look at a revision that is on its way back. `done` is told when it has nothing to do any more. */
+export function comeBack(input: RolloutInput, state: Trying, done?: RolloutNews): Next {
+  const { stable, canary, failed } = state
+  const weight = keptWeight(input, state)
+  const message = failed?.message ?? ''
+  if (weight === 0) {
+    const rest = { ...settled(input, stable), ...(failed && { failed }) }
+    return { state: rest, why: message, ...(done && { news: done }) }
+  }
+  const why = `revision ${canary} gives its images back as pods of ${stable} become ready`
+  return { state: { ...state, weight }, why: message === '' ? why : `${message}; ${why}` }
+}
+
+/** The share of the images that the old revision's ready pods are too few for, never more than before; in percent. */
+function keptWeight(input: RolloutInput, { stable, canary, weight }: Trying): number {
+  const { desired, figures } = input
+  if (seenOf(input, canary).ready === 0 || !isMostlyGood(figures.get(canary))) return 0
+  const missing = Math.max(0, desired - seenOf(input, stable).ready)
+  return Math.min(weight, Math.floor((100 * missing) / Math.max(1, desired)))
+}

@@ -1,0 +1,54 @@
+// How many pods each revision gets, and how many of the images the new one.
+import type { PoolRollout } from '../pool/pool-spec.ts'
+import type { RolloutStatus } from '../pool/pool-status.ts'
+import { isComingBack } from './come-back.ts'
+import { type RolloutInput, seenOf } from './rollout-input.ts'
+
+/** Behind the last step comes one with everything, until as many pods are ready as are wanted. */
+export const weightOf = ({ steps }: PoolRollout, index: number): number => steps[index]?.weight ?? 100
+
+/**
+ * The step's share, or less while too few of the new pods are ready for it: a pod shall get no more images than its
+ * part of the pool.
+ */
+export function effectiveWeight(input: RolloutInput, weight: number): number {
+  const { ready } = seenOf(input, input.target)
+  return Math.min(weight, Math.floor((100 * ready) / Math.max(1, input.desired)))
+}
+
+/** Pods that the new revision needs in this step. */
+export function podsInStep({ rollout, desired }: RolloutInput, index: number): number {
+  return index < 0 ? 1 : Math.max(1, Math.ceil((desired * weightOf(rollout, index)) / 100))
+}
+
+/** Some name of the old revision is not the new one's: who asks for it goes on asking the old one until the promotion. */
+export function retiresNames({ namesOf }: RolloutInput, stable: string, canary: string): boolean {
+  const kept = new Set(namesOf(canary))
+  return namesOf(stable).some((name) => !kept.has(name))
+}
+
+/** Some name is answered for by both: its images are what the new revision is tried with. */
+export function sharesNames({ namesOf }: RolloutInput, stable: string, canary: string): boolean {
+  const common = new Set(namesOf(canary))
+  return namesOf(stable).some((name) => common.has(name))
+}
+
+/**
+ * Pods of each revision. The old one gives way only to new pods that are ready and that can do its work, so that capacity
+ * never falls, and keeps one until the promotion: a rollout needs room for the pods that are starting, not for the pool
+ * twice. One that comes back has all its pods again before the other's go.
+ */
+export function sharePods(state: RolloutStatus, input: RolloutInput): Map<string, number> {
+  const { desired, revisions } = input
+  const shares = new Map(revisions.map(({ revision }) => [revision, 0]))
+  const { stable = input.target, canary } = state
+  if (canary === undefined) return shares.set(stable, desired)
+  if (isComingBack(state, input)) {
+    const kept = Math.min(seenOf(input, canary).replicas, Math.max(1, Math.ceil((desired * state.weight) / 100)))
+    return shares.set(stable, desired).set(canary, kept)
+  }
+  const canaryPods = podsInStep(input, state.step)
+  const gives = state.step >= 0 && !retiresNames(input, stable, canary)
+  const given = gives ? Math.min(seenOf(input, canary).ready, canaryPods) : 0
+  return shares.set(stable, Math.max(desired - given, Math.min(1, desired))).set(canary, canaryPods)
+}
