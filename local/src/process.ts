@@ -1,4 +1,5 @@
 // Our own processes, started from source as a cluster starts them from the image.
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProcessName } from './environment.ts'
 import { rootDir } from './paths.ts'
@@ -27,10 +28,21 @@ export function startProcess({ name, env, healthPort, port, ...start }: ProcessO
     args: [join(rootDir, name, 'src/main.ts')],
     cwd: rootDir,
     env,
+    version: sourcesVersion(name),
     url: port === undefined ? health : `http://127.0.0.1:${port}`,
     ports: port === undefined ? [healthPort] : [port, healthPort],
     ready: () => answers(`${health}/readyz`),
     // Above the 25 s that each process gives its own work to finish.
     stopTimeoutMs: 30_000,
   })
+}
+
+/** What its sources are now: the newest change among them and how many there are. */
+function sourcesVersion(name: ProcessName): string {
+  const files = [`${name}/src`, 'api/core/src', 'protos'].flatMap((folder) => {
+    const below = readdirSync(join(rootDir, folder), { recursive: true, withFileTypes: true })
+    return below.filter((entry) => entry.isFile())
+  })
+  const newest = Math.max(...files.map(({ parentPath, name: file }) => statSync(join(parentPath, file)).mtimeMs))
+  return `${files.length} ${newest}`
 }

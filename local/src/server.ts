@@ -37,6 +37,8 @@ export type Launch = StartOptions & {
   readonly cwd?: string
   readonly uid?: number
   readonly gid?: number
+  /** Of what is run, where the command does not tell: one that runs another is started again. */
+  readonly version?: string
   readonly url: string
   /** A real question in the server's own protocol; throwing means "not yet". */
   readonly ready: () => Promise<boolean>
@@ -54,7 +56,7 @@ const logBytesMax = 20 * 1024 * 1024
 
 /**
  * Starts the process and returns when it is ready. One that its pid file says is running is kept when it was started
- * with the same command and environment, else stopped first.
+ * with the same command, environment and version, else stopped first.
  * @throws ServerEndedError when it ends before it is ready
  */
 export async function startServer(launch: Launch): Promise<RunningServer> {
@@ -112,10 +114,10 @@ function runningServer(record: ProcessRecord, url: string): RunningServer {
   }
 }
 
-function fingerprintOf({ command, args, env, ports }: Launch): string {
+function fingerprintOf({ command, args, env, ports, version }: Launch): string {
   const settings = Object.entries(env).filter(([name]) => name !== 'PATH') // differs from shell to shell
   return createHash('sha256')
-    .update(JSON.stringify([command, args, settings.sort(), ports]))
+    .update(JSON.stringify([command, args, settings.sort(), ports, version]))
     .digest('hex')
 }
 

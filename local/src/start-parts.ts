@@ -43,7 +43,7 @@ export async function startParts(options: StartPartsOptions): Promise<{ common: 
     const before = readLiveRecord(pidFileOf(layout.runDir, part))
     if (!before) return void (await sayWhile(say, `starting ${part}`, act))
     const kept = (await act()).pid === before.pid
-    say(`${part}: ${kept ? 'is running' : 'started again with its new settings'}`)
+    say(`${part}: ${kept ? 'is running' : 'started again, since its settings or its sources have changed'}`)
   }
   const servers = {
     postgres: launch('postgres', async () =>

@@ -254,6 +254,11 @@ for (const { version, url, missing } of databases()) {
       expect(await demandAtAges(ages)).toMatchObject({ one: { oldestSeconds: 100.5 }, two: { oldestSeconds: 1_000 } })
     })
 
+    it('never tells less than no time, of a task that came in while it read', async () => {
+      const task = await givenTask(db, internal, { model: one })
+      expect(await demandAtAges([[task, -0.006]])).toMatchObject({ one: { backlog: 1, oldestSeconds: 0 } })
+    })
+
     it('wants nothing while dispatch is paused, and keeps what is under a claim', async () => {
       await givenTask(db, internal, { model: one })
       await givenBatch(db, internal, { size: 2, model: one })

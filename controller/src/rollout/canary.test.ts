@@ -402,8 +402,8 @@ describe('the way back', () => {
     expect(plan({ state: half, revisions: [seen('old', 2), seen('new', 4)], figures: slow }).state.weight).toBe(40)
   })
 
-  it('takes all images at once from one that spoils more than every second', () => {
-    const bad = new Map([['new', did(4, { failed: 5 })]])
+  it('takes all images at once from one that spoils more than one of ten', () => {
+    const bad = new Map([['new', did(800, { failed: 100 })]])
     const { state, pods } = plan({ state: trying(2, 90), revisions: late, figures: bad })
     expect(state.canary).toBeUndefined()
     expect(pods).toEqual({ old: 10, new: 0 })

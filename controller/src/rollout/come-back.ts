@@ -1,7 +1,7 @@
 // The way back of a revision that failed, or that nobody asks for any more. Pods that the old one had given away start
 // again, and until they are ready the new one keeps as many of the images as they cannot take: late in a rollout the old
 // revision has one pod left, and images that the new one spoils are tried again in that one (`pod-picker.ts`). One
-// that spoils every second image, or has no pod to take any, keeps nothing.
+// that spoils more than one image of ten, or has no pod to take any, keeps nothing.
 import { type Reason, toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { isMostlyGood } from './gate.ts'

@@ -103,7 +103,8 @@
            (coalesce(q.singles, 0) + coalesce(b.singles, 0))::int as backlog,
            (coalesce(q.children, 0) + coalesce(b.children, 0))::int as "batchSlots",
            coalesce(b.claimed, 0)::int as processing, coalesce(b.claimed_children, 0)::int as "batchProcessing",
-           coalesce(extract(epoch from now() - least(q.oldest, b.oldest)), 0)::float8 as "oldestSeconds",
+           -- A task that came in while this began has a later now() than this.
+           greatest(0, coalesce(extract(epoch from now() - least(q.oldest, b.oldest)), 0))::float8 as "oldestSeconds",
            coalesce(r.service, (
              select sum(busy_seconds) / sum(done)
                from (select w.busy_seconds, w.done from inference_window w
