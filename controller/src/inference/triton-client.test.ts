@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import http2 from 'node:http2'
 import net, { type AddressInfo } from 'node:net'
 import * as grpc from '@grpc/grpc-js'
+import { propagation, type TextMapPropagator } from '@opentelemetry/api'
 import { afterEach, describe, expect, it } from 'vitest'
 import { connectTriton, type InferInput, type TritonClient } from './triton-client.ts'
 import { type InferRequest, loadTriton, type StreamResponse } from './triton-protocol.ts'
@@ -103,6 +104,22 @@ describe('connectTriton', () => {
     await Promise.all([ask(client), ask(client)])
     await Promise.all([ask(client), ask(client)])
     expect(streams).toHaveLength(2)
+  })
+
+  it('tells the pod the trace of each picture, also after one without', async () => {
+    let trace: string | undefined
+    const inject: TextMapPropagator['inject'] = (_context, carrier) => {
+      if (trace !== undefined) Object.assign(carrier as object, { traceparent: trace })
+    }
+    propagation.setGlobalPropagator({ inject, extract: (context) => context, fields: () => [] })
+    cleanUp.push(() => propagation.disable())
+    const { client, streams } = await given(echo)
+    for (const next of [undefined, '00-aa-01-01', '00-bb-02-01', undefined]) {
+      trace = next
+      expect(await ask(client)).toEqual(mask)
+    }
+    const told = streams.map(({ metadata }) => metadata.get('traceparent')[0])
+    expect(told).toEqual([undefined, '00-aa-01-01', '00-bb-02-01']) // the last went over the first stream
   })
 
   it('takes an error inside a message as a failure and keeps the stream', async () => {

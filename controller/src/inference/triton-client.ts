@@ -1,5 +1,6 @@
 // One Triton pod as the controller sees it: its readiness, its slots, and streams to it. Triton answers requests of
-// one stream in order, so a stream carries one request at a time: one stream per in-flight slot, kept for the next.
+// one stream in order, so a stream carries one request at a time: one stream per in-flight slot, kept for the next
+// unless it is traced.
 // Both error forms are handled: a message with `error_message` leaves the stream alive, a gRPC status ends it. If
 // the pod dies or is told to stop, its streams end in one of several ways, all read as `unavailable`: the task goes
 // back without an attempt spent.
@@ -132,12 +133,16 @@ export function connectTriton(
       return maskOf(await stream.ask(toRequest(input), input.timeoutMs, input.signal), input)
     } finally {
       // An error inside a message leaves the stream as good as before.
-      if (stream.alive()) letRest(stream)
+      if (stream.alive()) {
+        if (stream.isTraced) stream.end()
+        else letRest(stream)
+      }
     }
   }
 
   async function askOnSome(input: InferInput): Promise<Buffer> {
-    const rested = takeResting()
+    // The trace is told in the head of a stream, so a stream that was opened for one picture is another's no more.
+    const rested = currentTraceparent() === undefined ? takeResting() : undefined
     if (rested === undefined) return askOn(open(), input)
     try {
       return await askOn(rested, input)
@@ -192,6 +197,8 @@ function maskOf(answer: InferResponse, { id, size }: InferInput): Buffer {
 }
 
 type InferStream = {
+  /** It belongs to the trace of the picture that it was opened for. */
+  readonly isTraced: boolean
   ask(request: InferRequest, timeoutMs: number, signal: AbortSignal): Promise<InferResponse>
   alive(): boolean
   end(): void
@@ -223,6 +230,7 @@ function openStream(stub: TritonStub): InferStream {
   call.on('end', () => fail(new InferenceError('unavailable', 'the model server ended the stream')))
 
   return {
+    isTraced: traceparent !== undefined,
     alive: () => !ended,
     end: () => {
       ended = true
