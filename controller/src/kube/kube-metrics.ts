@@ -35,7 +35,7 @@ export function createKubeMetrics(registry: Registry): KubeMetrics {
     }),
     reconciles: new Counter({
       name: 'matte_reconcile_total',
-      help: 'Reconciles by outcome: done, requeued, conflict, failed, timeout',
+      help: 'Reconciles by outcome: done, requeued, conflict, not_leader, failed, timeout',
       labelNames: ['queue', 'outcome'],
       registers,
     }),

@@ -230,6 +230,8 @@ export function leadership(options: LeadershipOptions): Leadership {
       if (current === undefined || !isLeader()) throw new NotLeaderError('this replica does not lead')
       const lease = await kube.get(leases, name, { timeoutMs })
       const ours = lease?.spec?.holderIdentity === identity && lease.spec.leaseTransitions === current.term
+      // Known now and not at the next renewal only, so that no more work is begun for nothing.
+      if (!ours && held === current) letGo()
       // The clock once more: we may have been stopped while the answer was on its way.
       if (!ours || !isLeader() || held?.term !== current.term) throw new NotLeaderError('the lease is no longer ours')
       return { term: current.term }

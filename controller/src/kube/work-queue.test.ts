@@ -1,8 +1,9 @@
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { KubeError } from './http/kube-error.ts'
 import { createKubeMetrics } from './kube-metrics.ts'
+import { NotLeaderError } from './lease.ts'
 import { type WorkQueueOptions, workQueue } from './work-queue.ts'
 
 const logger = pino({ level: 'silent' })
@@ -217,13 +218,33 @@ describe('a work queue', () => {
   it('counts each outcome', async () => {
     const { subject, run, outcomes } = given({ concurrency: 9 })
     await subject.start()
-    for (const key of ['a', 'b', 'c', 'd']) subject.add(key)
+    for (const key of ['a', 'b', 'c', 'd', 'e']) subject.add(key)
     await tick()
     await run(0).end()
     await run(1).end(1)
     await run(2).end(new Error('no'))
     await run(3).end(new KubeError(409, 'Conflict', 'modified'))
-    expect(await outcomes()).toEqual({ done: 1, requeued: 1, failed: 1, conflict: 1 })
+    await run(4).end(new NotLeaderError('no more'))
+    expect(await outcomes()).toEqual({ done: 1, requeued: 1, failed: 1, conflict: 1, not_leader: 1 })
+  })
+
+  it('takes the end of the leadership for no failure: no warning, no back-off, and a look a second later', async () => {
+    const logger = { child: () => logger, debug: vi.fn(), warn: vi.fn(), error: vi.fn() }
+    const { subject, run, keys } = given({ logger: logger as unknown as Logger })
+    await subject.start()
+    subject.add('a')
+    await tick()
+    await run(0).end(new Error('the API server is away'))
+    await tick(100)
+    await run(1).end(new NotLeaderError('no more'))
+    expect(logger.warn).toHaveBeenCalledTimes(1)
+    await tick(999)
+    expect(keys()).toHaveLength(2)
+    await tick(1)
+    expect(keys()).toHaveLength(3)
+    await run(2).end(new Error('the API server is away'))
+    await tick(100)
+    expect(keys()).toHaveLength(4)
   })
 
   it('waits on stop for what runs, tells it to end, and begins nothing more', async () => {

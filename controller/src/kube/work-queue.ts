@@ -8,6 +8,7 @@ import type { Logger } from 'pino'
 import { type Backoff, backoffMs } from './backoff.ts'
 import { KubeError } from './http/kube-error.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
+import { NotLeaderError } from './lease.ts'
 
 export type WorkQueue = Service & {
   /** Look at this key now; before the start it is only remembered. */
@@ -41,6 +42,8 @@ export type WorkQueueOptions = {
 /** From a blink, for conflicts, to half a minute, for what needs a person. */
 const defaultBackoff: Backoff = { baseMs: 100, maxMs: 30_000 }
 const defaultTimeoutMs = 60_000
+/** A lease that was lost is known to be so at its next renewal; until then a look may be for nothing, and no more often. */
+const notLeaderMs = 1_000
 const dayMs = 86_400_000
 
 /** What is known of a key that is due, worked on, waiting or failed before; of any other key nothing is kept. */
@@ -55,7 +58,7 @@ type Entry = {
   later: { timer: NodeJS.Timeout; at: number } | undefined
 }
 
-type Outcome = 'done' | 'requeued' | 'conflict' | 'failed' | 'timeout'
+type Outcome = 'done' | 'requeued' | 'conflict' | 'not_leader' | 'failed' | 'timeout'
 
 export function workQueue(options: WorkQueueOptions): WorkQueue {
   const { name, concurrency, backoff = defaultBackoff, timeoutMs = defaultTimeoutMs, metrics } = options
@@ -152,6 +155,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
       entry.failures = 0
       return { outcome: requeueMs === undefined ? 'done' : 'requeued', requeueMs }
     } catch (error) {
+      if (error instanceof NotLeaderError && !late) return endQuietly(key, entry, error)
       entry.failures += 1
       const conflict = error instanceof KubeError && error.status === 409
       const fields = { key, failures: entry.failures, err: error }
@@ -164,6 +168,13 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
       clearTimeout(timer)
       stopping.signal.removeEventListener('abort', stop)
     }
+  }
+
+  /** It is another's to look at. No fault, and no back-off: should the lease come back to us, nothing has failed. */
+  function endQuietly(key: string, entry: Entry, error: NotLeaderError): { outcome: Outcome; requeueMs: number } {
+    entry.failures = 0
+    logger.debug({ key, err: error }, 'a reconcile ended with the leadership')
+    return { outcome: 'not_leader', requeueMs: notLeaderMs }
   }
 
   function rest(key: string, entry: Entry, atLeastMs: number): void {
