@@ -26,10 +26,15 @@ export const startUps = [3, 20, 60]
 
 export type CellResults = Cell & { readonly results: Readonly<Record<ScalerName, Result>> }
 
-export function compareAll(seeds: readonly number[]): CellResults[] {
+/** `onResult` is called after each scaler's run of a cell, and may throw to end it all. */
+export function compareAll(seeds: readonly number[], onResult: () => void = () => undefined): CellResults[] {
   const cells = traceNames.flatMap((trace) => startUps.map((startSeconds) => ({ trace, startSeconds })))
   return cells.map((cell) => {
-    const entries = scalerNames.map((name) => [name, runCell(cell, scalers[name], seeds)] as const)
+    const entries = scalerNames.map((name) => {
+      const result = runCell(cell, scalers[name], seeds)
+      onResult()
+      return [name, result] as const
+    })
     return { ...cell, results: Object.fromEntries(entries) as Record<ScalerName, Result> }
   })
 }
