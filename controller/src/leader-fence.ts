@@ -1,12 +1,22 @@
-// Who begins to lead marks everything that it will decide on, before it decides on anything: every Deployment and every
-// pool gets its term. The mark itself tells people little; what matters is that the write moves the resourceVersion on.
-// A former leader that was stopped between its last look and its write, for a second or an hour, carries the version
-// that it had seen, and is refused. What it could still make are objects that were not there: a Deployment without pods,
-// and a Service or budget that is the same whoever makes it.
+// Who begins to lead marks everything that it will decide on, before it decides on anything: every Deployment, Service,
+// budget and pool gets its term. The mark itself tells people little; what matters is that the write moves the
+// resourceVersion on. A former leader that was stopped between its last look and its write, for a second or an hour,
+// carries the version that it had seen, and is refused. What it could still make are objects that were not there: a
+// Deployment without pods, and a Service or budget that is the same whoever makes it. Pods are too many to be marked
+// here; those of a revision are when its number is first lowered in a term (scale/steps.ts), since what a former leader
+// writes on a pod does nothing before that.
 import type { Logger } from 'pino'
-import { deployments, type KubeClient, KubeError, type Resource } from './kube/client.ts'
-import type { Leadership } from './kube/lease.ts'
-import type { Deployment, KubeObject } from './kube/objects.ts'
+import {
+  deployments,
+  type KubeClient,
+  KubeError,
+  podDisruptionBudgets,
+  type Resource,
+  services,
+} from './kube/client.ts'
+import { eachAtOnce } from './kube/each-at-once.ts'
+import { type Leadership, stampOf, type Term } from './kube/lease.ts'
+import type { KubeObject } from './kube/objects.ts'
 import { listAll } from './kube/watch/list-all.ts'
 import { type TritonPool, tritonPools } from './pool/triton-pool.ts'
 import { leaderTermAnnotation, managedSelector } from './specs/labels.ts'
@@ -23,66 +33,74 @@ export type FenceDeps = {
  * Resolves when all that there is has the mark of this term; repeatable. Reads from the API server, since a reflector
  * may be late. @throws NotLeaderError, KubeError
  */
-export async function putUpFence(
-  { kube, leadership, logger }: FenceDeps,
-  term: number,
-  signal: AbortSignal,
-): Promise<void> {
+export async function putUpFence(deps: FenceDeps, term: Term, signal: AbortSignal): Promise<void> {
+  const { kube, leadership, logger } = deps
   const begun = performance.now()
-  const [made, pools] = await Promise.all([
-    listAll(kube, deployments, { labelSelector: managedSelector, pageSize, signal }),
-    listAll(kube, tritonPools, { pageSize, signal }),
-  ])
-  const annotations = { [leaderTermAnnotation]: String(term) }
-  await eachOf(made.items, (object) =>
-    stamp({ kube, leadership }, deployments, object, {
-      isStamped: ({ metadata }: Deployment) => metadata.annotations?.[leaderTermAnnotation] === String(term),
-      patch: { metadata: { annotations } },
-    }),
-  )
-  await eachOf(pools.items, (object) =>
-    stamp({ kube, leadership }, tritonPools, object, {
-      isStamped: ({ status }: TritonPool) => status?.leaderTerm === term,
-      patch: { status: { leaderTerm: term } },
-      subresource: 'status',
-    }),
-  )
+  const found = await Promise.all(kindsOf(term).map((kind) => findAll(kube, kind, signal)))
+  // Once for the first tries of all: they carry versions that were read before it, which a successor's stamps move on.
+  await leadership.confirm()
+  const objects = found.flat()
+  await eachAtOnce(atOnceMax, objects, ({ kind, object }) => stamp(deps, kind, object))
   logger.info(
-    { term, deployments: made.items.length, pools: pools.items.length, ms: Math.round(performance.now() - begun) },
+    { term: term.count, lease: term.lease, objects: objects.length, ms: Math.round(performance.now() - begun) },
     'the fence is up',
   )
 }
 
-/** A hundred pools are two hundred objects: one after the other they would take seconds. */
+/** A hundred pools are four hundred objects: one after the other they would take seconds. */
 const atOnceMax = 16
 
-async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const left = [...items]
-  const worker = async (): Promise<void> => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
-  }
-  await Promise.all(Array.from({ length: Math.min(atOnceMax, items.length) }, worker))
-}
-
-type Stamp<T> = {
-  readonly isStamped: (object: T) => boolean
+/** How objects of a kind are found and marked. */
+type Kind = {
+  readonly resource: Resource<KubeObject>
+  readonly labelSelector?: string
+  readonly isStamped: (object: KubeObject) => boolean
   readonly patch: { readonly metadata?: object; readonly status?: object }
   readonly subresource?: 'status'
 }
 
-/** Kubernetes writes a Deployment's status while it is busy with it, so the first try may be overtaken a few times. */
+function kindsOf(term: Term): Kind[] {
+  const mark = stampOf(term)
+  const made = [deployments, services, podDisruptionBudgets].map(
+    (resource): Kind => ({
+      resource,
+      labelSelector: managedSelector,
+      isStamped: ({ metadata }) => metadata.annotations?.[leaderTermAnnotation] === mark,
+      patch: { metadata: { annotations: { [leaderTermAnnotation]: mark } } },
+    }),
+  )
+  const pools: Kind = {
+    resource: tritonPools,
+    isStamped: (object) => {
+      const { leaderTerm, leaderLease } = (object as TritonPool).status ?? {}
+      return leaderTerm === term.count && leaderLease === term.lease
+    },
+    // A former leader may write the status alone: the spec, which is the user's, is not moved.
+    patch: { status: { leaderTerm: term.count, leaderLease: term.lease } },
+    subresource: 'status',
+  }
+  return [...made, pools]
+}
+
+type Found = { readonly kind: Kind; readonly object: KubeObject }
+
+async function findAll(kube: KubeClient, kind: Kind, signal: AbortSignal): Promise<Found[]> {
+  const { resource, labelSelector } = kind
+  const { items } = await listAll(kube, resource, { labelSelector, pageSize, signal })
+  return items.map((object) => ({ kind, object }))
+}
+
+/** Kubernetes writes the status of a Deployment or a budget while it is busy with it, so a try may be overtaken. */
 const triesMax = 10
 
-async function stamp<T extends KubeObject>(
-  { kube, leadership }: Omit<FenceDeps, 'logger'>,
-  resource: Resource<T>,
-  first: T,
-  { isStamped, patch, subresource }: Stamp<T>,
+async function stamp(
+  { kube, leadership }: FenceDeps,
+  { resource, isStamped, patch, subresource }: Kind,
+  first: KubeObject,
 ): Promise<void> {
   const { name } = first.metadata
-  let object: T | undefined = first
+  let object: KubeObject | undefined = first
   for (let tries = 1; object !== undefined && !isStamped(object); tries++) {
-    await leadership.confirm()
     const { resourceVersion } = object.metadata
     const body = { ...patch, metadata: { ...patch.metadata, resourceVersion } }
     try {
@@ -93,5 +111,6 @@ async function stamp<T extends KubeObject>(
         throw error
     }
     object = await kube.get(resource, name)
+    await leadership.confirm()
   }
 }

@@ -15,7 +15,7 @@ import type { TritonStubClass } from './inference/triton-protocol.ts'
 import { deployments, type KubeClient, podDisruptionBudgets, pods, type Resource, services } from './kube/client.ts'
 import { eventRecorder } from './kube/events.ts'
 import type { KubeMetrics } from './kube/kube-metrics.ts'
-import { leadership as createLeadership, type Leadership } from './kube/lease.ts'
+import { leadership as createLeadership, type Leadership, type Term } from './kube/lease.ts'
 import type { EndpointSlice, KubeObject } from './kube/objects.ts'
 import { type Reflector, reflector } from './kube/reflector.ts'
 import { workQueue } from './kube/work-queue.ts'
@@ -70,7 +70,8 @@ export function operator(options: OperatorOptions): Service {
   const metrics = createScaleMetrics(registry)
   const events = eventRecorder({ kube, logger, metrics: kubeMetrics })
   const memories = new Map<string, PoolMemory>()
-  let fencedTerm: number | undefined
+  /** Ours since its fence is up; the same object for as long as it lasts. */
+  let fenced: Term | undefined
 
   const watch = <T extends KubeObject>(resource: Resource<T>): Reflector<T> =>
     reflector({ kube, resource, labelSelector: managedSelector, logger, metrics: kubeMetrics })
@@ -100,7 +101,10 @@ export function operator(options: OperatorOptions): Service {
     models: modelIndex({ Stub: options.Stub, logger, changed: soon }),
     clock,
   }
-  const term = (): number | undefined => (leading.isLeader() && leading.term() === fencedTerm ? fencedTerm : undefined)
+  const term = (): Term | undefined => {
+    const current = termOf(leading)
+    return current?.count === fenced?.count && current?.lease === fenced?.lease ? fenced : undefined
+  }
   const deps = { kube, leadership: leading, world, events, metrics, logger, memories, term }
   const queue = workQueue({
     name: 'pools',
@@ -134,11 +138,11 @@ export function operator(options: OperatorOptions): Service {
     putUp: (ofTerm, signal) => putUpFence({ kube, leadership: leading, logger }, ofTerm, signal),
     begin: (ofTerm) => {
       memories.clear()
-      fencedTerm = ofTerm
+      fenced = ofTerm
       for (const { metadata } of pools.items()) queue.add(metadata.name)
     },
     end: () => {
-      fencedTerm = undefined
+      fenced = undefined
       memories.clear()
       metrics.hide()
     },
@@ -174,9 +178,15 @@ type FenceOptions = {
   readonly logger: Logger
   /** Resolves when the copies of what there is are complete. */
   readonly ready: () => Promise<void>
-  readonly putUp: (term: number, signal: AbortSignal) => Promise<void>
-  readonly begin: (term: number) => void
+  readonly putUp: (term: Term, signal: AbortSignal) => Promise<void>
+  readonly begin: (term: Term) => void
   readonly end: () => void
+}
+
+/** The term that we lead in; undefined while we do not. */
+function termOf(leading: Leadership): Term | undefined {
+  const lease = leading.leaseUid()
+  return leading.isLeader() && lease !== undefined ? { count: leading.term(), lease } : undefined
 }
 
 /** From the moment that we lead: the fence first, tried until it is up or we lead no more, then everything else. */
@@ -186,8 +196,8 @@ function fenceKeeper({ leading, logger, ready, putUp, begin, end }: FenceOptions
   const working = new Set<Promise<void>>()
 
   async function work(signal: AbortSignal): Promise<void> {
-    const term = leading.term()
-    while (!signal.aborted) {
+    const term = termOf(leading)
+    while (term !== undefined && !signal.aborted) {
       try {
         await settledOrAborted(ready(), signal)
         if (signal.aborted) return

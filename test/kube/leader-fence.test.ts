@@ -1,12 +1,26 @@
-import { deployments, type KubeError } from '@matte/controller/kube/client'
-import type { Deployment } from '@matte/controller/kube/objects'
+// A former leader that was stopped between its last look at the lease and its write goes on after its successor has put
+// up its fence: for each kind of write that a leader makes, nothing of it takes effect.
+import {
+  deployments,
+  type KubeError,
+  podDisruptionBudgets,
+  pods,
+  type Resource,
+  services,
+} from '@matte/controller/kube/client'
+import { stampOf, type Term } from '@matte/controller/kube/lease'
+import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '@matte/controller/kube/objects'
 import { putUpFence } from '@matte/controller/leader-fence'
 import { type TritonPool, tritonPools } from '@matte/controller/pool/triton-pool'
 import { type ApplyDeps, apply } from '@matte/controller/scale/apply'
 import type { Observed } from '@matte/controller/scale/gather'
 import type { PoolPlan, Step } from '@matte/controller/scale/plan'
 import { newMemory } from '@matte/controller/scale/pool-memory'
-import { buildTritonDeployment } from '@matte/controller/specs/triton-deployment'
+import { scaleSteps } from '@matte/controller/scale/steps'
+import { buildDisruptionBudget } from '@matte/controller/specs/disruption-budget'
+import { revisionLabel, revisionLabels } from '@matte/controller/specs/labels'
+import { buildTritonDeployment, targetRevision } from '@matte/controller/specs/triton-deployment'
+import { buildTritonService } from '@matte/controller/specs/triton-service'
 import { pino } from 'pino'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findCluster, useNamespace } from '../support/kube.ts'
@@ -16,15 +30,21 @@ import { until } from '../support/until.ts'
 
 const cluster = await findCluster(import.meta.filename)
 const logger = pino({ level: 'silent' })
-/** A leader that was stopped right after it had read the lease, and does not know that it leads no more. */
-const stopped = { confirm: async () => ({ term: 1 }) }
-const successor = { confirm: async () => ({ term: 2 }) }
+const former: Term = { count: 1, lease: 'first' }
+const deletionCost = 'controller.kubernetes.io/pod-deletion-cost'
 
-describe.skipIf(!cluster)('the fence of a new leader', () => {
+const successors: [string, Term][] = [
+  ['a leader of the next term', { count: 2, lease: 'first' }],
+  ['the first leader of a Lease that was deleted and made anew', { count: 1, lease: 'second' }],
+]
+
+describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) => {
   const namespace = useNamespace(cluster)
   const pools = poolClient(namespace.kube)
   let pool: TritonPool
   let deployment: Deployment
+  let service: Service
+  let budget: PodDisruptionBudget
   let count = 0
   beforeAll(async () => {
     if (cluster) await installPoolDefinition(cluster)
@@ -33,73 +53,150 @@ describe.skipIf(!cluster)('the fence of a new leader', () => {
     count += 1
     pool = await pools.apply(`fenced-${count}`)
     const built = buildTritonDeployment(pool)
-    const { name } = (await namespace.kube().create(deployments, { ...built, spec: { replicas: 0, ...built.spec } }))
-      .metadata
-    // Kubernetes writes to a new Deployment by itself; what is decided on is what is there after that.
-    deployment = await until('the Deployment is at rest', async () => {
-      const now = await namespace.kube().get(deployments, name)
-      return now?.status?.observedGeneration === now?.metadata.generation && now?.status?.conditions?.length
-        ? now
-        : undefined
+    const kube = namespace.kube()
+    const { name } = (await kube.create(deployments, { ...built, spec: { replicas: 0, ...built.spec } })).metadata
+    await kube.create(services, buildTritonService(pool, targetRevision(pool)))
+    await kube.create(podDisruptionBudgets, buildDisruptionBudget(pool))
+    // Kubernetes writes to a new Deployment and a new budget by itself; what is decided on is what is there after that.
+    await until('the Deployment is at rest', async () => {
+      const { metadata, status } = (await kube.get(deployments, name)) ?? {}
+      return status?.observedGeneration === metadata?.generation && status?.conditions?.length
     })
+    await until('the budget is at rest', async () => (await kube.get(podDisruptionBudgets, pool.metadata.name))?.status)
+    await fence(former)
+    pool = await pools.get(pool.metadata.name)
+    deployment = await now(deployments, name)
+    service = await now(services, name)
+    budget = await now(podDisruptionBudgets, pool.metadata.name)
   })
 
-  /** What the stopped leader had decided on, carried out now. */
-  async function goOn(step: Step): Promise<number | 'written'> {
+  const fence = (term: Term) => {
+    const leadership = { confirm: async () => ({ term: term.count }) }
+    return putUpFence({ kube: namespace.kube(), leadership, logger }, term, new AbortController().signal)
+  }
+
+  async function now<T extends KubeObject>(resource: Resource<T>, name: string): Promise<T> {
+    const object = await namespace.kube().get(resource, name)
+    if (object === undefined) throw new Error(`there is no ${resource.kind} ${name}`)
+    return object
+  }
+
+  /** Carries steps out as a leader does that takes itself for one. */
+  async function carryOut(steps: readonly Step[], term: Term): Promise<number | 'written'> {
     const nothing = { get: () => undefined, of: () => [], wrote: () => undefined }
-    const world = { pools: nothing, deployments: nothing, services: nothing, budgets: nothing }
-    const metrics = { decisionDelay: { observe: () => undefined } }
+    const world = { pools: nothing, deployments: nothing, services: nothing, budgets: nothing, pods: nothing }
     const deps = {
       kube: namespace.kube(),
-      leadership: stopped,
+      leadership: { confirm: async () => ({ term: term.count }) },
       world,
       events: { record: () => undefined },
-      metrics,
+      metrics: { decisionDelay: { observe: () => undefined } },
       logger,
     }
     const observed = { pool, reading: undefined, nowMs: 0 } as unknown as Observed
-    const plan = {
-      steps: [step],
-      decision: { replicas: 0, memory: undefined },
-      from: 0,
-      rollout: {},
-    } as unknown as PoolPlan
-    const context = { memory: newMemory(pool), term: 1, signal: new AbortController().signal }
+    const decision = { replicas: 0, memory: undefined }
+    const plan = { steps, decision, from: 0, rollout: {} } as unknown as PoolPlan
+    const context = { memory: newMemory(pool), term, signal: new AbortController().signal }
     return apply(deps as unknown as ApplyDeps, observed, plan, context).then(
       () => 'written' as const,
       (error: KubeError) => error.status,
     )
   }
-  const fence = () =>
-    putUpFence({ kube: namespace.kube(), leadership: successor, logger }, 2, new AbortController().signal)
+  /** What the stopped leader had decided on, carried out now. */
+  const goOn = (step: Step) => carryOut([step], former)
 
   const steps: [string, () => Step][] = [
     ['scale', () => ({ kind: 'scale', deployment, from: 0, to: 5 })],
-    ['restore', () => ({ kind: 'restore', live: deployment, object: buildTritonDeployment(pool) })],
-    ['delete', () => ({ kind: 'delete', object: deployment })],
+    ['restore a Deployment', () => ({ kind: 'restore', live: deployment, object: buildTritonDeployment(pool) })],
+    ['delete a Deployment', () => ({ kind: 'delete', object: deployment })],
+    [
+      'restore a Service',
+      () => ({ kind: 'restore', live: service, object: buildTritonService(pool, targetRevision(pool)) }),
+    ],
+    ['delete a Service', () => ({ kind: 'delete', object: service })],
+    ['restore a budget', () => ({ kind: 'restore', live: budget, object: buildDisruptionBudget(pool) })],
     ['write the status', () => ({ kind: 'status', status: { desiredReplicas: 5 } as never, notes: [] })],
   ]
 
   it.each(steps)('lets a former leader %s no more', async (_what, step) => {
     const decided = step()
-    await fence()
+    await fence(successor)
     expect(await goOn(decided)).toBe(409)
-    const now = await namespace.kube().get(deployments, deployment.metadata.name)
-    expect(now).toMatchObject({ spec: { replicas: 0 }, metadata: { annotations: { 'matte.dev/leader-term': '2' } } })
-    expect((await namespace.kube().get(tritonPools, pool.metadata.name))?.status).toEqual({ leaderTerm: 2 })
+    const annotations = { 'matte.dev/leader-term': stampOf(successor) }
+    expect(await now(deployments, deployment.metadata.name)).toMatchObject({
+      spec: { replicas: 0 },
+      metadata: { annotations },
+    })
+    expect(await now(services, service.metadata.name)).toMatchObject({ metadata: { annotations } })
+    expect(await now(podDisruptionBudgets, budget.metadata.name)).toMatchObject({ metadata: { annotations } })
+    const { status } = await now(tritonPools, pool.metadata.name)
+    expect(status).toEqual({ leaderTerm: successor.count, leaderLease: successor.lease })
   })
 
+  it('lets a former leader mark no pod, once the successor has marked its own', async () => {
+    const names = ['one', 'two', 'three'].map((which) => `${pool.metadata.name}-${which}`)
+    for (const name of names) await givenPod(name)
+    const before = await podsAtRest(names)
+    // Each takes another pod for the idle one.
+    const formerSteps = stepsDown(before, { busy: names.slice(0, 2), term: former })
+    const [own] = formerSteps
+    await fence(successor)
+    const marks = stepsDown(before, { busy: names.slice(1), term: successor }).filter(({ kind }) => kind === 'marks')
+    expect(await carryOut(marks, successor)).toBe('written')
+    expect(own?.kind).toBe('marks')
+    if (own) expect(await goOn(own)).toBe(409)
+    const after = await Promise.all(names.map((name) => now(pods, name)))
+    expect(after.map(({ metadata }) => metadata.annotations?.[deletionCost])).toEqual(['-1', undefined, undefined])
+  })
+
+  /** One that no node takes, so that nobody but its makers writes to it. */
+  async function givenPod(name: string): Promise<void> {
+    const revision = deployment.metadata.labels?.[revisionLabel] ?? ''
+    // Not those of the pool, whose Deployment has no use for a pod.
+    const labels = { ...revisionLabels('none', revision), 'matte.dev/pool': 'none' }
+    const spec = {
+      nodeSelector: { 'matte.dev/nowhere': 'true' },
+      containers: [{ name: 'triton', image: 'none', securityContext: { allowPrivilegeEscalation: false } }],
+    }
+    await namespace.kube().create(pods, { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels }, spec } as Pod)
+  }
+
+  const podsAtRest = (names: readonly string[]): Promise<Pod[]> =>
+    until('the pods find no node', async () => {
+      const found = await Promise.all(names.map((name) => now(pods, name)))
+      return found.every(({ status }) => status?.conditions?.some(({ reason }) => reason === 'Unschedulable')) && found
+    })
+
+  /** From three pods to two, as a leader of `term` plans it that sees these pods busy. */
+  function stepsDown(seen: readonly Pod[], { busy, term }: { busy: readonly string[]; term: Term }): Step[] {
+    const revision = deployment.metadata.labels?.[revisionLabel] ?? ''
+    const observed = {
+      deployments: new Map([[revision, { ...deployment, spec: { ...deployment.spec, replicas: 3 } }]]),
+      pods: seen,
+      observation: {
+        pods: seen.map(({ metadata }) => ({
+          name: metadata.name,
+          ready: true,
+          slotsUsed: busy.includes(metadata.name) ? 1 : 0,
+        })),
+      },
+    } as unknown as Observed
+    const rollout = { pods: new Map([[revision, 2]]) } as unknown as Parameters<typeof scaleSteps>[1]
+    return scaleSteps(observed, rollout, { memory: newMemory(pool), term })
+  }
+
   it('lets a leader scale that decides on what is there', async () => {
-    await fence()
-    const now = await namespace.kube().get(deployments, deployment.metadata.name)
-    if (now === undefined) throw new Error('the Deployment is gone')
-    expect(await goOn({ kind: 'scale', deployment: now, from: 0, to: 0 })).toBe('written')
+    await fence(successor)
+    const there = await now(deployments, deployment.metadata.name)
+    expect(await carryOut([{ kind: 'scale', deployment: there, from: 0, to: 0 }], successor)).toBe('written')
   })
 
   it('is put up once: what has its mark is not written again', async () => {
-    await fence()
+    await fence(successor)
     const before = await pools.get(pool.metadata.name)
-    await fence()
+    const made = await now(services, service.metadata.name)
+    await fence(successor)
     expect(await pools.get(pool.metadata.name)).toEqual(before)
+    expect(await now(services, service.metadata.name)).toEqual(made)
   })
 })

@@ -20,6 +20,20 @@ import { type KubeClient, KubeError, leases } from './client.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
 import type { Lease } from './objects.ts'
 
+/**
+ * One time of leading. The count alone is not enough to tell it from all others: a Lease that somebody deletes is made
+ * anew, and one who has not seen the old one counts from 1 again.
+ */
+export type Term = {
+  /** Greater each time the Lease is taken. */
+  readonly count: number
+  /** uid of the Lease. */
+  readonly lease: string
+}
+
+/** The term as text, for an annotation; equal for equal terms and no others. */
+export const stampOf = ({ count, lease }: Term): string => `${count}/${lease}`
+
 export type Leadership = Service & {
   /** By the clock, now: false as soon as the deadline is over, even when nothing has run since. */
   isLeader(): boolean
@@ -29,6 +43,8 @@ export type Leadership = Service & {
   onChange(listener: (leads: boolean) => void): void
   /** The term we lead in, greater each time the lease is taken; while we do not lead, the highest that we have seen. */
   term(): number
+  /** uid of the Lease that we hold; undefined while we hold none. */
+  leaseUid(): string | undefined
 }
 
 export class NotLeaderError extends Error {
@@ -229,7 +245,10 @@ export function leadership(options: LeadershipOptions): Leadership {
       const current = held
       if (current === undefined || !isLeader()) throw new NotLeaderError('this replica does not lead')
       const lease = await kube.get(leases, name, { timeoutMs })
-      const ours = lease?.spec?.holderIdentity === identity && lease.spec.leaseTransitions === current.term
+      const ours =
+        lease?.spec?.holderIdentity === identity &&
+        lease.spec.leaseTransitions === current.term &&
+        lease.metadata.uid === current.lease.metadata.uid
       // Known now and not at the next renewal only, so that no more work is begun for nothing.
       if (!ours && held === current) letGo()
       // The clock once more: we may have been stopped while the answer was on its way.
@@ -240,6 +259,7 @@ export function leadership(options: LeadershipOptions): Leadership {
       listeners.push(listener)
     },
     term: () => lastTerm,
+    leaseUid: () => held?.lease.metadata.uid,
   }
 }
 

@@ -182,6 +182,13 @@ export const statusSchema = object(
   {
     observedGeneration: count('metadata.generation that this status speaks of.'),
     leaderTerm: count("Term of the controller's leader that wrote it: a former leader's writes are refused by it."),
+    leaderLease: Type.Optional(
+      text({
+        description:
+          'uid of the Lease that the term is of: one that was deleted and made anew counts from the beginning.',
+        maxLength: 64,
+      }),
+    ),
     conditions: list(condition, { description: 'Eight answers about the pool.', maxItems: 16, keys: ['type'] }),
     modelNames: text({ description: "The models' names, joined by commas: the column Model.", maxLength: 1100 }),
     models: list(modelStatus, { description: 'Each model of spec.', maxItems: 16, keys: ['name'] }),

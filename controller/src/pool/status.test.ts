@@ -81,6 +81,7 @@ function status({
     rollout: { stable, weight: 0, step: -1, since: '2026-11-21T07:00:00Z', ...rollout },
     previous,
     leaderTerm: 3,
+    leaderLease: 'lease-uid',
     now: at,
   })
 }

@@ -19,8 +19,9 @@ export type StatusInput = {
   readonly rollout: RolloutStatus
   /** The status as it was last written; undefined or incomplete at first. */
   readonly previous: Partial<PoolStatus> | undefined
-  /** The term of the leader that writes. */
+  /** The term of the leader that writes, and the uid of the Lease that it is of. */
   readonly leaderTerm: number
+  readonly leaderLease: string
   readonly now: Date
 }
 
@@ -33,7 +34,7 @@ export type PodCounts = {
 }
 
 export function buildStatus(input: StatusInput): PoolStatus {
-  const { pool, observed, decision, rollout, previous, leaderTerm, now } = input
+  const { pool, observed, decision, rollout, previous, leaderTerm, leaderLease, now } = input
   const { models } = pool.spec
   const counts = countPods(observed.pods)
   const problems = findProblems(input)
@@ -46,6 +47,7 @@ export function buildStatus(input: StatusInput): PoolStatus {
   return {
     observedGeneration: generation,
     leaderTerm,
+    leaderLease,
     conditions: answers.reduce((list, answer) => setCondition(list, answer, { now, generation }), [...before]),
     modelNames: models.map(({ name }) => name).join(', '),
     models: modelStatuses,
@@ -131,10 +133,20 @@ export function shouldWrite(previous: Partial<PoolStatus> | undefined, next: Poo
   return ageMs >= quietEveryMs
 }
 
-function withoutFigures({ demand: _, startSeconds: __, holdSeconds: ___, ...rest }: Partial<PoolStatus>) {
+/**
+ * The Lease is written by whoever begins to lead. Where the installed definition is older than the field it is never
+ * there, and must not be missed each second.
+ */
+function withoutFigures({
+  demand: _,
+  startSeconds: __,
+  holdSeconds: ___,
+  leaderLease: ____,
+  ...rest
+}: Partial<PoolStatus>) {
   return rest
 }
 
-function withoutTime({ demand, ...rest }: Partial<PoolStatus>) {
+function withoutTime({ demand, leaderLease: _, ...rest }: Partial<PoolStatus>) {
   return { ...rest, demand: demand === undefined ? undefined : { ...demand, at: '' } }
 }

@@ -11,11 +11,12 @@ import {
   type Resource,
   services,
 } from '../kube/client.ts'
+import { eachAtOnce } from '../kube/each-at-once.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import type { Leadership } from '../kube/lease.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'
 import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'
-import { deletionCostAnnotation, poolLabel } from '../specs/labels.ts'
+import { poolLabel } from '../specs/labels.ts'
 import type { Observed, World } from './gather.ts'
 import type { LiveIndex } from './observe/live-index.ts'
 import type { Made, PlanContext, PoolPlan, Step } from './plan.ts'
@@ -55,7 +56,7 @@ function applyStep(deps: ApplyDeps, observed: Observed, step: Step, context: Pla
       return create(deps, observed, step, context)
     case 'restore':
       return restore(deps, step, context)
-    case 'mark':
+    case 'marks':
       return mark(deps, step)
     case 'scale':
       return scale(deps, step)
@@ -121,14 +122,24 @@ async function restore(deps: ApplyDeps, { object, live }: Of<'restore'>, { memor
   deps.logger.info({ object: keyOf(live) }, 'an object that was changed was made as it should be')
 }
 
-async function mark({ kube }: ApplyDeps, { pod, resourceVersion, cost }: Of<'mark'>): Promise<void> {
-  const annotations = { [deletionCostAnnotation]: cost }
-  try {
-    await kube.mergePatch(pods, pod, { metadata: { resourceVersion, annotations } })
-  } catch (error) {
-    // Gone meanwhile: one victim less to choose.
-    if (!(error instanceof KubeError) || error.status !== 404) throw error
-  }
+/** A pool of a thousand pods gets as many at the first time in a term that it shrinks. */
+const marksAtOnceMax = 16
+
+/** All that can be written are, so that the look after a conflict has the fewer left. */
+async function mark({ kube, world }: ApplyDeps, { marks }: Of<'marks'>): Promise<void> {
+  let conflict: KubeError | undefined
+  await eachAtOnce(marksAtOnceMax, marks, async ({ pod, annotations }) => {
+    const { name, resourceVersion } = pod.metadata
+    try {
+      world.pods.wrote(pod, await kube.mergePatch(pods, name, { metadata: { resourceVersion, annotations } }))
+    } catch (error) {
+      // Gone meanwhile: one pod less to choose among.
+      if (error instanceof KubeError && error.status === 404) return
+      if (!(error instanceof KubeError) || error.status !== 409) throw error
+      conflict = error
+    }
+  })
+  if (conflict !== undefined) throw conflict
 }
 
 /** Replicas are written by the scale subresource alone, so that the template is not touched. */

@@ -5,13 +5,15 @@ import type { PoolStatus } from '../pool/pool-status.ts'
 import { servedPools } from '../pool/served-pools.ts'
 import { type PoolSpecInput, type TritonPool, withDefaults } from '../pool/triton-pool.ts'
 import { buildDisruptionBudget } from '../specs/disruption-budget.ts'
-import { leaderTermAnnotation } from '../specs/labels.ts'
+import { deletionCostAnnotation, leaderTermAnnotation } from '../specs/labels.ts'
 import { buildTritonDeployment, targetRevision } from '../specs/triton-deployment.ts'
 import { buildTritonService } from '../specs/triton-service.ts'
 import { gather, type World } from './gather.ts'
-import { planPool, type Step } from './plan.ts'
+import { type PodMark, planPool, type Step } from './plan.ts'
 import { newMemory } from './pool-memory.ts'
 
+const term = { count: 4, lease: 'lease-uid' }
+const stamp = '4/lease-uid'
 const now = Date.UTC(2026, 10, 21, 12)
 
 function poolOf(spec: Partial<PoolSpecInput> = {}, status?: Partial<PoolStatus>): TritonPool {
@@ -122,7 +124,7 @@ async function planOf({ pool, deployments = [], services = [], budget = false, p
   const memory = newMemory(pool)
   const observed = await gather(world, 'p', memory)
   if (observed === undefined) throw new Error('the pool is gone')
-  return planPool(observed, { memory, term: 4 })
+  return planPool(observed, { memory, term })
 }
 
 /** The steps as words. */
@@ -130,10 +132,16 @@ const words = (steps: readonly Step[]): string[] =>
   steps.map((step) => {
     if (step.kind === 'create' || step.kind === 'delete') return `${step.kind} ${step.object.kind}`
     if (step.kind === 'restore') return `restore ${step.object.kind}`
-    if (step.kind === 'mark') return `mark ${step.pod} ${step.cost}`
+    if (step.kind === 'marks') return `marks ${step.marks.map(describeMark).join(', ')}`
     if (step.kind === 'scale') return `scale ${step.from} to ${step.to}`
     return 'status'
   })
+
+const describeMark = ({ pod, annotations }: PodMark): string => {
+  const cost = annotations[deletionCostAnnotation]
+  const stamped = annotations[leaderTermAnnotation] === stamp ? pod.metadata.name : `${pod.metadata.name} unstamped`
+  return cost === undefined ? stamped : `${stamped} ${cost}`
+}
 
 /** A pool with all that belongs to it, and its status as it was last written. */
 async function settled(
@@ -157,7 +165,7 @@ describe('the plan of a pool', () => {
     expect(words(plan.steps)).toEqual(['status', 'create Service', 'create Deployment', 'create PodDisruptionBudget'])
     const made = plan.steps.find((step) => step.kind === 'create' && step.object.kind === 'Deployment')
     expect(made).toMatchObject({
-      object: { spec: { replicas: 0 }, metadata: { annotations: { [leaderTermAnnotation]: '4' } } },
+      object: { spec: { replicas: 0 }, metadata: { annotations: { [leaderTermAnnotation]: stamp } } },
     })
   })
 
@@ -185,14 +193,34 @@ describe('the plan of a pool', () => {
   it('marks the idle pod before it lowers the number', async () => {
     const seen = await settled({ replicas: 1, scaling: { owner: 'external' } }, ['busy-1', 'idle', 'busy-2'])
     const pool = { ...seen.pool, spec: { ...seen.pool.spec, replicas: 2 } }
-    expect(words((await planOf({ ...seen, pool })).steps).slice(0, 2)).toEqual(['mark idle -1', 'scale 3 to 2'])
+    expect(words((await planOf({ ...seen, pool })).steps).slice(0, 2)).toEqual([
+      'marks busy-1, idle -1, busy-2',
+      'scale 3 to 2',
+    ])
+  })
+
+  it('stamps the pods that may stay once in a term, so that a former leader marks none of them', async () => {
+    const names = ['busy-1', 'idle', 'busy-2']
+    const seen = await settled({ replicas: 1, scaling: { owner: 'external' } }, names)
+    const pool = { ...seen.pool, spec: { ...seen.pool.spec, replicas: 2 } }
+    const stepsWith = async (annotations: Record<string, string>) => {
+      const pods = names.map((name) => podOf(seen.pool, name, { annotations }))
+      return words((await planOf({ ...seen, pool, pods })).steps).slice(0, 2)
+    }
+    expect(await stepsWith({ [leaderTermAnnotation]: stamp })).toEqual(['marks idle -1', 'scale 3 to 2'])
+    const again = ['marks busy-1, idle -1, busy-2', 'scale 3 to 2']
+    expect(await stepsWith({ [leaderTermAnnotation]: '3/lease-uid' })).toEqual(again)
+    // The Lease was deleted and made anew, and its new one has come to the same count.
+    expect(await stepsWith({ [leaderTermAnnotation]: '4/former-lease' })).toEqual(again)
   })
 
   it('lets 32 pods go at a time, and all at once when none is left to choose', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `p${index}`)
     const seen = await settled({ replicas: 1, scaling: { owner: 'external' } }, names)
     const few = await planOf({ ...seen, pool: { ...seen.pool, spec: { ...seen.pool.spec, replicas: 10 } } })
-    expect(words(few.steps).filter((word) => word.startsWith('mark'))).toHaveLength(32)
+    const [marks = ''] = words(few.steps)
+    expect(marks.split(', ')).toHaveLength(100)
+    expect(marks.split(', ').filter((word) => word.endsWith(' -1'))).toHaveLength(32)
     expect(words(few.steps)).toContain('scale 100 to 68')
     const none = await planOf({ ...seen, pool: { ...seen.pool, spec: { ...seen.pool.spec, replicas: 0 } } })
     expect(words(none.steps)[0]).toBe('scale 100 to 0')

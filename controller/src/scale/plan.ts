@@ -2,7 +2,8 @@
 // history are all made of it, and `apply.ts` carries it out step by step.
 
 import type { Note } from '../kube/events.ts'
-import type { Deployment, PodDisruptionBudget, Service } from '../kube/objects.ts'
+import type { Term } from '../kube/lease.ts'
+import type { Deployment, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
 import type { PoolDecision } from '../pool/observation.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import { findProblems } from '../pool/problems.ts'
@@ -22,11 +23,13 @@ export type Step =
   | { readonly kind: 'create'; readonly object: Deployment | Service | PodDisruptionBudget; readonly revision?: string }
   /** Lay what we ask for over what is there, which differs from it. */
   | { readonly kind: 'restore'; readonly object: Made; readonly live: Made }
-  /** Write or take away (null) the mark by which Kubernetes chooses among pods. */
-  | { readonly kind: 'mark'; readonly pod: string; readonly resourceVersion: string; readonly cost: string | null }
+  /** Write (or take away: null) what Kubernetes chooses by among pods, and the stamp of this term. */
+  | { readonly kind: 'marks'; readonly marks: readonly PodMark[] }
   | { readonly kind: 'scale'; readonly deployment: Deployment; readonly from: number; readonly to: number }
   | { readonly kind: 'delete'; readonly object: Deployment | Service }
   | { readonly kind: 'status'; readonly status: PoolStatus; readonly notes: readonly Note[] }
+
+export type PodMark = { readonly pod: Pod; readonly annotations: Readonly<Record<string, string | null>> }
 
 export type Made = Deployment | Service | PodDisruptionBudget
 
@@ -41,7 +44,7 @@ export type PoolPlan = {
   readonly requeueAfterMs: number
 }
 
-export type PlanContext = { readonly memory: PoolMemory; readonly term: number }
+export type PlanContext = { readonly memory: PoolMemory; readonly term: Term }
 
 export function planPool(observed: Observed, { memory, term }: PlanContext): PoolPlan {
   const { pool, observation, now, nowMs } = observed
@@ -63,14 +66,15 @@ export function planPool(observed: Observed, { memory, term }: PlanContext): Poo
     decision,
     rollout: rollout.state,
     previous,
-    leaderTerm: term,
+    leaderTerm: term.count,
+    leaderLease: term.lease,
     now,
   })
   const notes = notesOf({ decision, from: previous?.desiredReplicas ?? 0, rollout, status, previous })
   const ageMs = nowMs - memory.statusAtMs
   const isNews = shouldWrite(previous, status, ageMs) && (ageMs >= calmMs || isUrgent(previous, status))
   const statusSteps: Step[] = isNews ? [{ kind: 'status', status, notes }] : []
-  const work = [...objectSteps(observed, rollout, { memory, term }), ...scaleSteps(observed, rollout)]
+  const work = [...objectSteps(observed, rollout, { memory, term }), ...scaleSteps(observed, rollout, { memory, term })]
   // A change of the rollout is written before it is acted on: routing reads it, and so does whoever leads next.
   const first = isSameRollout(previous, status) ? [...work, ...statusSteps] : [...statusSteps, ...work]
   return {

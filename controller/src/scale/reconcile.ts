@@ -1,5 +1,5 @@
 // One look at one pool: gather, decide, apply. The same work each time, whether a clock, a nudge or a change asked for it.
-import type { Leadership } from '../kube/lease.ts'
+import type { Leadership, Term } from '../kube/lease.ts'
 import { type ApplyDeps, apply } from './apply.ts'
 import { gather } from './gather.ts'
 import { planPool } from './plan.ts'
@@ -7,7 +7,7 @@ import { newMemory, type PoolMemory } from './pool-memory.ts'
 
 export type ReconcileDeps = ApplyDeps & {
   /** Undefined: this replica does not lead, or has not put up its fence yet. */
-  readonly term: () => number | undefined
+  readonly term: () => Term | undefined
   readonly memories: Map<string, PoolMemory>
   readonly leadership: Pick<Leadership, 'confirm'>
 }

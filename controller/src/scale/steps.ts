@@ -1,6 +1,7 @@
 // The steps that make the world what a plan asks for: what is missing or was changed, and how many pods of each revision.
 
-import type { Deployment, KubeObject, Pod } from '../kube/objects.ts'
+import { stampOf } from '../kube/lease.ts'
+import type { Deployment, KubeObject } from '../kube/objects.ts'
 import { chooseVictims, type PodChoice } from '../rollout/drain.ts'
 import type { RolloutPlan } from '../rollout/rollout-input.ts'
 import { covers } from '../specs/covers.ts'
@@ -11,7 +12,7 @@ import { buildTritonDeployment } from '../specs/triton-deployment.ts'
 import { buildTritonService } from '../specs/triton-service.ts'
 import type { Observed } from './gather.ts'
 import { revisionOfPod } from './observe/observe-pods.ts'
-import type { Made, PlanContext, Step } from './plan.ts'
+import type { Made, PlanContext, PodMark, Step } from './plan.ts'
 
 /** Objects of the revisions in use, and of the pool. */
 export function objectSteps(observed: Observed, { state }: RolloutPlan, context: PlanContext): Step[] {
@@ -32,7 +33,7 @@ export function objectSteps(observed: Observed, { state }: RolloutPlan, context:
 /** A Deployment begins without pods: what a former leader may still make by mistake does nothing. */
 function born(wanted: Deployment, live: Deployment | undefined, { term }: PlanContext): Deployment {
   if (live !== undefined) return wanted
-  const annotations = { ...wanted.metadata.annotations, [leaderTermAnnotation]: String(term) }
+  const annotations = { ...wanted.metadata.annotations, [leaderTermAnnotation]: stampOf(term) }
   return { ...wanted, metadata: { ...wanted.metadata, annotations }, spec: { replicas: 0, ...wanted.spec } }
 }
 
@@ -77,7 +78,7 @@ export const versionOf = ({ metadata }: KubeObject): string =>
 const victimsMax = 32
 
 /** More pods first, then fewer: the new ones are on their way before the old ones go. */
-export function scaleSteps(observed: Observed, { pods }: RolloutPlan): Step[] {
+export function scaleSteps(observed: Observed, { pods }: RolloutPlan, context: PlanContext): Step[] {
   const changes = [...pods].flatMap(([revision, to]) => {
     const deployment = observed.deployments.get(revision)
     const from = deployment?.spec.replicas ?? 0
@@ -89,12 +90,18 @@ export function scaleSteps(observed: Observed, { pods }: RolloutPlan): Step[] {
     ...up.map(({ deployment, from, to }): Step => ({ kind: 'scale', deployment, from, to })),
     ...down.flatMap(({ deployment, revision, from, to: wanted }): Step[] => {
       const to = wanted === 0 ? 0 : Math.max(wanted, from - victimsMax)
-      return [...markSteps(observed, revision, to), { kind: 'scale', deployment, from, to }]
+      return [...markSteps(observed, revision, to, context), { kind: 'scale', deployment, from, to }]
     }),
   ]
 }
 
-function markSteps({ pods, observation }: Observed, revision: string, left: number): Step[] {
+/**
+ * The victims are marked before the number is lowered. With that each pod that might stay gets the stamp of this term,
+ * once: a mark that a former leader still has on its way then carries an old version, and is refused. When all go there
+ * is nothing to choose, and nothing to guard.
+ */
+function markSteps({ pods, observation }: Observed, revision: string, left: number, { term }: PlanContext): Step[] {
+  if (left === 0) return []
   const staying = pods.filter((pod) => revisionOfPod(pod) === revision && !pod.metadata.deletionTimestamp)
   const seen = new Map(observation.pods.map((pod) => [pod.name, pod]))
   const choices = staying.map(({ metadata, spec }): PodChoice => {
@@ -108,11 +115,19 @@ function markSteps({ pods, observation }: Observed, revision: string, left: numb
       cost: metadata.annotations?.[deletionCostAnnotation],
     }
   })
-  const versions = new Map(staying.map(({ metadata }: Pod) => [metadata.name, metadata.resourceVersion ?? '']))
-  return chooseVictims(choices, choices.length - left).map(({ pod, cost }) => ({
-    kind: 'mark',
-    pod,
-    resourceVersion: versions.get(pod) ?? '',
-    cost,
-  }))
+  const costs = new Map(chooseVictims(choices, choices.length - left).map(({ pod, cost }) => [pod, cost]))
+  const stamp = stampOf(term)
+  const marks = staying.flatMap((pod): PodMark[] => {
+    const { name, annotations = {} } = pod.metadata
+    const cost = costs.get(name)
+    const isStamped = annotations[leaderTermAnnotation] === stamp
+    if (isStamped && cost === undefined) return []
+    return [
+      {
+        pod,
+        annotations: { [leaderTermAnnotation]: stamp, ...(cost !== undefined && { [deletionCostAnnotation]: cost }) },
+      },
+    ]
+  })
+  return marks.length === 0 ? [] : [{ kind: 'marks', marks }]
 }

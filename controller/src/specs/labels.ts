@@ -3,7 +3,7 @@
 
 export const poolLabel = 'matte.dev/pool'
 export const revisionLabel = 'matte.dev/revision'
-/** On Deployments: the term of the leader that wrote last (see leader-fence.ts). */
+/** On what is made for a pool: the term of the leader that saw it first, and its Lease (see leader-fence.ts). */
 export const leaderTermAnnotation = 'matte.dev/leader-term'
 /** On Deployments: the models of the revision, for a status that was lost (see pool/revision-models.ts). */
 export const modelsAnnotation = 'matte.dev/models'
