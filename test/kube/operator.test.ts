@@ -160,6 +160,8 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     )
     expect(status?.leaderTerm).toBe(await termOf())
     const [deployment] = await pools.deployments('external')
-    expect(deployment?.metadata.annotations?.['matte.dev/leader-term']).toBe(String(status?.leaderTerm))
+    expect(deployment?.metadata.annotations?.['matte.dev/leader-term']).toBe(
+      `${status?.leaderTerm}/${status?.leaderLease}`,
+    )
   })
 })

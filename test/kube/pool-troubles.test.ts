@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Resource } from '@matte/controller/kube/client'
 import type { KubeObject } from '@matte/controller/kube/objects'
 import type { PoolStatus } from '@matte/controller/pool/pool-status'
@@ -6,9 +7,13 @@ import { useDatabase } from '../support/database.ts'
 import { findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
 import { modelOf, poolClient, reasonOf, startOperator, type TestOperator } from '../support/test-operator.ts'
+import { until } from '../support/until.ts'
 
 const cluster = await findCluster(import.meta.filename)
 const quotas: Resource<KubeObject> = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota' }
+
+/** What `model.onnx` is in the image of the stand-in. */
+const standInModel = 'stand-in'
 
 describe.skipIf(!cluster)('a pool in trouble', () => {
   const database = useDatabase()
@@ -60,6 +65,30 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     const [pod] = await pools.pods('absent')
     expect(pod?.status?.phase).toBe('Running')
     expect(pod?.status?.containerStatuses?.[0]?.restartCount).toBe(0)
+  })
+
+  it('says that a file is not the one of its checksum, starts no Triton with it, and serves when it is', async () => {
+    const checksumOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
+    const wrong = checksumOf('another model')
+    await pools.apply('forged', { models: [{ ...modelOf('forged'), checksum: wrong }] })
+    const { status } = await degraded('forged', 'ChecksumMismatch')
+    expect(messageOf(status ?? {}, 'Degraded')).toContain(checksumOf(standInModel))
+    expect(status?.models).toMatchObject([
+      { transition: 'BlockedByFailedLoad', lastFailure: { reason: 'ChecksumMismatch' } },
+    ])
+    expect(status?.models?.[0]?.lastFailure?.message).toContain(wrong)
+    const [pod] = await pools.pods('forged')
+    expect(pod?.status?.containerStatuses?.[0]).toMatchObject({ restartCount: 0, ready: false })
+    expect(pod?.status?.containerStatuses?.[0]?.state?.running).toBeUndefined()
+    // It waits before it looks again, so it is not ended and begun anew all the time.
+    await until('it waits', async () => {
+      const [now] = await pools.pods('forged')
+      return now?.status?.initContainerStatuses?.[0]?.state?.running
+    })
+    expect(reasonOf((await pools.get('forged')).status ?? {}, 'Degraded')).toBe('ChecksumMismatch')
+    await pools.apply('forged', { models: [{ ...modelOf('forged'), checksum: checksumOf(standInModel) }] })
+    const { status: mended } = await pools.until('forged', 'serves', (now) => reasonOf(now, 'Ready') === 'Available')
+    expect(mended?.models?.[0]).not.toHaveProperty('lastFailure')
   })
 
   it('says that Triton ends again and again', async () => {

@@ -119,7 +119,8 @@ function loadedMessage({ models, rollout }: AnswerInput): string {
   )
 }
 
-const isLoadProblem = (reason: Reason): boolean => reason === 'ModelLoadFailed' || reason === 'ModelShapeWrong'
+const isLoadProblem = (reason: Reason): boolean =>
+  reason === 'ModelLoadFailed' || reason === 'ModelShapeWrong' || reason === 'ChecksumMismatch'
 const isBroken = (state: ModelStatus['target']['state']): boolean => state === 'FailedToLoad' || state === 'WrongShape'
 
 function answerScalingActive(input: AnswerInput): Answer {

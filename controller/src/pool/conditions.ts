@@ -67,6 +67,10 @@ export const reasons = {
     means: 'The model is loaded, but its inputs or outputs are not those that Matte sends and reads.',
     act: 'Correct config.pbtxt: what is expected is in the message.',
   },
+  ChecksumMismatch: {
+    means: "A model's file is not the one that models[].checksum names; Triton is not started with it.",
+    act: 'Put the right file in place, or correct the checksum.',
+  },
   SourceMissing: {
     means: "A model's source is not there: the folder, the claim, the bucket or its Secret.",
     act: 'Create it or correct spec.models.',

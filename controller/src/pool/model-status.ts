@@ -77,7 +77,9 @@ type Fault = Omit<ModelFailure, 'time'>
 
 function faultOf(model: ModelObservation | undefined): Fault | undefined {
   if (model?.wrongShape !== undefined) return { reason: 'ModelShapeWrong', ...bounded(model.wrongShape) }
-  if (model?.failure !== undefined) return { reason: 'ModelLoadFailed', ...bounded(model.failure) }
+  if (model?.failure !== undefined) {
+    return { reason: model.failure.reason ?? 'ModelLoadFailed', ...bounded(model.failure) }
+  }
   return undefined
 }
 

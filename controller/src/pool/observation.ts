@@ -25,6 +25,8 @@ export type PodObservation = {
   /** How the container's last run ended. */
   readonly lastExit?: { readonly exitCode: number; readonly reason?: string; readonly message?: string }
   readonly restarts: number
+  /** Models whose files are not those that the spec gives the checksums of; Triton is not started with them. */
+  readonly wrongFiles?: readonly { readonly model: string; readonly message: string }[]
   /** Images in hand that this controller knows of. */
   readonly slotsUsed?: number
 }
@@ -45,8 +47,13 @@ export type ModelObservation = {
   readonly revision: string
   /** Triton's RepositoryIndex; `ready` needs one pod, `unavailable` that no pod has it ready and one says so. */
   readonly state: 'ready' | 'loading' | 'unavailable' | 'unknown'
-  /** Triton's own words about the load that failed, and the pod that said them. */
-  readonly failure?: { readonly pod: string; readonly message: string }
+  /** Triton's own words about the load that failed, and the pod that said them; or what the file is that was refused. */
+  readonly failure?: {
+    readonly pod: string
+    readonly message: string
+    /** Absent: ModelLoadFailed. */
+    readonly reason?: 'ChecksumMismatch'
+  }
   /** Loaded, but not of the shape that Matte speaks; says what is expected and what was found. */
   readonly wrongShape?: { readonly pod: string; readonly message: string }
 }

@@ -125,8 +125,9 @@ const model = object(
     checksum: Type.Optional(
       text({
         description:
-          "SHA-256 of the model's file, as `sha256:` and 64 hex digits. A new one rolls out as a new revision, also where " +
-          'the file changes in place; nothing compares it with the file.',
+          "SHA-256 of the model's file, as `sha256:` and 64 hex digits. A pod in which no `model.*` of the model's highest " +
+          'version has it does not start (ChecksumMismatch); of a model in S3, which Triton fetches itself, nothing is ' +
+          'compared. A new one rolls out as a new revision, also where the file changes in place.',
         maxLength: 71,
         pattern: '^sha256:[0-9a-f]{64}$',
       }),

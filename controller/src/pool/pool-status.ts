@@ -57,8 +57,8 @@ const modelStatus = object(
         {
           time: time({ description: 'When it was seen.' }),
           pod: Type.Optional(name('The pod that said so.')),
-          reason: word<Reason>({ description: 'ModelLoadFailed, ModelShapeWrong or SourceMissing.' }),
-          message: sentence("Triton's own words, or Kubernetes'."),
+          reason: word<Reason>({ description: 'ModelLoadFailed, ModelShapeWrong, ChecksumMismatch or SourceMissing.' }),
+          message: sentence("Triton's own words, Kubernetes', or what the file is."),
         },
         { description: 'What went wrong last; kept until a copy of this model has loaded in the target revision.' },
       ),

@@ -87,11 +87,16 @@ function podProblems({ pool, observed }: ProblemInput): Problem[] {
   )
 }
 
-const order = ['ImagePullFailed', 'ConfigMissing', 'PodUnschedulable', 'PodCrashing'] as const
+const order = ['ChecksumMismatch', 'ImagePullFailed', 'ConfigMissing', 'PodUnschedulable', 'PodCrashing'] as const
 
 type Trouble = { readonly reason: (typeof order)[number]; readonly say: (image: string) => string }
 
-function judge({ waiting, unschedulable, lastExit, restarts }: PodObservation): Trouble | undefined {
+function judge(pod: PodObservation): Trouble | undefined {
+  const { waiting, unschedulable, lastExit, restarts, wrongFiles = [] } = pod
+  if (wrongFiles.length > 0) {
+    const files = wrongFiles.map(({ model, message }) => `model ${model}: ${quote(message)}`).join('; ')
+    return { reason: 'ChecksumMismatch', say: () => `has another file than the spec names, of ${files}` }
+  }
   if (unschedulable !== undefined) {
     return { reason: 'PodUnschedulable', say: () => `finds no node: ${quote(unschedulable)}` }
   }
@@ -123,6 +128,8 @@ const withoutBackOff = (words: string): string =>
 
 function modelProblems({ observed }: ProblemInput): Problem[] {
   return observed.models.flatMap(({ name, revision, failure, wrongShape }) => {
+    // A wrong file is told of the pod already.
+    if (failure?.reason !== undefined) return []
     if (failure !== undefined) {
       const what = `Triton in pod ${failure.pod} cannot load model ${name}: ${quote(failure.message)}`
       return [problem('ModelLoadFailed', what, { blocking: true, revision })]

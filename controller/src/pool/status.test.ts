@@ -301,6 +301,33 @@ describe('buildStatus', () => {
     })
   })
 
+  it('says once of a file that is not the one of the checksum, and not that its container ends', () => {
+    const message = '/models/u2netp/1/model.onnx has sha256:1, and the spec asks for sha256:2'
+    const bad = pod('c', {
+      ready: false,
+      phase: 'Pending',
+      waiting: { reason: 'CrashLoopBackOff' },
+      wrongFiles: [{ model: 'u2netp', message }],
+    })
+    const failure = { pod: 'c', message, reason: 'ChecksumMismatch' } as const
+    const models = [{ name: 'u2netp', revision: stable, state: 'unavailable', failure } as const]
+    const of = status({ pods: [bad], models })
+    for (const type of ['Ready', 'ModelLoaded'] as const) {
+      expect(told(type, of)).toMatchObject({ status: 'False', reason: 'ChecksumMismatch' })
+    }
+    expect(told('Degraded', of)).toEqual({
+      status: 'True',
+      reason: 'ChecksumMismatch',
+      message:
+        `Pod c has another file than the spec names, of model u2netp: ${message}. ` +
+        'Put the right file in place, or correct the checksum.',
+    })
+    expect(of.models[0]).toMatchObject({
+      transition: 'BlockedByFailedLoad',
+      lastFailure: { pod: 'c', reason: 'ChecksumMismatch', message },
+    })
+  })
+
   it('keeps a failed load in sight after the canary was taken back, and forgets it when the next one loads', () => {
     const failed = {
       revision: canary,

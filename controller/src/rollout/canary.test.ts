@@ -264,6 +264,7 @@ describe('a revision that is no good', () => {
 
   it.each([
     [broken, 'CanaryLoadFailed'],
+    [{ ...broken, reason: 'ChecksumMismatch' } as const, 'CanaryLoadFailed'],
     [crashing, 'CanaryNotReady'],
     [undefined, 'CanaryNotReady'],
   ])('is taken back when it is not ready in time: %j', (problem, reason) => {

@@ -81,7 +81,7 @@ function begin(input: RolloutInput, stable: string): Next {
   }
 }
 
-const loadProblems: readonly Reason[] = ['ModelLoadFailed', 'ModelShapeWrong', 'SourceMissing']
+const loadProblems: readonly Reason[] = ['ModelLoadFailed', 'ModelShapeWrong', 'ChecksumMismatch', 'SourceMissing']
 
 /** Until its first pod is ready. What is wrong is shown at once (`BlockedByFailedLoad`) and given time to mend. */
 function start(input: RolloutInput, state: Serving): Next {

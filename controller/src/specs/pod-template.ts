@@ -1,6 +1,7 @@
 // The pod of a pool: restricted as Kubernetes' strictest profile asks, and in no hurry to go.
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
+import { buildChecksumContainers, checksumContainer } from './checksum-container.ts'
 import { poolLabels, poolSelector } from './labels.ts'
 import { isObject, type Json, type JsonObject, mergePatch } from './merge-patch.ts'
 import { claimMountPath, claimsOf, containerArguments, ports } from './triton-arguments.ts'
@@ -57,8 +58,22 @@ export function buildPodTemplate({ metadata, spec }: TritonPool): PodTemplate {
       ...patchedMetadata,
       labels: { ...(objectAt(patchedMetadata, 'labels') as Record<string, string>), ...labels },
     },
-    spec: objectAt(patched, 'spec'),
+    spec: withChecks(objectAt(patched, 'spec'), spec),
   }
+}
+
+/** The comparison comes last, after what a patch may have to fetch the models, and cannot be patched away. */
+function withChecks(podSpec: JsonObject, spec: PoolSpec): JsonObject {
+  const checks = buildChecksumContainers(spec).map((container) => ({
+    ...container,
+    // As much as Triton's: of an init container nothing is added to a pod's, and a quota may ask for it to be said.
+    resources: spec.resources as unknown as JsonObject,
+    ...sharedBy(spec),
+  }))
+  if (checks.length === 0) return podSpec
+  const patched = Array.isArray(podSpec.initContainers) ? podSpec.initContainers : []
+  const others = patched.filter((one) => !isObject(one) || one.name !== checksumContainer)
+  return { ...podSpec, initContainers: [...others, ...checks] }
 }
 
 function objectAt(value: Json, key: string): JsonObject {
@@ -117,6 +132,13 @@ function buildContainer(spec: PoolSpec, uid: string): JsonObject {
     ...probes,
     // The node waits here, and Triton knows of nothing, until every controller has stopped sending.
     lifecycle: { preStop: { sleep: { seconds: drain.routeStopSeconds } } },
+    ...sharedBy(spec),
+  }
+}
+
+/** Of each container: what it may do and what it sees. */
+function sharedBy(spec: PoolSpec): JsonObject {
+  return {
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,

@@ -13,7 +13,7 @@ export const claimsOf = ({ models }: PoolSpec): string[] => [
 ]
 
 /** The repository that holds a model: a folder in the container, or an address that Triton fetches from. */
-function repositoryOf(source: ModelSource, claims: readonly string[]): string {
+export function repositoryOf(source: ModelSource, claims: readonly string[]): string {
   if (source.imagePath !== undefined) return source.imagePath
   if (source.s3 !== undefined) return source.s3.prefix
   const { claimName = '', path = '' } = source.persistentVolumeClaim ?? {}

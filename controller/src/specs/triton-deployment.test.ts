@@ -50,7 +50,11 @@ describe('what is made for a pool', () => {
   it('of two models on a GPU, from a claim and from S3, with all that a spec can say of pods', async () => {
     const spec: PoolSpecInput = {
       models: [
-        { ...u2netp, source: { persistentVolumeClaim: { claimName: 'models', path: 'matting/v3' } } },
+        {
+          ...u2netp,
+          checksum: `sha256:${'01'.repeat(32)}`,
+          source: { persistentVolumeClaim: { claimName: 'models', path: 'matting/v3' } },
+        },
         {
           name: 'birefnet',
           modelVersion: 'hq-v1',

@@ -24,7 +24,7 @@ const own = {
 
 const ignored =
   'allow-cpu-metrics allow-gpu-metrics allow-grpc allow-http allow-metrics backend-config backend-directory cache-config ' +
-  'disable-auto-complete-config grpc-address grpc-http2-max-ping-strikes grpc-http2-max-pings-without-data ' +
+  'grpc-address grpc-http2-max-ping-strikes grpc-http2-max-pings-without-data ' +
   'grpc-http2-min-recv-ping-interval-without-data grpc-infer-allocation-pool-size grpc-infer-thread-count ' +
   'grpc-keepalive-permit-without-calls grpc-max-connection-age http-restricted-api http-thread-count id log-error ' +
   'log-file log-format log-info log-verbose log-warning metrics-address metrics-config metrics-interval-ms ' +
@@ -34,7 +34,9 @@ const ignored =
 const withoutEffect: object = Object.fromEntries(
   ignored.split(' ').map((name) => [name, { type: 'string', multiple: true }]),
 )
-const { values: flags } = parseArgs({ options: { ...own, ...withoutEffect } })
+/** Triton's flags that are said by being there. */
+const switches: object = { 'disable-auto-complete-config': { type: 'boolean' } }
+const { values: flags } = parseArgs({ options: { ...own, ...withoutEffect, ...switches } })
 const say = (event: string, more: object = {}): void =>
   void process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), event, ...more })}\n`)
 const number = (name: string, otherwise: number): number => Number(process.env[`STAND_IN_${name}`] || otherwise)

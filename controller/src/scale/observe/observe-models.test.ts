@@ -68,6 +68,16 @@ describe('observeModels', () => {
     )
   })
 
+  it('is not there when its file is not the one that the spec names', () => {
+    const wrongFiles = [{ model: 'u2netp', message: 'has sha256:1' }]
+    expect(see(told({ pod: { phase: 'Pending', wrongFiles } }))).toMatchObject({
+      state: 'unavailable',
+      failure: { pod: 'a', message: 'has sha256:1', reason: 'ChecksumMismatch' },
+    })
+    const other = [{ model: 'other', message: 'has sha256:1' }]
+    expect(see(told({ pod: { phase: 'Pending', wrongFiles: other } }))).toMatchObject({ state: 'unknown' })
+  })
+
   it('has a wrong shape when our own look at a ready pod says so', () => {
     const wrong = told({ pod: { ready: true }, fault: 'alpha is FP32' })
     expect(see(wrong)).toMatchObject({ wrongShape: { pod: 'a', message: 'alpha is FP32' } })

@@ -53,6 +53,10 @@ export const isSpoilt = (models: readonly RevisionModel[], told: PodModels): boo
 function observeModel(name: string, { pod, saysReady, usable, fault, index }: PodModels): Seen {
   if (saysReady && (usable === undefined || usable.has(name))) return { state: 'ready' }
   if (saysReady && fault !== undefined) return { state: 'ready', wrongShape: { pod: pod.name, message: fault } }
+  const wrongFile = pod.wrongFiles?.find(({ model }) => model === name)
+  if (wrongFile !== undefined) {
+    return { state: 'unavailable', failure: { pod: pod.name, message: wrongFile.message, reason: 'ChecksumMismatch' } }
+  }
   if (index?.kind === 'refused') return failed(pod, `${index.message}: is there a repository where the spec says?`)
   if (index?.kind === 'index') return observeEntry(name, pod, index.models)
   return { state: pod.phase === 'Running' ? 'loading' : 'unknown' }

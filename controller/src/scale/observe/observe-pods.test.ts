@@ -53,6 +53,23 @@ describe('observePod', () => {
     expect(observePod(pod({}, { conditions }), context).unschedulable).toBe('0/1 nodes')
   })
 
+  it('tells which models have another file than the spec names, also while it waits to look again', () => {
+    const init = { name: 'checksums', ready: false, restartCount: 1 }
+    const message = 'a: /models/a/1/model.onnx has sha256:1, and the spec asks for sha256:2\nb: there is no file x\n'
+    const terminated = { exitCode: 1, reason: 'Error', message }
+    const wrongFiles = [
+      { model: 'a', message: '/models/a/1/model.onnx has sha256:1, and the spec asks for sha256:2' },
+      { model: 'b', message: 'there is no file x' },
+    ]
+    for (const state of [{ state: { terminated } }, { state: { running: {} }, lastState: { terminated } }]) {
+      const status = { initContainerStatuses: [{ ...init, ...state }] }
+      expect(observePod(pod({}, status), context).wrongFiles).toEqual(wrongFiles)
+    }
+    const mended = { state: { terminated: { exitCode: 0 } }, lastState: { terminated } }
+    const status = { initContainerStatuses: [{ ...init, ...mended }] }
+    expect(observePod(pod({}, status), context).wrongFiles).toBeUndefined()
+  })
+
   it('tells how it ended and how often', () => {
     const lastState = { terminated: { exitCode: 137, reason: 'OOMKilled' } }
     const status = { containerStatuses: [{ ...container, restartCount: 3, lastState }] }

@@ -2,6 +2,7 @@
 import type { ContainerState, ContainerStatus, Pod } from '../../kube/objects.ts'
 import type { PodObservation } from '../../pool/observation.ts'
 import { victimCost } from '../../rollout/drain.ts'
+import { checksumContainer } from '../../specs/checksum-container.ts'
 import { deletionCostAnnotation, revisionLabel } from '../../specs/labels.ts'
 import { tritonContainer } from '../../specs/pod-template.ts'
 
@@ -22,6 +23,7 @@ export function observePod(pod: Pod, { usedRevisions, emptyRevisions, slotsUsed 
   const waiting = waitingOf(pod)
   const exit = (triton?.state?.terminated ?? triton?.lastState?.terminated) as ContainerState['terminated']
   const unschedulable = unschedulableOf(pod)
+  const wrongFiles = wrongFilesOf(pod)
   const chosen = metadata.annotations?.[deletionCostAnnotation] === victimCost || emptyRevisions.has(revision)
   return {
     name: metadata.name,
@@ -36,6 +38,7 @@ export function observePod(pod: Pod, { usedRevisions, emptyRevisions, slotsUsed 
     ...(unschedulable !== undefined && { unschedulable }),
     ...(exit && { lastExit: exitOf(exit) }),
     restarts: triton?.restartCount ?? 0,
+    ...(wrongFiles.length > 0 && { wrongFiles }),
     ...(slotsUsed !== undefined && { slotsUsed }),
   }
 }
@@ -70,6 +73,17 @@ function unschedulableOf({ status }: Pod): string | undefined {
   const condition = status?.conditions?.find(({ type }) => type === 'PodScheduled')
   if (condition?.status !== 'False' || condition.reason !== 'Unschedulable') return undefined
   return condition.message ?? 'no reason given'
+}
+
+/** The last words of the container that compares: a line for each model, `name: what`. */
+function wrongFilesOf({ status }: Pod): NonNullable<PodObservation['wrongFiles']> {
+  const { state, lastState } = status?.initContainerStatuses?.find(({ name }) => name === checksumContainer) ?? {}
+  const exit = state?.terminated ?? lastState?.terminated
+  if (exit === undefined || exit.exitCode === 0) return []
+  return [...(exit.message ?? '').matchAll(/^([^\s:]+): (.+)$/gm)].map(([, model = '', message = '']) => ({
+    model,
+    message,
+  }))
 }
 
 function exitOf({ exitCode, reason, message }: NonNullable<ContainerState['terminated']>) {
