@@ -75,7 +75,8 @@ function kindsOf(term: Term): Kind[] {
       const { leaderTerm, leaderLease } = (object as TritonPool).status ?? {}
       return leaderTerm === term.count && leaderLease === term.lease
     },
-    // A former leader may write the status alone: the spec, which is the user's, is not moved.
+    // The one writer of the Lease: a status that is applied must have no field that an older definition lacks, while a
+    // merge patch loses it.
     patch: { status: { leaderTerm: term.count, leaderLease: term.lease } },
     subresource: 'status',
   }

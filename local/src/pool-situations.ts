@@ -30,7 +30,6 @@ const plainSpec: PoolSpecInput = {
 
 const stable = '7c1f9a3e'
 const canary = 'e40b52d8'
-const leaderLease = '0b7f0c53-6d0e-4c5a-9a55-3d2f1b8f7e21'
 
 /** One look of the controller. What is not given is as it is in a pool in which nothing happens. */
 type Look = {
@@ -91,7 +90,7 @@ function watch(spec: PoolSpecInput, generation: number, looks: readonly Look[]):
       holdSeconds: holdFor(effective, startSeconds ?? unmeasuredStartSeconds),
     }
     const rollout = look.rollout ?? { stable, weight: 0, step: -1, since: '2026-11-21T08:00:00Z' }
-    previous = buildStatus({ pool, observed, decision, rollout, previous, leaderTerm: 4, leaderLease, now })
+    previous = buildStatus({ pool, observed, decision, rollout, previous, leaderTerm: 4, now })
   }
   if (previous === undefined) throw new Error('a situation needs one look')
   return previous

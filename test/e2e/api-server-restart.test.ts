@@ -86,8 +86,7 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
       load.rate(rates.busy)
       await apiServer.kill()
       const killed = performance.now()
-      await untilCutOut()
-      await apiServer.start()
+      await Promise.all([untilCutOut(), apiServer.start()])
       const away = performance.now() - killed
       const growth = await untilGrown()
       const restarted = (await begun()) - watches

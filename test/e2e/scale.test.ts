@@ -1,22 +1,29 @@
-// Zero to one to several to zero, under load, with real Triton pods; how long each step took is told.
+// Zero to one to several to zero, under load, with real Triton pods, and from each number to the next with stand-ins; how
+// long each step took is told.
 import { deployments } from '@matte/controller/kube/client'
 import type { TritonPool } from '@matte/controller/pool/triton-pool'
 import { startPhases } from '@matte/controller/start-phases'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { lemur } from '../support/photos.ts'
+import { greyPng, lemur } from '../support/photos.ts'
 import type { TestProcess } from '../support/processes.ts'
 import { submit, untilStatus } from '../support/tasks.ts'
 import { until } from '../support/until.ts'
 import { tritonImage } from './support/images.ts'
-import { expectNothingLost, type Load, startLoad } from './support/load.ts'
+import { expectNothingLost, type Load, startLoad, untilNoneOpen } from './support/load.ts'
 import { readMetrics } from './support/metrics.ts'
-import { useOperator } from './support/operator.ts'
+import { type Operator, useOperator, withEnvironment } from './support/operator.ts'
 import { inSeconds, median, tell } from './support/story.ts'
 
 const name = 'u2netp'
-/** From the answer to POST to the first higher number of pods asked for. */
+/** From the answer to POST to the first higher number of pods asked for: the target of both blocks. */
 const decisionMaxMs = 2_000
 const wakes = 3
+
+/** Pods asked of Kubernetes. */
+async function askedOf({ kube }: Operator, pool: string): Promise<number> {
+  const { items } = await kube.list(deployments, { labelSelector: `matte.dev/pool=${pool}` })
+  return items.reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0)
+}
 
 describe('a pool under load', () => {
   const operator = useOperator()
@@ -33,10 +40,7 @@ describe('a pool under load', () => {
   })
 
   const isAtZero = ({ status }: TritonPool): boolean => status?.desiredReplicas === 0 && status.replicas === 0
-  const asked = async (): Promise<number> => {
-    const { items } = await operator.kube.list(deployments, { labelSelector: `matte.dev/pool=${name}` })
-    return items.reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0)
-  }
+  const asked = () => askedOf(operator, name)
 
   it('wakes from zero within two seconds of a task, and goes back', async () => {
     const { client } = operator.stack
@@ -92,4 +96,62 @@ describe('a pool under load', () => {
     })
     return `start of a pod, mean of ${metrics.sum(`${metric}_count`, { phase: 'warm' })}: ${means.join(', ')}`
   }
+})
+
+describe('a pool that has pods', () => {
+  const operator = useOperator()
+  const grows = 'grows'
+  /** How many pods it has when the burst comes. */
+  const sizes = [1, 2, 3, 1, 2, 3]
+  /** Half a second each, one at a time: more than a pod can do in the five seconds that a backlog may take. */
+  const imagesPerPod = 20
+  let controller: TestProcess
+  let podPatch: Record<string, unknown>
+  beforeAll(async () => {
+    controller = await operator.startController()
+    const made = await operator.applyPool(grows)
+    podPatch = withEnvironment(made, { STAND_IN_SERVICE_MS: '500' })
+  })
+
+  it('asks for more within two seconds of the tasks that need them', async () => {
+    const { client } = operator.stack
+    const imageUrl = await client.upload(greyPng(64, 64))
+    const delays: number[] = []
+    for (const size of sizes) {
+      const scaling = { minReplicas: size, maxReplicas: 6, holdSeconds: 3 }
+      await operator.applyPool(grows, { podPatch, slotsPerPod: 1, scaling })
+      await operator.untilPool(grows, `is at rest with ${size}`, ({ metadata, status }) => {
+        const { desiredReplicas, readyReplicas, replicas, rollout, observedGeneration } = status ?? {}
+        const isSettled = rollout?.canary === undefined && observedGeneration === metadata.generation
+        return isSettled && [desiredReplicas, readyReplicas, replicas].every((count) => count === size)
+      })
+      expect(await askedOf(operator, grows)).toBe(size)
+      const answers = Array.from({ length: imagesPerPod * size }, () => client.createTask({ imageUrl }))
+      // The first of them, although the later ones are what makes the pool too small.
+      await Promise.race(answers)
+      const answered = performance.now()
+      const more = await until(
+        'more pods are asked for',
+        async () => {
+          const now = await askedOf(operator, grows)
+          return now > size && now
+        },
+        { everyMs: 20 },
+      )
+      const delay = performance.now() - answered
+      delays.push(delay)
+      tell(
+        `${size} → ${more}: asked for ${inSeconds(delay)} after the first answer to a burst of ${answers.length} tasks`,
+      )
+      await Promise.all(answers)
+      await untilNoneOpen(operator.stack.db)
+    }
+    const metrics = await readMetrics(controller)
+    const told = metrics.quantile('matte_scale_decision_delay_seconds', 0.5)
+    tell(
+      `delay of the decision: median of ${delays.length} ${inSeconds(median(delays))}, longest ` +
+        `${inSeconds(Math.max(...delays))}; by the controller's own metric half are below ${told} s`,
+    )
+    expect(Math.max(...delays)).toBeLessThanOrEqual(decisionMaxMs)
+  })
 })

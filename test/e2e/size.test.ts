@@ -94,6 +94,21 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
     tell(`memory ${megabytes(controller.peakMemoryBytes())} at most; no simulated pod was dialled`)
   })
 
+  it('are taken over by another leader', async () => {
+    await controller.stop()
+    const next = await operator.startController()
+    const { objects, ms } = await next.untilLogged('the fence is up')
+    tell(`the fence of the next leader: ${objects} objects stamped in ${ms} ms`)
+    // Deployments, Services and budgets, and the pools themselves.
+    expect(objects).toBe(4 * poolCount)
+    await until('every pool has been written by the next one', async () => {
+      const { items } = await operator.kube.list(tritonPools)
+      const [first] = items
+      return items.every(({ status }) => status?.leaderTerm === first?.status?.leaderTerm && status?.conditions)
+    })
+    tell(`requests to the API server until then: ${(await readMetrics(next)).sum('matte_kube_requests_total')}`)
+  })
+
   /** One pool gets images all at once; those of before are done by a worker that is none of ours. */
   async function burst(model: string): Promise<void> {
     const { db } = operator.stack

@@ -81,7 +81,6 @@ function status({
     rollout: { stable, weight: 0, step: -1, since: '2026-11-21T07:00:00Z', ...rollout },
     previous,
     leaderTerm: 3,
-    leaderLease: 'lease-uid',
     now: at,
   })
 }
@@ -104,7 +103,7 @@ describe('buildStatus', () => {
   })
 
   it('goes on from a status that has nothing but a leader’s mark', () => {
-    const marked = { leaderTerm: 2 } as PoolStatus
+    const marked = { leaderTerm: 2, leaderLease: 'lease-uid' } as PoolStatus
     expect(status({ previous: marked })).toEqual(status())
   })
 
@@ -387,6 +386,11 @@ describe('buildStatus', () => {
 })
 
 describe('shouldWrite', () => {
+  it('does not miss the Lease, which whoever begins to lead writes', () => {
+    const before = { ...status(), leaderLease: 'lease-uid' }
+    expect(shouldWrite(before, status(), 59_999)).toBe(false)
+  })
+
   const before = status()
 
   it('writes a first status at once', () => {

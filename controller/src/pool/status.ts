@@ -19,9 +19,8 @@ export type StatusInput = {
   readonly rollout: RolloutStatus
   /** The status as it was last written; undefined or incomplete at first. */
   readonly previous: Partial<PoolStatus> | undefined
-  /** The term of the leader that writes, and the uid of the Lease that it is of. */
+  /** The term of the leader that writes. */
   readonly leaderTerm: number
-  readonly leaderLease: string
   readonly now: Date
 }
 
@@ -34,7 +33,7 @@ export type PodCounts = {
 }
 
 export function buildStatus(input: StatusInput): PoolStatus {
-  const { pool, observed, decision, rollout, previous, leaderTerm, leaderLease, now } = input
+  const { pool, observed, decision, rollout, previous, leaderTerm, now } = input
   const { models } = pool.spec
   const counts = countPods(observed.pods)
   const problems = findProblems(input)
@@ -47,7 +46,6 @@ export function buildStatus(input: StatusInput): PoolStatus {
   return {
     observedGeneration: generation,
     leaderTerm,
-    leaderLease,
     conditions: answers.reduce((list, answer) => setCondition(list, answer, { now, generation }), [...before]),
     modelNames: models.map(({ name }) => name).join(', '),
     models: modelStatuses,
@@ -133,10 +131,7 @@ export function shouldWrite(previous: Partial<PoolStatus> | undefined, next: Poo
   return ageMs >= quietEveryMs
 }
 
-/**
- * The Lease is written by whoever begins to lead. Where the installed definition is older than the field it is never
- * there, and must not be missed each second.
- */
+/** The Lease is no part of what is built here: whoever begins to lead writes it once (leader-fence.ts). */
 function withoutFigures({
   demand: _,
   startSeconds: __,

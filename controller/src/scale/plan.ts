@@ -67,7 +67,6 @@ export function planPool(observed: Observed, { memory, term }: PlanContext): Poo
     rollout: rollout.state,
     previous,
     leaderTerm: term.count,
-    leaderLease: term.lease,
     now,
   })
   const notes = notesOf({ decision, from: previous?.desiredReplicas ?? 0, rollout, status, previous })
