@@ -44,6 +44,7 @@ export function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository
     '--model-control-mode=explicit',
     ...spec.models.map(({ name }) => `--load-model=${name}`),
     `--model-config-name=${gpu ? 'gpu' : 'cpu'}`,
+    ...(spec.autoCompleteConfig === false ? ['--disable-auto-complete-config'] : []),
     // A model that does not load shall be a condition that says why, not a crash loop that says nothing.
     '--exit-on-error=false',
     '--strict-readiness=true',

@@ -106,6 +106,15 @@ describe('the instances of a model on the CPU', () => {
   })
 })
 
+describe('what a configuration leaves out', () => {
+  const flag = '--disable-auto-complete-config'
+
+  it('is filled in by Triton, unless the spec says that nothing is', () => {
+    expect(container({}).args).not.toContain(flag)
+    expect(container({ autoCompleteConfig: false }).args).toContain(flag)
+  })
+})
+
 describe('the revision', () => {
   const revision = (spec: Partial<PoolSpecInput>) => targetRevision(pool(spec))
 
