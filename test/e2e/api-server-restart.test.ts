@@ -121,7 +121,7 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
     const drift = metrics.sum('matte_kube_drift_total')
     const failed = metrics.sum('matte_reconcile_total', { queue: 'pools', outcome: 'failed' })
     tell(
-      `${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent; drift ${drift}, ${failed} looks failed meanwhile`,
+      `${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent; drift ${drift}; looks that failed: ${failed}`,
     )
     expect(drift).toBe(0)
   })
