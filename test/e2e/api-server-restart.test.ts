@@ -120,9 +120,7 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
     const metrics = await readMetrics(controller)
     const drift = metrics.sum('matte_kube_drift_total')
     const failed = metrics.sum('matte_reconcile_total', { queue: 'pools', outcome: 'failed' })
-    tell(
-      `${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent; drift ${drift}; looks that failed: ${failed}`,
-    )
+    tell(`${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent; drift ${drift}; looks that failed: ${failed}`)
     expect(drift).toBe(0)
   })
 })

@@ -108,9 +108,10 @@ describe('a pool that has pods', () => {
   let controller: TestProcess
   let podPatch: Record<string, unknown>
   beforeAll(async () => {
+    // Before there is a controller, for which a patch would be a new revision to try out.
+    podPatch = withEnvironment(await operator.applyPool(grows), { STAND_IN_SERVICE_MS: '500' })
+    await operator.applyPool(grows, { podPatch, slotsPerPod: 1 })
     controller = await operator.startController()
-    const made = await operator.applyPool(grows)
-    podPatch = withEnvironment(made, { STAND_IN_SERVICE_MS: '500' })
   })
 
   it('asks for more within two seconds of the tasks that need them', async () => {

@@ -164,4 +164,22 @@ describe.skipIf(!cluster)('the life of a pool', () => {
       `${status?.leaderTerm}/${status?.leaderLease}`,
     )
   })
+
+  it('begins a term of its own with a Lease that was deleted, although its count is that of a former one', async () => {
+    const before = (await pools.get('external')).status
+    await operator.stop()
+    await namespace.kube().delete(leases, 'matte-controller')
+    operator = await start()
+    const { status } = await pools.until('external', 'is in the new term', ({ leaderLease }) => {
+      return leaderLease !== undefined && leaderLease !== before?.leaderLease
+    })
+    expect(status?.leaderTerm).toBe(1)
+    await until('the Service has its stamp', async () => {
+      const [deployment] = await pools.deployments('external')
+      const service = await namespace.kube().get(services, deployment?.metadata.name ?? '')
+      return service?.metadata.annotations?.['matte.dev/leader-term'] === `1/${status?.leaderLease}`
+    })
+    await namespace.kube().mergePatch(tritonPools, 'external', { spec: { replicas: 1 } }, { subresource: 'scale' })
+    await pools.until('external', 'has one pod', ({ readyReplicas }) => readyReplicas === 1)
+  })
 })
