@@ -33,6 +33,8 @@ describe('a pool under load', () => {
     controller = await operator.startController()
     await operator.applyPool(name, {
       image: tritonImage,
+      // Those of this repository are complete.
+      autoCompleteConfig: false,
       resources: { requests: { cpu: '100m', memory: '200Mi' } },
       scaling: { minReplicas: 0, maxReplicas: 3, holdSeconds: 5 },
     })
