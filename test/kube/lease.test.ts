@@ -164,6 +164,8 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     await namespace.kube().mergePatch(leases, name, { spec })
     expect(holder.isLeader()).toBe(true)
     await expect(holder.confirm()).rejects.toMatchObject({ name: 'NotLeaderError' })
+    // Without waiting for its next renewal, so that nothing more is begun for nothing.
+    expect(holder.isLeader()).toBe(false)
   })
 
   it('lives on when a person writes on the lease', async () => {
