@@ -34,7 +34,7 @@ export function servedPools(pools: readonly TritonPool[]): ServedPools {
   const owners = new Map(models.map(({ name, pool }) => [name, pool]))
   const defaultPool = serving.find(({ spec }) => spec.default)?.metadata.name
   const rowsOf = ({ metadata: { name } }: TritonPool, own: readonly RevisionModel[]): readonly InstalledModel[] =>
-    (own === inUse.get(name) ? models : install(serving, new Map(inUse).set(name, own))).filter(
+    (isSame(own, inUse.get(name)) ? models : install(serving, new Map(inUse).set(name, own))).filter(
       (row) => row.pool === name,
     )
   return {
@@ -64,6 +64,15 @@ export function servedPools(pools: readonly TritonPool[]): ServedPools {
     },
   }
 }
+
+/** Of a pool that tries nothing they always are; a hundred pools are looked at each second. */
+const isSame = (a: readonly RevisionModel[], b: readonly RevisionModel[] = []): boolean =>
+  a === b ||
+  (a.length === b.length &&
+    a.every(
+      ({ name, modelVersion, default: isDefault }, index) =>
+        b[index]?.name === name && b[index].modelVersion === modelVersion && b[index].default === isDefault,
+    ))
 
 /** The rows, each pool with these models. */
 const install = (
