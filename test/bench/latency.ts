@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { configureSharp } from '@matte/controller/image/configure-sharp'
 import { decodePhoto } from '@matte/controller/image/decode'
-import { encodeResult } from '@matte/controller/image/encode'
 import { createImagePool } from '@matte/controller/image/image-pool'
 import { toModelInput } from '@matte/controller/image/model-input'
 import { connectTriton } from '@matte/controller/inference/triton-client'
@@ -30,7 +29,7 @@ export async function measureLatency({ origin, apiKey }: Installation, photo: Ph
   return median(times)
 }
 
-export type Parts = Readonly<Record<'get' | 'decode' | 'prepare' | 'infer' | 'refine' | 'encode' | 'put', number>>
+export type Parts = Readonly<Record<'get' | 'decode' | 'prepare' | 'infer' | 'refine' | 'put', number>>
 
 /** Median milliseconds of each part of the work done alone, with the same functions, one after the other. */
 export async function measureParts({ env, tritonAddress }: Installation, photo: Photo, count: number): Promise<Parts> {
@@ -52,7 +51,6 @@ export async function measureParts({ env, tritonAddress }: Installation, photo: 
     prepare: [],
     infer: [],
     refine: [],
-    encode: [],
     put: [],
   }
   const timed = async <T>(part: keyof Parts, work: () => Promise<T>): Promise<T> => {
@@ -72,9 +70,9 @@ export async function measureParts({ env, tritonAddress }: Installation, photo: 
       const image = await timed('prepare', () => toModelInput(decoded, size))
       const ask = { model: 'u2netp', id: `bench/${i}`, image, size, timeoutMs: 30_000, signal }
       const mask = await timed('infer', () => triton.infer(ask))
-      const picture = await timed('refine', () => pool.cutOut(decoded, mask))
-      const { file: png } = await timed('encode', () => encodeResult(picture, { format: 'png' }))
-      await timed('put', () => bucket.put(`${key}.result`, png, { contentType: 'image/png' }))
+      const result = await timed('refine', () => pool.cutOut(decoded, mask))
+      if (!('file' in result)) throw new Error('the pool answers with a PNG')
+      await timed('put', () => bucket.put(`${key}.result`, result.file, { contentType: 'image/png' }))
     }
   } finally {
     triton.close()

@@ -1,15 +1,34 @@
 import type { Output } from '@matte/core/db/tables/task'
+import { defaultOutput } from '@matte/core/task/output'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
-import { applyOutput } from './apply-output.ts'
+import { applyOutput, type Picture } from './apply-output.ts'
 import { cutOut } from './cut-out.ts'
 import type { Photo } from './decode.ts'
+import type { EncodedResult } from './encode.ts'
+import { encodePng } from './encode-png.ts'
+import { freeBytes } from './free-bytes.ts'
 
-/** What a thread of image-pool.ts runs; the result's pixels move back instead of being copied. */
-export default function run({ photo, mask, output }: { photo: Photo; mask: Uint8Array; output: Output | null }) {
+type Task = { readonly photo: Photo; readonly mask: Uint8Array; readonly output: Output | null }
+
+/** What a thread of image-pool.ts runs; file or pixels move back instead of being copied. */
+export default function run({ photo, mask, output }: Task) {
   const result = cutOut(photo, mask)
-  // Gives memory back now; this thread allocates so little else that its collector might not run for minutes.
-  photo.pixels.buffer.transfer(0)
+  // This thread allocates so little else that its collector might not run for minutes.
+  freeBytes(photo.pixels)
   const picture = applyOutput(result, output)
-  if (picture.pixels !== result.rgba) result.rgba.buffer.transfer(0)
-  return move({ [transferableSymbol]: [picture.pixels.buffer], [valueSymbol]: picture })
+  if (picture.pixels !== result.rgba) freeBytes(result.rgba)
+  return isPlainPng(picture, output ?? defaultOutput) ? moveFile(picture) : moveBack(picture, picture.pixels)
 }
+
+/** Other formats and sizes are the work of encode.ts, which has sharp. */
+const isPlainPng = ({ width, height }: Picture, { format, maxSide }: Output): boolean =>
+  format === 'png' && (maxSide === null || Math.max(width, height) <= maxSide)
+
+function moveFile(picture: Picture) {
+  const { width, height, foreground } = picture
+  const file = encodePng(picture)
+  return moveBack({ file, width, height, foreground } satisfies EncodedResult, file)
+}
+
+const moveBack = (value: Picture | EncodedResult, bytes: Uint8Array<ArrayBuffer>) =>
+  move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: value })

@@ -26,7 +26,7 @@ function gradient(width = 64, height = 32): Uint8Array<ArrayBuffer> {
   return rgba
 }
 
-const rawOf = (file: Buffer) => sharp(file).raw().toBuffer({ resolveWithObject: true })
+const rawOf = (file: Uint8Array) => sharp(file).raw().toBuffer({ resolveWithObject: true })
 
 describe('encodeResult', () => {
   it('writes PNG without losing a single value: no palette, no premultiplying', async () => {

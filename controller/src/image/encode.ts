@@ -13,7 +13,7 @@ export type EncodeOptions = {
 }
 
 export type EncodedResult = {
-  readonly file: Buffer
+  readonly file: Uint8Array
   readonly width: number
   readonly height: number
   /** In pixels of the file, rounded outwards; null: nothing was found. */

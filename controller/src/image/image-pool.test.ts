@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { Output } from '@matte/core/db/tables/task'
+import { defaultOutput } from '@matte/core/task/output'
+import sharp from 'sharp'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { applyOutput } from './apply-output.ts'
 import { cutOut } from './cut-out.ts'
@@ -14,6 +17,7 @@ const newPhoto = (width = 60, height = 40): Photo => ({
   width,
   height,
 })
+const webp = { ...defaultOutput, format: 'webp' } as const
 const mask = Uint8Array.from({ length: 64 * 64 }, (_, i) => (i % 64 < 30 ? 255 : 0))
 
 let pool: ImagePool | undefined
@@ -39,10 +43,36 @@ describe('image pool', () => {
     pool = createImagePool({ threads: 1 })
     const photo = newPhoto()
     const { pixels } = photo
-    const result = await pool.cutOut(photo, mask)
-    expect(result).toEqual(applyOutput(cutOut(newPhoto(), mask), null))
+    const result = await pool.cutOut(photo, mask, { output: webp })
+    expect(result).toEqual(applyOutput(cutOut(newPhoto(), mask), webp))
     expect(pixels.length).toBe(0)
     expect(mask.length).toBe(64 * 64)
+  })
+
+  it.each([
+    ['as it is', null],
+    ['over a colour', { ...defaultOutput, background: '#336699' }],
+    ['over a colour that shows through', { ...defaultOutput, background: '#33669980' }],
+    ['cropped with a margin', { ...defaultOutput, crop: true, cropMargin: '5px' }],
+    ['alpha alone', { ...defaultOutput, channels: 'alpha' }],
+    ['no larger than it is', { ...defaultOutput, maxSide: 60 }],
+  ] as [string, Output | null][])('answers the file of a PNG of its own size: %s', async (_name, output) => {
+    pool = createImagePool({ threads: 1 })
+    const made = await pool.cutOut(newPhoto(), mask, { output })
+    if (!('file' in made)) throw new Error('no file')
+    const picture = applyOutput(cutOut(newPhoto(), mask), output)
+    const { width, height, foreground, channels } = picture
+    expect(made).toEqual({ file: made.file, width, height, foreground })
+    const image = channels === 1 ? sharp(made.file).toColourspace('b-w') : sharp(made.file)
+    expect(new Uint8Array(await image.raw().toBuffer())).toEqual(picture.pixels)
+  })
+
+  it.each([
+    ['another format', { ...defaultOutput, format: 'jpeg' }],
+    ['another size', { ...defaultOutput, maxSide: 59 }],
+  ] as [string, Output][])('answers the picture for %s', async (_name, output) => {
+    pool = createImagePool({ threads: 1 })
+    expect(await pool.cutOut(newPhoto(), mask, { output })).toEqual(applyOutput(cutOut(newPhoto(), mask), output))
   })
 
   it('takes more calls than it has threads', async () => {
@@ -57,7 +87,7 @@ describe('image pool', () => {
     const message = new Uint8Array(10_000_000)
     message.set(mask, 77)
     const view = message.subarray(77, 77 + mask.length)
-    expect(await pool.cutOut(newPhoto(), view)).toEqual(applyOutput(cutOut(newPhoto(), mask), null))
+    expect(await pool.cutOut(newPhoto(), view, { output: webp })).toEqual(applyOutput(cutOut(newPhoto(), mask), webp))
     expect(message.length).toBe(10_000_000)
   })
 

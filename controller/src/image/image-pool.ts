@@ -2,6 +2,7 @@ import type { Output } from '@matte/core/db/tables/task'
 import { Piscina } from 'piscina'
 import type { Picture } from './apply-output.ts'
 import type { Photo } from './decode.ts'
+import type { EncodedResult } from './encode.ts'
 
 // Pixels are worked on in threads of their own, so that the event loop goes on answering: a 50-megapixel photo takes
 // 0.3 s. Pixels move between threads, they are not copied. A thread that dies takes down only the call it was working on;
@@ -9,11 +10,17 @@ import type { Photo } from './decode.ts'
 
 export type ImagePool = {
   /**
-   * cutOut and applyOutput on a thread. The photo's pixels move away: after this call `photo.pixels` is empty, however it ends.
+   * cutOut and applyOutput on a thread, and the file where that is a PNG of the picture's own size; else the picture,
+   * for encodeResult. The photo's pixels move away: after this call `photo.pixels` is empty, however it ends.
    * Rejects with an AbortError when `signal` fires (a call that had begun loses its thread, which is replaced), and with
    * the thread's error when it dies.
    */
-  cutOut(photo: Photo, mask: Uint8Array, options?: CutOutOptions, signal?: AbortSignal): Promise<Picture>
+  cutOut(
+    photo: Photo,
+    mask: Uint8Array,
+    options?: CutOutOptions,
+    signal?: AbortSignal,
+  ): Promise<EncodedResult | Picture>
   /** Lets calls in progress end, at most `closeTimeoutMs`; then ends the threads. */
   close(): Promise<void>
 }

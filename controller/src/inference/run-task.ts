@@ -13,12 +13,11 @@ import { type FailureReason, placeKind } from '@matte/core/task/task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import { mimeTypes, type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
-import { decodePhoto } from '../image/decode.ts'
+import { decodePhoto, type PhotoHeader, readHeader } from '../image/decode.ts'
 import { encodeResult } from '../image/encode.ts'
 import { ImageError } from '../image/image-error.ts'
 import type { ImagePool } from '../image/image-pool.ts'
 import { toModelInput } from '../image/model-input.ts'
-import { photoSize } from '../image/photo-size.ts'
 import type { PixelBudget } from '../image/pixel-budget.ts'
 import { InferenceError } from './inference-error.ts'
 import type { InferenceRecord } from './inference-record.ts'
@@ -77,8 +76,8 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
   const file = await metrics.stage('fetch', () =>
     bucket.get(task.sourceKey, { etag: task.sourceEtag, maxBytes: task.sourceSizeBytes, signal }),
   )
-  const size = await photoSize(file, { maxPixels })
-  const release = await deps.pixels.acquire(size.width * size.height, signal)
+  const header = await readHeader(file, { maxPixels })
+  const release = await deps.pixels.acquire(header.width * header.height, signal)
   try {
     const {
       file: result,
@@ -87,7 +86,7 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
       height,
       foreground,
       pod,
-    } = await cutOutPhoto(deps, task, file, { maxPixels, signal })
+    } = await cutOutPhoto(deps, task, file, { maxPixels, header, signal })
     const key = resultKey(task, format)
     await metrics.stage('store', () => bucket.put(key, result, { contentType: mimeTypes[format], signal }))
     const ended = await metrics.stage('finish', () =>
@@ -120,10 +119,10 @@ async function cutOutPhoto(
   deps: RunTaskDeps,
   task: ClaimedTask,
   file: Uint8Array,
-  { maxPixels, signal }: { maxPixels: number; signal: AbortSignal },
+  { maxPixels, header, signal }: { maxPixels: number; header: PhotoHeader; signal: AbortSignal },
 ) {
   const { images, picker, metrics } = deps
-  const photo = await metrics.stage('decode', () => decodePhoto(file, { maxPixels }))
+  const photo = await metrics.stage('decode', () => decodePhoto(file, { maxPixels, header }))
   const size = picker.inputSize(task.modelVersion)
   const image = await metrics.stage('prepare', () => toModelInput(photo, size))
   const isRetry = task.attempt > 1
@@ -140,8 +139,9 @@ async function cutOutPhoto(
   )
   const { output } = task
   const { format, maxSide } = output ?? defaultOutput
-  const picture = await metrics.stage('refine', () => images.cutOut(photo, mask, { output }, signal))
-  return { format, pod, ...(await metrics.stage('encode', () => encodeResult(picture, { format, maxSide }))) }
+  const made = await metrics.stage('refine', () => images.cutOut(photo, mask, { output }, signal))
+  if ('file' in made) return { format, pod, ...made }
+  return { format, pod, ...(await metrics.stage('encode', () => encodeResult(made, { format, maxSide }))) }
 }
 
 type ModelInput = { readonly image: Uint8Array; readonly size: number; readonly signal: AbortSignal }
