@@ -22,39 +22,30 @@ export function compose(
   const target = new Uint32Array(rgba.buffer)
   const kinds = classifyCells(coefficients)
   const rowKinds = new Uint8Array(gridSize)
+  const rowValues = new Float64Array(gridSize * valueCount)
   const stretches = findStretches(width, gridSize)
-  const ramps = new Float64Array(rampCount * 2)
-  const step = gridSize / width
+  const ramps = { values: new Float64Array(valueCount), steps: new Float64Array(valueCount), step: gridSize / width }
   for (let y = 0; y < height; y++) {
     const across = ((y + 0.5) * gridSize) / height - 0.5
     const above = Math.max(0, Math.floor(across)) * gridSize
     const below = Math.min(gridSize - 1, Math.floor(across) + 1) * gridSize
-    const share = across - Math.floor(across)
     for (let x = 0; x < gridSize; x++) {
       const kind = kinds[above + x] as Kind
       rowKinds[x] = kind === kinds[below + x] ? kind : mixed
     }
+    mixRows(rowValues, rowKinds, coefficients, field, above, below, across - Math.floor(across))
     for (let stretch = 0; stretch <= gridSize; stretch++) {
       const from = stretches[stretch] as number
       const to = stretches[stretch + 1] as number
-      if (from === to) continue
       const left = Math.max(0, stretch - 1)
       const right = Math.min(gridSize - 1, stretch)
       const kind = rowKinds[left] === rowKinds[right] ? rowKinds[left] : mixed
-      if (kind === clear) continue
+      if (from === to || kind === clear) continue
       if (kind === solid) {
         copyPixels(photo, target, y * width + from, y * width + to)
         continue
       }
-      const corners = {
-        aboveLeft: above + left,
-        aboveRight: above + right,
-        belowLeft: below + left,
-        belowRight: below + right,
-      }
-      const start = (from + 0.5) * step - 0.5 - (stretch - 1)
-      fillRamps(ramps, coefficients, 4, 0, corners, share, start, step)
-      fillRamps(ramps, field, 6, 4, corners, share, start, step)
+      fillRamps(ramps, rowValues, left, right, from, stretch)
       blendPixels(photo, target, y * width + from, y * width + to, ramps)
     }
   }
@@ -87,28 +78,51 @@ function findStretches(width: number, gridSize: number): Int32Array {
   return starts
 }
 
-// The 4 coefficients and 6 colours along a stretch: their values at its first pixel, then their steps from pixel to pixel.
-const rampCount = 10
+// Of each cell: 4 coefficients, then 6 colours of the field.
+const valueCount = 10
 
-type Corners = { aboveLeft: number; aboveRight: number; belowLeft: number; belowRight: number }
+/** The cells of two rows of the grid, mixed for a row of the photo between them; only those next to a mixed stretch. */
+function mixRows(
+  values: Float64Array,
+  rowKinds: Uint8Array,
+  coefficients: Float32Array,
+  field: ColourField,
+  above: number,
+  below: number,
+  share: number,
+): void {
+  for (let x = 0; x < rowKinds.length; x++) {
+    const kind = rowKinds[x]
+    const isNeeded = kind === mixed || (rowKinds[x - 1] ?? kind) !== kind || (rowKinds[x + 1] ?? kind) !== kind
+    if (!isNeeded) continue
+    for (let i = 0; i < 4; i++) {
+      const upper = coefficients[(above + x) * 4 + i] as number
+      values[x * valueCount + i] = upper + share * ((coefficients[(below + x) * 4 + i] as number) - upper)
+    }
+    for (let i = 0; i < 6; i++) {
+      const upper = field[(above + x) * 6 + i] as number
+      values[x * valueCount + 4 + i] = upper + share * ((field[(below + x) * 6 + i] as number) - upper)
+    }
+  }
+}
+
+/** The values along a stretch: at its first pixel, and their steps from pixel to pixel; `step` is a pixel in cells. */
+type Ramps = { readonly values: Float64Array; readonly steps: Float64Array; readonly step: number }
 
 function fillRamps(
-  ramps: Float64Array,
-  grid: Float32Array,
-  perCell: number,
-  offset: number,
-  { aboveLeft, aboveRight, belowLeft, belowRight }: Corners,
-  share: number,
-  start: number,
-  step: number,
+  { values, steps, step }: Ramps,
+  row: Float64Array,
+  left: number,
+  right: number,
+  from: number,
+  stretch: number,
 ): void {
-  for (let i = 0; i < perCell; i++) {
-    const aboveAtLeft = grid[aboveLeft * perCell + i] as number
-    const aboveAtRight = grid[aboveRight * perCell + i] as number
-    const left = aboveAtLeft + share * ((grid[belowLeft * perCell + i] as number) - aboveAtLeft)
-    const right = aboveAtRight + share * ((grid[belowRight * perCell + i] as number) - aboveAtRight)
-    ramps[offset + i] = left + start * (right - left)
-    ramps[rampCount + offset + i] = step * (right - left)
+  const start = (from + 0.5) * step - 0.5 - (stretch - 1)
+  for (let i = 0; i < valueCount; i++) {
+    const value = row[left * valueCount + i] as number
+    const rise = (row[right * valueCount + i] as number) - value
+    values[i] = value + start * rise
+    steps[i] = step * rise
   }
 }
 
@@ -120,21 +134,16 @@ function copyPixels({ pixels, channels }: Photo, target: Uint32Array, from: numb
   }
 }
 
-function blendPixels(
-  { pixels, channels }: Photo,
-  target: Uint32Array,
-  from: number,
-  to: number,
-  ramps: Float64Array,
-): void {
-  let slopeRed = ramps[0] as number
-  let slopeGreen = ramps[1] as number
-  let slopeBlue = ramps[2] as number
-  let base = ramps[3] as number
-  const stepRed = ramps[rampCount] as number
-  const stepGreen = ramps[rampCount + 1] as number
-  const stepBlue = ramps[rampCount + 2] as number
-  const stepBase = ramps[rampCount + 3] as number
+function blendPixels({ pixels, channels }: Photo, target: Uint32Array, from: number, to: number, ramps: Ramps): void {
+  const { values, steps } = ramps
+  let slopeRed = values[0] as number
+  let slopeGreen = values[1] as number
+  let slopeBlue = values[2] as number
+  let base = values[3] as number
+  const stepRed = steps[0] as number
+  const stepGreen = steps[1] as number
+  const stepBlue = steps[2] as number
+  const stepBase = steps[3] as number
   for (let pixel = from, i = from * channels; pixel < to; pixel++, i += channels) {
     const red = pixels[i] as number
     const green = pixels[i + 1] as number
@@ -162,10 +171,10 @@ function blendPixels(
   }
 }
 
-/** The foreground colour (0..255) of a pixel that is `share` foreground; the field's means are ramps `i` and `i + 3`. */
-function unmix(colour: number, share: number, ramps: Float64Array, i: number, along: number): number {
-  const foreground = (ramps[i] as number) + along * (ramps[rampCount + i] as number)
-  const background = (ramps[i + 3] as number) + along * (ramps[rampCount + i + 3] as number)
+/** The foreground colour (0..255) of a pixel that is `share` foreground; the field's means are values `i` and `i + 3`. */
+function unmix(colour: number, share: number, { values, steps }: Ramps, i: number, along: number): number {
+  const foreground = (values[i] as number) + along * (steps[i] as number)
+  const background = (values[i + 3] as number) + along * (steps[i + 3] as number)
   const unexplained = colour - share * foreground - (1 - share) * background
   const unmixed = foreground + share * unexplained + 0.5
   return unmixed <= 0 ? 0 : unmixed >= 255 ? 255 : unmixed | 0

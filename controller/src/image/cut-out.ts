@@ -35,7 +35,7 @@ export function cutOut(photo: Photo, mask: Uint8Array): CutOut {
     throw new RangeError(`a mask of ${mask.length} bytes is not a square with sides divisible by 4`)
   }
   let best = 0
-  for (const probability of mask) if (probability > best) best = probability
+  for (let i = 0; i < mask.length; i++) best = Math.max(best, mask[i] as number)
   if (best < foregroundProbabilityMin * 255) return nothingFound(width, height)
 
   const cells = toMaskCells(mask, maskSize, best)

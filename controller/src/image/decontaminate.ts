@@ -1,4 +1,4 @@
-import { boxMean, product } from './box-mean.ts'
+import { boxMean } from './box-mean.ts'
 import type { MaskCells } from './mask-cells.ts'
 import type { CellColours } from './sample-cells.ts'
 
@@ -82,7 +82,7 @@ function spread(half: Float32Array, gridSize: number, near: Int32Array, field: C
 function weightedMean(weight: Float32Array, gridSize: number, radius: number) {
   const meanWeight = boxMean(weight, gridSize, radius)
   return (values: Float32Array): Float32Array => {
-    const mean = boxMean(product(values, weight), gridSize, radius)
+    const mean = boxMean(values, gridSize, radius, weight)
     for (let cell = 0; cell < mean.length; cell++) {
       const sum = (mean[cell] as number) + ownShare * (values[cell] as number)
       mean[cell] = sum / ((meanWeight[cell] as number) + ownShare)

@@ -41,21 +41,21 @@ export function toMaskCells(mask: Uint8Array, maskSize: number, best: number): M
 
 /** Settled is a cell that is nothing among nothing, or solid among solid. */
 function findUnsettled(probability: Float32Array, gridSize: number): Uint8Array {
-  const something = new Uint8Array(probability.length)
-  const lacking = new Uint8Array(probability.length)
+  const flags = new Uint8Array(probability.length)
   for (let cell = 0; cell < probability.length; cell++) {
-    something[cell] = (probability[cell] as number) > haze ? 1 : 0
-    lacking[cell] = (probability[cell] as number) < 1 - haze ? 1 : 0
+    const value = probability[cell] as number
+    flags[cell] = (value > haze ? something : 0) | (value < 1 - haze ? lacking : 0)
   }
-  const nearSomething = dilate(something, gridSize)
-  const nearLacking = dilate(lacking, gridSize)
-  for (let cell = 0; cell < probability.length; cell++) {
-    nearSomething[cell] = (nearSomething[cell] as number) & (nearLacking[cell] as number)
-  }
-  return nearSomething
+  const around = dilate(flags, gridSize)
+  for (let cell = 0; cell < around.length; cell++) around[cell] = around[cell] === (something | lacking) ? 1 : 0
+  return around
 }
 
-/** 1 wherever one of the nine cells around is 1. */
+// Bits of a cell's flags.
+const something = 1
+const lacking = 2
+
+/** Every bit that one of the nine cells around has. */
 function dilate(flags: Uint8Array, gridSize: number): Uint8Array {
   const result = new Uint8Array(flags.length)
   const columns = new Uint8Array(gridSize + 2)

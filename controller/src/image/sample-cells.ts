@@ -35,18 +35,20 @@ function sampleRow(photo: Photo, columns: Int32Array, rows: Int32Array, planes: 
     let green = 0
     let blue = 0
     let weight = 0
-    for (let tap = 0; tap < samplesPerAxis * samplesPerAxis; tap++) {
-      const row = rows[(tap / samplesPerAxis) | 0] as number
-      const i = (row * width + (columns[sample + (tap % samplesPerAxis)] as number)) * channels
-      const alpha = channels === 4 ? (pixels[i + 3] as number) : 255
-      red += alpha * (pixels[i] as number)
-      green += alpha * (pixels[i + 1] as number)
-      blue += alpha * (pixels[i + 2] as number)
-      weight += alpha
+    for (let across = 0; across < samplesPerAxis; across++) {
+      for (let down = 0; down < samplesPerAxis; down++) {
+        const i = ((rows[down] as number) * width + (columns[sample + across] as number)) * channels
+        const alpha = channels === 4 ? (pixels[i + 3] as number) : 255
+        red += alpha * (pixels[i] as number)
+        green += alpha * (pixels[i + 1] as number)
+        blue += alpha * (pixels[i + 2] as number)
+        weight += alpha
+      }
     }
     if (weight === 0) continue
-    redPlane[cell] = red / weight / 255
-    greenPlane[cell] = green / weight / 255
-    bluePlane[cell] = blue / weight / 255
+    const scale = 1 / (weight * 255)
+    redPlane[cell] = red * scale
+    greenPlane[cell] = green * scale
+    bluePlane[cell] = blue * scale
   }
 }
