@@ -137,6 +137,8 @@ for (const { version, url, missing } of databases()) {
         batchId: batch.id,
         run: 1,
         from: 'queued' as const,
+        callbackUrl: null,
+        traceparent: null,
       }
       expect(await endRun(db, { ...ref, fence }, { status: 'canceled' })).toMatchObject({ status: 'canceled' })
       expect(await endRun(db, { ...ref, fence }, { status: 'canceled' })).toBeUndefined()
@@ -176,13 +178,7 @@ for (const { version, url, missing } of databases()) {
       // The first one's transaction stays open with everything written, as if its commit took long.
       const slow = left.db.transaction().execute(async (tx) => {
         const fence = sql<boolean>`(run = ${first.run} and claim = ${first.claim})`
-        const run = {
-          id: first.id,
-          workspaceId: first.workspaceId,
-          batchId: batch.id,
-          run: 1,
-          from: 'processing' as const,
-        }
+        const run = { ...first, from: 'processing' as const }
         const inside = { transaction: () => ({ execute: <T>(act: (inner: Db) => Promise<T>) => act(tx) }) }
         await endRun(inside as unknown as Db, { ...run, fence }, success(first))
         begun.resolve()

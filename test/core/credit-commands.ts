@@ -1,7 +1,7 @@
 // The commands of credit-properties.test.ts: each does one thing to the model and to the real ledger, and compares.
 // `crashAt` breaks the connection at that statement first: nothing may have happened, and the same is done anew.
 
-import { settleHold } from '@matte/core/credit/hold'
+import { settleHolds } from '@matte/core/credit/hold'
 import { readBalance } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
 import fc, { type AsyncCommand } from 'fast-check'
@@ -139,7 +139,7 @@ const cancel = (options: TaskOptions) =>
 /** Ends a run that has ended, in every way there is: nothing may come of it. */
 async function endAgain({ world }: Real, { id, run }: ModelTask): Promise<void> {
   for (const outcome of ['captured', 'released'] as const) {
-    expect(await settleHold(world.db, { taskId: id, run }, outcome)).toBe(0)
+    expect(await settleHolds(world.db, [{ taskId: id, run }], outcome)).toBe(0)
   }
   await expect(world.cancel(world.db, { id })).rejects.toMatchObject({ code: 'TASK_CANNOT_CANCEL' })
 }

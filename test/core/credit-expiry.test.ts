@@ -1,7 +1,7 @@
 // How lots end (D71), case by case; the sequences of credit-properties.test.ts come by these rarely.
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import { expireCredits } from '@matte/core/credit/expire-credits'
-import { holdCredits, settleHold } from '@matte/core/credit/hold'
+import { holdCredits, settleHolds } from '@matte/core/credit/hold'
 import { grantCredits, readBalance } from '@matte/core/credit/lot-queries'
 import { findRefundable, refundCredits } from '@matte/core/credit/refund-credits'
 import { sql } from 'kysely'
@@ -120,7 +120,7 @@ for (const { version, url, missing } of databases()) {
           return rows.length === 1
         })
         await expireCredits(db)
-        await settleHold(tx, { taskId: task.id, run: 1 }, 'released')
+        await settleHolds(tx, [{ taskId: task.id, run: 1 }], 'released')
       })
       expect(await available(world)).toBe(1)
       await expireCredits(db)

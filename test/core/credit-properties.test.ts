@@ -11,11 +11,11 @@
 //
 // What keeps them was taken away, one at a time, to see which fail:
 //
-//   `state = 'open'` in settleHold                     5, 6 in sequences (the CHECK of `held` stops it)
+//   `state = 'open'` in settleHolds                    5, 6 in sequences (the CHECK of `held` stops it)
 //   the entry of a release                             2, 4, 5 in sequences and at once
 //   `priority` in the order of holdCredits             8 in sequences and at once
 //   the expiry in the choice of holdCredits            8 in sequences
-//   settleHold on a connection of its own              7 in sequences
+//   settleHolds on a connection of its own             7 in sequences
 //   the lapsed part, or the grace time, of a release   the model, in sequences
 //   `source` of a grant, the look at a refund's reference   6 in sequences, 12
 //   `available >=` of a refund                         2 in sequences and at once (the CHECK stops it)

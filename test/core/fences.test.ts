@@ -1,20 +1,32 @@
 // Every write of a worker names task, run and claim (D34): one that was stopped past its claim and goes on finds that
 // it has nothing to say any more.
+import type { Db } from '@matte/core/db/database'
+import { cancelTask } from '@matte/core/task/cancel-task'
 import { type ClaimedTask, giveBackClaim, renewClaim } from '@matte/core/task/claim-task'
 import { failAttempt, finishTask } from '@matte/core/task/finish-task'
+import type { TaskRow } from '@matte/core/task/task-queries'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { databases, useDatabase } from '../support/database.ts'
+import { connectTo, databases, useDatabase } from '../support/database.ts'
 import {
   claimNext,
   givenClaimed,
+  givenTask,
   givenWorkspace,
   lapseClaim,
   readHistory,
   readTask,
   success,
+  type TestWorkspace,
 } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
+import { until } from '../support/until.ts'
+
+async function isWaiting(db: Db): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+  return rows.length > 0
+}
 
 const receiver = 'http://receiver.example/'
 
@@ -72,6 +84,18 @@ for (const { version, url, missing } of databases()) {
       expect(await claimNext(db, [claim.modelVersion])).toBeUndefined()
     })
 
+    it('and that waited for the workspace while the other finished: nothing is written', async () => {
+      const { db, late, holder } = await givenLateWorker()
+      const waited = await whileHeld(
+        (tx) => finishTask(tx, holder, success(holder)),
+        () => finishTask(db, late, success(late)),
+      )
+      expect(waited).toBeUndefined()
+      expect((await readTask(db, late.id)).result_key).toContain(holder.claim)
+      expect(await readHistory(db, late.id)).toEqual(['queued', 'processing', 'succeeded'])
+      expect(await findBrokenRules(db)).toEqual({})
+    })
+
     it('is fenced by the run as well as by the claim', async () => {
       const { db } = database
       const claim = await givenClaimed(db, await givenWorkspace(db))
@@ -80,5 +104,49 @@ for (const { version, url, missing } of databases()) {
       expect(await failAttempt(db, claim, 'INTERNAL')).toBe('lost')
       await sql`update task set run = 1 where id = ${claim.id}`.execute(db)
     })
+
+    // The same workspace, lot and day's counters change under the one that waits.
+    const changes: Record<string, (tx: Db, workspace: TestWorkspace, queued: TaskRow) => Promise<unknown>> = {
+      'another task is canceled': (tx, workspace, queued) => cancelTask(tx, workspace.id, queued.id),
+      'another task is claimed': (tx, _, queued) => claimNext(tx, [queued.model_version]),
+    }
+    const endings: Record<string, (task: ClaimedTask) => Promise<unknown>> = {
+      succeeded: async (task) => (await finishTask(database.db, task, success(task)))?.status,
+      failed: (task) => failAttempt(database.db, task, 'INPUT_UNREADABLE'),
+    }
+    const cases = Object.keys(changes).flatMap((change) =>
+      Object.keys(endings).map((ending) => [ending, change] as const),
+    )
+    it.each(cases)('has %s, and counts on from what is there once it waited: %s', async (ending, change) => {
+      const { db } = database
+      const workspace = await givenWorkspace(db, { plan: 'pro', credits: 2 })
+      const claimed = await givenClaimed(db, workspace, { callbackUrl: receiver })
+      const queued = await givenTask(db, workspace)
+      const ended = await whileHeld(
+        (tx) => changes[change]?.(tx, workspace, queued),
+        () => endings[ending]?.(claimed),
+      )
+      expect(ended).toBe(ending)
+      expect(await readHistory(db, claimed.id)).toEqual(['queued', 'processing', ending])
+      expect(await findBrokenRules(db)).toEqual({})
+    })
+
+    /** Does `first` in a transaction that commits once `second` waits for the workspace that `first` has locked. */
+    async function whileHeld<T>(first: (tx: Db) => Promise<unknown> | undefined, second: () => T): Promise<Awaited<T>> {
+      const other = connectTo(database.url, 1)
+      try {
+        return await other.db
+          .transaction()
+          .execute(async (tx) => {
+            await first(tx)
+            const waiting = second()
+            await until('it waits for the workspace', () => isWaiting(database.db))
+            return { waiting }
+          })
+          .then(({ waiting }) => waiting)
+      } finally {
+        await other.stop()
+      }
+    }
   })
 }

@@ -2,7 +2,7 @@
 import type { Db } from '@matte/core/db/database'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
 import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
-import { createTaskDeliveries } from '@matte/core/webhook/create-deliveries'
+import { createEventDeliveries, type TaskDeliveries, toDeliveries } from '@matte/core/webhook/create-deliveries'
 import {
   cancelTaskDeliveries,
   giveBackDelivery,
@@ -21,6 +21,8 @@ const delivered: AttemptOutcome = { error: null, statusCode: 200, durationMs: 12
 const failed: AttemptOutcome = { error: 'STATUS', statusCode: 503, durationMs: 12.4, responseBody: null }
 const now = { endedAgoMs: 0 }
 
+const createTaskDeliveries = (db: Db, task: TaskDeliveries) => createEventDeliveries(db, toDeliveries(task))
+
 for (const { version, url: serverUrl, missing } of databases()) {
   describe.skipIf(missing)(`deliveries on PostgreSQL ${version}`, () => {
     const database = useDatabase(serverUrl)
@@ -33,7 +35,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
       await sql`truncate delivery cascade`.execute(db)
     })
 
-    describe('createTaskDeliveries', () => {
+    describe('the deliveries of a task', () => {
       const task = {
         event: 'task.failed',
         run: 1,

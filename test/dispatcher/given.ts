@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
 import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
-import { createTaskDeliveries } from '@matte/core/webhook/create-deliveries'
+import { createEventDeliveries, toDeliveries } from '@matte/core/webhook/create-deliveries'
 import { sql } from 'kysely'
 import { givenTask, givenWorkspace, type TestWorkspace } from '../support/factories.ts'
 
@@ -14,15 +14,11 @@ export const masterKeysText = `first:${randomBytes(32).toString('base64')}`
 export async function givenDelivery(db: Db, callbackUrl: string, workspace?: TestWorkspace) {
   const owner = workspace ?? (await givenWorkspace(db))
   const { id: taskId } = await givenTask(db, owner, { callbackUrl })
-  await createTaskDeliveries(db, {
-    event: 'task.succeeded',
-    taskId,
-    workspaceId: owner.id,
-    run: 1,
-    callbackUrl,
-    message: 'The cut-out is ready.',
-    traceparent: null,
-  })
+  const task = { event: 'task.succeeded', taskId, message: 'The cut-out is ready.' } as const
+  await createEventDeliveries(
+    db,
+    toDeliveries({ ...task, workspaceId: owner.id, run: 1, callbackUrl, traceparent: null }),
+  )
   return { workspaceId: owner.id, taskId }
 }
 

@@ -105,7 +105,8 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     // A batch's children wait for their turn in the plan's limit, which is no lateness of the pods.
     if (placeKind(task) === 'open_singles') deps.figures.recordEnd(pod, secondsOf(ended))
     log.info({ width, height, waited_ms: task.waitedMs, result_bytes: result.length }, 'task succeeded')
-    deps.nudgeDelivery(task.id)
+    // A batch's last child also ends the batch, which has deliveries of its own.
+    if (ended.deliveries > 0 || task.batchId !== null) deps.nudgeDelivery(task.id)
   } finally {
     release()
   }

@@ -2,7 +2,7 @@
 // (D31), each in the transaction that moves the task and unique per (task, run). Amounts leave a lot only by a
 // conditional update; CHECK constraints make a negative account impossible whatever the code does. Whoever touches
 // lots has locked the workspace's row before, so that no two transactions ever meet on a lot.
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { isSpendable } from './lot-queries.ts'
@@ -45,30 +45,41 @@ export async function holdCredits(db: Db, workspaceId: string, { taskId, run }: 
 /** Held before its lot's expiry and released after it, a credit can be spent for so many hours more (D71). */
 export const graceHours = 72
 
-/** Ends the open hold of a run; see `settleHolds`. */
-export const settleHold = (db: Db, run: TaskRun, outcome: 'captured' | 'released'): Promise<number> =>
-  settleHolds(db, [run], outcome)
-
 /**
  * Ends the open holds of runs of one workspace, each once; a second call, or a run without a hold, changes nothing.
  * Returns the credits.
+ */
+export async function settleHolds(db: Db, runs: readonly TaskRun[], outcome: Settled): Promise<number> {
+  const taskIds = runs.map(({ taskId }) => taskId)
+  const numbers = runs.map(({ run }) => run)
+  const parts = settleParts({
+    runs: sql`unnest(${taskIds}::uuid[], ${numbers}::int[])`,
+    outcome,
+    // The statement's time and not the transaction's: this one may have begun before the expiry, and waited for a
+    // sweep that came after it.
+    at: sql`(select statement_timestamp())`,
+  })
+  const { rows } = await sql<{ amount: number }>`
+    with ${parts} select coalesce(sum(amount), 0)::int as amount from hold`.execute(db)
+  return rows[0]?.amount ?? 0
+}
+
+export type Settled = 'captured' | 'released'
+
+/**
+ * The same as parts of a larger statement; `hold` has the rows that were settled, with their `amount`. `runs`: rows of
+ * (task_id, run). `at`: the time by which lots are judged, later than the lock on the workspace's row.
  * A release meets three kinds of lot: one that lives; one that has lapsed, whose other credits expire here, lest the
  * grace time brings them back; and one in its grace time. Only credits that were held before the expiry begin a grace
  * time, else holding and canceling would keep them for ever. Of several that come back to one lot, one that begins it
  * begins it for all.
  */
-export async function settleHolds(db: Db, runs: readonly TaskRun[], outcome: 'captured' | 'released'): Promise<number> {
+export function settleParts({ runs, outcome, at }: { runs: Sql; outcome: Settled; at: Sql }): Sql {
   const to = outcome === 'captured' ? 'spent' : 'available'
   const released = outcome === 'released'
-  const taskIds = runs.map(({ taskId }) => taskId)
-  const numbers = runs.map(({ run }) => run)
-  // The statement's time and not the transaction's: this one may have begun before the expiry, and waited for a
-  // sweep that came after it.
-  const at = sql`statement_timestamp()`
-  const { rows } = await sql<{ amount: number }>`
-    with hold as (
+  return sql`hold as (
       update credit_hold h set state = ${outcome}
-        from unnest(${taskIds}::uuid[], ${numbers}::int[]) as r (task_id, run)
+        from ${runs} as r (task_id, run)
        where h.task_id = r.task_id and h.run = r.run and h.state = 'open'
       returning h.task_id, h.run, h.lot_id, h.amount, h.held_at
     ), part as materialized (
@@ -92,7 +103,7 @@ export async function settleHolds(db: Db, runs: readonly TaskRun[], outcome: 'ca
         from hold join lot on lot.id = hold.lot_id
       union all
       select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
-    )
-    select coalesce(sum(amount), 0)::int as amount from hold`.execute(db)
-  return rows[0]?.amount ?? 0
+    )`
 }
+
+type Sql = RawBuilder<unknown>

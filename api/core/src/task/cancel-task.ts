@@ -20,6 +20,8 @@ export async function cancelTask(db: Db, workspaceId: string, id: string): Promi
             workspaceId,
             batchId: task.batch_id,
             run: task.run,
+            callbackUrl: task.callback_url,
+            traceparent: task.traceparent,
             from: 'queued',
             fence: sql<boolean>`run = ${task.run}`,
           },

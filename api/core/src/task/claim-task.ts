@@ -19,6 +19,7 @@ export type ClaimedTask = Claim & {
   readonly attempt: number
   readonly faultAttempts: number
   readonly createdAt: Date
+  readonly callbackUrl: string | null
   readonly traceparent: string | null
   /** Milliseconds from the run's `queued_at` to this claim, by the database's clock. */
   readonly waitedMs: number
@@ -118,7 +119,7 @@ async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions, resume
     select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId",
            c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
            c.source_size_bytes as "sourceSizeBytes", c.output, c.attempt, c.fault_attempts as "faultAttempts",
-           c.created_at as "createdAt", c.traceparent,
+           c.created_at as "createdAt", c.callback_url as "callbackUrl", c.traceparent,
            (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs",
            exists (select from seen_due) or exists (select from seen_place) as again
       from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id`.execute(db)

@@ -1,11 +1,14 @@
-// The end of a run, in one transaction: places of the workspace, status, history, usage, credit and deliveries.
-// Locks are taken in the order workspace → batch → task → lots (D39). The workspace is updated before the task's
-// fence is known to hold; when it does not, the transaction is rolled back and nothing has happened.
+// The end of a run, in one statement: places of the workspace, status, history, usage, credit and deliveries, whole or
+// not at all. As eight statements of a transaction it took worker and database 4 ms of CPU more, a fifth of what either
+// does for a picture. Locks are taken in the order workspace → batch → task → lots (D39): each part reads the one before
+// it, and a part is run when it is first read. Rows that others changed while a lock was waited for are judged, and
+// counted on, as they are then.
 import { type RawBuilder, sql } from 'kysely'
-import { settleHold } from '../credit/hold.ts'
+import { settleParts } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
 import type { Foreground } from '../db/tables/task.ts'
-import { createTaskDeliveries } from '../webhook/create-deliveries.ts'
+import { insertDeliveries, toDeliveries } from '../webhook/create-deliveries.ts'
+import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { announceBatch, countEndedChildren } from './batch-progress.ts'
 import { type FailureReason, failureMessages, placeKind } from './task.ts'
 import type { TaskRow } from './task-queries.ts'
@@ -35,25 +38,29 @@ export type RunRef = {
   readonly workspaceId: string
   readonly batchId: string | null
   readonly run: number
+  readonly callbackUrl: string | null
+  readonly traceparent: string | null
   readonly from: 'queued' | 'processing'
   /** What must still hold of the task's row for the move to be made, beside its status. */
   readonly fence: RawBuilder<boolean>
 }
 
+/** The task as it is now. `deliveries`: rows that the dispatcher has to be told of, the batch's own left out. */
+export type EndedTask = TaskRow & { readonly deliveries: number }
+
 class FenceLost extends Error {}
 
 /** Ends a run once. Undefined: the fence no longer holds, and nothing was changed. */
-export async function endRun(db: Db, run: RunRef, ending: Ending): Promise<TaskRow | undefined> {
+export async function endRun(db: Db, run: RunRef, ending: Ending): Promise<EndedTask | undefined> {
+  if (run.batchId === null) return moveAll(db, run, ending)
+  const { batchId } = run
   try {
     return await db.transaction().execute(async (tx) => {
-      const { task, progress } = await lockAndMove(tx, run, ending)
-      const credits = await settleHold(
-        tx,
-        { taskId: task.id, run: task.run },
-        ending.status === 'succeeded' ? 'captured' : 'released',
-      )
-      await recordEnd(tx, task, ending, ending.status === 'succeeded' ? credits : 0)
-      await announce(tx, task, ending)
+      await lockWorkspace(tx, run.workspaceId)
+      // Before the fence is known to hold: when it does not, all is rolled back.
+      const progress = await countEndedChildren(tx, batchId, ending.status)
+      const task = progress && (await moveAll(tx, run, ending))
+      if (task === undefined) throw new FenceLost()
       await announceBatch(tx, progress)
       return task
     })
@@ -63,98 +70,86 @@ export async function endRun(db: Db, run: RunRef, ending: Ending): Promise<TaskR
   }
 }
 
-/** Workspace, batch, task, in the order of their locks. */
-async function lockAndMove(tx: Db, run: RunRef, ending: Ending) {
-  if (!(await freePlace(tx, run))) throw new FenceLost()
-  const progress = run.batchId === null ? null : await countEndedChildren(tx, run.batchId, ending.status)
-  const task = progress === undefined ? undefined : await moveTask(tx, run, ending)
-  if (task === undefined) throw new FenceLost()
-  return { task, progress: progress ?? undefined }
+/**
+ * `place`: locks the workspace. Without such a place taken the task has moved on, and a count below zero is no matter.
+ * `moved`: the fence. No part after it writes anything when it does not hold.
+ */
+async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask | undefined> {
+  const { id, workspaceId, from, fence } = run
+  const [kind, status] = [sql.ref(placeKind(run)), sql.ref(from)]
+  const { rows } = await sql<EndedTask>`
+    with place as materialized (
+      select id from workspace where id = ${workspaceId} and ${kind} > 0 and ${status} > 0 for no key update
+    ), moved as (
+      update task set ${endingColumns(ending)}
+       where id = ${id} and status = ${from} and ${fence} and exists (select from place)
+      returning *
+    ), freed as (
+      update workspace set ${kind} = ${kind} - 1, ${status} = ${status} - 1
+       where id = (select workspace_id from moved)
+    ), moment as materialized (
+      -- Not the statement's time: it may have begun before a lot's expiry, and waited for a sweep that came after.
+      select clock_timestamp() as at from moved
+    ), ${settleParts({
+      runs: sql`(select id as task_id, run from moved)`,
+      outcome: ending.status === 'succeeded' ? 'captured' : 'released',
+      at: sql`(select at from moment)`,
+    })}, ${recordParts(ending)}, delivery as (${deliveryPart(run, ending)})
+    select *, (select count(*) from delivery) as deliveries from moved`.execute(db)
+  return rows[0]
 }
 
-/** Undefined: the workspace has no such place taken, so the task has moved on, and a count below zero is no matter. */
-function freePlace(tx: Db, { workspaceId, from, ...run }: RunRef): Promise<{ id: string } | undefined> {
-  const kind = placeKind(run)
-  return tx
-    .updateTable('workspace')
-    .set((eb) => ({ [kind]: eb(kind, '-', 1), [from]: eb(from, '-', 1) }))
-    .where('id', '=', workspaceId)
-    .where(kind, '>', 0)
-    .where(from, '>', 0)
-    .returning('id')
-    .executeTakeFirst()
-}
-
-function moveTask(tx: Db, { id, from, fence }: RunRef, ending: Ending): Promise<TaskRow | undefined> {
-  return tx
-    .updateTable('task')
-    .set({
-      status: ending.status,
-      completed_at: sql<Date>`now()`,
-      claim: null,
-      claimed_until: null,
-      ...(ending.status === 'succeeded' && {
-        result_key: ending.resultKey,
-        result_format: ending.resultFormat,
-        result_size_bytes: ending.resultSizeBytes,
-        foreground: ending.foreground && JSON.stringify(ending.foreground),
-      }),
-      ...(ending.status === 'failed' && {
-        failure_reason: ending.reason,
-        failure_message: failureMessages[ending.reason],
-        dead_letter: ending.deadLetter ? ('due' as const) : null,
-      }),
-      ...(ending.status !== 'canceled' && { width: ending.width ?? null, height: ending.height ?? null }),
-    })
-    .where('id', '=', id)
-    .where('status', '=', from)
-    .where(fence)
-    .returningAll()
-    .executeTakeFirst()
-}
-
-/** History and the day's counters in one statement. */
-async function recordEnd(tx: Db, task: TaskRow, ending: Ending, credits: number): Promise<void> {
-  const payload = JSON.stringify({
-    run: task.run,
-    ...(task.attempt > 0 && { attempt: task.attempt }),
-    ...(ending.status === 'failed' && { reason: ending.reason, message: failureMessages[ending.reason] }),
-  })
-  const dead = ending.status === 'failed' && ending.deadLetter === true
-  const count = (status: Ending['status']): number => (ending.status === status ? 1 : 0)
-  await sql`
-    with event as (
-      insert into task_event (task_id, run, type, payload)
-      select ${task.id}::uuid, ${task.run}::int, type, ${payload}::jsonb
-        from unnest(${dead ? ['failed', 'dead_letter'] : [ending.status]}::text[]) with ordinality as e (type, n)
-       order by n
-    ), ended as (
-      select workspace_id, (extract(epoch from completed_at - created_at) * 1000)::bigint as latency_ms
-        from task where id = ${task.id}
-    )
-    insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)
-    select workspace_id, (now() at time zone 'utc')::date, ${count('succeeded')}::int, ${count('failed')}::int,
-           ${count('canceled')}::int, ${credits}::int, ${count('succeeded')}::int * latency_ms
-      from ended
-    on conflict (workspace_id, day) do update set
-      succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,
-      canceled = u.canceled + excluded.canceled, credits = u.credits + excluded.credits,
-      latency_ms = u.latency_ms + excluded.latency_ms`.execute(tx)
-}
-
-async function announce(tx: Db, task: TaskRow, ending: Ending): Promise<void> {
-  if (ending.status === 'canceled') return
-  const common = {
-    taskId: task.id,
-    workspaceId: task.workspace_id,
-    run: task.run,
-    callbackUrl: task.callback_url,
-    traceparent: task.traceparent,
-  }
-  if (ending.status === 'succeeded') {
-    await createTaskDeliveries(tx, { ...common, event: 'task.succeeded', message: 'The cut-out is ready.' })
-  } else {
+function endingColumns(ending: Ending): RawBuilder<unknown> {
+  const ended = sql`status = ${ending.status}, completed_at = now(), claim = null, claimed_until = null`
+  if (ending.status === 'canceled') return ended
+  const size = sql`width = ${ending.width ?? null}::int, height = ${ending.height ?? null}::int`
+  if (ending.status === 'failed') {
     const message = failureMessages[ending.reason]
-    await createTaskDeliveries(tx, { ...common, event: 'task.failed', reason: ending.reason, message })
+    return sql`${ended}, ${size}, failure_reason = ${ending.reason}, failure_message = ${message},
+               dead_letter = ${ending.deadLetter ? 'due' : null}`
   }
+  const foreground = ending.foreground && JSON.stringify(ending.foreground)
+  return sql`${ended}, ${size}, result_key = ${ending.resultKey}, result_format = ${ending.resultFormat},
+             result_size_bytes = ${ending.resultSizeBytes}, foreground = ${foreground}::jsonb`
+}
+
+/** History and the day's counters. */
+function recordParts(ending: Ending): RawBuilder<unknown> {
+  const failed = ending.status === 'failed'
+  const details = JSON.stringify(failed ? { reason: ending.reason, message: failureMessages[ending.reason] } : {})
+  const events = failed && ending.deadLetter === true ? ['failed', 'dead_letter'] : [ending.status]
+  const count = (status: Ending['status']): number => (ending.status === status ? 1 : 0)
+  return sql`event as (
+      insert into task_event (task_id, run, type, payload)
+      select id, run, type, jsonb_build_object('run', run)
+             || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || ${details}::jsonb
+        from moved, unnest(${events}::text[]) with ordinality as e (type, n)
+       order by n
+    ), usage as (
+      insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)
+      select workspace_id, (now() at time zone 'utc')::date, ${count('succeeded')}::int, ${count('failed')}::int,
+             ${count('canceled')}::int, ${count('succeeded')}::int * (select coalesce(sum(amount), 0) from hold),
+             ${count('succeeded')}::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
+        from moved
+      on conflict (workspace_id, day) do update set
+        succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,
+        canceled = u.canceled + excluded.canceled, credits = u.credits + excluded.credits,
+        latency_ms = u.latency_ms + excluded.latency_ms
+    )`
+}
+
+/** Rows of one column for each delivery. A cancel is told to nobody. */
+function deliveryPart({ id: taskId, ...run }: RunRef, ending: Ending): RawBuilder<unknown> {
+  if (ending.status === 'canceled') return sql`select id from moved where false`
+  const common = { ...run, taskId }
+  const deliveries =
+    ending.status === 'succeeded'
+      ? toDeliveries({ ...common, event: 'task.succeeded', message: 'The cut-out is ready.' })
+      : toDeliveries({
+          ...common,
+          event: 'task.failed',
+          reason: ending.reason,
+          message: failureMessages[ending.reason],
+        })
+  return sql`${insertDeliveries(deliveries, sql`exists (select from moved)`)} returning id`
 }

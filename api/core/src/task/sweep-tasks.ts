@@ -19,6 +19,8 @@ type Stuck = {
   batchId: string | null
   status: 'queued' | 'processing'
   run: number
+  callbackUrl: string | null
+  traceparent: string | null
   attempt: number
   exhausted: boolean
 }
@@ -28,18 +30,19 @@ export async function sweepTasks(db: Db, { maxQueueAgeMs, now, limit = 100 }: Sw
   const at = now === undefined ? sql`now()` : sql`${now}::timestamptz`
   const idle = sql<boolean>`(claimed_until is null or claimed_until <= now())`
   const { rows } = await sql<Stuck>`
-    select id, workspace_id as "workspaceId", batch_id as "batchId", status, run, attempt,
-           (status = 'processing' and attempt >= ${maxAttempts}) as exhausted
+    select id, workspace_id as "workspaceId", batch_id as "batchId", status, run,
+           callback_url as "callbackUrl", traceparent, attempt, (status = 'processing' and attempt >= ${maxAttempts}) as exhausted
       from task
      where status in ('queued', 'processing') and ${idle}
        and (queued_at <= ${at} - ${maxQueueAgeMs} * interval '1 ms'
             or (status = 'processing' and attempt >= ${maxAttempts}))
      order by queued_at limit ${limit}`.execute(db)
   let ended = 0
-  for (const { id, workspaceId, batchId, status, run, attempt, exhausted } of rows) {
+  for (const { status, attempt, exhausted, ...task } of rows) {
+    const { run } = task
     const fence = sql<boolean>`(run = ${run} and attempt = ${attempt} and ${idle})`
     const reason: FailureReason = exhausted ? 'INTERNAL' : 'INFERENCE_TIMEOUT'
-    const ref = { id, workspaceId, batchId, run, from: status, fence }
+    const ref = { ...task, from: status, fence }
     if (await endRun(db, ref, { status: 'failed', reason, deadLetter: status === 'processing' })) ended += 1
   }
   return ended

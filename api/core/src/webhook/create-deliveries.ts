@@ -1,6 +1,6 @@
 // Deliveries are written in the transaction that makes their event true: what is committed with it is delivered,
 // whatever dies afterwards. Repeating it for the same occurrence adds nothing. The caller nudges after its commit.
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { buildTaskBody, type TaskOutcome } from './payload.ts'
 import { portOf } from './target-url.ts'
@@ -29,31 +29,35 @@ export type EventDeliveries = {
   readonly of: Occurrence
 }
 
-/** The deliveries of a task's end. */
-export function createTaskDeliveries(db: Db, task: TaskDeliveries): Promise<void> {
+/** What the end of a task's run is to its receivers. */
+export function toDeliveries(task: TaskDeliveries): EventDeliveries {
   const { workspaceId, event, callbackUrl, traceparent, taskId, run } = task
-  const body = buildTaskBody(task)
-  return createEventDeliveries(db, { workspaceId, event, body, callbackUrl, traceparent, of: { taskId, run } })
+  return { workspaceId, event, body: buildTaskBody(task), callbackUrl, traceparent, of: { taskId, run } }
+}
+
+/** The deliveries of an event, in one statement. */
+export async function createEventDeliveries(db: Db, event: EventDeliveries): Promise<void> {
+  await insertDeliveries(event, sql`true`).execute(db)
 }
 
 /**
- * One row per target, in one statement: every enabled endpoint that subscribes to the event (an empty list means
- * all), and the callback URL. A callback URL that is an enabled endpoint's own target is delivered once, as that
- * endpoint's and with its secret (D62).
+ * One row per target: every enabled endpoint that subscribes to the event (an empty list means all), and the callback
+ * URL. A callback URL that is an enabled endpoint's own target is delivered once, as that endpoint's and with its secret
+ * (D62). Also a part of a larger statement: `when` says whether the event has come true there.
  */
-export async function createEventDeliveries(db: Db, event: EventDeliveries): Promise<void> {
+export function insertDeliveries(event: EventDeliveries, when: RawBuilder<boolean>): RawBuilder<unknown> {
   const { workspaceId, callbackUrl, of } = event
   const task = 'taskId' in of ? of : undefined
   const other = 'key' in of ? of : undefined
   // A URL that cannot be read is no reason to fail the task: its attempts will be refused.
   const url = callbackUrl === null ? null : URL.parse(callbackUrl)
   const host = url === null ? 'unusable' : `${url.hostname}:${portOf(url)}`
-  await sql`
+  return sql`
     with live as (
       select id, target_href, target_host, created_at,
              cardinality(event_types) = 0 or ${event.event} = any(event_types) as subscribed
         from webhook_endpoint
-       where workspace_id = ${workspaceId} and status = 'enabled' and deleted_at is null
+       where workspace_id = ${workspaceId} and status = 'enabled' and deleted_at is null and ${when}
     ), same as (
       -- One that gets the event anyway is taken first, or the target would hear of it twice.
       select id from live where target_href = ${url?.href ?? null}::text
@@ -62,7 +66,7 @@ export async function createEventDeliveries(db: Db, event: EventDeliveries): Pro
       select id, target_href, target_host from live where subscribed or id in (select id from same)
       union all
       select null, ${callbackUrl}::text, ${host}::text
-       where ${callbackUrl}::text is not null and not exists (select from same)
+       where ${callbackUrl}::text is not null and not exists (select from same) and ${when}
     )
     insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
                           body, traceparent)
@@ -70,5 +74,5 @@ export async function createEventDeliveries(db: Db, event: EventDeliveries): Pro
            ${other?.batchId ?? null}::uuid, ${other?.key ?? null}::text, ${event.event}, id, target_url, target_host,
            ${event.body}, ${event.traceparent ?? null}::text
       from target
-    on conflict do nothing`.execute(db)
+    on conflict do nothing`
 }
