@@ -8,9 +8,9 @@ import {
   HeadBucketCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
-  PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
+import { createObjectClient } from './object-client.ts'
 import { createPresigner } from './presign.ts'
 import { httpStatusOf, StorageError, toStorageError } from './storage-error.ts'
 
@@ -93,34 +93,35 @@ const timeouts = { connectionTimeout: 1_000, requestTimeout: 30_000, socketTimeo
 /** A caller waits for the answer to `head`, and a store that is up gives it in milliseconds. */
 const headTimeoutMs = 5_000
 
+/** What a store says to a PUT: nothing, or some words of XML. */
+const answerBytesMax = 65_536
+
+const nothing: ObjectHead = { etag: '', sizeBytes: 0, bytes: new Uint8Array() }
+
 export function openBucket(options: BucketOptions): Bucket {
   const { bucket: Bucket } = options
   const client = newClient(options, options.internalEndpoint)
+  const objects = createObjectClient({ ...options, endpoint: options.internalEndpoint })
   const presign = createPresigner({ ...options, endpoint: options.publicEndpoint })
 
   return {
     name: Bucket,
-    head: async (Key, firstBytes) => {
+    head: async (key, firstBytes) => {
+      const headers = { range: `bytes=0-${firstBytes - 1}` }
+      const signal = AbortSignal.timeout(headTimeoutMs)
       try {
-        const command = new GetObjectCommand({ Bucket, Key, Range: `bytes=0-${firstBytes - 1}` })
-        const answer = await client.send(command, { abortSignal: AbortSignal.timeout(headTimeoutMs) })
-        const bytes = await readAll(answer.Body as Readable, firstBytes)
-        const total = answer.ContentRange?.split('/')[1]
-        return { etag: answer.ETag ?? '', sizeBytes: Number(total ?? answer.ContentLength ?? bytes.length), bytes }
+        const answer = await objects.send({ method: 'GET', key, headers, maxBytes: firstBytes, signal })
+        const total = answer.headers['content-range']?.split('/')[1]
+        return { etag: answer.headers.etag ?? '', sizeBytes: Number(total ?? answer.bytes.length), bytes: answer.bytes }
       } catch (error) {
         // A range of an empty object cannot be satisfied: that is an answer and no fault.
-        if (httpStatusOf(error) === 416) return { etag: '', sizeBytes: 0, bytes: Buffer.alloc(0) }
-        throw toStorageError(error)
+        if (error instanceof StorageError && error.kind === 'range') return nothing
+        throw error
       }
     },
-    get: async (Key, { etag, maxBytes, signal }) => {
-      try {
-        const command = new GetObjectCommand({ Bucket, Key, ...(etag && { IfMatch: etag }) })
-        const answer = await client.send(command, { ...(signal && { abortSignal: signal }) })
-        return await readAll(answer.Body as Readable, maxBytes)
-      } catch (error) {
-        throw toStorageError(error)
-      }
+    get: async (key, { etag, maxBytes, signal }) => {
+      const headers = etag === undefined ? {} : { 'if-match': etag }
+      return (await objects.send({ method: 'GET', key, headers, maxBytes, signal })).bytes
     },
     open: async (Key, { headOnly = false, range, ifNoneMatch, signal } = {}) => {
       const input = {
@@ -148,19 +149,9 @@ export function openBucket(options: BucketOptions): Bucket {
         throw toStorageError(error)
       }
     },
-    put: async (Key, Body, { contentType, signal }) => {
-      try {
-        const command = new PutObjectCommand({
-          Bucket,
-          Key,
-          Body,
-          ContentType: contentType,
-          ContentLength: Body.length,
-        })
-        await client.send(command, { ...(signal && { abortSignal: signal }) })
-      } catch (error) {
-        throw toStorageError(error)
-      }
+    put: async (key, body, { contentType, signal }) => {
+      const headers = { 'content-type': contentType, 'content-length': String(body.length) }
+      await objects.send({ method: 'PUT', key, headers, body, maxBytes: answerBytesMax, signal })
     },
     delete: async (Key) => {
       try {
@@ -220,6 +211,7 @@ export function openBucket(options: BucketOptions): Bucket {
     },
     close: () => {
       client.destroy()
+      objects.close()
     },
   }
 }
@@ -242,18 +234,3 @@ function newClient(options: BucketOptions, endpoint: string): S3Client {
 /** Of an answer 304, which the client takes for an error and keeps beside it; empty where the store does not tell. */
 const etagOf = (error: unknown): string =>
   (error as { $response?: { headers?: Record<string, string> } }).$response?.headers?.etag ?? ''
-
-/** Reads a body to its end, so that its socket goes back to the pool; past `maxBytes` it is cut off and refused. */
-async function readAll(body: Readable, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > maxBytes) {
-      body.destroy()
-      throw new StorageError('changed', 'object is larger than when it was accepted')
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks, size)
-}

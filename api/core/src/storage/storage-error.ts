@@ -14,12 +14,15 @@ export class StorageError extends Error {
 
 /** Sorts an error of the S3 client; whatever has no kind of its own counts as unavailable. */
 export function toStorageError(error: unknown): StorageError {
-  if (error instanceof StorageError) return error
-  const status = httpStatusOf(error)
-  if (status === 404) return new StorageError('missing', 'object not found', error)
-  if (status === 412) return new StorageError('changed', 'object has another ETag', error)
-  if (status === 416) return new StorageError('range', 'object has no such range', error)
-  return new StorageError('unavailable', 'object store unavailable', error)
+  return error instanceof StorageError ? error : storageErrorOf(httpStatusOf(error), error)
+}
+
+/** Sorts an answer of the store by its status; `cause` is what else is known of it. */
+export function storageErrorOf(status: number | undefined, cause: unknown): StorageError {
+  if (status === 404) return new StorageError('missing', 'object not found', cause)
+  if (status === 412) return new StorageError('changed', 'object has another ETag', cause)
+  if (status === 416) return new StorageError('range', 'object has no such range', cause)
+  return new StorageError('unavailable', 'object store unavailable', cause)
 }
 
 export function httpStatusOf(error: unknown): number | undefined {

@@ -1,0 +1,117 @@
+// The three requests that are made for each task, over undici: a part of an object, a whole one, and a PUT of bytes in
+// memory. The general S3 client takes each through some forty middlewares, twice the CPU of these; it keeps all the rest.
+// As there a request is tried twice, which all three may be, and a store whose clock is another's is signed for by its.
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Dispatcher, Pool } from 'undici'
+import { pause } from '../runtime/service.ts'
+import { createRequestSigner, type SignRequestOptions } from './sign-request.ts'
+import { StorageError, storageErrorOf } from './storage-error.ts'
+
+export type ObjectRequest = {
+  readonly method: 'GET' | 'PUT'
+  readonly key: string
+  /** Beside Host and those of the signature; names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+  /** An answer with a longer body is a StorageError `changed`. */
+  readonly maxBytes: number
+  readonly signal?: AbortSignal | undefined
+}
+
+export type ObjectAnswer = { readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }
+
+export type ObjectClient = {
+  /** The answer with its whole body. @throws StorageError with what the store said as its cause */
+  send(request: ObjectRequest): Promise<ObjectAnswer>
+  close(): void
+}
+
+/** A store that is up connects in milliseconds; 30 s without a byte is a dead transfer. */
+const timeouts = { connect: { timeout: 1_000 }, headersTimeout: 30_000, bodyTimeout: 30_000 }
+
+/** Between the two tries of a request. */
+const retryAfterMs = 100
+
+export function createObjectClient(options: SignRequestOptions): ObjectClient {
+  // No bound: the tasks in hand and the requests in work bound what is asked for.
+  const pool = new Pool(new URL(options.endpoint).origin, { ...timeouts, connections: null })
+  const sign = createRequestSigner(options)
+  let offsetMs = 0
+
+  async function tryOnce({ method, key, headers = {}, body, maxBytes, signal }: ObjectRequest): Promise<ObjectAnswer> {
+    signal?.throwIfAborted()
+    const signed = sign({ method, key, headers, payload: body ?? '', at: new Date(Date.now() + offsetMs) })
+    const answer = await dispatch(pool, { method, ...signed, body: body ?? null }, maxBytes, signal)
+    if (isGood(answer.status)) return answer
+    const said = answer.bytes.toString()
+    if (said.includes('RequestTimeTooSkewed')) offsetMs = Date.parse(answer.headers.date ?? '') - Date.now() || 0
+    throw storageErrorOf(answer.status, said)
+  }
+
+  return {
+    send: async (request) => {
+      try {
+        return await tryOnce(request)
+      } catch (error) {
+        if (!isTransient(error) || request.signal?.aborted) throw toUnavailable(error)
+      }
+      await pause(retryAfterMs, request.signal)
+      return await tryOnce(request).catch((error: unknown) => Promise.reject(toUnavailable(error)))
+    },
+    close: () => void pool.destroy(),
+  }
+}
+
+/** Answers that say try again, and everything that is no answer: connection refused, reset, too slow. */
+const isTransient = (error: unknown): boolean => !(error instanceof StorageError) || error.kind === 'unavailable'
+
+const toUnavailable = (error: unknown): StorageError =>
+  error instanceof StorageError ? error : new StorageError('unavailable', 'object store unavailable', error)
+
+const isGood = (status: number): boolean => status >= 200 && status <= 299
+
+type Dispatched = Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'headers' | 'body'>
+type Dispatch = ObjectAnswer & { readonly status: number }
+
+/** Bodies of refusals are kept so far, for the log. */
+const refusalBytesMax = 4_096
+
+/** One request by undici's own callbacks: its promises and streams would take as much CPU again. */
+async function dispatch(pool: Pool, request: Dispatched, maxBytes: number, signal: AbortSignal | undefined) {
+  const { promise, resolve, reject } = Promise.withResolvers<Dispatch>()
+  let sending: Dispatcher.DispatchController | undefined
+  let answer: Dispatch = { status: 0, headers: {}, bytes: Buffer.alloc(0) }
+  let length = 0
+  const fail = (error: Error): void => {
+    sending?.abort(error)
+    reject(error)
+  }
+  const abort = (): void => fail(signal?.reason instanceof Error ? signal.reason : new Error('aborted'))
+  signal?.addEventListener('abort', abort, { once: true })
+  pool.dispatch(request as Dispatcher.DispatchOptions, {
+    onRequestStart: (controller) => {
+      sending = controller
+      // It may have waited for a connection until after the end.
+      if (signal?.aborted) abort()
+    },
+    onResponseStart: (_controller, status, headers) => {
+      const size = Number(headers['content-length'] ?? (isGood(status) ? maxBytes : refusalBytesMax))
+      if (isGood(status) && size > maxBytes) return fail(tooLarge())
+      const bytes = Buffer.allocUnsafeSlow(isGood(status) ? size : Math.min(size, refusalBytesMax))
+      answer = { status, headers, bytes }
+    },
+    onResponseData: (_controller, chunk) => {
+      if (isGood(answer.status) && length + chunk.length > answer.bytes.length) fail(tooLarge())
+      else length += chunk.copy(answer.bytes, length)
+    },
+    onResponseEnd: () => resolve({ ...answer, bytes: answer.bytes.subarray(0, length) }),
+    onResponseError: (_controller, error) => reject(error),
+  })
+  try {
+    return await promise
+  } finally {
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+const tooLarge = (): StorageError => new StorageError('changed', 'object is larger than when it was accepted')
