@@ -3,7 +3,7 @@
 // none the wiser.
 import type { Db } from '@matte/core/db/database'
 import { loop } from '@matte/core/runtime/loop'
-import { pause, type Service } from '@matte/core/runtime/service'
+import { deferred, pause, type Service, settledOrAborted } from '@matte/core/runtime/service'
 import { findEndedTasks, type ShownTask } from '@matte/core/task/task-queries'
 import type { Logger } from 'pino'
 
@@ -27,8 +27,13 @@ type Wait = { readonly id: string; readonly ended: (task: ShownTask) => void }
 export function taskWaits(db: Db, logger: Logger): TaskWaits {
   const waits = new Set<Wait>()
   const ending = new AbortController()
+  let added = deferred<void>()
 
-  async function look() {
+  async function look(stopping: AbortSignal) {
+    if (waits.size === 0) {
+      added = deferred()
+      await settledOrAborted(added.promise, stopping)
+    }
     if (waits.size === 0) return {}
     const ids = new Set([...waits].map(({ id }) => id))
     for (const task of await findEndedTasks(db, [...ids])) {
@@ -49,6 +54,7 @@ export function taskWaits(db: Db, logger: Logger): TaskWaits {
       },
     }
     waits.add(wait)
+    added.resolve()
     await pause(waitMs, AbortSignal.any([over.signal, signal, ending.signal]))
     waits.delete(wait)
     return task

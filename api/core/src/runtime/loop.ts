@@ -3,7 +3,7 @@
 // A pass that throws is logged and tried again after a doubling pause, so a broken database makes no hot loop.
 // If the process dies half-way, the next pass of any replica does the rest: a pass must be repeatable.
 import type { Logger } from 'pino'
-import { type Deferred, deferred, pause, type Service } from './service.ts'
+import { type Deferred, deferred, type Service } from './service.ts'
 
 export type Counts = Readonly<Record<string, number>>
 
@@ -46,9 +46,9 @@ export function loop({ name, everyMs, run, logger }: LoopOptions): Loop {
       failures = (await pass()) ? 0 : failures + 1
       const waitMs =
         failures === 0 ? everyMs : Math.min(maxPauseMs, Math.max(everyMs, 100) * 2 ** Math.min(failures, 10))
-      const rest = new AbortController()
-      await Promise.race([woken.promise, pause(waitMs, AbortSignal.any([stopping.signal, rest.signal]))])
-      rest.abort()
+      const timer = setTimeout(woken.resolve, waitMs)
+      await woken.promise
+      clearTimeout(timer)
     }
   }
 
@@ -59,6 +59,7 @@ export function loop({ name, everyMs, run, logger }: LoopOptions): Loop {
     },
     stop: async () => {
       stopping.abort()
+      woken.resolve()
       await running
     },
     wake: () => woken.resolve(),

@@ -4,7 +4,8 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 export function createRegistry(process: string): Registry {
   const registry = new Registry()
   registry.setDefaultLabels({ process })
-  collectDefaultMetrics({ register: registry })
+  // The timer behind the event loop's delay takes CPU each time: 3 ms a second by default, at a hundred times a second.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 })
   return registry
 }
 
