@@ -15,6 +15,7 @@ import { mimeTypes, type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
 import { decodePhoto, type PhotoHeader, readHeader } from '../image/decode.ts'
 import { encodeResult } from '../image/encode.ts'
+import { freeBytes } from '../image/free-bytes.ts'
 import { ImageError } from '../image/image-error.ts'
 import type { ImagePool } from '../image/image-pool.ts'
 import { toModelInput } from '../image/model-input.ts'
@@ -89,12 +90,14 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     } = await cutOutPhoto(deps, task, file, { maxPixels, header, signal })
     const key = resultKey(task, format)
     await metrics.stage('store', () => bucket.put(key, result, { contentType: mimeTypes[format], signal }))
+    const resultSizeBytes = result.length
+    freeBytes(result)
     const ended = await metrics.stage('finish', () =>
       finishTask(deps.db, task, {
         status: 'succeeded',
         resultKey: key,
         resultFormat: format,
-        resultSizeBytes: result.length,
+        resultSizeBytes,
         width,
         height,
         foreground,
@@ -104,7 +107,7 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     metrics.ended.inc({ status: 'succeeded', reason: '' })
     // A batch's children wait for their turn in the plan's limit, which is no lateness of the pods.
     if (placeKind(task) === 'open_singles') deps.figures.recordEnd(pod, secondsOf(ended))
-    log.info({ width, height, waited_ms: task.waitedMs, result_bytes: result.length }, 'task succeeded')
+    log.info({ width, height, waited_ms: task.waitedMs, result_bytes: resultSizeBytes }, 'task succeeded')
     // A batch's last child also ends the batch, which has deliveries of its own.
     if (ended.deliveries > 0 || task.batchId !== null) deps.nudgeDelivery(task.id)
   } finally {
@@ -124,6 +127,7 @@ async function cutOutPhoto(
 ) {
   const { images, picker, metrics } = deps
   const photo = await metrics.stage('decode', () => decodePhoto(file, { maxPixels, header }))
+  freeBytes(file)
   const size = picker.inputSize(task.modelVersion)
   const image = await metrics.stage('prepare', () => toModelInput(photo, size))
   const isRetry = task.attempt > 1
@@ -138,6 +142,7 @@ async function cutOutPhoto(
     },
     { isRetry },
   )
+  freeBytes(image)
   const { output } = task
   const { format, maxSide } = output ?? defaultOutput
   const made = await metrics.stage('refine', () => images.cutOut(photo, mask, { output }, signal))
