@@ -358,6 +358,12 @@ describe('createPodList', () => {
     expect(list.pods().map(({ tritonModel, podSlots }) => [tritonModel, podSlots])).toEqual([['u2netp', 4]])
   })
 
+  it('lets a pod queue what it is allowed to beyond its slots', async () => {
+    const { list } = given(spec('a', { queued: 1 }))
+    await pass(0)
+    expect(list.pods().map(({ podSlots, shape: { slots } }) => [podSlots, slots])).toEqual([[5, 5]])
+  })
+
   it('stops asking and closes what is open', async () => {
     const { list, calls, asked } = given(spec('a'))
     await pass(0)

@@ -30,6 +30,8 @@ export type MemberSpec = Pick<Pod, 'address' | 'name' | 'revision' | 'role' | 'w
   readonly models: readonly ServedModel[]
   /** The pool's cap on slots. */
   readonly slotsMax?: number
+  /** Requests beyond its slots that it gets; none by default. */
+  readonly queued?: number
   /** False: it gets no new picture, and finishes what it has. */
   readonly accepts: boolean
 }
@@ -281,7 +283,7 @@ export function createPodList(options: PodListOptions): PodList {
     return spec.models.flatMap(({ pool, tritonModel, modelVersions }) => {
       const told = shapes.get(tritonModel)
       if (told === undefined) return []
-      const shape = { ...told, slots: Math.min(told.slots, podSlots) }
+      const shape = { ...told, slots: Math.min(told.slots + (spec.queued ?? 0), podSlots) }
       const pod: Pod = { ...common, pool, tritonModel, modelVersions, shape }
       origins.set(pod, { member, epoch })
       return [pod]
@@ -333,5 +335,5 @@ const isSame = (a: MemberSpec, b: MemberSpec): boolean => a === b || JSON.string
 function slotsOf({ spec, shapes, standing }: Member): number {
   if (standing.state === 'probation') return 1
   const most = Math.max(1, ...[...shapes.values()].map(({ slots }) => slots))
-  return Math.min(most, spec.slotsMax ?? most)
+  return Math.min(most, spec.slotsMax ?? most) + (spec.queued ?? 0)
 }
