@@ -53,10 +53,15 @@ describe('a controller', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
+  const waiting = sql`from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const isRecording = async () => (await sql`select ${waiting}`.execute(stack.db)).rows.length > 0
+
   it('killed between storing a result and recording it: the next result is the one that counts', async () => {
-    const { id } = await whileWorkspaceIsLocked(async (task) => {
-      await until('the result is stored', async () => (await resultsOf(task.id)).length > 0)
+    const { id } = await whileWorkspaceIsLocked(async () => {
+      await until('the result is about to be recorded', isRecording)
       await stack.process('controller').kill('SIGKILL')
+      // The database hears of the death only when it answers; without this it would record the end for the dead.
+      await sql`select pg_terminate_backend(pid) ${waiting}`.execute(stack.db)
     })
     const [orphan] = await resultsOf(id)
     await stack.start('controller')
@@ -67,6 +72,18 @@ describe('a controller', () => {
     const later = await cutOut(stack.client, { callbackUrl: receiver.url })
     await until('the webhook of a later task arrives', () => eventsOf(receiver, later.id).length > 0)
     expect(eventsOf(receiver, id)).toEqual(['task.succeeded'])
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+
+  it('killed while its result is recorded: the result counts, once, though nobody is told at once', async () => {
+    const task = await whileWorkspaceIsLocked(async () => {
+      await until('the result is about to be recorded', isRecording)
+      await stack.process('controller').kill('SIGKILL')
+    })
+    await untilStatus(stack.client, task.id, 'succeeded')
+    expect(await readTask(stack.db, task.id)).toMatchObject({ run: 1, attempt: 1 })
+    await stack.start('controller')
+    await expectOneEffect(effects(), task.id)
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
