@@ -1,6 +1,7 @@
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
 import type { Picture } from './apply-output.ts'
+import { encodeResult } from './encode.ts'
 import { encodePng } from './encode-png.ts'
 
 type Size = readonly [width: number, height: number]
@@ -84,6 +85,24 @@ describe('encodePng', () => {
       const file = encodePng(pictureOf(pixels, channels, [20, 10]))
       expect(await kindOf(file)).toEqual(await kindOf(await reference.png().toBuffer()))
     }
+  })
+
+  const drawings: Record<string, (x: number, y: number) => number> = {
+    'a chequer': (x, y) => (((x >> 3) + (y >> 3)) & 1) * 255,
+    'a dither': (x, y) => ((x * 7 + y * 13) % 16) * 16,
+    stripes: (x) => (x % 50) * 5,
+  }
+  it.each(Object.entries(drawings))('packs %s nearly as well as sharp', async (_name, valueAt) => {
+    const [width, height] = [400, 300]
+    const pixels = new Uint8Array(width * height * 4)
+    for (let i = 0; i < width * height; i++) {
+      const value = valueAt(i % width, Math.floor(i / width))
+      pixels.set([value, value, value, 255], i * 4)
+    }
+    const { file } = await encodeResult(pictureOf(pixels, 4, [width, height]), { format: 'png' })
+    const own = encodePng(pictureOf(pixels, 4, [width, height]))
+    expect(own.length).toBeLessThan(file.length * 1.2)
+    expect((await decode(own, 4)).pixels).toEqual(pixels)
   })
 
   it('takes the pixels of a picture', () => {
