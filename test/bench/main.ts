@@ -38,20 +38,25 @@ async function readPhotos(): Promise<{ small: Photo; megapixel: Photo }> {
   }
 }
 
+const warmUpImages = 60
+
 type Rates = Record<'two' | 'one' | 'triton' | 'small' | 'megapixel', number[]>
 
 /** Everything in turn, so that a change of the machine's speed meets all of them alike. */
 async function measureRates(installation: Installation, photos: { small: Photo; megapixel: Photo }): Promise<Rates> {
   const rates: Rates = { two: [], one: [], triton: [], small: [], megapixel: [] }
   const cores = availableParallelism()
+  // The bare model is warmed up too; our processes are compiled as they work.
+  await measurePipeline(installation, photos.small, { count: warmUpImages, pace: warmUpImages })
   for (let round = 0; round < rounds; round++) {
     const two = await measureBare(cores, 1, seconds)
     rates.two.push(two.imagesPerSecond)
-    const count = Math.max(12, Math.round(two.imagesPerSecond * seconds))
-    rates.small.push(await measurePipeline(installation, photos.small, count))
+    const pace = two.imagesPerSecond
+    const load = { count: Math.max(12, Math.round(pace * seconds)), pace }
+    rates.small.push(await measurePipeline(installation, photos.small, load))
     rates.triton.push(await measureTriton(installation.tritonAddress, seconds))
     rates.one.push((await measureBare(1, cores, seconds)).imagesPerSecond)
-    rates.megapixel.push(await measurePipeline(installation, photos.megapixel, count))
+    rates.megapixel.push(await measurePipeline(installation, photos.megapixel, load))
     const line = Object.entries(rates).map(([name, all]) => `${name} ${all.at(-1)?.toFixed(2)}`)
     say(`round ${round + 1} of ${rounds}, images/s: ${line.join(', ')}`)
   }
