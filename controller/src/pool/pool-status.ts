@@ -101,6 +101,15 @@ const rolloutStatus = object(
       maximum: 100,
     }),
     since: time({ description: 'When this step began.' }),
+    lacking: Type.Optional(
+      object(
+        {
+          since: time({ description: 'Since when, or when the last one came.' }),
+          ready: count('How many can.'),
+        },
+        { description: 'The canary has fewer pods that can take images than this step needs.' },
+      ),
+    ),
     setbacks: Type.Optional(count('How often the canary has lost all its ready pods and started over.')),
     failed: Type.Optional(
       object(

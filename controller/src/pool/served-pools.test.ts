@@ -92,6 +92,19 @@ describe('servedPools', () => {
       expect(served.of(trying).modelVersions).toEqual(['both', 'v1', 'service-v2', 'v2'])
     })
 
+    it('does not answer for a name of a younger pool before it serves, and is told of no conflict', () => {
+      const trying = changing({ stable: 'old', canary: 'new', weight: 90 })
+      const younger = pool('b', 0, ['v2'])
+      const served = servedPools([trying, younger])
+      expect(served.models.find(({ name }) => name === 'v2')).toMatchObject({ pool: 'b' })
+      const tried = served.routed(trying, toModels(['both', 'v2']))
+      expect(tried.map(({ modelVersions }) => modelVersions)).toEqual([['both', 'service-v2']])
+      expect(served.of(trying).duplicates).toEqual([])
+      const after = servedPools([changing({ stable: 'new' }), younger])
+      expect(after.models.find(({ name }) => name === 'v2')).toMatchObject({ pool: 'a' })
+      expect(after.of(younger).duplicates).toEqual([{ modelVersion: 'v2', pool: 'a' }])
+    })
+
     it('asks spec while nothing is known of revisions', () => {
       expect(names(servedPools([pool('a', 1, ['v2'])]))).toEqual(['v2'])
     })

@@ -34,9 +34,12 @@ export function servedPools(pools: readonly TritonPool[]): ServedPools {
   const owners = new Map(models.map(({ name, pool }) => [name, pool]))
   const defaultPool = serving.find(({ spec }) => spec.default)?.metadata.name
   const rowsOf = ({ metadata: { name } }: TritonPool, own: readonly RevisionModel[]): readonly InstalledModel[] =>
-    (isSame(own, inUse.get(name)) ? models : install(serving, new Map(inUse).set(name, own))).filter(
-      (row) => row.pool === name,
-    )
+    isSame(own, inUse.get(name))
+      ? models.filter((row) => row.pool === name)
+      : // Before it serves, a revision answers for no name that another pool has.
+        install(serving, new Map(inUse).set(name, own)).filter(
+          (row) => row.pool === name && (owners.get(row.name) ?? name) === name,
+        )
   return {
     models,
     routed: (pool, own) => {
@@ -58,12 +61,20 @@ export function servedPools(pools: readonly TritonPool[]): ServedPools {
           defaultPool !== metadata.name && { defaultConflict: defaultPool }),
         duplicates: spec.models.flatMap(({ modelVersion }) => {
           const owner = owners.get(modelVersion)
-          return owner === undefined || owner === metadata.name ? [] : [{ modelVersion, pool: owner }]
+          // A name that a younger pool has until this one's revision serves is no conflict.
+          return owner === undefined || serving.findIndex(isNamed(owner)) >= serving.findIndex(isNamed(metadata.name))
+            ? []
+            : [{ modelVersion, pool: owner }]
         }),
       }
     },
   }
 }
+
+const isNamed =
+  (name: string) =>
+  ({ metadata }: TritonPool): boolean =>
+    metadata.name === name
 
 /** Of a pool that tries nothing they always are; a hundred pools are looked at each second. */
 const isSame = (a: readonly RevisionModel[], b: readonly RevisionModel[] = []): boolean =>

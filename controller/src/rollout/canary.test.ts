@@ -20,7 +20,7 @@ const seen = (revision: string, ready: number, more: Partial<RevisionSeen> = {})
   replicas: ready,
   pods: ready,
   ready,
-  unreadySeconds: 0,
+  up: ready,
   ...more,
 })
 
@@ -73,8 +73,14 @@ describe('a pool without a former revision', () => {
   })
 
   it('does not try what serves already when the status was lost', () => {
-    const { state } = plan({ revisions: [seen('old', 3), seen('new', 1)] })
-    expect(state).toMatchObject({ stable: 'new' })
+    expect(plan({ revisions: [seen('old', 1), seen('new', 3)] }).state).toMatchObject({ stable: 'new' })
+    expect(plan({ revisions: [seen('old', 2), seen('new', 2)] }).state).toMatchObject({ stable: 'new' })
+  })
+
+  it('goes on trying what was being tried when the status was lost', () => {
+    const { state, pods } = plan({ revisions: [seen('old', 9), seen('new', 1)] })
+    expect(state).toMatchObject({ stable: 'old', canary: 'new', step: -1 })
+    expect(pods).toEqual({ old: 10, new: 1 })
   })
 
   it('keeps its time while nothing changes', () => {
@@ -151,6 +157,37 @@ describe('a changed pool', () => {
     }
   })
 
+  it.each([
+    [2, 0, 2, 1],
+    [2, 1, 1, 1],
+    [3, 0, 3, 1],
+    [5, 1, 3, 3],
+    [7, 1, 4, 4],
+  ])(
+    'of %d wanted, in step %d, keeps %d old pods beside %d new ones: a share is rounded down',
+    (desired, index, old, fresh) => {
+      const full = rollout.steps[index]?.weight ?? 0
+      const revisions = [seen('old', desired), seen('new', fresh)]
+      const { state, pods } = plan({ state: trying(index, full), desired, revisions })
+      expect(pods).toEqual({ old, new: fresh })
+      // What is left to the old pods is no more than they are for.
+      expect((desired * (100 - state.weight)) / 100).toBeLessThanOrEqual(old)
+    },
+  )
+
+  it.each([
+    [1, 9, 40, 90],
+    [1, 9, 20, 90],
+    [5, 5, 40, 50],
+    [10, 1, 40, 9],
+  ])(
+    'with %d old and %d new pods ready keeps the share of the new when %d are wanted: %d %%',
+    (old, fresh, desired, weight) => {
+      const { state } = plan({ state: trying(2, 90), desired, revisions: [seen('old', old), seen('new', fresh)] })
+      expect(state.weight).toBe(weight)
+    },
+  )
+
   it('keeps one old pod until everything is promoted', () => {
     const { pods, state } = plan({ state: trying(2, 90), revisions: [seen('old', 1), seen('new', 9)] })
     expect(pods).toEqual({ old: 1, new: 10 })
@@ -180,10 +217,20 @@ describe('a changed pool', () => {
     const { state, pods } = plan({
       target: 'newest',
       state: trying(0, 10),
-      revisions: [seen('old', 9), seen('new', 1)],
+      revisions: [seen('old', 10), seen('new', 1)],
     })
     expect(state).toMatchObject({ stable: 'old', canary: 'newest', step: -1, weight: 0 })
     expect(pods).toEqual({ old: 10, new: 0, newest: 1 })
+  })
+
+  it('gives its images back before the newest change replaces it late', () => {
+    const late = { target: 'newest', state: trying(2, 90) }
+    const first = plan({ ...late, revisions: [seen('old', 1), seen('new', 9)] })
+    expect(first.state).toMatchObject({ stable: 'old', canary: 'new', weight: 90 })
+    expect(first.pods).toEqual({ old: 10, new: 9 })
+    const last = plan({ target: 'newest', state: first.state, revisions: [seen('old', 10), seen('new', 9)] })
+    expect(last.state).toMatchObject({ stable: 'old', canary: 'newest', step: -1 })
+    expect(last.pods).toEqual({ old: 10, new: 0, newest: 1 })
   })
 
   it('is withdrawn when the spec goes back to what serves', () => {
@@ -327,35 +374,54 @@ describe('a revision that is no good', () => {
     expect(plan({ state: trying(0, 10), revisions, figures }).state.failed).toBeUndefined()
   })
 
+  it('is taken back when one of its pods does not stay up', () => {
+    const revisions = [seen('old', 5), seen('new', 4, { pods: 5, problem: crashing })]
+    expect(plan({ state: trying(1, 40), revisions }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
+  })
+
   describe('in a later step', () => {
-    const state = trying(1, 30)
-    const lacking = (more: Partial<RevisionSeen>) => [seen('old', 7), seen('new', 3, { replicas: 5, pods: 5, ...more })]
+    const lacking = { since: time(0), ready: 3 }
+    const state = trying(1, 30, { lacking })
+    const revisions = [seen('old', 7), seen('new', 3, { replicas: 5, pods: 5 })]
+    const refused = { problem: { reason: 'QuotaRefused', message: 'Quota is used up.' } } as const
 
     it('waits for its pods as long as the first one may take, and says for what', () => {
-      const { state: next, why } = plan({ state, revisions: lacking({ unreadySeconds: 600 }), now: at(600) })
-      expect(next).toMatchObject({ canary: 'new', weight: 30 })
+      const { state: next, why } = plan({ state, revisions, now: at(600) })
+      expect(next).toMatchObject({ canary: 'new', weight: 30, lacking })
       expect(why).toContain('2 more ready pods')
     })
 
-    it('is taken back when a pod of it is not ready in that time', () => {
-      const { state: next } = plan({ state, revisions: lacking({ unreadySeconds: 601 }), now: at(700) })
-      expect(next.failed).toMatchObject({ reason: 'CanaryNotReady', revision: 'new' })
+    it('is taken back when they are not ready in that time, with what is known of it', () => {
+      expect(plan({ state, revisions, now: at(601) }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
+      const known = [seen('old', 7), seen('new', 3, { replicas: 5, pods: 5, ...refused })]
+      const { failed, lacking: left } = plan({ state, revisions: known, now: at(601) }).state
+      expect(failed?.message).toBe('2 of its pods were not ready within 600 s: Quota is used up')
+      expect(left).toBeUndefined()
     })
 
-    it('is taken back when pods of it cannot be made for so long', () => {
-      const refused = { problem: { reason: 'QuotaRefused', message: 'Quota is used up.' } } as const
-      expect(plan({ state, revisions: lacking(refused), now: at(600) }).state.failed).toBeUndefined()
-      expect(plan({ state, revisions: lacking(refused), now: at(601) }).state.failed).toMatchObject({
-        reason: 'CanaryNotReady',
-        message: '2 of its pods were not ready within 600 s: Quota is used up',
-      })
+    it('gives that time anew with each pod that comes', () => {
+      const four = [seen('old', 6), seen('new', 4, { replicas: 5, pods: 5 })]
+      const { state: next } = plan({ state, revisions: four, now: at(590) })
+      expect(next.lacking).toEqual({ since: time(590), ready: 4 })
+      expect(plan({ state: next, revisions: four, now: at(1_190) }).state.failed).toBeUndefined()
     })
 
-    it('counts that time from when the pool grew, not from when the step began', () => {
-      const refused = { problem: { reason: 'QuotaRefused', message: 'Quota is used up.' } } as const
-      const revisions = [seen('old', 5), seen('new', 5, { replicas: 10, pods: 5, ...refused })]
-      const grown = plan({ state: trying(1, 50), revisions, desired: 20, now: at(5_000) })
-      expect(grown.state).toMatchObject({ canary: 'new', weight: 25, since: time(5_000) })
+    it("does not mind a moment's trouble, however long the step has lasted", () => {
+      const long = trying(2, 90)
+      const trouble = [seen('old', 1), seen('new', 9, { replicas: 10, pods: 10, ...refused })]
+      const { state: next } = plan({ state: long, revisions: trouble, now: at(5_000) })
+      expect(next).toMatchObject({ canary: 'new', lacking: { since: time(5_000), ready: 9 } })
+      const over = plan({ state: next, revisions: [seen('old', 1), seen('new', 10)], now: at(5_005) })
+      expect(over.state).toMatchObject({ stable: 'new' })
+    })
+
+    it('keeps its share and its pods while this process alone does not reach them', () => {
+      const unreached = [seen('old', 1), seen('new', 0, { replicas: 10, pods: 9, up: 9 })]
+      const { state: next, pods } = plan({ state: trying(2, 90), revisions: unreached, now: at(5) })
+      expect(next).toMatchObject({ step: 2, weight: 90, lacking: { since: time(5), ready: 0 } })
+      expect(next.setbacks).toBeUndefined()
+      expect(pods.new).toBe(10)
+      expect(plan({ state: next, revisions: unreached, now: at(606) }).state.failed).toBeDefined()
     })
   })
 
@@ -408,6 +474,27 @@ describe('the way back', () => {
     const { state, pods } = plan({ state: trying(2, 90), revisions: late, figures: bad })
     expect(state.canary).toBeUndefined()
     expect(pods).toEqual({ old: 10, new: 0 })
+  })
+
+  it('gives up pod by pod where there is no room for the old ones beside it', () => {
+    const full = { reason: 'PodUnschedulable', message: 'No node has room.' } as const
+    const room = 11
+    let state = plan({
+      state: trying(2, 83),
+      desired: 12,
+      revisions: [seen('old', 1), seen('new', 10)],
+      figures: slow,
+    }).state
+    let [old, fresh] = [1, 10]
+    for (let second = 1; second <= 200 && state.canary !== undefined; second++) {
+      const revisions = [seen('old', old, { problem: full }), seen('new', fresh)]
+      const next = plan({ state, desired: 12, revisions, figures: slow, now: at(second) })
+      state = next.state
+      fresh = Math.min(fresh, next.pods.new ?? 0)
+      old = Math.min(12, room - fresh)
+    }
+    expect(state.canary).toBeUndefined()
+    expect(state.failed).toBeDefined()
   })
 
   it('is the same for one that the spec no longer asks for, and is told at its end', () => {

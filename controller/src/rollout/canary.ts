@@ -44,19 +44,19 @@ function advance(input: RolloutInput): Next {
       return comeBack(input, { ...state, stable, canary: target })
     return { state: { ...settled(input, stable), failed }, why: failed.message }
   }
-  if (state?.canary !== target || state.stable !== stable) return begin(input, stable)
+  if (state?.canary !== target || state.stable !== stable) return replace(input, stable)
   return state.step < 0 ? start(input, { ...state, stable }) : step(input, { ...state, stable })
 }
 
 /**
  * The revision that serves. Without a memory of it (a new pool, or a status that was lost), or when its Deployment was
- * deleted by somebody, it is the one with most ready pods, the wanted one first. Of a new pool it is the wanted one, which
- * has nothing to be compared with.
+ * deleted by somebody, it is the one with most ready pods, of equals the wanted one. Of a new pool it is the wanted one,
+ * which has nothing to be compared with.
  */
 function stableOf({ state, revisions, target }: RolloutInput): string {
   const exists = (revision: string): boolean => revisions.some((seen) => seen.revision === revision)
   if (state?.stable !== undefined && (state.stable === target || exists(state.stable))) return state.stable
-  const order = (seen: RevisionSeen): number => (seen.revision === target ? Number.POSITIVE_INFINITY : seen.ready)
+  const order = (seen: RevisionSeen): number => seen.ready + (seen.revision === target ? 0.5 : 0)
   return revisions.filter(({ ready }) => ready > 0).sort((a, b) => order(b) - order(a))[0]?.revision ?? target
 }
 
@@ -68,6 +68,16 @@ function settleOn(input: RolloutInput, stable: string): Next {
   const { failed: _, ...rest } = state ?? settled(input, stable)
   const news = { type: 'Normal', reason: 'RolloutWithdrawn', message } as const
   return comeBack(input, { ...rest, stable, canary: dropped }, news)
+}
+
+/** What is being tried, or on its way back, gives its images back before the next one is tried: they may be most of them. */
+function replace(input: RolloutInput, stable: string): Next {
+  const { state } = input
+  if (state?.canary !== undefined && state.stable === stable) {
+    const back = comeBack(input, { ...state, stable, canary: state.canary })
+    if (back.state.canary !== undefined) return back
+  }
+  return begin(input, stable)
 }
 
 function begin(input: RolloutInput, stable: string): Next {
@@ -114,14 +124,15 @@ function firstReady(input: RolloutInput, state: Serving): Next {
 
 function enter(input: RolloutInput, state: Serving, index: number): Next {
   const { target, rollout, now } = input
-  const weight = effectiveWeight(input, weightOf(rollout, index))
+  const weight = effectiveWeight(input, weightOf(rollout, index), state.stable)
   const hold = rollout.steps[index]?.holdSeconds
   const message =
     hold === undefined
       ? `Revision ${target} takes over from ${state.stable}: all images as its pods become ready.`
       : `Revision ${target} gets ${weightOf(rollout, index)} % of the images for ${hold} s.`
+  const { lacking: _, ...kept } = state
   return {
-    state: { ...state, canary: target, weight, step: index, since: toKubeTime(now) },
+    state: { ...kept, canary: target, weight, step: index, since: toKubeTime(now) },
     why: message,
     news: { type: 'Normal', reason: 'RolloutStep', message },
   }
@@ -133,16 +144,18 @@ function step(input: RolloutInput, state: Serving): Next {
   const judged = { canary: figures.get(target), stable: figures.get(state.stable), gate: rollout.gate }
   const breach = findBreach(judged)
   if (breach) return rollBack(input, state, breach.reason, breach.message)
-  if (canary.ready === 0) return lost(input, state, canary)
-  const full = weightOf(rollout, state.step)
-  const weight = effectiveWeight(input, full)
-  const missing = podsInStep(input, state.step) - canary.ready
-  if (missing > 0) return awaitPods(input, state, { canary, missing, weight, full })
+  if (canary.problem?.reason === 'PodCrashing') {
+    return rollBack(input, state, 'CanaryNotReady', `a pod of it does not stay up${becauseOf(canary.problem)}`)
+  }
+  if (canary.ready < podsInStep(input, state.step)) return lack(input, state, canary)
+  const { lacking: _, ...whole } = state
   const held = rollout.steps[state.step]
   if (held === undefined) return promote(input, state, 'Every pod that is wanted is ready.')
+  const full = weightOf(rollout, state.step)
+  const weight = effectiveWeight(input, full, state.stable)
   // A step is held with all of its share, so its time begins when the last of its pods is ready.
   const since = state.weight < full && weight === full ? toKubeTime(input.now) : state.since
-  const seconds = elapsedSeconds(input, { ...state, since })
+  const seconds = elapsedSeconds(input, { since })
   if (desired === 0 && seconds >= held.holdSeconds) {
     return promote(input, state, 'The pool is at zero: there is nobody left to notice.')
   }
@@ -150,38 +163,31 @@ function step(input: RolloutInput, state: Serving): Next {
     return enter(input, state, state.step + 1)
   }
   return {
-    state: { ...state, weight, since },
+    state: { ...whole, weight, since },
     why: describeGate({ ...judged, seconds, holdSeconds: held.holdSeconds }),
   }
 }
 
-type Lacking = {
-  readonly canary: RevisionSeen
-  readonly missing: number
-  readonly weight: number
-  readonly full: number
-}
-
 /**
- * Pods of this step are still to come, each for as long as the first one may take; the old revision has its own pods until
- * then. One that cannot even be made has no age, so its time runs from when the step began to lack it.
+ * Pods of this step are still to come, or are gone for a moment: the old revision has its own until then. They have
+ * `readySeconds`, anew with each that comes. When Kubernetes calls some ready and this process reaches none, their images
+ * go elsewhere as it is, and the share stays.
  */
-function awaitPods(input: RolloutInput, state: Serving, { canary, missing, weight, full }: Lacking): Next {
+function lack(input: RolloutInput, state: Serving, canary: RevisionSeen): Next {
   const { target, rollout, now } = input
-  const since = state.weight >= full && weight < full ? toKubeTime(now) : state.since
+  const { ready, up, problem } = canary
+  if (ready === 0 && up === 0) return lost(input, state, canary)
+  const before = state.lacking
+  const lacking = before !== undefined && ready <= before.ready ? before : { since: toKubeTime(now), ready }
+  const missing = podsInStep(input, state.step) - ready
   const { readySeconds } = rollout.gate
-  const { problem, unreadySeconds } = canary
-  const lacksFor = Math.max(unreadySeconds, problem ? elapsedSeconds(input, { ...state, since }) : 0)
-  if (lacksFor > readySeconds) {
-    return rollBack(
-      input,
-      state,
-      notReadyReason(problem),
-      `${missing} of its pods were not ready within ${readySeconds} s${becauseOf(problem)}`,
-    )
+  if (elapsedSeconds(input, lacking) > readySeconds) {
+    const what = `${missing} of its pods were not ready within ${readySeconds} s${becauseOf(problem)}`
+    return rollBack(input, state, notReadyReason(problem), what)
   }
+  const weight = ready === 0 ? state.weight : effectiveWeight(input, weightOf(rollout, state.step), state.stable)
   const why = `revision ${target} waits for ${missing} more ready pods${becauseOf(problem)}`
-  return { state: { ...state, weight, since }, why }
+  return { state: { ...state, weight, lacking }, why }
 }
 
 type Problem = RevisionSeen['problem']
@@ -204,7 +210,8 @@ function lost(input: RolloutInput, state: Serving, { problem }: RevisionSeen): N
     return rollBack(input, state, 'CanaryNotReady', `it lost its ready pods ${setbacks} times`)
   }
   const why = `revision ${input.target} has lost its ready pods and starts over`
-  return { state: { ...state, weight: 0, step: -1, since: toKubeTime(input.now), setbacks }, why }
+  const { lacking: _, ...kept } = state
+  return { state: { ...kept, weight: 0, step: -1, since: toKubeTime(input.now), setbacks }, why }
 }
 
 function promote(input: RolloutInput, { stable }: Serving, because: string): Next {

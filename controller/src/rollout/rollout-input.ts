@@ -12,8 +12,8 @@ export type RevisionSeen = {
   readonly pods: number
   /** Pods that could take images now. */
   readonly ready: number
-  /** How long the one of its pods that is not ready for longest has not been, in seconds, by what Kubernetes says. */
-  readonly unreadySeconds: number
+  /** Pods that Kubernetes calls ready; this process may not reach them at the moment. */
+  readonly up: number
   /** What keeps its pods from becoming ready, when something is known to. */
   readonly problem?: { readonly reason: Reason; readonly message: string }
 }
@@ -67,8 +67,8 @@ export const seenOf = ({ revisions }: RolloutInput, revision: string): RevisionS
     replicas: 0,
     pods: 0,
     ready: 0,
-    unreadySeconds: 0,
+    up: 0,
   }
 
-export const elapsedSeconds = ({ now }: RolloutInput, { since }: RolloutStatus): number =>
+export const elapsedSeconds = ({ now }: RolloutInput, { since }: { readonly since: string }): number =>
   Math.max(0, (now.getTime() - Date.parse(since)) / 1000)

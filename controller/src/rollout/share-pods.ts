@@ -8,12 +8,13 @@ import { type RolloutInput, seenOf } from './rollout-input.ts'
 export const weightOf = ({ steps }: PoolRollout, index: number): number => steps[index]?.weight ?? 100
 
 /**
- * The step's share, or less while too few of the new pods are ready for it: a pod shall get no more images than its
- * part of the pool.
+ * The step's share, or less while too few of the new pods are ready for it: of the pods that are ready, as far as they are
+ * wanted, a new one gets its part of the images and no more. What is still to come for either of the two plays no part.
  */
-export function effectiveWeight(input: RolloutInput, weight: number): number {
+export function effectiveWeight(input: RolloutInput, weight: number, stable: string): number {
   const { ready } = seenOf(input, input.target)
-  return Math.min(weight, Math.floor((100 * ready) / Math.max(1, input.desired)))
+  const serving = Math.min(input.desired, ready + seenOf(input, stable).ready)
+  return Math.min(weight, Math.floor((100 * ready) / Math.max(1, serving)))
 }
 
 /** Pods that the new revision needs in this step. */
@@ -34,9 +35,10 @@ export function sharesNames({ namesOf }: RolloutInput, stable: string, canary: s
 }
 
 /**
- * Pods of each revision. The old one gives way only to new pods that are ready and that can do its work, so that capacity
- * never falls, and keeps one until the promotion: a rollout needs room for the pods that are starting, not for the pool
- * twice. One that comes back has all its pods again before the other's go.
+ * Pods of each revision. The old one gives way only to new pods that are ready and that can do its work, and no further
+ * than the share that they get, which is rounded: so capacity never falls. It keeps one until the promotion: a rollout
+ * needs room for the pods that are starting, not for the pool twice. One that comes back has all its pods again before the
+ * other's go.
  */
 export function sharePods(state: RolloutStatus, input: RolloutInput): Map<string, number> {
   const { desired, revisions } = input
@@ -49,6 +51,6 @@ export function sharePods(state: RolloutStatus, input: RolloutInput): Map<string
   }
   const canaryPods = podsInStep(input, state.step)
   const gives = state.step >= 0 && !retiresNames(input, stable, canary)
-  const given = gives ? Math.min(seenOf(input, canary).ready, canaryPods) : 0
+  const given = gives ? Math.min(seenOf(input, canary).ready, Math.floor((desired * state.weight) / 100)) : 0
   return shares.set(stable, Math.max(desired - given, Math.min(1, desired))).set(canary, canaryPods)
 }

@@ -140,7 +140,9 @@ function scalingOf({ spec }: TritonPool, schedule: EffectiveScaling['schedule'])
 
 /** What pods say of their slots is remembered for when there are none. */
 function rememberSlots({ source }: World, { metadata, spec }: TritonPool, memory: PoolMemory): void {
-  const most = Math.max(0, ...source.pods().map(({ pool, podSlots }) => (pool === metadata.name ? podSlots : 0)))
+  // One on probation has a single slot for the time being, which says nothing of its like.
+  const own = source.pods().filter(({ pool, onProbation }) => pool === metadata.name && !onProbation)
+  const most = Math.max(0, ...own.map(({ podSlots }) => podSlots))
   if (most > 0) memory.slotsPerPod = most
   else memory.slotsPerPod ??= spec.slotsPerPod
 }

@@ -14,7 +14,7 @@ import { decideReplicas } from './decide.ts'
 import type { Decision } from './decision.ts'
 import type { Observed } from './gather.ts'
 import { notesOf } from './notes.ts'
-import { hasEnded, revisionOfPod, unreadySeconds } from './observe/observe-pods.ts'
+import { hasEnded, isReady, revisionOfPod } from './observe/observe-pods.ts'
 import type { PoolMemory } from './pool-memory.ts'
 import { objectSteps, scaleSteps } from './steps.ts'
 
@@ -135,7 +135,7 @@ function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: P
 }
 
 function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[] {
-  const { pool, observation, deployments, pods, usable, now } = observed
+  const { pool, observation, deployments, pods, usable } = observed
   const problems = findProblems({ pool, observed: observation, decision })
   // With the one that could not be made, if there is one.
   return observation.deployments.map(({ revision }) => {
@@ -147,7 +147,7 @@ function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[
       replicas: deployments.get(revision)?.spec.replicas ?? 0,
       pods: own.length,
       ready: own.filter(({ metadata }) => usable.has(metadata.name)).length,
-      unreadySeconds: Math.max(0, ...own.map((pod) => unreadySeconds(pod, now))),
+      up: own.filter((pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined).length,
       ...(problem && { problem: { reason: problem.reason, message: problem.message } }),
     }
   })

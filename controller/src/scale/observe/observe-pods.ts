@@ -46,14 +46,6 @@ export function observePod(pod: Pod, { usedRevisions, emptyRevisions, slotsUsed 
 export const isReady = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false
 
-/** How long a pod has not been ready, in seconds; 0 of one that is, or that is on its way out. */
-export function unreadySeconds({ metadata, status }: Pod, now: Date): number {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
-  if (metadata.deletionTimestamp !== undefined || ready?.status === 'True') return 0
-  const since = ready?.lastTransitionTime ?? metadata.creationTimestamp
-  return since === undefined ? 0 : Math.max(0, (now.getTime() - Date.parse(since)) / 1000)
-}
-
 /** Triton's container; of a pod that a patch has renamed it in, the first one. */
 export const tritonOf = ({ status }: Pod): ContainerStatus | undefined =>
   status?.containerStatuses?.find(({ name }) => name === tritonContainer) ?? status?.containerStatuses?.[0]

@@ -48,7 +48,7 @@
     select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId",
            c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
            c.source_size_bytes as "sourceSizeBytes", c.output, c.attempt, c.fault_attempts as "faultAttempts",
-           c.created_at as "createdAt", c.traceparent,
+           c.created_at as "createdAt", c.callback_url as "callbackUrl", c.traceparent,
            (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs",
            exists (select from seen_due) or exists (select from seen_place) as again
       from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id
