@@ -81,6 +81,8 @@ type Seen = {
   readonly budget?: boolean
   readonly pods?: readonly Pod[]
   readonly demand?: Partial<typeof idle>
+  /** Of each pod. */
+  readonly slots?: { readonly podSlots: number; readonly onProbation?: boolean }
 }
 
 const indexOf = (objects: readonly KubeObject[]) => ({
@@ -89,7 +91,8 @@ const indexOf = (objects: readonly KubeObject[]) => ({
   wrote: () => undefined,
 })
 
-async function planOf({ pool, deployments = [], services = [], budget = false, pods = [], demand = {} }: Seen) {
+async function planOf(seen: Seen) {
+  const { pool, deployments = [], services = [], budget = false, pods = [], demand = {}, slots } = seen
   const world = {
     pools: indexOf([pool]),
     deployments: indexOf(deployments),
@@ -114,6 +117,7 @@ async function planOf({ pool, deployments = [], services = [], budget = false, p
             tritonModel: 'u2netp',
             address: metadata.name,
             podSlots: 1,
+            ...slots,
           })),
       faults: () => new Map(),
     },
@@ -188,6 +192,14 @@ describe('the plan of a pool', () => {
       notes: [{ type: 'Normal', reason: 'ScaledUp', message: `1 → ${replicas}: ${sentence}` }],
     })
     expect(plan.status.scalingHistory.at(-1)).toMatchObject({ from: 1, to: replicas, rule, sentence })
+  })
+
+  it('does not take the one slot of pods on probation for what their like have', async () => {
+    const seen = await settled({}, ['a'])
+    const { status } = await planOf({ ...seen, slots: { podSlots: 8 } })
+    const pool = { ...seen.pool, status }
+    const after = await planOf({ ...seen, pool, slots: { podSlots: 1, onProbation: true } })
+    expect(after.status.slotsPerPod).toBe(8)
   })
 
   it('marks the idle pod before it lowers the number', async () => {
