@@ -217,9 +217,9 @@ describe('pods of a cluster', () => {
     ]
     const placed = [{ standIn: old }, { standIn: older }, { standIn: fresh, revision: 'bbbbbbbb' }]
     const { source, place, send, untilPods } = clusterRouting()
-    const shareOf = async (weight: number, sendAll: () => Promise<unknown>): Promise<number> => {
-      place(placed, { stable: 'aaaaaaaa', canary: 'bbbbbbbb', weight })
-      await untilPods(old.address, older.address, fresh.address)
+    const shareOf = async (weight: number, sendAll: () => Promise<unknown>, pods = placed): Promise<number> => {
+      place(pods, { stable: 'aaaaaaaa', canary: 'bbbbbbbb', weight })
+      await untilPods(...pods.map(({ standIn }) => standIn.address))
       await until('the weight is known', () =>
         source.pods().some((pod) => pod.role === 'canary' && pod.weight === weight),
       )
@@ -236,9 +236,11 @@ describe('pods of a cluster', () => {
       // What finds the canary's one slot taken goes to the others: it may have less, and never more.
       expect(await shareOf(weight, atOnce)).toBeLessThanOrEqual(weight + 1)
     }
+    // Alone it serves, but not before it has any share: it has not been judged then.
     place(placed.slice(2), { stable: 'aaaaaaaa', canary: 'bbbbbbbb', weight: 0 })
     await untilPods(fresh.address)
-    expect(await send()).toBe(fresh.address)
+    await expect(send()).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(await shareOf(5, oneByOne, placed.slice(2))).toBe(100)
   })
 
   it('that terminate get nothing new at once, and finish what they have', async () => {
