@@ -1,5 +1,6 @@
-import { events } from '@matte/controller/kube/client'
+import { events, podDisruptionBudgets } from '@matte/controller/kube/client'
 import type { PoolSpecInput, TritonPool } from '@matte/controller/pool/triton-pool'
+import { revisionLabel } from '@matte/controller/specs/labels'
 import { listModels } from '@matte/core/model/model-queries'
 import { recordInference } from '@matte/core/scale/inference-queries'
 import { emptyBuckets } from '@matte/core/scale/latency'
@@ -64,6 +65,28 @@ describe.skipIf(!cluster)('a changed pool', () => {
       expect.arrayContaining(['RolloutStarted', 'RolloutStep', 'RolloutPromoted']),
     )
     await pools.until('happy', 'is settled', (now) => reasonOf(now, 'Ready') === 'Available')
+  })
+
+  it('has a disruption budget for the pods that serve, before a rollout, in it and after it', async () => {
+    const selects = async () => (await namespace.kube().get(podDisruptionBudgets, 'guarded'))?.spec.selector
+    const absent = [{ ...modelOf('guarded'), name: 'absent' }]
+    const first = stableOf(await ready('guarded', { rollout: quick }))
+    await pools.apply('guarded', { rollout: quick, ...changed('new') })
+    const after = await pools.until('guarded', 'has gone over', ({ rollout }) => rollout?.stable !== first)
+    await pools.until('guarded', 'is settled', (now) => reasonOf(now, 'Progressing', 'False') === 'Settled')
+    await until('the budget is for all pods', async () => JSON.stringify(await selects()).includes('Exists'))
+    await until('it counts the pod', async () => {
+      const budget = await namespace.kube().get(podDisruptionBudgets, 'guarded')
+      return budget?.status?.expectedPods === 1
+    })
+    await pools.apply('guarded', { rollout: patient, ...changed('new'), models: absent })
+    const trying = await pools.until('guarded', 'tries the next', ({ rollout }) => rollout?.canary)
+    const values = [trying.status?.rollout?.canary]
+    await until('the budget leaves it out', async () => JSON.stringify(await selects()).includes('NotIn'))
+    expect(await selects()).toMatchObject({ matchExpressions: [{ key: revisionLabel, operator: 'NotIn', values }] })
+    await pools.apply('guarded', { rollout: patient, ...changed('new') })
+    await until('the budget is for all again', async () => JSON.stringify(await selects()).includes('Exists'))
+    expect(stableOf(after)).not.toBe(first)
   })
 
   it('never has fewer ready pods than are wanted on the way', async () => {

@@ -21,7 +21,7 @@ import type { Observed, World } from './gather.ts'
 import type { LiveIndex } from './observe/live-index.ts'
 import type { Made, PlanContext, PoolPlan, Step } from './plan.ts'
 import type { ScaleMetrics } from './scale-metrics.ts'
-import { keyOf, versionOf } from './steps.ts'
+import { keyOf, restorationOf } from './steps.ts'
 
 export type ApplyDeps = {
   readonly kube: KubeClient
@@ -118,7 +118,7 @@ async function restore(deps: ApplyDeps, { object, live }: Of<'restore'>, { memor
   const written = await deps.kube.apply(resource, { ...object, metadata })
   index.wrote(live, written)
   // What still differs is the API server's way to write it, or somebody's who insists: not a thing to fight over.
-  memory.restored.set(keyOf(written), versionOf(written))
+  memory.restored.set(keyOf(written), restorationOf(written as Made, object))
   deps.logger.info({ object: keyOf(live) }, 'an object that was changed was made as it should be')
 }
 

@@ -1,6 +1,6 @@
 import { emptyBuckets } from '@matte/core/scale/latency'
 import { describe, expect, it } from 'vitest'
-import type { Deployment, KubeObject, Pod } from '../kube/objects.ts'
+import type { Deployment, KubeObject, Pod, PodDisruptionBudget } from '../kube/objects.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import { servedPools } from '../pool/served-pools.ts'
 import { type PoolSpecInput, type TritonPool, withDefaults } from '../pool/triton-pool.ts'
@@ -10,7 +10,8 @@ import { buildTritonDeployment, targetRevision } from '../specs/triton-deploymen
 import { buildTritonService } from '../specs/triton-service.ts'
 import { gather, type World } from './gather.ts'
 import { type PodMark, planPool, type Step } from './plan.ts'
-import { newMemory } from './pool-memory.ts'
+import { newMemory, type PoolMemory } from './pool-memory.ts'
+import { restorationOf } from './steps.ts'
 
 const term = { count: 4, lease: 'lease-uid' }
 const stamp = '4/lease-uid'
@@ -78,7 +79,8 @@ type Seen = {
   readonly pool: TritonPool
   readonly deployments?: readonly Deployment[]
   readonly services?: readonly KubeObject[]
-  readonly budget?: boolean
+  /** true: as it is asked for of a pool without a rollout. */
+  readonly budget?: boolean | PodDisruptionBudget
   readonly pods?: readonly Pod[]
   readonly demand?: Partial<typeof idle>
   /** Of each pod. */
@@ -91,14 +93,14 @@ const indexOf = (objects: readonly KubeObject[]) => ({
   wrote: () => undefined,
 })
 
-async function planOf(seen: Seen) {
+async function planOf(seen: Seen, memory: PoolMemory = newMemory(seen.pool)) {
   const { pool, deployments = [], services = [], budget = false, pods = [], demand = {}, slots } = seen
   const world = {
     pools: indexOf([pool]),
     deployments: indexOf(deployments),
     pods: indexOf(pods),
     services: indexOf(services),
-    budgets: indexOf(budget ? [asked(buildDisruptionBudget(pool))] : []),
+    budgets: indexOf(budget === true ? [asked(buildDisruptionBudget(pool))] : budget === false ? [] : [budget]),
     served: () => servedPools([pool]),
     demand: {
       latest: async () => ({
@@ -125,7 +127,6 @@ async function planOf(seen: Seen) {
     models: { ask: () => undefined, of: () => undefined, close: () => undefined },
     clock: { monotonicMs: () => 1_000, nowMs: () => now },
   } as unknown as World
-  const memory = newMemory(pool)
   const observed = await gather(world, 'p', memory)
   if (observed === undefined) throw new Error('the pool is gone')
   return planPool(observed, { memory, term })
@@ -253,6 +254,21 @@ describe('the plan of a pool', () => {
       selector: { matchExpressions: [{ operator: 'NotIn', values: [targetRevision(changed)] }] },
     })
     expect(plan.status.rollout).toMatchObject({ stable: targetRevision(seen.pool), canary: targetRevision(changed) })
+  })
+
+  it('restores an object once for each thing that is wanted of it, not once for each version of it', async () => {
+    const seen = await settled({}, ['a'])
+    const tried = asked(buildDisruptionBudget(seen.pool, 'former01'))
+    const memory = newMemory(seen.pool)
+    const restores = async () =>
+      (await planOf({ ...seen, budget: tried }, memory)).steps.filter((step) => step.kind === 'restore')
+    // Written during a rollout, when the new revision was to be left out: so it has been since.
+    memory.restored.set(`PodDisruptionBudget p`, restorationOf(tried, tried))
+    const [step] = await restores()
+    expect(step?.object.spec).toMatchObject({ selector: { matchExpressions: [{ operator: 'Exists' }] } })
+    // What differs after that is left.
+    if (step) memory.restored.set(`PodDisruptionBudget p`, restorationOf(tried, step.object))
+    expect(await restores()).toEqual([])
   })
 
   it('never touches the template of a revision that the spec no longer asks for', async () => {

@@ -24,7 +24,7 @@ export type PoolMemory = {
   statusAtMs: number
   /** What the API server would not make, by kind and name. */
   refusals: Map<string, Refusal>
-  /** Objects that were laid over what is there at this generation, and still differ: once is enough. */
+  /** What was laid over which version of an object, by kind and name. If it still differs, once was enough. */
   restored: Map<string, string>
   timetable: { readonly of: PoolSpec['scaling']['schedules']; readonly table: Timetable } | undefined
 }

@@ -8,6 +8,7 @@ import { covers } from '../specs/covers.ts'
 import { buildDisruptionBudget } from '../specs/disruption-budget.ts'
 import { deletionCostAnnotation, leaderTermAnnotation } from '../specs/labels.ts'
 import type { Json } from '../specs/merge-patch.ts'
+import { canonical } from '../specs/revision.ts'
 import { buildTritonDeployment } from '../specs/triton-deployment.ts'
 import { buildTritonService } from '../specs/triton-service.ts'
 import type { Observed } from './gather.ts'
@@ -50,8 +51,8 @@ function ensure(
       ? []
       : [{ kind: 'create', object, ...(revision !== undefined && { revision }) }]
   }
-  if (isGoing(live, object) || coversObject(live, object) || memory.restored.get(keyOf(live)) === versionOf(live))
-    return []
+  if (isGoing(live, object) || coversObject(live, object)) return []
+  if (memory.restored.get(keyOf(live)) === restorationOf(live, object)) return []
   return [{ kind: 'restore', object, live }]
 }
 
@@ -62,16 +63,21 @@ function isGoing({ metadata: live }: Made, { metadata: wanted }: Made): boolean 
 }
 
 /** Whether what we ask for is there; owner and labels count, the rest of the metadata is not ours. */
-function coversObject(live: Made, wanted: Made): boolean {
-  const relevant = ({ metadata, ...rest }: Made): Json =>
-    ({ labels: metadata.labels, owners: metadata.ownerReferences, spec: rest.spec }) as unknown as Json
-  return covers(relevant(live), relevant(wanted))
-}
+const coversObject = (live: Made, wanted: Made): boolean => covers(askedOf(live), askedOf(wanted))
+
+const askedOf = ({ metadata, spec }: Made): Json =>
+  ({ labels: metadata.labels, owners: metadata.ownerReferences, spec }) as unknown as Json
 
 export const keyOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
 
+/**
+ * One thing wanted of one version of an object. Of a budget something else is wanted in a rollout than after it, while the
+ * object itself stays as it was written.
+ */
+export const restorationOf = (live: Made, wanted: Made): string => `${versionOf(live)} ${canonical(askedOf(wanted))}`
+
 /** What changes when somebody changes an object; of objects without a generation, any change. */
-export const versionOf = ({ metadata }: KubeObject): string =>
+const versionOf = ({ metadata }: KubeObject): string =>
   `${metadata.uid} ${metadata.generation ?? metadata.resourceVersion}`
 
 /** So many pods of a revision go in one look: each is marked first, and the next look is a second away. */
