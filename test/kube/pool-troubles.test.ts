@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Resource } from '@matte/controller/kube/client'
+import { type Resource, services } from '@matte/controller/kube/client'
 import type { KubeObject } from '@matte/controller/kube/objects'
 import type { PoolStatus } from '@matte/controller/pool/pool-status'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -113,6 +113,36 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     const schedules = [{ name: 'day', timeZone: 'Nowhere/Else', start: '0 8 * * *', end: '0 20 * * *', minReplicas: 1 }]
     await pools.apply('untimely', { scaling: { minReplicas: 0, schedules } })
     await degraded('untimely', 'ScheduleInvalid')
+  })
+
+  it('says that a Service cannot be made as it should be, goes on with the rest, and mends what is deleted', async () => {
+    await pools.apply('addressed')
+    const pool = await pools.until('addressed', 'serves', (now) => reasonOf(now, 'Ready') === 'Available')
+    const kube = namespace.kube()
+    const serviceName = `addressed-${pool.status?.rollout?.stable}`
+    await operator.stop()
+    const own = await kube.get(services, serviceName)
+    if (own === undefined) throw new Error('there is no Service')
+    await kube.delete(services, serviceName)
+    const { labels = {}, ownerReferences = [] } = own.metadata
+    const { clusterIP: _, ...spec } = own.spec
+    await kube.create(services, {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: serviceName, labels, ownerReferences },
+      spec: { ports: spec.ports ?? [], selector: spec.selector ?? {} },
+    })
+    operator = await startOperator({ db: database.db, namespace: namespace.name() })
+    const { status } = await degraded('addressed', 'ChangeRefused')
+    expect(messageOf(status ?? {}, 'Degraded')).toMatch(
+      new RegExp(`^Kubernetes refuses to make Service ${serviceName} as it should be: .*clusterIP`, 'i'),
+    )
+    await pools.apply('addressed', { scaling: { minReplicas: 2 } })
+    const { status: grown } = await pools.until('addressed', 'has grown', ({ readyReplicas }) => readyReplicas === 2)
+    expect(reasonOf(grown ?? {}, 'Ready')).toBe('ChangeRefused')
+    await kube.delete(services, serviceName)
+    await pools.until('addressed', 'is right again', (now) => reasonOf(now, 'Ready') === 'Available')
+    expect((await kube.get(services, serviceName))?.spec.clusterIP).toBe('None')
   })
 
   const refuse = (what: string) =>

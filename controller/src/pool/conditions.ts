@@ -51,6 +51,12 @@ export const reasons = {
     means: 'Kubernetes refuses to make a pod: a LimitRange, an admission policy, or a field that is wrong.',
     act: 'Correct what the message names, often spec.podPatch or spec.resources.',
   },
+  ChangeRefused: {
+    means:
+      'Kubernetes refuses to change or delete an object of the pool: an admission policy, a right that is missing, or a ' +
+      'field that cannot be changed any more. The rest goes on.',
+    act: 'Correct what the message names. A Service or budget that cannot be changed may be deleted: it is made anew.',
+  },
   PodCrashing: {
     means: "Triton's container ends again and again.",
     act: 'Read the log of its last run: kubectl logs --previous.',

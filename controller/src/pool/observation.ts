@@ -67,6 +67,13 @@ export type PoolObservation = {
   readonly models: readonly ModelObservation[]
   /** What each revision serves; absent: what spec asks for. */
   readonly modelsOf?: (revision: string) => readonly RevisionModel[]
+  /** What the API server would not let be changed or deleted; `what` ends "Kubernetes refuses to". */
+  readonly refusedChanges?: readonly {
+    readonly what: string
+    readonly message: string
+    readonly blocking: boolean
+    readonly revision: string | undefined
+  }[]
   /** The last figures read, however old; undefined when none were ever read. */
   readonly demand: DemandObservation | undefined
   /** Why the last reading of demand failed, when it did. */

@@ -38,6 +38,7 @@ export function findProblems(input: ProblemInput): Problem[] {
   return [
     ...missingSources(input),
     ...refusals(input),
+    ...refusedChanges(input),
     ...podProblems(input),
     ...modelProblems(input),
     ...conflicts(input),
@@ -72,6 +73,14 @@ function refusals({ observed }: ProblemInput): Problem[] {
     return [problem(reason, what, { blocking: true, revision })]
   })
 }
+
+const refusedChanges = ({ observed: { refusedChanges: changes = [] } }: ProblemInput): Problem[] =>
+  changes.map(({ what, message, blocking, revision }) =>
+    problem('ChangeRefused', `Kubernetes refuses to ${what}: ${quote(message)}`, {
+      blocking,
+      ...(revision !== undefined && { revision }),
+    }),
+  )
 
 function podProblems({ pool, observed }: ProblemInput): Problem[] {
   const found = observed.pods.filter((pod) => !pod.draining && !pod.ready).map((pod) => ({ pod, trouble: judge(pod) }))

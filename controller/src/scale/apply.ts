@@ -20,6 +20,7 @@ import { poolLabel } from '../specs/labels.ts'
 import type { Observed, World } from './gather.ts'
 import type { LiveIndex } from './observe/live-index.ts'
 import type { Made, PlanContext, PoolPlan, Step } from './plan.ts'
+import { forgetRefusals, isHeldBack, isRefusal, noteRefusal, noteSuccess } from './refusals.ts'
 import type { ScaleMetrics } from './scale-metrics.ts'
 import { keyOf, restorationOf } from './steps.ts'
 
@@ -39,21 +40,42 @@ export async function apply(
   plan: PoolPlan,
   context: PlanContext & { readonly signal: AbortSignal },
 ): Promise<void> {
+  forgetRefusals(context.memory, plan.steps)
   for (const step of plan.steps) {
     if (context.signal.aborted) return
+    if (step.kind !== 'status' && isHeldBack(context.memory, step, observed.nowMs)) continue
     await deps.leadership.confirm()
-    await applyStep(deps, observed, step, context)
-    if (step.kind === 'scale') measureDelay(deps, observed, step)
+    const isDone = await attempt(deps, observed, step, context)
+    if (step.kind === 'scale' && isDone) measureDelay(deps, observed, step)
     if (step.kind === 'status') tell(deps, observed, plan, step)
   }
   // Only what has been carried out is remembered: after a conflict the same figures are judged once more.
   context.memory.scale = plan.decision.memory
 }
 
+/** False: the API server refuses it. */
+async function attempt(deps: ApplyDeps, observed: Observed, step: Step, context: PlanContext): Promise<boolean> {
+  const { memory } = context
+  try {
+    await applyStep(deps, observed, step, context)
+    if (step.kind !== 'status') noteSuccess(memory, step)
+    return true
+  } catch (error) {
+    if (step.kind === 'status' || !(error instanceof KubeError)) throw error
+    if (!isRefusal(error) && !(step.kind === 'create' && (await isTaken(deps, step.object, error)))) throw error
+    noteRefusal(memory, step, { error, nowMs: observed.nowMs })
+    deps.logger.warn(
+      { pool: observed.pool.metadata.name, step: step.kind, err: error },
+      'the API server refuses a step',
+    )
+    return false
+  }
+}
+
 function applyStep(deps: ApplyDeps, observed: Observed, step: Step, context: PlanContext): Promise<void> {
   switch (step.kind) {
     case 'create':
-      return create(deps, observed, step, context)
+      return create(deps, step)
     case 'restore':
       return restore(deps, step, context)
     case 'marks':
@@ -81,32 +103,14 @@ function placeOf({ world }: ApplyDeps, { kind }: KubeObject): Place {
   return places[kind] as Place
 }
 
-/** A refusal (a quota, an admission policy, a field that is not valid) is a condition of the pool, not a fault of ours. */
-const refusalStatuses = new Set([400, 403, 422])
-const refusedForMs = 10_000
-
-async function create(
-  deps: ApplyDeps,
-  { nowMs }: Observed,
-  step: Of<'create'>,
-  { memory }: PlanContext,
-): Promise<void> {
-  const { object, revision } = step
+async function create(deps: ApplyDeps, { object }: Of<'create'>): Promise<void> {
   const { resource, index } = placeOf(deps, object)
-  try {
-    index.wrote(undefined, await deps.kube.create(resource, object))
-    memory.refusals.delete(keyOf(object))
-  } catch (error) {
-    if (!(error instanceof KubeError) || !(await isRefusal(deps, object, error))) throw error
-    deps.logger.warn({ object: keyOf(object), err: error }, 'the API server refuses to make an object')
-    const { reason, message } = error
-    memory.refusals.set(keyOf(object), { revision, reason, message, untilMs: nowMs + refusedForMs })
-  }
+  index.wrote(undefined, await deps.kube.create(resource, object))
 }
 
-/** Whether asking again is of no use. An object of ours that the watch has not told of yet is there all the same. */
-async function isRefusal(deps: ApplyDeps, object: Made, { status, reason }: KubeError): Promise<boolean> {
-  if (reason !== 'AlreadyExists') return refusalStatuses.has(status)
+/** Whether the name is somebody else's. An object of ours that the watch has not told of yet is there all the same. */
+async function isTaken(deps: ApplyDeps, object: Made, { reason }: KubeError): Promise<boolean> {
+  if (reason !== 'AlreadyExists') return false
   const live = await deps.kube.get(placeOf(deps, object).resource, object.metadata.name)
   return live !== undefined && live.metadata.labels?.[poolLabel] !== object.metadata.labels?.[poolLabel]
 }
@@ -125,9 +129,9 @@ async function restore(deps: ApplyDeps, { object, live }: Of<'restore'>, { memor
 /** A pool of a thousand pods gets as many at the first time in a term that it shrinks. */
 const marksAtOnceMax = 16
 
-/** All that can be written are, so that the look after a conflict has the fewer left. */
+/** All that can be written are, so that the look after a conflict or a refusal has the fewer left. */
 async function mark({ kube, world }: ApplyDeps, { marks }: Of<'marks'>): Promise<void> {
-  let conflict: KubeError | undefined
+  const faults: { readonly name: string; readonly error: KubeError }[] = []
   await eachAtOnce(marksAtOnceMax, marks, async ({ pod, annotations }) => {
     const { name, resourceVersion } = pod.metadata
     try {
@@ -135,11 +139,14 @@ async function mark({ kube, world }: ApplyDeps, { marks }: Of<'marks'>): Promise
     } catch (error) {
       // Gone meanwhile: one pod less to choose among.
       if (error instanceof KubeError && error.status === 404) return
-      if (!(error instanceof KubeError) || error.status !== 409) throw error
-      conflict = error
+      if (!(error instanceof KubeError) || (error.status !== 409 && !isRefusal(error))) throw error
+      faults.push({ name, error })
     }
   })
-  if (conflict !== undefined) throw conflict
+  const conflict = faults.find(({ error }) => error.status === 409)
+  // Always the same one of several refusals: people read it.
+  const [first] = conflict ? [conflict] : faults.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  if (first !== undefined) throw first.error
 }
 
 /** Replicas are written by the scale subresource alone, so that the template is not touched. */

@@ -19,8 +19,8 @@ import type { PoolMemory } from './pool-memory.ts'
 import { objectSteps, scaleSteps } from './steps.ts'
 
 export type Step =
-  /** Make what is not there. `revision` is undefined for what belongs to the pool as a whole. */
-  | { readonly kind: 'create'; readonly object: Deployment | Service | PodDisruptionBudget; readonly revision?: string }
+  /** Make what is not there. */
+  | { readonly kind: 'create'; readonly object: Made }
   /** Lay what we ask for over what is there, which differs from it. */
   | { readonly kind: 'restore'; readonly object: Made; readonly live: Made }
   /** Write (or take away: null) what Kubernetes chooses by among pods, and the stamp of this term. */
@@ -46,7 +46,9 @@ export type PoolPlan = {
 
 export type PlanContext = { readonly memory: PoolMemory; readonly term: Term }
 
-export function planPool(observed: Observed, { memory, term }: PlanContext): PoolPlan {
+export function planPool(gathered: Observed, { memory, term }: PlanContext): PoolPlan {
+  const refusedChanges = [...memory.refusedChanges.values()]
+  const observed = { ...gathered, observation: { ...gathered.observation, refusedChanges } }
   const { pool, observation, now, nowMs } = observed
   const decision = decide(observed)
   const rollout = planRollout({

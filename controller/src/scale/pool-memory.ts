@@ -14,6 +14,14 @@ export type Refusal = {
   readonly untilMs: number
 }
 
+/** Of something that is there already. */
+export type RefusedChange = Refusal & {
+  /** What we would do, as the end of "Kubernetes refuses to". */
+  readonly what: string
+  /** Keeps pods from being made. */
+  readonly blocking: boolean
+}
+
 export type PoolMemory = {
   /** Undefined before the first decision. */
   scale: ScaleMemory | undefined
@@ -22,8 +30,10 @@ export type PoolMemory = {
   starts: number[]
   /** When the status was last written, by the monotonic clock. */
   statusAtMs: number
-  /** What the API server would not make, by kind and name. */
+  /** What the API server would not make. */
   refusals: Map<string, Refusal>
+  /** What it would not change or delete. */
+  refusedChanges: Map<string, RefusedChange>
   /** What was laid over which version of an object, by kind and name. If it still differs, once was enough. */
   restored: Map<string, string>
   timetable: { readonly of: PoolSpec['scaling']['schedules']; readonly table: Timetable } | undefined
@@ -39,6 +49,7 @@ export function newMemory({ status }: TritonPool): PoolMemory {
     starts: status?.startSeconds === undefined ? [] : [status.startSeconds],
     statusAtMs: Number.NEGATIVE_INFINITY,
     refusals: new Map(),
+    refusedChanges: new Map(),
     restored: new Map(),
     timetable: undefined,
   }

@@ -20,15 +20,15 @@ export function objectSteps(observed: Observed, { state }: RolloutPlan, context:
   const { pool, target, deployments, services, budget } = observed
   const used = [state.stable, state.canary].filter((revision) => revision !== undefined)
   const steps = used.flatMap((revision) => {
-    const service = ensure(services.get(revision), buildTritonService(pool, revision), revision, context, observed)
+    const service = ensure(services.get(revision), buildTritonService(pool, revision), context)
     // Only of the wanted revision is the template known; the others stay as they were made.
     if (revision !== target) return deployments.has(revision) ? service : []
     const wanted = buildTritonDeployment(pool)
     const deployment = deployments.get(revision)
-    return [...service, ...ensure(deployment, born(wanted, deployment, context), revision, context, observed)]
+    return [...service, ...ensure(deployment, born(wanted, deployment, context), context)]
   })
   const unproved = state.step < 0 ? state.canary : undefined
-  return [...steps, ...ensure(budget, buildDisruptionBudget(pool, unproved), undefined, context, observed)]
+  return [...steps, ...ensure(budget, buildDisruptionBudget(pool, unproved), context)]
 }
 
 /** A Deployment begins without pods: what a former leader may still make by mistake does nothing. */
@@ -38,19 +38,8 @@ function born(wanted: Deployment, live: Deployment | undefined, { term }: PlanCo
   return { ...wanted, metadata: { ...wanted.metadata, annotations }, spec: { replicas: 0, ...wanted.spec } }
 }
 
-function ensure(
-  live: Made | undefined,
-  object: Made,
-  revision: string | undefined,
-  { memory }: PlanContext,
-  { nowMs }: Observed,
-): Step[] {
-  if (live === undefined) {
-    const refusal = memory.refusals.get(keyOf(object))
-    return refusal && nowMs < refusal.untilMs
-      ? []
-      : [{ kind: 'create', object, ...(revision !== undefined && { revision }) }]
-  }
+function ensure(live: Made | undefined, object: Made, { memory }: PlanContext): Step[] {
+  if (live === undefined) return [{ kind: 'create', object }]
   if (isGoing(live, object) || coversObject(live, object)) return []
   if (memory.restored.get(keyOf(live)) === restorationOf(live, object)) return []
   return [{ kind: 'restore', object, live }]

@@ -1,0 +1,122 @@
+import { pino } from 'pino'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { KubeError } from '../kube/client.ts'
+import type { Deployment, KubeObject, Pod, Service } from '../kube/objects.ts'
+import type { TritonPool } from '../pool/triton-pool.ts'
+import { type ApplyDeps, apply } from './apply.ts'
+import type { Observed } from './gather.ts'
+import type { PoolPlan, Step } from './plan.ts'
+import { newMemory, type PoolMemory } from './pool-memory.ts'
+
+const pool = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata: { name: 'p' } } as TritonPool
+const labels = { 'matte.dev/pool': 'p', 'matte.dev/revision': 'aaaaaaaa' }
+const object = <T extends KubeObject>(kind: string): T =>
+  ({
+    kind,
+    metadata: { name: `p-${kind}`, labels, uid: kind, resourceVersion: '1' },
+    spec: { replicas: 1 },
+  }) as unknown as T
+
+const service = object<Service>('Service')
+const deployment = object<Deployment>('Deployment')
+const pod = object<Pod>('Pod')
+
+const steps = {
+  create: { kind: 'create', object: service },
+  restore: { kind: 'restore', object: service, live: service },
+  marks: { kind: 'marks', marks: [{ pod, annotations: {} }] },
+  up: { kind: 'scale', deployment, from: 1, to: 2 },
+  down: { kind: 'scale', deployment, from: 2, to: 1 },
+  delete: { kind: 'delete', object: service },
+  status: { kind: 'status', status: {} as never, notes: [] },
+} satisfies Record<string, Step>
+
+describe('a step that the API server refuses', () => {
+  let memory: PoolMemory
+  let calls: string[]
+  /** What is refused, as it is called, and how. */
+  let refused: Map<string, number>
+  beforeEach(() => {
+    memory = newMemory(pool)
+    calls = []
+    refused = new Map()
+  })
+
+  const carryOut = (kinds: readonly (keyof typeof steps)[], nowMs = 0) => {
+    const call =
+      (verb: string) =>
+      async (resource: { kind: string }, named: KubeObject | string, more?: { subresource?: string }) => {
+        const { subresource = '' } = (verb === 'apply' && more) || ({} as { subresource?: string })
+        const words = [verb, subresource || resource.kind].join(' ')
+        calls.push(words)
+        const status = refused.get(words)
+        if (status !== undefined) throw new KubeError(status, 'Refused', `${words} is refused`)
+        return typeof named === 'string' ? object(resource.kind) : named
+      }
+    const index = { get: () => undefined, of: () => [], wrote: () => undefined }
+    const deps = {
+      kube: { create: call('create'), apply: call('apply'), mergePatch: call('patch'), delete: call('delete') },
+      leadership: { confirm: async () => ({}) },
+      world: { pools: index, deployments: index, services: index, budgets: index, pods: index },
+      events: { record: () => undefined },
+      metrics: { decisionDelay: { observe: () => undefined } },
+      logger: pino({ level: 'silent' }),
+    } as unknown as ApplyDeps
+    const plan = {
+      steps: kinds.map((kind) => steps[kind]),
+      decision: { replicas: 0, memory: undefined },
+      from: 0,
+      rollout: {},
+    } as unknown as PoolPlan
+    const observed = { pool, reading: undefined, nowMs } as unknown as Observed
+    calls = []
+    const context = { memory, term: { count: 1, lease: 'l' }, signal: new AbortController().signal }
+    return apply(deps, observed, plan, context)
+  }
+
+  it.each([
+    ['create', 'create Service'],
+    ['restore', 'apply Service'],
+    ['marks', 'patch Pod'],
+    ['up', 'apply scale'],
+    ['delete', 'delete Service'],
+  ] as const)('to %s is told, holds nothing up, and rests', async (kind, call) => {
+    for (const status of [400, 403, 422]) {
+      refused.set(call, status)
+      memory = newMemory(pool)
+      await carryOut([kind, 'status'])
+      expect(calls).toEqual([call, 'apply status'])
+      const told = [...memory.refusals.values(), ...memory.refusedChanges.values()]
+      expect(told).toMatchObject([{ revision: 'aaaaaaaa', message: `${call} is refused` }])
+      await carryOut([kind, 'status'], 9_999)
+      expect(calls).toEqual(['apply status'])
+    }
+    refused.clear()
+    await carryOut([kind, 'status'], 10_000)
+    expect(calls).toEqual([call, 'apply status'])
+    expect([memory.refusals.size, memory.refusedChanges.size]).toEqual([0, 0])
+  })
+
+  it('is forgotten when nobody asks for it any more', async () => {
+    refused.set('apply Service', 422)
+    await carryOut(['restore'])
+    await carryOut(['status'], 1_000)
+    expect(memory.refusedChanges.size).toBe(0)
+  })
+
+  it('does not let the number of pods fall without its marks', async () => {
+    refused.set('patch Pod', 403)
+    await carryOut(['marks', 'down', 'status'])
+    await carryOut(['marks', 'down', 'status'], 5_000)
+    expect(calls).toEqual(['apply status'])
+    await carryOut(['up', 'status'], 5_000)
+    expect(calls).toEqual(['apply scale', 'apply status'])
+  })
+
+  it('is no refusal when it is a conflict, or of the status', async () => {
+    refused.set('apply Service', 409)
+    await expect(carryOut(['restore', 'status'])).rejects.toMatchObject({ status: 409 })
+    refused.set('apply status', 422)
+    await expect(carryOut(['status'])).rejects.toMatchObject({ status: 422 })
+  })
+})
