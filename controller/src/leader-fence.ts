@@ -1,7 +1,7 @@
 // Who begins to lead marks everything that it will decide on, before it decides on anything: every Deployment, Service,
 // budget and pool gets its term. The mark itself tells people little; what matters is that the write moves the
 // resourceVersion on. A former leader that was stopped between its last look and its write, for a second or an hour,
-// carries the version that it had seen, and is refused. What it could still make are objects that were not there: a
+// carries the version that it had seen, and is refused. A pool of which an object refuses its mark is not written to. What it could still make are objects that were not there: a
 // Deployment without pods, and a Service or budget that is the same whoever makes it. Pods are too many to be marked
 // here; those of a revision are when its number is first lowered in a term (scale/steps.ts), since what a former leader
 // writes on a pod does nothing before that.
@@ -19,7 +19,8 @@ import { type Leadership, stampOf, type Term } from './kube/lease.ts'
 import type { KubeObject } from './kube/objects.ts'
 import { listAll } from './kube/watch/list-all.ts'
 import { type TritonPool, tritonPools } from './pool/triton-pool.ts'
-import { leaderTermAnnotation, managedSelector } from './specs/labels.ts'
+import { isRefusal } from './scale/refusals.ts'
+import { leaderTermAnnotation, managedSelector, poolLabel } from './specs/labels.ts'
 
 const pageSize = 500
 
@@ -29,22 +30,35 @@ export type FenceDeps = {
   readonly logger: Logger
 }
 
+/** An object that the API server would not let be marked, by an admission policy for one. */
+export type Unmarked = { readonly pool: string; readonly object: string; readonly error: KubeError }
+
 /**
- * Resolves when all that there is has the mark of this term; repeatable. Reads from the API server, since a reflector
- * may be late. @throws NotLeaderError, KubeError
+ * Resolves when all that there is has the mark of this term, but for what is returned, whose pools must be left alone.
+ * Repeatable. Reads from the API server, since a reflector may be late. @throws NotLeaderError, KubeError
  */
-export async function putUpFence(deps: FenceDeps, term: Term, signal: AbortSignal): Promise<void> {
+export async function putUpFence(deps: FenceDeps, term: Term, signal: AbortSignal): Promise<Unmarked[]> {
   const { kube, leadership, logger } = deps
   const begun = performance.now()
   const found = await Promise.all(kindsOf(term).map((kind) => findAll(kube, kind, signal)))
   // Once for the first tries of all: they carry versions that were read before it, which a successor's stamps move on.
   await leadership.confirm()
   const objects = found.flat()
-  await eachAtOnce(atOnceMax, objects, ({ kind, object }) => stamp(deps, kind, object))
-  logger.info(
-    { term: term.count, lease: term.lease, objects: objects.length, ms: Math.round(performance.now() - begun) },
-    'the fence is up',
-  )
+  const unmarked: Unmarked[] = []
+  await eachAtOnce(atOnceMax, objects, async ({ kind, object }) => {
+    try {
+      await stamp(deps, kind, object)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      const { name, labels } = object.metadata
+      const pool = kind.resource.kind === tritonPools.kind ? name : (labels?.[poolLabel] ?? '')
+      unmarked.push({ pool, object: `${kind.resource.kind} ${name}`, error })
+    }
+  })
+  const ms = Math.round(performance.now() - begun)
+  const fields = { term: term.count, lease: term.lease, objects: objects.length, ms }
+  if (unmarked.length === 0) logger.info(fields, 'the fence is up')
+  return unmarked.toSorted((a, b) => (a.object < b.object ? -1 : 1))
 }
 
 /** A hundred pools are four hundred objects: one after the other they would take seconds. */

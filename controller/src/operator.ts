@@ -12,6 +12,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { PodSource } from './inference/pod-source.ts'
 import type { TritonStubClass } from './inference/triton-protocol.ts'
+import { type Backoff, backoffMs } from './kube/backoff.ts'
 import { deployments, type KubeClient, podDisruptionBudgets, pods, type Resource, services } from './kube/client.ts'
 import { eventRecorder } from './kube/events.ts'
 import type { KubeMetrics } from './kube/kube-metrics.ts'
@@ -19,7 +20,7 @@ import { leadership as createLeadership, type Leadership, type Term } from './ku
 import type { EndpointSlice, KubeObject } from './kube/objects.ts'
 import { type Reflector, reflector } from './kube/reflector.ts'
 import { workQueue } from './kube/work-queue.ts'
-import { putUpFence } from './leader-fence.ts'
+import { putUpFence, type Unmarked } from './leader-fence.ts'
 import type { PoolCatalogue } from './pool/pool-catalogue.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
 import { nudgeListener } from './scale/nudge-listener.ts'
@@ -58,7 +59,8 @@ export type OperatorOptions = {
 const concurrency = 16
 /** News of a pool's objects comes in bunches; one look is enough for a bunch. */
 const gatherMs = 50
-const fenceRetryMs = 500
+/** Each try reads everything anew, so it is not tried for long at that pace. */
+const fenceBackoff: Backoff = { baseMs: 500, maxMs: 15_000 }
 /** Probes have 2 s, and 32 run at once: pods that hang must not keep everybody from being led. */
 const settleMaxMs = 5_000
 export const leaseName = 'matte-controller'
@@ -72,6 +74,8 @@ export function operator(options: OperatorOptions): Service {
   const memories = new Map<string, PoolMemory>()
   /** Ours since its fence is up; the same object for as long as it lasts. */
   let fenced: Term | undefined
+  /** Pools outside the fence, by name: nothing of theirs is written. */
+  let unfenced: ReadonlySet<string> = new Set()
 
   const watch = <T extends KubeObject>(resource: Resource<T>): Reflector<T> =>
     reflector({ kube, resource, labelSelector: managedSelector, logger, metrics: kubeMetrics })
@@ -105,7 +109,8 @@ export function operator(options: OperatorOptions): Service {
     const current = termOf(leading)
     return current?.count === fenced?.count && current?.lease === fenced?.lease ? fenced : undefined
   }
-  const deps = { kube, leadership: leading, world, events, metrics, logger, memories, term }
+  const termIn = (pool: string): Term | undefined => (unfenced.has(pool) ? undefined : term())
+  const deps = { kube, leadership: leading, world, events, metrics, logger, memories, term: termIn }
   const queue = workQueue({
     name: 'pools',
     reconcile: (pool, signal) => reconcile(deps, pool, signal),
@@ -136,13 +141,20 @@ export function operator(options: OperatorOptions): Service {
       await Promise.race([source.settled(), pause(settleMaxMs, limit.signal)]).finally(() => limit.abort())
     },
     putUp: (ofTerm, signal) => putUpFence({ kube, leadership: leading, logger }, ofTerm, signal),
-    begin: (ofTerm) => {
-      memories.clear()
+    begin: (ofTerm, unmarked) => {
+      if (fenced !== ofTerm) memories.clear()
       fenced = ofTerm
+      unfenced = new Set(unmarked.map(({ pool }) => pool))
+      for (const { pool, object, error } of unmarked) {
+        const message = `${object} refuses the mark of the leader, so nothing of this pool is changed: ${error.message}`
+        const own = pools.get(pool)
+        if (own) events.record(own, { type: 'Warning', reason: 'ChangeRefused', message })
+      }
       for (const { metadata } of pools.items()) queue.add(metadata.name)
     },
     end: () => {
       fenced = undefined
+      unfenced = new Set()
       memories.clear()
       metrics.hide()
     },
@@ -178,8 +190,9 @@ type FenceOptions = {
   readonly logger: Logger
   /** Resolves when the copies of what there is are complete. */
   readonly ready: () => Promise<void>
-  readonly putUp: (term: Term, signal: AbortSignal) => Promise<void>
-  readonly begin: (term: Term) => void
+  readonly putUp: (term: Term, signal: AbortSignal) => Promise<Unmarked[]>
+  /** Once for each time that it is put up in a term; `unmarked` is outside it. */
+  readonly begin: (term: Term, unmarked: readonly Unmarked[]) => void
   readonly end: () => void
 }
 
@@ -189,7 +202,10 @@ function termOf(leading: Leadership): Term | undefined {
   return leading.isLeader() && lease !== undefined ? { count: leading.term(), lease } : undefined
 }
 
-/** From the moment that we lead: the fence first, tried until it is up or we lead no more, then everything else. */
+/**
+ * From the moment that we lead: the fence first, tried until it is up or we lead no more, then everything else. With an
+ * object that refuses its mark everything else goes on, and the fence is tried again until nothing is outside it.
+ */
 function fenceKeeper({ leading, logger, ready, putUp, begin, end }: FenceOptions): Service {
   const stopping = new AbortController()
   let current: AbortController | undefined
@@ -197,17 +213,24 @@ function fenceKeeper({ leading, logger, ready, putUp, begin, end }: FenceOptions
 
   async function work(signal: AbortSignal): Promise<void> {
     const term = termOf(leading)
-    while (term !== undefined && !signal.aborted) {
+    let told = ''
+    for (let tries = 1; term !== undefined && !signal.aborted; tries++) {
       try {
         await settledOrAborted(ready(), signal)
         if (signal.aborted) return
-        await putUp(term, signal)
-        if (!signal.aborted) begin(term)
-        return
+        const unmarked = await putUp(term, signal)
+        if (signal.aborted) return
+        begin(term, unmarked)
+        const objects = unmarked.map(({ object }) => object)
+        if (objects.length === 0) return
+        const [first] = unmarked
+        const fields = { err: first?.error, objects, term }
+        if (told !== objects.join()) logger.warn(fields, 'the fence is up, but for objects that refuse their mark')
+        told = objects.join()
       } catch (error) {
         if (!signal.aborted) logger.warn({ err: error, term }, 'the fence is not up yet')
       }
-      await pause(fenceRetryMs, signal)
+      await pause(backoffMs(tries, fenceBackoff), signal)
     }
   }
 
