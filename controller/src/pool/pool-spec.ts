@@ -125,9 +125,10 @@ const model = object(
     checksum: Type.Optional(
       text({
         description:
-          "SHA-256 of the model's file, as `sha256:` and 64 hex digits. A pod in which no `model.*` of the model's highest " +
-          'version has it does not start (ChecksumMismatch); of a model in S3, which Triton fetches itself, nothing is ' +
-          'compared. A new one rolls out as a new revision, also where the file changes in place.',
+          "SHA-256 of the model's file, as `sha256:` and 64 hex digits. A pod in which the file that Triton loads of the model's " +
+          'highest version does not have it does not start (ChecksumMismatch). That file is default_model_filename of the ' +
+          "model's configuration, else the usual one of its backend, such as `model.onnx`. Of a model in S3, which Triton " +
+          'fetches itself, nothing is compared. A new one rolls out as a new revision, also where the file changes in place.',
         maxLength: 71,
         pattern: '^sha256:[0-9a-f]{64}$',
       }),

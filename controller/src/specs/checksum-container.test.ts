@@ -29,11 +29,12 @@ const modelOf = (name: string, source: object, checksum: string | undefined = ri
 function compare(names: readonly string[]): { code: number | null; words: string } {
   const models = names.map((name) => modelOf(name, { imagePath: dir }))
   const [container] = buildChecksumContainers(withDefaults({ models }))
-  const [program = '', flag = '', script = '', zero = '', _wait = '', ...rest] = (container?.command ?? []) as string[]
+  const [program = '', flag = '', script = '', zero = '', _wait = '', config = '', ...rest] = (container?.command ??
+    []) as string[]
   const own = script
     .replaceAll('/tmp/checksums-differ', `${dir}/differ`)
     .replaceAll('/dev/termination-log', `${dir}/words`)
-  const { status } = spawnSync(program, [flag, own, zero, '0', ...rest])
+  const { status } = spawnSync(program, [flag, own, zero, '0', config, ...rest])
   return { code: status, words: readFileSync(`${dir}/words`, 'utf8') }
 }
 
@@ -63,15 +64,48 @@ describe('the comparison of models with their checksums', () => {
     expect(compare(['a']).code).toBe(0)
   })
 
-  it('takes one of several files of a model, such as its graph beside its weights', () => {
+  it('looks at the file that Triton loads, and at no other beside it', () => {
+    write('a/1/model.onnx', 'wrong')
+    for (const other of ['model.onnx.bak', 'model.onnx.data', 'model.old.onnx', 'model.pt', 'model.txt']) {
+      write(`a/1/${other}`, 'right')
+      expect(compare(['a']).code).toBe(1)
+    }
     write('a/1/model.onnx', 'right')
     write('a/1/model.onnx.data', 'weights')
     expect(compare(['a']).code).toBe(0)
   })
 
+  it.each([
+    ['backend: "onnxruntime"', 'model.onnx'],
+    ['platform: "tensorrt_plan"', 'model.plan'],
+    ["name: 'a' backend : 'pytorch'", 'model.pt'],
+    ['backend: "openvino"', 'model.xml'],
+    ['backend: "python"', 'model.py'],
+    ['backend: "onnxruntime"\n\tdefault_model_filename: "net.onnx" # not "model.onnx"', 'net.onnx'],
+    ['# default_model_filename: "net.onnx"\nbackend: "onnxruntime"', 'model.onnx'],
+  ])('takes the name from the configuration: %s', (config, file) => {
+    write('a/config.pbtxt', config)
+    for (const name of ['model.onnx', 'model.plan', 'model.pt', 'model.xml', 'model.py', 'net.onnx']) {
+      write(`a/1/${name}`, name === file ? 'right' : 'wrong')
+    }
+    expect(compare(['a'])).toEqual({ code: 0, words: '' })
+    write(`a/1/${file}`, 'wrong')
+    expect(compare(['a']).words).toContain(`${dir}/a/1/${file} has ${sha256('wrong')}`)
+  })
+
+  it('reads the configuration that Triton reads: the one for the CPU where there is one', () => {
+    write('a/config.pbtxt', 'default_model_filename: "other.onnx"')
+    write('a/configs/cpu.pbtxt', 'default_model_filename: "net.onnx"')
+    write('a/1/net.onnx', 'right')
+    write('a/1/other.onnx', 'wrong')
+    expect(compare(['a']).code).toBe(0)
+  })
+
   it('refuses a version without a file to look at', () => {
     write('a/1/model.savedmodel/saved_model.pb', 'right')
-    const words = `a: there is no file ${dir}/a/1/model.*, and the spec asks for ${right}\n`
+    expect(compare(['a']).code).toBe(1)
+    write('a/config.pbtxt', 'platform: "onnxruntime_onnx"')
+    const words = `a: ${dir}/a/1 has no file model.onnx, and the spec asks for ${right}\n`
     expect(compare(['a'])).toEqual({ code: 1, words })
   })
 
@@ -93,7 +127,7 @@ describe('the container that compares', () => {
   it('is there for models with a checksum whose files are there before Triton is', () => {
     const claim = { persistentVolumeClaim: { claimName: 'models', path: 'v3' } }
     const [container] = initContainers({ models: [modelOf('a', { imagePath: '/models' }), modelOf('b', claim)] })
-    expect(container?.command?.slice(5)).toEqual(['/models/a', 'a', right, '/mnt/models-0/v3/b', 'b', right])
+    expect(container?.command?.slice(5)).toEqual(['cpu', '/models/a', 'a', right, '/mnt/models-0/v3/b', 'b', right])
     expect(initContainers({ models: [modelOf('a', { imagePath: '/models' }, '')] })).toEqual([])
     expect(initContainers({ models: [modelOf('a', { s3: { prefix: 's3://models/all' } })] })).toEqual([])
   })

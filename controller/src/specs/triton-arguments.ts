@@ -33,6 +33,9 @@ export const hasGpu = ({ resources }: Pick<PoolSpec, 'resources'>): boolean =>
     ([name, amount]) => /^nvidia\.com\/|(^|[./-])gpu([./-]|$)/.test(name) && Number(amount) !== 0,
   )
 
+/** Of a model's `configs/` Triton reads the one of this name, and `config.pbtxt` where there is none. */
+export const configName = (spec: PoolSpec): 'gpu' | 'cpu' => (hasGpu(spec) ? 'gpu' : 'cpu')
+
 export function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository: string) => string): string[] {
   const claims = claimsOf(spec)
   const repositories = [...new Set(spec.models.map(({ source }) => toPath(repositoryOf(source, claims))))]
@@ -43,7 +46,7 @@ export function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository
     ...repositories.map((path) => `--model-repository=${path}`),
     '--model-control-mode=explicit',
     ...spec.models.map(({ name }) => `--load-model=${name}`),
-    `--model-config-name=${gpu ? 'gpu' : 'cpu'}`,
+    `--model-config-name=${configName(spec)}`,
     ...(spec.autoCompleteConfig === false ? ['--disable-auto-complete-config'] : []),
     // A model that does not load shall be a condition that says why, not a crash loop that says nothing.
     '--exit-on-error=false',
