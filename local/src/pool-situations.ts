@@ -90,7 +90,8 @@ function watch(spec: PoolSpecInput, generation: number, looks: readonly Look[]):
       holdSeconds: holdFor(effective, startSeconds ?? unmeasuredStartSeconds),
     }
     const rollout = look.rollout ?? { stable, weight: 0, step: -1, since: '2026-11-21T08:00:00Z' }
-    previous = buildStatus({ pool, observed, decision, rollout, previous, leaderTerm: 4, now })
+    const target = rollout.failed?.revision ?? rollout.canary ?? stable
+    previous = buildStatus({ pool, observed, decision, target, rollout, previous, leaderTerm: 4, now })
   }
   if (previous === undefined) throw new Error('a situation needs one look')
   return previous

@@ -95,9 +95,7 @@ function answerNotReady(input: AnswerInput): Answer {
 
 function answerModelLoaded(input: AnswerInput): Answer {
   const { models, problems, decision, counts, rollout } = input
-  const bad = problems.find(
-    ({ reason, revision }) => reason === 'SourceMissing' || (isLoadProblem(reason) && revision === rollout.stable),
-  )
+  const bad = problems.find(({ reason, revision }) => isLoadProblem(reason) && revision === rollout.stable)
   if (bad !== undefined) return no(bad.reason, bad.message)
   const waiting = models.filter(({ active, target }) => (active ?? target).state !== 'Loaded').map(({ name }) => name)
   if (waiting.length === 0) return yes('Loaded', loadedMessage(input))
@@ -111,7 +109,10 @@ function answerModelLoaded(input: AnswerInput): Answer {
 
 function loadedMessage({ models, rollout }: AnswerInput): string {
   const names = models.map(({ name }) => name).join(', ')
-  const blocked = models.find(({ target }) => isBroken(target.state) && target.revision !== rollout.stable)
+  const blocked = models.find(
+    ({ target, transition }) =>
+      (isBroken(target.state) || transition === 'InvalidSpec') && target.revision !== rollout.stable,
+  )
   if (blocked === undefined) return `Loaded: ${names}.`
   return (
     `Loaded: ${names}, in revision ${rollout.stable}, which keeps serving; revision ${blocked.target.revision} does ` +
@@ -119,8 +120,13 @@ function loadedMessage({ models, rollout }: AnswerInput): string {
   )
 }
 
-const isLoadProblem = (reason: Reason): boolean =>
-  reason === 'ModelLoadFailed' || reason === 'ModelShapeWrong' || reason === 'ChecksumMismatch'
+const loadProblems: ReadonlySet<Reason> = new Set([
+  'ModelLoadFailed',
+  'ModelShapeWrong',
+  'ChecksumMismatch',
+  'SourceMissing',
+])
+const isLoadProblem = (reason: Reason): boolean => loadProblems.has(reason)
 const isBroken = (state: ModelStatus['target']['state']): boolean => state === 'FailedToLoad' || state === 'WrongShape'
 
 function answerScalingActive(input: AnswerInput): Answer {
@@ -182,9 +188,11 @@ function reasonOfDrain(going: readonly PodObservation[]): Reason {
 }
 
 function answerProgressing(input: AnswerInput): Answer {
-  const { rollout, problems } = input
+  const { rollout, problems, target } = input
   const { stable, canary, since, failed } = rollout
-  if (canary !== undefined && stable !== undefined && canary === failed?.revision) {
+  // Taken back, or not asked for any more.
+  const isLeaving = canary === failed?.revision || canary !== target
+  if (canary !== undefined && stable !== undefined && isLeaving) {
     return yes('RolloutInProgress', `${stable} takes its images back from ${canary} as its pods become ready. Wait.`)
   }
   if (canary !== undefined && stable !== undefined) {

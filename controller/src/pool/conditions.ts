@@ -58,8 +58,8 @@ export const reasons = {
     act: 'Correct what the message names. A Service or budget that cannot be changed may be deleted: it is made anew.',
   },
   PodCrashing: {
-    means: "Triton's container ends again and again.",
-    act: 'Read the log of its last run: kubectl logs --previous.',
+    means: "Triton's container, or an init container of podPatch, ends again and again.",
+    act: 'Read the log of its last run: kubectl logs --previous, for an init container with -c and its name.',
   },
   ConfigMissing: {
     means: 'A pod cannot be started because a Secret, a volume or a setting that it names is not usable.',

@@ -8,6 +8,8 @@ import { quote } from './problems.ts'
 export type ModelStatusInput = {
   readonly models: readonly PoolModel[]
   readonly observed: PoolObservation
+  /** The revision that spec asks for. */
+  readonly target: string
   readonly rollout: RolloutStatus
   readonly previous: readonly ModelStatus[]
   /** No pods are wanted, so nothing is expected to be loaded. */
@@ -31,7 +33,7 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: ModelStatusI
   const isMeant = (model: ModelObservation): boolean => model.modelVersion !== undefined || model.name === name
   const { stable } = rollout
   const missing = observed.missingSources.find(({ model }) => model === name)
-  const target = targetOf(rollout, see)
+  const target = targetOf(input, see)
   const fault: Fault | undefined =
     missing === undefined
       ? (faultOf(see(target.revision)) ?? faultOf(see(stable)))
@@ -50,12 +52,18 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: ModelStatusI
 
 type Target = ModelStatus['target']
 
-/** A revision that could not load and was taken back stays the target: spec still asks for it. */
-function targetOf({ stable, canary, failed }: RolloutStatus, see: (revision: string) => ModelObservation | undefined) {
+/**
+ * A revision that could not load and was taken back stays the target: spec still asks for it. One that is withdrawn is
+ * none: it is there only until the old one has its images back.
+ */
+function targetOf(
+  { rollout: { stable, canary, failed }, target: asked }: ModelStatusInput,
+  see: (revision: string) => ModelObservation | undefined,
+) {
   if (canary === undefined && failed?.reason === 'CanaryLoadFailed') {
     return { revision: failed.revision, state: 'FailedToLoad' } satisfies Target
   }
-  const revision = canary ?? stable ?? ''
+  const revision = (canary === asked ? canary : stable) ?? ''
   return { revision, state: stateOf(see(revision)) } satisfies Target
 }
 

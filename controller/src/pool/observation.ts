@@ -5,6 +5,8 @@ import type { Demand } from '../scale/demand.ts'
 import type { ScheduleFault } from '../scale/schedule.ts'
 import type { RevisionModel } from './revision-models.ts'
 
+type ContainerExit = { readonly exitCode: number; readonly reason?: string; readonly message?: string }
+
 export type PodObservation = {
   readonly name: string
   /** Label `matte.dev/revision`. */
@@ -22,9 +24,12 @@ export type PodObservation = {
   readonly waiting?: { readonly reason: string; readonly message?: string }
   /** Message of PodScheduled=False with reason Unschedulable. */
   readonly unschedulable?: string
-  /** How the container's last run ended. */
-  readonly lastExit?: { readonly exitCode: number; readonly reason?: string; readonly message?: string }
+  /** How the last run of Triton's container ended. */
+  readonly lastExit?: ContainerExit
+  /** Of Triton's container. */
   readonly restarts: number
+  /** An init container that ended with a fault and has not gone well since: Triton is not started before it has. */
+  readonly initFault?: { readonly container: string; readonly restarts: number; readonly lastExit: ContainerExit }
   /** Models whose files are not those that the spec gives the checksums of; Triton is not started with them. */
   readonly wrongFiles?: readonly { readonly model: string; readonly message: string }[]
   /** Images in hand that this controller knows of. */

@@ -16,6 +16,8 @@ export type Problem = {
 export type ProblemInput = {
   readonly pool: TritonPool
   readonly observed: PoolObservation
+  /** The revision that spec asks for. */
+  readonly target: string
   readonly decision: PoolDecision
 }
 
@@ -56,9 +58,13 @@ function problem(reason: Reason, what: string, more: { blocking: boolean; revisi
   return { reason, message: `${what}. ${reasons[reason].act}`, ...more }
 }
 
-const missingSources = ({ observed }: ProblemInput): Problem[] =>
+const missingSources = ({ observed, target }: ProblemInput): Problem[] =>
   observed.missingSources.map(({ model, message }) =>
-    problem('SourceMissing', `The source of model ${model} is not there: ${quote(message)}`, { blocking: true }),
+    problem('SourceMissing', `The source of model ${model} is not there: ${quote(message)}`, {
+      blocking: true,
+      // The sources are those of spec; a revision before it may have others, and serve.
+      revision: target,
+    }),
   )
 
 function refusals({ observed }: ProblemInput): Problem[] {
@@ -101,7 +107,7 @@ const order = ['ChecksumMismatch', 'ImagePullFailed', 'ConfigMissing', 'PodUnsch
 type Trouble = { readonly reason: (typeof order)[number]; readonly say: (image: string) => string }
 
 function judge(pod: PodObservation): Trouble | undefined {
-  const { waiting, unschedulable, lastExit, restarts, wrongFiles = [] } = pod
+  const { waiting, unschedulable, initFault, lastExit, restarts, wrongFiles = [] } = pod
   if (wrongFiles.length > 0) {
     const files = wrongFiles.map(({ model, message }) => `model ${model}: ${quote(message)}`).join('; ')
     return { reason: 'ChecksumMismatch', say: () => `has another file than the spec names, of ${files}` }
@@ -116,7 +122,13 @@ function judge(pod: PodObservation): Trouble | undefined {
   if (waiting !== undefined && configReasons.has(waiting.reason)) {
     return { reason: 'ConfigMissing', say: () => `cannot be started: ${words}` }
   }
-  if (waiting?.reason === 'CrashLoopBackOff' || (lastExit !== undefined && restarts >= crashesMin)) {
+  const isBackingOff = waiting?.reason === 'CrashLoopBackOff'
+  if (initFault !== undefined && (isBackingOff || initFault.restarts >= crashesMin)) {
+    const { container, restarts: times, lastExit: exit } = initFault
+    const what = `has an init container, ${container}, that has ended ${timesOf(times)}${exitOf(exit)}`
+    return { reason: 'PodCrashing', say: () => what }
+  }
+  if (isBackingOff || (lastExit !== undefined && restarts >= crashesMin)) {
     return { reason: 'PodCrashing', say: () => `has ended ${timesOf(restarts)}${exitOf(lastExit)}` }
   }
   return undefined

@@ -38,6 +38,8 @@ const pod = (name: string, changes: Partial<PodObservation> = {}): PodObservatio
 type Changes = {
   readonly spec?: Partial<PoolSpecInput>
   readonly rollout?: Partial<RolloutStatus>
+  /** By default what is being tried, or was, else what serves. */
+  readonly target?: string
   readonly replicas?: number
   readonly previous?: PoolStatus
   readonly decision?: Partial<StatusInput['decision']>
@@ -50,6 +52,7 @@ const loaded = (revision = stable) => ({ name: 'u2netp', revision, state: 'ready
 function status({
   spec,
   rollout,
+  target = rollout?.failed?.revision ?? rollout?.canary ?? stable,
   replicas = 1,
   previous,
   decision,
@@ -78,6 +81,7 @@ function status({
       ...observed,
     },
     decision: { replicas, rule: 'rate', sentence: 'So many.', inputs: { rate: 1 }, ...decision },
+    target,
     rollout: { stable, weight: 0, step: -1, since: '2026-11-21T07:00:00Z', ...rollout },
     previous,
     leaderTerm: 3,
@@ -368,6 +372,47 @@ describe('buildStatus', () => {
     expect(at(-1, 0)).toContain('gets no images until a pod of it is ready')
     expect(at(1, 50)).toContain('gets 50 % of the images, step 2 of 2')
     expect(at(2, 80)).toContain('gets 80 % of the images, and takes over')
+  })
+
+  it('says of a revision that is withdrawn that the old one takes its images back', () => {
+    const of = status({ rollout: { canary, step: 1, weight: 50 }, target: stable, models: [loaded(), loaded(canary)] })
+    const message = `${stable} takes its images back from ${canary} as its pods become ready. Wait.`
+    expect(told('Progressing', of)).toEqual({ status: 'True', reason: 'RolloutInProgress', message })
+    expect(told('Ready', of).message).toBe(`1 pod takes images. ${message}`)
+    expect(of.models[0]).toMatchObject({ target: { revision: stable, state: 'Loaded' }, transition: 'InProgress' })
+  })
+
+  it('says of a canary whose claim is missing that the old revision keeps serving', () => {
+    const missingSources = [{ model: 'u2netp', message: 'there is no PersistentVolumeClaim next' }]
+    const of = status({ rollout: { canary }, missingSources })
+    expect(told('ModelLoaded', of)).toMatchObject({ status: 'True', reason: 'Loaded' })
+    expect(told('ModelLoaded', of).message).toContain(`in revision ${stable}, which keeps serving`)
+    expect(told('Progressing', of)).toMatchObject({ status: 'False', reason: 'RolloutBlocked' })
+    expect(told('Ready', of)).toMatchObject({ status: 'True', reason: 'SourceMissing' })
+    expect(of.models[0]).toMatchObject({ transition: 'InvalidSpec', lastFailure: { reason: 'SourceMissing' } })
+    expect(told('ModelLoaded', status({ missingSources }))).toMatchObject({ status: 'False', reason: 'SourceMissing' })
+  })
+
+  it('names the init container that ends again and again, with its own restarts', () => {
+    const initFault = { container: 'fetch', restarts: 4, lastExit: { exitCode: 6, message: 'no such host' } }
+    const waiting = { reason: 'CrashLoopBackOff' }
+    const of = status({ pods: [pod('a', { ready: false, waiting, initFault })] })
+    expect(told('Ready', of)).toMatchObject({ status: 'False', reason: 'PodCrashing' })
+    expect(told('Ready', of).message).toContain(
+      'Pod a has an init container, fetch, that has ended 4 times, last with exit code 6: no such host.',
+    )
+    const first = pod('a', { ready: false, initFault: { ...initFault, restarts: 1 } })
+    expect(told('Ready', status({ pods: [first] }))).toMatchObject({ reason: 'Starting' })
+  })
+
+  it('tells what cannot be changed, without calling a pool that serves anything else', () => {
+    const change = { what: 'make Service p as it should be', message: 'field is immutable', revision: stable }
+    const of = status({ refusedChanges: [{ ...change, blocking: false }] })
+    expect(told('Ready', of)).toMatchObject({ status: 'True', reason: 'ChangeRefused' })
+    expect(told('Degraded', of).message).toMatch(
+      /^Kubernetes refuses to make Service p as it should be: field is immutable\. /,
+    )
+    expect(told('Progressing', of)).toMatchObject({ status: 'False', reason: 'Settled' })
   })
 
   it('bounds what it quotes', () => {

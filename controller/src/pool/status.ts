@@ -16,6 +16,8 @@ export type StatusInput = {
   readonly pool: TritonPool
   readonly observed: PoolObservation
   readonly decision: PoolDecision
+  /** The revision that spec asks for. */
+  readonly target: string
   readonly rollout: RolloutStatus
   /** The status as it was last written; undefined or incomplete at first. */
   readonly previous: Partial<PoolStatus> | undefined
@@ -33,20 +35,21 @@ export type PodCounts = {
 }
 
 export function buildStatus(input: StatusInput): PoolStatus {
-  const { pool, observed, decision, rollout, previous, leaderTerm, now } = input
+  const { pool, observed, decision, target, rollout, previous, leaderTerm, now } = input
   const { models } = pool.spec
   const counts = countPods(observed.pods)
   const problems = findProblems(input)
   const history = writeHistory(input, counts, problems)
   const atZero = decision.replicas === 0
-  const modelStatuses = buildModelStatuses({ models, observed, rollout, previous: previous?.models ?? [], atZero, now })
+  const before = previous?.models ?? []
+  const modelStatuses = buildModelStatuses({ models, observed, target, rollout, previous: before, atZero, now })
   const answers = answerConditions({ ...input, counts, problems, models: modelStatuses, history })
   const generation = pool.metadata.generation ?? 0
-  const before: readonly Condition[] = previous?.conditions ?? []
+  const conditions: readonly Condition[] = previous?.conditions ?? []
   return {
     observedGeneration: generation,
     leaderTerm,
-    conditions: answers.reduce((list, answer) => setCondition(list, answer, { now, generation }), [...before]),
+    conditions: answers.reduce((list, answer) => setCondition(list, answer, { now, generation }), [...conditions]),
     modelNames: models.map(({ name }) => name).join(', '),
     models: modelStatuses,
     replicas: counts.replicas,

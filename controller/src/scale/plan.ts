@@ -66,6 +66,7 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext): Poo
     pool,
     observed: observation,
     decision,
+    target: observed.target,
     rollout: rollout.state,
     previous,
     leaderTerm: term.count,
@@ -137,8 +138,8 @@ function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: P
 }
 
 function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[] {
-  const { pool, observation, deployments, pods, usable } = observed
-  const problems = findProblems({ pool, observed: observation, decision })
+  const { pool, target, observation, deployments, pods, usable } = observed
+  const problems = findProblems({ pool, observed: observation, target, decision })
   // With the one that could not be made, if there is one.
   return observation.deployments.map(({ revision }) => {
     // One that was evicted stays as an object for others to read.

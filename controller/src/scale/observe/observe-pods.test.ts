@@ -70,6 +70,21 @@ describe('observePod', () => {
     expect(observePod(pod({}, status), context).wrongFiles).toBeUndefined()
   })
 
+  it('tells which init container failed, until it has gone well', () => {
+    const init = { name: 'fetch', ready: false, restartCount: 2 }
+    const terminated = { exitCode: 6, reason: 'Error', message: 'no such host' }
+    const waiting = { reason: 'CrashLoopBackOff' }
+    const faultOf = (state: object) =>
+      observePod(pod({}, { initContainerStatuses: [{ ...init, ...state }] }), context).initFault
+    const initFault = { container: 'fetch', restarts: 2, lastExit: terminated }
+    expect(faultOf({ state: { waiting }, lastState: { terminated } })).toEqual(initFault)
+    expect(faultOf({ state: { running: {} }, lastState: { terminated } })).toEqual(initFault)
+    expect(faultOf({ state: { terminated } })).toEqual(initFault)
+    expect(faultOf({ state: { terminated: { exitCode: 0 } }, lastState: { terminated } })).toBeUndefined()
+    expect(faultOf({ state: { running: {} }, ready: true, lastState: { terminated } })).toBeUndefined()
+    expect(faultOf({ state: { waiting: { reason: 'PodInitializing' } } })).toBeUndefined()
+  })
+
   it('tells how it ended and how often', () => {
     const lastState = { terminated: { exitCode: 137, reason: 'OOMKilled' } }
     const status = { containerStatuses: [{ ...container, restartCount: 3, lastState }] }

@@ -24,6 +24,7 @@ export function observePod(pod: Pod, { usedRevisions, emptyRevisions, slotsUsed 
   const exit = (triton?.state?.terminated ?? triton?.lastState?.terminated) as ContainerState['terminated']
   const unschedulable = unschedulableOf(pod)
   const wrongFiles = wrongFilesOf(pod)
+  const initFault = initFaultOf(pod)
   const chosen = metadata.annotations?.[deletionCostAnnotation] === victimCost || emptyRevisions.has(revision)
   return {
     name: metadata.name,
@@ -38,6 +39,7 @@ export function observePod(pod: Pod, { usedRevisions, emptyRevisions, slotsUsed 
     ...(unschedulable !== undefined && { unschedulable }),
     ...(exit && { lastExit: exitOf(exit) }),
     restarts: triton?.restartCount ?? 0,
+    ...(initFault && { initFault }),
     ...(wrongFiles.length > 0 && { wrongFiles }),
     ...(slotsUsed !== undefined && { slotsUsed }),
   }
@@ -76,6 +78,17 @@ function wrongFilesOf({ status }: Pod): NonNullable<PodObservation['wrongFiles']
     model,
     message,
   }))
+}
+
+function initFaultOf({ status }: Pod): PodObservation['initFault'] {
+  for (const { name, ready, restartCount, state, lastState } of status?.initContainerStatuses ?? []) {
+    const exit = state?.terminated ?? lastState?.terminated
+    // One that goes on beside Triton is ready, and may have ended before.
+    if (!ready && exit !== undefined && exit.exitCode !== 0) {
+      return { container: name, restarts: restartCount, lastExit: exitOf(exit) }
+    }
+  }
+  return undefined
 }
 
 function exitOf({ exitCode, reason, message }: NonNullable<ContainerState['terminated']>) {
