@@ -31,7 +31,7 @@ export async function measurePipeline(
   const tasks: Task[] = []
   const begun = performance.now()
   for (let index = 0; index < count; index++) {
-    await pause(begun + (Math.max(0, index - aheadTasks) * 1_000) / pace - performance.now())
+    await pause(Math.max(0, begun + (Math.max(0, index - aheadTasks) * 1_000) / pace - performance.now()))
     tasks.push(await client.createTask({ imageUrl }))
   }
   // A cheap question now and then: polling each task would be a load of its own.
