@@ -1,10 +1,10 @@
 // Who begins to lead marks everything that it will decide on, before it decides on anything: every Deployment, Service,
 // budget and pool gets its term. The mark itself tells people little; what matters is that the write moves the
 // resourceVersion on. A former leader that was stopped between its last look and its write, for a second or an hour,
-// carries the version that it had seen, and is refused. A pool of which an object refuses its mark is not written to. What it could still make are objects that were not there: a
-// Deployment without pods, and a Service or budget that is the same whoever makes it. Pods are too many to be marked
-// here; those of a revision are when its number is first lowered in a term (scale/steps.ts), since what a former leader
-// writes on a pod does nothing before that.
+// carries the version that it had seen, and is refused. A pool of which an object refuses its mark is not written to.
+// What a former leader could still make are objects that were not there: a Deployment without pods, and a Service or
+// budget that is the same whoever makes it. Pods are too many to be marked here; those of a revision are when its number
+// is first lowered in a term (scale/steps.ts), since what a former leader writes on a pod does nothing before that.
 import type { Logger } from 'pino'
 import {
   deployments,
