@@ -3,7 +3,7 @@
 import { createPodMetrics } from '@matte/controller/inference/pod-metrics'
 import { createPodPicker } from '@matte/controller/inference/pod-picker'
 import { loadTriton } from '@matte/controller/inference/triton-protocol'
-import { endpointSlices, pods } from '@matte/controller/kube/client'
+import { deployments, endpointSlices, pods } from '@matte/controller/kube/client'
 import { kubernetesPods } from '@matte/controller/kube/pod-source'
 import { reflector } from '@matte/controller/kube/reflector'
 import { type TritonPool, withDefaults } from '@matte/controller/pool/triton-pool'
@@ -57,10 +57,13 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     for (const end of ends.splice(0).reverse()) await end()
     await proxy.close()
     for (const revision of ['aaaaaaaa', 'bbbbbbbb']) await stopStandInPods(namespace.kube(), { ...stable, revision })
-    await until('all pods are gone', async () => {
-      const { items } = await namespace.kube().list(pods, { labelSelector: 'matte.dev/pool' })
+    // The next test makes things of the same names, and what is still going would be in its way.
+    await until('everything is gone', async () => {
+      const labelSelector = 'matte.dev/pool'
+      const { items } = await namespace.kube().list(pods, { labelSelector })
       for (const { metadata } of items) await namespace.kube().delete(pods, metadata.name, { gracePeriodSeconds: 0 })
-      return items.length === 0 && (await listSlices(namespace.kube())).length === 0
+      const left = await namespace.kube().list(deployments, { labelSelector })
+      return items.length === 0 && left.items.length === 0 && (await listSlices(namespace.kube())).length === 0
     })
   })
 
