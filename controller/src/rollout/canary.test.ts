@@ -476,6 +476,14 @@ describe('the way back', () => {
     expect(pods).toEqual({ old: 10, new: 0 })
   })
 
+  it('does not take one failure in the first images after the return for a rate', () => {
+    const { state } = plan({ state: trying(2, 90), revisions: late, figures: slow })
+    const one = new Map([['new', did(8, { failed: 1 })]])
+    expect(plan({ state, revisions: late, figures: one, now: at(1) }).pods).toEqual({ old: 10, new: 9 })
+    const many = new Map([['new', did(8, { failed: 6 })]])
+    expect(plan({ state, revisions: late, figures: many, now: at(1) }).pods).toEqual({ old: 10, new: 0 })
+  })
+
   it('gives up pod by pod where there is no room for the old ones beside it', () => {
     const full = { reason: 'PodUnschedulable', message: 'No node has room.' } as const
     const room = 11

@@ -54,8 +54,8 @@ export function comeBack(input: RolloutInput, state: Trying, done?: RolloutNews)
 
 /** The share of the images that the old revision's ready pods are too few for, never more than before; in percent. */
 function keptWeight(input: RolloutInput, { stable, canary, weight }: Trying): number {
-  const { desired, figures } = input
-  if (seenOf(input, canary).ready === 0 || !isMostlyGood(figures.get(canary))) return 0
+  const { desired, figures, rollout } = input
+  if (seenOf(input, canary).ready === 0 || !isMostlyGood(figures.get(canary), rollout.gate)) return 0
   const missing = Math.max(0, desired - seenOf(input, stable).ready)
   return Math.min(weight, Math.floor((100 * missing) / Math.max(1, desired)))
 }

@@ -14,8 +14,10 @@ export type WorkStep = Exclude<Step, { kind: 'status' }>
 const refusalStatuses = new Set([400, 403, 422])
 const refusedForMs = 10_000
 
+/** With an admission webhook that is away, which the API server tells as its own fault (500). */
 export const isRefusal = (error: unknown): error is KubeError =>
-  error instanceof KubeError && refusalStatuses.has(error.status)
+  error instanceof KubeError &&
+  (refusalStatuses.has(error.status) || (error.status === 500 && error.message.includes('failed calling webhook')))
 
 /** Whether this step is left out of this look. */
 export function isHeldBack(memory: PoolMemory, step: WorkStep, nowMs: number): boolean {
