@@ -40,7 +40,7 @@ export function poolCatalogue(
   }
 }
 
-/** While a revision is tried, its figures are those since its step began, with the window in which it began: one has the time of its start. */
+/** While a revision is tried its figures are those since its step began; a window has the time of its start, so one more. */
 function revisionSecondsOf({ status }: TritonPool, nowMs: number): Pick<AskedPool, 'revisionSeconds'> {
   const { canary, since } = status?.rollout ?? {}
   if (canary === undefined || since === undefined) return {}

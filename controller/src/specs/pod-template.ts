@@ -67,6 +67,7 @@ function withChecks(podSpec: JsonObject, spec: PoolSpec): JsonObject {
   const checks = buildChecksumContainers(spec).map((container) => ({
     ...container,
     // As much as Triton's: of an init container nothing is added to a pod's, and a quota may ask for it to be said.
+    // From the pool's spec, so JSON; an interface has no index signature to say so.
     resources: spec.resources as unknown as JsonObject,
     ...sharedBy(spec),
   }))
