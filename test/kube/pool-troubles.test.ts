@@ -166,4 +166,20 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     await namespace.kube().delete(quotas, 'few')
     await pools.until(name, 'serves when there is room', (now) => reasonOf(now, 'Ready') === 'Available')
   })
+
+  it('serves without the budget that it may not make, and says so', async () => {
+    await refuse('count/poddisruptionbudgets.policy')
+    await pools.apply('unbudgeted')
+    const { status } = await pools.until(
+      'unbudgeted',
+      'serves and says so',
+      (now) => [reasonOf(now, 'Degraded'), now.readyReplicas].join() === 'QuotaRefused,1',
+    )
+    expect(messageOf(status ?? {}, 'Degraded')).toMatch(
+      /^Kubernetes refuses to make PodDisruptionBudget .*exceeded quota/,
+    )
+    expect(status?.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True')
+    await namespace.kube().delete(quotas, 'few')
+    await pools.until('unbudgeted', 'has its budget', (now) => reasonOf(now, 'Degraded') !== 'QuotaRefused')
+  })
 })

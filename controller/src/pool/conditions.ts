@@ -44,7 +44,7 @@ export const reasons = {
     act: 'Add nodes, ask for less in spec.resources, or loosen nodeSelector, tolerations and affinity.',
   },
   QuotaRefused: {
-    means: 'Kubernetes refuses to make a pod, because the quota of the namespace is used up.',
+    means: 'Kubernetes refuses to make a pod, or what it needs, because the quota of the namespace is used up.',
     act: 'Raise the quota of the namespace or lower scaling.maxReplicas.',
   },
   PodRefused: {
@@ -53,8 +53,8 @@ export const reasons = {
   },
   ChangeRefused: {
     means:
-      'Kubernetes refuses to change or delete an object of the pool: an admission policy, a right that is missing, or a ' +
-      'field that cannot be changed any more. The rest goes on.',
+      'Kubernetes refuses to make, change or delete an object of the pool, such as its Service or budget: an admission ' +
+      'policy, a right that is missing, or a field that cannot be changed any more. The rest goes on.',
     act: 'Correct what the message names. A Service or budget that cannot be changed may be deleted: it is made anew.',
   },
   PodCrashing: {

@@ -100,7 +100,16 @@ const rolloutStatus = object(
       minimum: -1,
       maximum: 100,
     }),
-    since: time({ description: 'When this step began.' }),
+    since: time({
+      description:
+        'When this step began, or when its share was reached; on the way back, when the last pod of the canary went.',
+    }),
+    reached: Type.Optional(
+      Type.Boolean({
+        description: 'The canary has had all of the share of this step: the time of the step began then.',
+      }),
+    ),
+    kept: Type.Optional(count('Pods of the canary that stay until the old revision has its own; set on the way back.')),
     lacking: Type.Optional(
       object(
         {

@@ -71,8 +71,7 @@ function refusals({ observed }: ProblemInput): Problem[] {
   return observed.deployments.flatMap(({ revision, replicas, replicaFailure }) => {
     if (replicaFailure === undefined) return []
     const made = observed.pods.filter((pod) => pod.revision === revision && !pod.draining).length
-    // What the API server writes for a ResourceQuota; the condition's reason is FailedCreate for all refusals alike.
-    const reason = replicaFailure.message.includes('exceeded quota') ? 'QuotaRefused' : 'PodRefused'
+    const reason = isOfQuota(replicaFailure.message) ? 'QuotaRefused' : 'PodRefused'
     // Each attempt has a pod name of its own, which would be news each time.
     const words = quote(replicaFailure.message.replace(/^pods "[^"]*" is forbidden: /, ''))
     const what = `Kubernetes made ${made} of ${replicas} pods and refuses more: ${words}`
@@ -80,9 +79,12 @@ function refusals({ observed }: ProblemInput): Problem[] {
   })
 }
 
+/** What the API server writes for a ResourceQuota; a condition's or a status' reason is the same for all refusals. */
+const isOfQuota = (message: string): boolean => message.includes('exceeded quota')
+
 const refusedChanges = ({ observed: { refusedChanges: changes = [] } }: ProblemInput): Problem[] =>
   changes.map(({ what, message, blocking, revision }) =>
-    problem('ChangeRefused', `Kubernetes refuses to ${what}: ${quote(message)}`, {
+    problem(isOfQuota(message) ? 'QuotaRefused' : 'ChangeRefused', `Kubernetes refuses to ${what}: ${quote(message)}`, {
       blocking,
       ...(revision !== undefined && { revision }),
     }),

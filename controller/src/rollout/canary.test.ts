@@ -50,6 +50,7 @@ function plan(input: Partial<RolloutInput>) {
     revisions: [],
     namesOf: () => ['v2', 'service-v2'],
     figures: new Map(),
+    startSeconds: 3,
     now: at(0),
     ...input,
   })
@@ -142,6 +143,20 @@ describe('a changed pool', () => {
     expect(state).toMatchObject({ step: 1, weight: 50, since: time(300) })
     expect(plan({ state, revisions, figures: enough, now: at(359) }).state).toMatchObject({ step: 1 })
     expect(plan({ state, revisions, figures: enough, now: at(360) }).state).toMatchObject({ step: 2 })
+  })
+
+  it('holds on while the pool grows, and goes on when the share is whole again', () => {
+    const enough = new Map([['new', did(500)]])
+    const held = plan({ state: trying(0, 0), revisions: [seen('old', 9), seen('new', 1)], figures: enough }).state
+    expect(held).toMatchObject({ weight: 10, since: time(0), reached: true })
+    const more = { desired: 20, figures: enough }
+    const grown = plan({ ...more, state: held, revisions: [seen('old', 19), seen('new', 1)], now: at(30) })
+    expect(grown.state).toMatchObject({ step: 0, weight: 5, since: time(0), reached: true })
+    const whole = plan({ ...more, state: grown.state, revisions: [seen('old', 18), seen('new', 2)], now: at(59) })
+    expect(whole.state).toMatchObject({ step: 0, weight: 10, since: time(0) })
+    const next = plan({ ...more, state: whole.state, revisions: [seen('old', 18), seen('new', 2)], now: at(60) })
+    expect(next.state).toMatchObject({ step: 1, since: time(60) })
+    expect(next.state.reached).toBeUndefined()
   })
 
   it('never has fewer ready pods than are wanted, whatever is ready by then', () => {
@@ -484,25 +499,111 @@ describe('the way back', () => {
     expect(plan({ state, revisions: late, figures: many, now: at(1) }).pods).toEqual({ old: 10, new: 0 })
   })
 
-  it('gives up pod by pod where there is no room for the old ones beside it', () => {
-    const full = { reason: 'PodUnschedulable', message: 'No node has room.' } as const
-    const room = 11
-    let state = plan({
-      state: trying(2, 83),
-      desired: 12,
-      revisions: [seen('old', 1), seen('new', 10)],
-      figures: slow,
-    }).state
-    let [old, fresh] = [1, 10]
-    for (let second = 1; second <= 200 && state.canary !== undefined; second++) {
-      const revisions = [seen('old', old, { problem: full }), seen('new', fresh)]
-      const next = plan({ state, desired: 12, revisions, figures: slow, now: at(second) })
-      state = next.state
-      fresh = Math.min(fresh, next.pods.new ?? 0)
-      old = Math.min(12, room - fresh)
+  describe('in a cluster without room for the old pods beside the new ones', () => {
+    const full = { problem: { reason: 'PodUnschedulable', message: 'No node has room.' } } as const
+
+    /** A cluster of so much room, in which a pod takes so long to start; what serves, second by second. */
+    function walk(input: {
+      desired: number
+      room: number
+      startSeconds: number
+      state: RolloutStatus
+      target?: string
+    }) {
+      const { desired, room, startSeconds, target = 'new' } = input
+      let { state } = input
+      let fresh = room - 1
+      const readyAt = [0]
+      const serving: number[] = []
+      let second = 0
+      for (; second <= 3_000 && state.canary !== undefined; second++) {
+        const old = readyAt.filter((when) => when <= second).length
+        serving.push(old + fresh)
+        const revisions = [seen('old', old, readyAt.length < desired ? full : {}), seen('new', fresh)]
+        const figures = target === 'new' ? slow : new Map()
+        const next = plan({ target, state, desired, revisions, figures, startSeconds, now: at(second) })
+        state = next.state
+        fresh = Math.min(fresh, next.pods.new ?? 0)
+        while (readyAt.length < Math.min(desired, room - fresh)) readyAt.push(second + startSeconds)
+      }
+      return { state, serving, second }
     }
-    expect(state.canary).toBeUndefined()
-    expect(state.failed).toBeDefined()
+
+    const share = (desired: number): number => Math.floor((100 * (desired - 1)) / desired)
+
+    it.each([
+      [10, 3],
+      [10, 40],
+      [7, 40],
+      [300, 5],
+    ])(
+      'of %d pods that take %d s gives up one at a time, each when the one before it is replaced',
+      (desired, start) => {
+        const state = trying(2, share(desired))
+        const { state: end, serving, second } = walk({ desired, room: desired, startSeconds: start, state })
+        expect(end).toMatchObject({ stable: 'old', failed: { reason: 'CanaryLatency' } })
+        expect(end.canary).toBeUndefined()
+        expect(Math.min(...serving)).toBe(desired - 1)
+        expect(second).toBeLessThanOrEqual(desired * (Math.max(10, start) + 3))
+      },
+    )
+
+    it('goes on when what was given up is not enough for one of the old', () => {
+      const state = trying(2, 90)
+      let now = plan({ state, revisions: late, figures: slow, startSeconds: 40 }).state
+      const kept: (number | undefined)[] = []
+      for (const second of [9, 10, 69, 70, 129, 130]) {
+        const revisions = [seen('old', 1, full), seen('new', now.kept ?? 0)]
+        now = plan({ state: now, revisions, figures: slow, startSeconds: 40, now: at(second) }).state
+        kept.push(now.kept)
+      }
+      expect(kept).toEqual([9, 8, 8, 7, 7, 6])
+    })
+
+    it('lets pods that take no images go before one that does', () => {
+      const state = trying(2, 90, {
+        kept: 9,
+        failed: { revision: 'new', reason: 'CanaryLatency', message: 'x', time: time(0) },
+      })
+      const revisions = [seen('old', 1, full), seen('new', 6, { replicas: 9, pods: 9 })]
+      const next = plan({ state, revisions, figures: slow, startSeconds: 2, now: at(10) }).state
+      expect(next).toMatchObject({ kept: 6, since: time(10) })
+    })
+
+    it('is finished in a cluster with less room than the pool wants', () => {
+      const { state } = walk({ desired: 12, room: 11, startSeconds: 3, state: trying(2, 83) })
+      expect(state.canary).toBeUndefined()
+      expect(state.failed).toBeDefined()
+    })
+
+    it('begins its time when it is withdrawn, however long the step has lasted', () => {
+      const lacking = { since: time(0), ready: 8 }
+      const late30 = [seen('old', 1, full), seen('new', 9)]
+      const first = plan({ target: 'old', state: trying(2, 90, { lacking }), revisions: late30, now: at(3_000) })
+      expect(first.state).toMatchObject({ kept: 9, since: time(3_000) })
+      expect(first.state.lacking).toBeUndefined()
+      expect(first.pods).toEqual({ old: 10, new: 9 })
+      const next = plan({ target: 'old', state: first.state, revisions: late30, now: at(3_009) })
+      expect(next.pods).toEqual({ old: 10, new: 9 })
+    })
+  })
+
+  it('is taken up again, its step anew, when the spec asks for it once more', () => {
+    const back = plan({
+      target: 'old',
+      state: trying(1, 50, { reached: true }),
+      revisions: [seen('old', 5), seen('new', 5)],
+      now: at(55),
+    })
+    expect(back.state).toMatchObject({ canary: 'new', kept: 5, since: time(55) })
+    const again = plan({
+      state: back.state,
+      revisions: [seen('old', 6), seen('new', 5)],
+      figures: new Map([['new', did(500)]]),
+      now: at(80),
+    })
+    expect(again.state).toMatchObject({ step: 1, since: time(80) })
+    expect(again.state.kept).toBeUndefined()
   })
 
   it('is the same for one that the spec no longer asks for, and is told at its end', () => {

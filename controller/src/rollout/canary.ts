@@ -11,7 +11,7 @@
 // What no longer goes on comes back the same way, with its capacity: see come-back.ts.
 import { type Reason, toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { comeBack, rollBack, settled } from './come-back.ts'
+import { comeBack, rollBack, settled, takeUp } from './come-back.ts'
 import { describeGate, findBreach, isSeenEnough } from './gate.ts'
 import {
   elapsedSeconds,
@@ -45,7 +45,8 @@ function advance(input: RolloutInput): Next {
     return { state: { ...settled(input, stable), failed }, why: failed.message }
   }
   if (state?.canary !== target || state.stable !== stable) return replace(input, stable)
-  return state.step < 0 ? start(input, { ...state, stable }) : step(input, { ...state, stable })
+  const going = takeUp(input, { ...state, stable })
+  return going.step < 0 ? start(input, going) : step(input, going)
 }
 
 /**
@@ -130,9 +131,10 @@ function enter(input: RolloutInput, state: Serving, index: number): Next {
     hold === undefined
       ? `Revision ${target} takes over from ${state.stable}: all images as its pods become ready.`
       : `Revision ${target} gets ${weightOf(rollout, index)} % of the images for ${hold} s.`
-  const { lacking: _, ...kept } = state
+  const { lacking: _, reached: __, ...kept } = state
+  const reached = weight === weightOf(rollout, index) && { reached: true }
   return {
-    state: { ...kept, canary: target, weight, step: index, since: toKubeTime(now) },
+    state: { ...kept, canary: target, weight, step: index, since: toKubeTime(now), ...reached },
     why: message,
     news: { type: 'Normal', reason: 'RolloutStep', message },
   }
@@ -153,8 +155,11 @@ function step(input: RolloutInput, state: Serving): Next {
   if (held === undefined) return promote(input, state, 'Every pod that is wanted is ready.')
   const full = weightOf(rollout, state.step)
   const weight = effectiveWeight(input, full, state.stable)
-  // A step is held with all of its share, so its time begins when the last of its pods is ready.
-  const since = state.weight < full && weight === full ? toKubeTime(input.now) : state.since
+  // A step is held with all of its share, so its time begins when that is first reached, with the last of its pods. A pool
+  // that grows afterwards has less of it for a moment, which takes nothing back of what was seen.
+  const wasReached = state.reached === true || state.weight >= full
+  const since = weight === full && !wasReached ? toKubeTime(input.now) : state.since
+  const reached = (wasReached || weight === full) && { reached: true }
   const seconds = elapsedSeconds(input, { since })
   if (desired === 0 && seconds >= held.holdSeconds) {
     return promote(input, state, 'The pool is at zero: there is nobody left to notice.')
@@ -163,7 +168,7 @@ function step(input: RolloutInput, state: Serving): Next {
     return enter(input, state, state.step + 1)
   }
   return {
-    state: { ...whole, weight, since },
+    state: { ...whole, weight, since, ...reached },
     why: describeGate({ ...judged, seconds, holdSeconds: held.holdSeconds }),
   }
 }
@@ -210,7 +215,7 @@ function lost(input: RolloutInput, state: Serving, { problem }: RevisionSeen): N
     return rollBack(input, state, 'CanaryNotReady', `it lost its ready pods ${setbacks} times`)
   }
   const why = `revision ${input.target} has lost its ready pods and starts over`
-  const { lacking: _, ...kept } = state
+  const { lacking: _, reached: __, ...kept } = state
   return { state: { ...kept, weight: 0, step: -1, since: toKubeTime(input.now), setbacks }, why }
 }
 

@@ -32,6 +32,8 @@ export type RolloutInput = {
   readonly namesOf: (revision: string) => readonly string[]
   /** What each revision did since the present step began. */
   readonly figures: ReadonlyMap<string, Figures>
+  /** What a pod usually takes from being wanted to being ready. */
+  readonly startSeconds: number
   readonly now: Date
 }
 

@@ -45,10 +45,7 @@ export function sharePods(state: RolloutStatus, input: RolloutInput): Map<string
   const shares = new Map(revisions.map(({ revision }) => [revision, 0]))
   const { stable = input.target, canary } = state
   if (canary === undefined) return shares.set(stable, desired)
-  if (isComingBack(state, input)) {
-    const kept = Math.min(seenOf(input, canary).replicas, Math.max(1, Math.ceil((desired * state.weight) / 100)))
-    return shares.set(stable, desired).set(canary, kept)
-  }
+  if (isComingBack(state, input)) return shares.set(stable, desired).set(canary, state.kept ?? 0)
   const canaryPods = podsInStep(input, state.step)
   const gives = state.step >= 0 && !retiresNames(input, stable, canary)
   const given = gives ? Math.min(seenOf(input, canary).ready, Math.floor((desired * state.weight) / 100)) : 0

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { KubeError } from '../kube/client.ts'
-import type { Deployment, KubeObject, Pod, Service } from '../kube/objects.ts'
+import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { type ApplyDeps, apply } from './apply.ts'
 import type { Observed } from './gather.ts'
@@ -23,6 +23,8 @@ const pod = object<Pod>('Pod')
 
 const steps = {
   create: { kind: 'create', object: service },
+  createDeployment: { kind: 'create', object: deployment },
+  createBudget: { kind: 'create', object: object<PodDisruptionBudget>('PodDisruptionBudget') },
   restore: { kind: 'restore', object: service, live: service },
   marks: { kind: 'marks', marks: [{ pod, annotations: {} }] },
   up: { kind: 'scale', deployment, from: 1, to: 2 },
@@ -95,6 +97,16 @@ describe('a step that the API server refuses', () => {
     await carryOut([kind, 'status'], 10_000)
     expect(calls).toEqual([call, 'apply status'])
     expect([memory.refusals.size, memory.refusedChanges.size]).toEqual([0, 0])
+  })
+
+  it('is told as of pods when it is a Deployment, as a hindrance when it is a Service, and by the way of a budget', async () => {
+    for (const kind of ['Deployment', 'Service', 'PodDisruptionBudget']) refused.set(`create ${kind}`, 403)
+    await carryOut(['createDeployment', 'create', 'createBudget'])
+    expect([...memory.refusals.values()]).toMatchObject([{ message: 'create Deployment is refused' }])
+    expect([...memory.refusedChanges.values()]).toMatchObject([
+      { what: 'make Service p-Service', blocking: true },
+      { what: 'make PodDisruptionBudget p-PodDisruptionBudget', blocking: false },
+    ])
   })
 
   it('is forgotten when nobody asks for it any more', async () => {

@@ -153,7 +153,7 @@ function demandOf({ demand, at, atMs }: DemandReading, { spec }: TritonPool, now
   return { ...figures, missedShare, at, ageSeconds: (nowMs - atMs) / 1000 }
 }
 
-/** With what could not be made as well: a Deployment of the wanted revision, its Service, the pool's budget. */
+/** With the Deployment of the wanted revision that could not be made, if there is one. */
 function observeDeployments(
   deployments: ReadonlyMap<string, Deployment>,
   target: string,

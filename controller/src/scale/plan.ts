@@ -59,6 +59,7 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext): Poo
     revisions: seeRevisions(observed, decision),
     namesOf: observed.namesOf,
     figures: observed.figures,
+    startSeconds: observed.scale.startSeconds,
     now,
   })
   const previous = pool.status
@@ -132,6 +133,7 @@ function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: P
     before.stable === rollout.stable &&
     before.canary === rollout.canary &&
     before.weight === rollout.weight &&
+    before.kept === rollout.kept &&
     before.step === rollout.step &&
     before.failed?.revision === rollout.failed?.revision
   )

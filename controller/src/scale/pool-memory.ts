@@ -14,11 +14,11 @@ export type Refusal = {
   readonly untilMs: number
 }
 
-/** Of something that is there already. */
+/** Of anything but the making of a Deployment. */
 export type RefusedChange = Refusal & {
   /** What we would do, as the end of "Kubernetes refuses to". */
   readonly what: string
-  /** Keeps pods from being made. */
+  /** Keeps pods from being made, or from being found. */
   readonly blocking: boolean
 }
 
@@ -30,9 +30,9 @@ export type PoolMemory = {
   starts: number[]
   /** When the status was last written, by the monotonic clock. */
   statusAtMs: number
-  /** What the API server would not make. */
+  /** Deployments that the API server would not make. */
   refusals: Map<string, Refusal>
-  /** What it would not change or delete. */
+  /** What else it would not make, change or delete. */
   refusedChanges: Map<string, RefusedChange>
   /** What was laid over which version of an object, by kind and name. If it still differs, once was enough. */
   restored: Map<string, string>

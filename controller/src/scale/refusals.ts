@@ -4,7 +4,7 @@
 import { KubeError } from '../kube/client.ts'
 import { revisionLabel } from '../specs/labels.ts'
 import { revisionOfPod } from './observe/observe-pods.ts'
-import type { Step } from './plan.ts'
+import type { Made, Step } from './plan.ts'
 import type { PoolMemory, Refusal } from './pool-memory.ts'
 import { keyOf } from './steps.ts'
 
@@ -30,8 +30,9 @@ export function isHeldBack(memory: PoolMemory, step: WorkStep, nowMs: number): b
 export function noteRefusal(memory: PoolMemory, step: WorkStep, { error, nowMs }: { error: KubeError; nowMs: number }) {
   const { reason, message } = error
   const refusal = { revision: revisionOfStep(step), reason, message, untilMs: nowMs + refusedForMs }
-  if (step.kind === 'create') return memory.refusals.set(keyOfStep(step), refusal)
-  const blocking = step.kind === 'scale' && step.to > step.from
+  if (isPodMaker(step)) return memory.refusals.set(keyOfStep(step), refusal)
+  // Without its Service the pods of a revision are found by nobody; without a budget they serve.
+  const blocking = (step.kind === 'scale' && step.to > step.from) || (step.kind === 'create' && isService(step.object))
   return memory.refusedChanges.set(keyOfStep(step), { ...refusal, what: describe(step), blocking })
 }
 
@@ -46,8 +47,13 @@ export function forgetRefusals(memory: PoolMemory, steps: readonly Step[]): void
   }
 }
 
-const mapOf = (memory: PoolMemory, { kind }: WorkStep): Map<string, Refusal> =>
-  kind === 'create' ? memory.refusals : (memory.refusedChanges as Map<string, Refusal>)
+const isService = ({ kind }: Made): boolean => kind === 'Service'
+
+/** Without a Deployment there are no pods, which is told like pods that are refused. */
+const isPodMaker = (step: WorkStep): boolean => step.kind === 'create' && step.object.kind === 'Deployment'
+
+const mapOf = (memory: PoolMemory, step: WorkStep): Map<string, Refusal> =>
+  isPodMaker(step) ? memory.refusals : (memory.refusedChanges as Map<string, Refusal>)
 
 const marksKey = (revision: string | undefined): string => `marks ${revision}`
 
@@ -62,8 +68,10 @@ function revisionOfStep(step: WorkStep): string | undefined {
 }
 
 /** Without a number that moves by itself: it becomes part of a condition's message. */
-function describe(step: Exclude<WorkStep, { kind: 'create' }>): string {
+function describe(step: WorkStep): string {
   switch (step.kind) {
+    case 'create':
+      return `make ${keyOf(step.object)}`
     case 'restore':
       return `make ${keyOf(step.live)} as it should be`
     case 'marks':
