@@ -163,6 +163,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     await pools.apply(name)
     const { status } = await degraded(name, 'QuotaRefused')
     expect(messageOf(status ?? {}, 'Degraded')).toContain(message)
+    expect(status?.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('False')
     await namespace.kube().delete(quotas, 'few')
     await pools.until(name, 'serves when there is room', (now) => reasonOf(now, 'Ready') === 'Available')
   })

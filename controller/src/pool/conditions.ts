@@ -45,7 +45,7 @@ export const reasons = {
   },
   QuotaRefused: {
     means: 'Kubernetes refuses to make a pod, or what it needs, because the quota of the namespace is used up.',
-    act: 'Raise the quota of the namespace or lower scaling.maxReplicas.',
+    act: 'Raise the quota of the namespace or, when it is of pods, lower scaling.maxReplicas.',
   },
   PodRefused: {
     means: 'Kubernetes refuses to make a pod: a LimitRange, an admission policy, or a field that is wrong.',
@@ -147,7 +147,7 @@ export const reasons = {
     act: 'Correct spec, or raise rollout.gate.maxLatencyRatio if it may be so slow.',
   },
   CanaryNotReady: {
-    means: 'The new revision had no ready pod within rollout.gate.readySeconds.',
+    means: 'Pods of the new revision were not ready within rollout.gate.readySeconds, or did not stay so.',
     act: 'Correct spec, or raise rollout.gate.readySeconds if it needs longer.',
   },
   CanaryLoadFailed: {

@@ -77,6 +77,7 @@ export type PoolObservation = {
     readonly what: string
     readonly message: string
     readonly blocking: boolean
+    readonly ofPods: boolean
     readonly revision: string | undefined
   }[]
   /** The last figures read, however old; undefined when none were ever read. */

@@ -100,16 +100,23 @@ const rolloutStatus = object(
       minimum: -1,
       maximum: 100,
     }),
-    since: time({
-      description:
-        'When this step began, or when its share was reached; on the way back, when the last pod of the canary went.',
-    }),
+    since: time({ description: 'When this step began, or when its share was reached, or the way back began.' }),
     reached: Type.Optional(
       Type.Boolean({
         description: 'The canary has had all of the share of this step: the time of the step began then.',
       }),
     ),
-    kept: Type.Optional(count('Pods of the canary that stay until the old revision has its own; set on the way back.')),
+    back: Type.Optional(
+      object(
+        {
+          kept: count('Pods of the canary that stay until the old revision has its own.'),
+          leaving: count('Pods of the canary that are on their way out.'),
+          tight: Type.Boolean({ description: 'The old pods have no room beside those of the canary: some go first.' }),
+          since: time({ description: 'When one of these changed last.' }),
+        },
+        { description: 'The canary is on its way back: it was taken back, or spec no longer asks for it.' },
+      ),
+    ),
     lacking: Type.Optional(
       object(
         {

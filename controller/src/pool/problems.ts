@@ -11,6 +11,8 @@ export type Problem = {
   readonly blocking: boolean
   /** The revision that it befalls; undefined when it befalls the pool. */
   readonly revision?: string
+  /** It is pods that Kubernetes will not make. */
+  readonly ofPods?: boolean
 }
 
 export type ProblemInput = {
@@ -54,7 +56,7 @@ export function quote(words: string, charactersMax = 400): string {
   return line.length <= charactersMax ? line : `${line.slice(0, charactersMax - 1)}…`
 }
 
-function problem(reason: Reason, what: string, more: { blocking: boolean; revision?: string }): Problem {
+function problem(reason: Reason, what: string, more: Omit<Problem, 'reason' | 'message'>): Problem {
   return { reason, message: `${what}. ${reasons[reason].act}`, ...more }
 }
 
@@ -75,7 +77,7 @@ function refusals({ observed }: ProblemInput): Problem[] {
     // Each attempt has a pod name of its own, which would be news each time.
     const words = quote(replicaFailure.message.replace(/^pods "[^"]*" is forbidden: /, ''))
     const what = `Kubernetes made ${made} of ${replicas} pods and refuses more: ${words}`
-    return [problem(reason, what, { blocking: true, revision })]
+    return [problem(reason, what, { blocking: true, revision, ofPods: true })]
   })
 }
 
@@ -83,9 +85,10 @@ function refusals({ observed }: ProblemInput): Problem[] {
 const isOfQuota = (message: string): boolean => message.includes('exceeded quota')
 
 const refusedChanges = ({ observed: { refusedChanges: changes = [] } }: ProblemInput): Problem[] =>
-  changes.map(({ what, message, blocking, revision }) =>
+  changes.map(({ what, message, blocking, ofPods, revision }) =>
     problem(isOfQuota(message) ? 'QuotaRefused' : 'ChangeRefused', `Kubernetes refuses to ${what}: ${quote(message)}`, {
       blocking,
+      ofPods,
       ...(revision !== undefined && { revision }),
     }),
   )

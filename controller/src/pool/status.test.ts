@@ -407,7 +407,7 @@ describe('buildStatus', () => {
 
   it('tells what cannot be changed, without calling a pool that serves anything else', () => {
     const change = { what: 'make Service p as it should be', message: 'field is immutable', revision: stable }
-    const of = status({ refusedChanges: [{ ...change, blocking: false }] })
+    const of = status({ refusedChanges: [{ ...change, blocking: false, ofPods: false }] })
     expect(told('Ready', of)).toMatchObject({ status: 'True', reason: 'ChangeRefused' })
     expect(told('Degraded', of).message).toMatch(
       /^Kubernetes refuses to make Service p as it should be: field is immutable\. /,

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { poolSelectorText } from '../specs/labels.ts'
 import { answerConditions } from './condition-answers.ts'
-import { type Reason, setCondition, toKubeTime } from './conditions.ts'
+import { setCondition, toKubeTime } from './conditions.ts'
 import { buildModelStatuses } from './model-status.ts'
 import type { DemandObservation, PodObservation, PoolDecision, PoolObservation } from './observation.ts'
 import type { Condition, DemandStatus, PoolStatus, RolloutStatus, ScalingEntry } from './pool-status.ts'
@@ -85,8 +85,6 @@ export function countPods(pods: readonly PodObservation[]): PodCounts {
   }
 }
 
-const refusedReasons: ReadonlySet<Reason> = new Set(['QuotaRefused', 'PodRefused', 'ChangeRefused'])
-
 function writeHistory(
   { decision, previous, now }: StatusInput,
   counts: PodCounts,
@@ -95,7 +93,7 @@ function writeHistory(
   const from = previous?.desiredReplicas ?? 0
   const past = previous?.scalingHistory ?? []
   const history = from === decision.replicas ? past : appendHistory(past, decision, { from, now })
-  const refused = problems.some(({ reason, blocking }) => blocking && refusedReasons.has(reason))
+  const refused = problems.some(({ ofPods }) => ofPods === true)
   return settleHistory(history, { ...counts, refused }, now)
 }
 

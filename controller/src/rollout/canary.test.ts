@@ -21,6 +21,7 @@ const seen = (revision: string, ready: number, more: Partial<RevisionSeen> = {})
   pods: ready,
   ready,
   up: ready,
+  coming: 0,
   ...more,
 })
 
@@ -50,7 +51,6 @@ function plan(input: Partial<RolloutInput>) {
     revisions: [],
     namesOf: () => ['v2', 'service-v2'],
     figures: new Map(),
-    startSeconds: 3,
     now: at(0),
     ...input,
   })
@@ -440,6 +440,12 @@ describe('a revision that is no good', () => {
     })
   })
 
+  it('is not taken for the better one while Kubernetes calls pods of the old one ready', () => {
+    const full = { reason: 'PodUnschedulable', message: 'No node has room.' } as const
+    const revisions = [seen('old', 0, { problem: full, pods: 11, up: 10 }), seen('new', 1)]
+    expect(plan({ state: trying(-1, 0), revisions }).state).toMatchObject({ stable: 'old', canary: 'new', step: 0 })
+  })
+
   it('is replaced without steps when it is the only one and never served', () => {
     const revisions = [seen('old', 0, { problem: broken, pods: 10 }), seen('new', 1)]
     const { state, pods } = plan({ state: trying(-1, 0), revisions })
@@ -478,10 +484,12 @@ describe('the way back', () => {
     }
   })
 
-  it('gives the images no larger share to the new one again when old pods go', () => {
+  it('gives the new one no more pods again when old ones go, and the share of those that are ready', () => {
     const { state } = plan({ state: trying(2, 90), revisions: late, figures: slow })
     const half = plan({ state, revisions: [seen('old', 6), seen('new', 9)], figures: slow }).state
-    expect(plan({ state: half, revisions: [seen('old', 2), seen('new', 4)], figures: slow }).state.weight).toBe(40)
+    const next = plan({ state: half, revisions: [seen('old', 2), seen('new', 4)], figures: slow })
+    expect(next.state.weight).toBe(67)
+    expect(next.pods.new).toBe(4)
   })
 
   it('takes all images at once from one that spoils more than one of ten', () => {
@@ -501,91 +509,155 @@ describe('the way back', () => {
 
   describe('in a cluster without room for the old pods beside the new ones', () => {
     const full = { problem: { reason: 'PodUnschedulable', message: 'No node has room.' } } as const
+    const unasked = { problem: { reason: 'QuotaRefused', message: 'Quota is used up.' } } as const
 
-    /** A cluster of so much room, in which a pod takes so long to start; what serves, second by second. */
-    function walk(input: {
-      desired: number
-      room: number
-      startSeconds: number
-      state: RolloutStatus
-      target?: string
-    }) {
-      const { desired, room, startSeconds, target = 'new' } = input
-      let { state } = input
+    type Cluster = {
+      readonly desired: number
+      readonly room: number
+      readonly startSeconds: number
+      readonly drainSeconds: number
+      /** Of a pool under a quota, pods without room are not made, and Kubernetes tries again when it is asked anew. */
+      readonly quota?: boolean
+    }
+
+    /** What serves, second by second, until the new revision has gone. */
+    function walk(
+      { desired, room, startSeconds, drainSeconds, quota = false }: Cluster,
+      begin = trying(2, share(desired)),
+    ) {
+      let state = begin
       let fresh = room - 1
-      const readyAt = [0]
+      let asked = 1
+      const leaving: number[] = []
+      const old: number[] = [0]
       const serving: number[] = []
       let second = 0
-      for (; second <= 3_000 && state.canary !== undefined; second++) {
-        const old = readyAt.filter((when) => when <= second).length
-        serving.push(old + fresh)
-        const revisions = [seen('old', old, readyAt.length < desired ? full : {}), seen('new', fresh)]
-        const figures = target === 'new' ? slow : new Map()
-        const next = plan({ target, state, desired, revisions, figures, startSeconds, now: at(second) })
+      for (; second <= 20_000 && (state.canary !== undefined || second === 0); second++) {
+        const leavingNow = leaving.filter((gone) => gone > second).length
+        const ready = old.filter((when) => when <= second).length
+        serving.push(ready + fresh)
+        const pods = fresh + leavingNow
+        const revisions = [
+          seen('old', ready, { coming: old.length - ready, ...(old.length < asked && (quota ? unasked : full)) }),
+          seen('new', fresh, { replicas: fresh, pods }),
+        ]
+        const next = plan({ state, desired, revisions, figures: slow, now: at(second) })
         state = next.state
-        fresh = Math.min(fresh, next.pods.new ?? 0)
-        while (readyAt.length < Math.min(desired, room - fresh)) readyAt.push(second + startSeconds)
+        for (; fresh > (next.pods.new ?? 0); fresh--) leaving.push(second + drainSeconds)
+        const isAskedAnew = asked !== next.pods.old
+        asked = next.pods.old ?? 0
+        if (quota && !isAskedAnew) continue
+        while (old.length < asked && old.length + pods < room) old.push(second + startSeconds)
       }
-      return { state, serving, second }
+      return { state, serving, seconds: second, asked }
     }
 
     const share = (desired: number): number => Math.floor((100 * (desired - 1)) / desired)
 
     it.each([
-      [10, 3],
-      [10, 40],
-      [7, 40],
-      [300, 5],
-    ])(
-      'of %d pods that take %d s gives up one at a time, each when the one before it is replaced',
-      (desired, start) => {
-        const state = trying(2, share(desired))
-        const { state: end, serving, second } = walk({ desired, room: desired, startSeconds: start, state })
-        expect(end).toMatchObject({ stable: 'old', failed: { reason: 'CanaryLatency' } })
-        expect(end.canary).toBeUndefined()
-        expect(Math.min(...serving)).toBe(desired - 1)
-        expect(second).toBeLessThanOrEqual(desired * (Math.max(10, start) + 3))
+      { desired: 10, startSeconds: 3, drainSeconds: 7 },
+      { desired: 10, startSeconds: 40, drainSeconds: 7 },
+      { desired: 10, startSeconds: 3, drainSeconds: 65 },
+      { desired: 10, startSeconds: 20, drainSeconds: 35, quota: true },
+      { desired: 7, startSeconds: 40, drainSeconds: 2 },
+      { desired: 1, startSeconds: 5, drainSeconds: 7 },
+      { desired: 300, startSeconds: 20, drainSeconds: 7 },
+      { desired: 300, startSeconds: 3, drainSeconds: 35, quota: true },
+    ])('gives a tenth up at a time, when the one before it is replaced: %j', (cluster) => {
+      const { desired, startSeconds, drainSeconds } = cluster
+      const atOnce = Math.max(1, Math.floor(desired / 10))
+      const { state, serving, seconds } = walk({ ...cluster, room: desired })
+      expect(state).toMatchObject({ stable: 'old', failed: { reason: 'CanaryLatency' } })
+      expect(state.canary).toBeUndefined()
+      expect(Math.min(...serving)).toBeGreaterThanOrEqual(desired - atOnce)
+      expect(seconds).toBeLessThanOrEqual(20 + Math.ceil(desired / atOnce) * (startSeconds + drainSeconds + 4))
+    })
+
+    it.each([false, true])('comes to an end with less room than the pool wants (a quota: %j)', (quota) => {
+      for (const desired of [12, 40]) {
+        const { state, serving, seconds } = walk({
+          desired,
+          room: desired - 3,
+          startSeconds: 20,
+          drainSeconds: 7,
+          quota,
+        })
+        expect(state.canary).toBeUndefined()
+        expect(Math.min(...serving)).toBeGreaterThanOrEqual(desired - 3 - Math.floor(desired / 10))
+        expect(seconds).toBeLessThan(40 * 40)
+      }
+    })
+
+    it('asks for all pods of the old one again at its end', () => {
+      expect(walk({ desired: 10, room: 10, startSeconds: 3, drainSeconds: 7 }).asked).toBe(10)
+    })
+
+    const back = (kept: number, more = {}) => ({ kept, leaving: 0, tight: false, since: time(0), ...more })
+    const failed = { revision: 'new', reason: 'CanaryLatency', message: 'x', time: time(0) } as const
+    const returning = (kept: number, more = {}) => trying(2, 90, { failed, back: back(kept, more) })
+
+    it.each(['ImagePullFailed', 'PodCrashing', 'ConfigMissing', 'PodRefused', 'ModelLoadFailed'] as const)(
+      'gives nothing up for old pods that do not come by %s: room is not what is missing',
+      (reason) => {
+        const revisions = [seen('old', 1, { problem: { reason, message: 'x' } }), seen('new', 9)]
+        const { state, pods } = plan({ state: returning(9), revisions, now: at(5_000) })
+        expect(state).toMatchObject({ canary: 'new', back: { kept: 9 } })
+        expect(pods).toEqual({ old: 10, new: 9 })
       },
     )
 
-    it('goes on when what was given up is not enough for one of the old', () => {
-      const state = trying(2, 90)
-      let now = plan({ state, revisions: late, figures: slow, startSeconds: 40 }).state
-      const kept: (number | undefined)[] = []
-      for (const second of [9, 10, 69, 70, 129, 130]) {
-        const revisions = [seen('old', 1, full), seen('new', now.kept ?? 0)]
-        now = plan({ state: now, revisions, figures: slow, startSeconds: 40, now: at(second) }).state
-        kept.push(now.kept)
-      }
-      expect(kept).toEqual([9, 8, 8, 7, 7, 6])
+    it('waits ten seconds for room, and for what is on its way', () => {
+      const short = [seen('old', 1, full), seen('new', 9)]
+      expect(plan({ state: returning(9), revisions: short, now: at(9) }).pods).toEqual({ old: 10, new: 9 })
+      const given = plan({ state: returning(9), revisions: short, now: at(10) })
+      expect(given.state.back).toEqual({ kept: 8, leaving: 1, tight: true, since: time(10) })
+      expect(given.pods).toEqual({ old: 1, new: 8 })
+      const coming = [seen('old', 1, { ...full, coming: 1 }), seen('new', 9)]
+      expect(plan({ state: returning(9), revisions: coming, now: at(500) }).pods).toEqual({ old: 10, new: 9 })
+      const leaving = [seen('old', 1, full), seen('new', 9, { pods: 10 })]
+      expect(plan({ state: returning(9), revisions: leaving, now: at(500) }).pods).toEqual({ old: 10, new: 9 })
     })
 
     it('lets pods that take no images go before one that does', () => {
-      const state = trying(2, 90, {
-        kept: 9,
-        failed: { revision: 'new', reason: 'CanaryLatency', message: 'x', time: time(0) },
-      })
       const revisions = [seen('old', 1, full), seen('new', 6, { replicas: 9, pods: 9 })]
-      const next = plan({ state, revisions, figures: slow, startSeconds: 2, now: at(10) }).state
-      expect(next).toMatchObject({ kept: 6, since: time(10) })
+      expect(plan({ state: returning(9), revisions, now: at(10) }).pods.new).toBe(6)
     })
 
-    it('is finished in a cluster with less room than the pool wants', () => {
-      const { state } = walk({ desired: 12, room: 11, startSeconds: 3, state: trying(2, 83) })
-      expect(state.canary).toBeUndefined()
-      expect(state.failed).toBeDefined()
+    it('keeps what this process alone does not reach, and its share', () => {
+      const unreached = [seen('old', 1, full), seen('new', 0, { replicas: 9, pods: 9, up: 9 })]
+      const { state, pods } = plan({ state: returning(9), revisions: unreached, now: at(5) })
+      expect(state).toMatchObject({ weight: 90, back: { kept: 9 } })
+      expect(pods.new).toBe(9)
+      const partly = [seen('old', 1, full), seen('new', 2, { replicas: 9, pods: 9, up: 9 })]
+      const blip = plan({ state: returning(9), revisions: partly, now: at(10) })
+      expect(blip.state).toMatchObject({ weight: 67, back: { kept: 8 } })
+      const over = plan({ state: { ...blip.state, back: back(9) }, revisions: late, now: at(11) })
+      expect(over.state.weight).toBe(90)
     })
 
     it('begins its time when it is withdrawn, however long the step has lasted', () => {
       const lacking = { since: time(0), ready: 8 }
-      const late30 = [seen('old', 1, full), seen('new', 9)]
-      const first = plan({ target: 'old', state: trying(2, 90, { lacking }), revisions: late30, now: at(3_000) })
-      expect(first.state).toMatchObject({ kept: 9, since: time(3_000) })
+      const short = [seen('old', 1, full), seen('new', 9)]
+      const first = plan({ target: 'old', state: trying(2, 90, { lacking }), revisions: short, now: at(3_000) })
+      expect(first.state).toMatchObject({ since: time(3_000), back: back(9, { since: time(3_000) }) })
       expect(first.state.lacking).toBeUndefined()
       expect(first.pods).toEqual({ old: 10, new: 9 })
-      const next = plan({ target: 'old', state: first.state, revisions: late30, now: at(3_009) })
+      const next = plan({ target: 'old', state: first.state, revisions: short, now: at(3_009) })
       expect(next.pods).toEqual({ old: 10, new: 9 })
     })
+  })
+
+  it('goes on when what failed is withdrawn and asked for again before it has gone', () => {
+    const first = plan({ state: trying(2, 90), revisions: late, figures: slow })
+    const withdrawn = plan({ target: 'old', state: first.state, revisions: late, now: at(2) })
+    const again = plan({ state: withdrawn.state, revisions: [seen('old', 1), seen('new', 10)], now: at(4) })
+    expect(again.state).toMatchObject({ canary: 'new', failed: { reason: 'CanaryLatency' }, back: { kept: 9 } })
+  })
+
+  it('gives no image to one that has never had any', () => {
+    const state = trying(-1, 0)
+    const { pods } = plan({ target: 'old', state, revisions: [seen('old', 9, { coming: 1 }), seen('new', 1)] })
+    expect(pods).toEqual({ old: 10, new: 0 })
   })
 
   it('is taken up again, its step anew, when the spec asks for it once more', () => {
@@ -595,7 +667,7 @@ describe('the way back', () => {
       revisions: [seen('old', 5), seen('new', 5)],
       now: at(55),
     })
-    expect(back.state).toMatchObject({ canary: 'new', kept: 5, since: time(55) })
+    expect(back.state).toMatchObject({ canary: 'new', back: { kept: 5 }, since: time(55) })
     const again = plan({
       state: back.state,
       revisions: [seen('old', 6), seen('new', 5)],
@@ -603,7 +675,7 @@ describe('the way back', () => {
       now: at(80),
     })
     expect(again.state).toMatchObject({ step: 1, since: time(80) })
-    expect(again.state.kept).toBeUndefined()
+    expect(again.state.back).toBeUndefined()
   })
 
   it('is the same for one that the spec no longer asks for, and is told at its end', () => {

@@ -66,9 +66,8 @@ function settleOn(input: RolloutInput, stable: string): Next {
   const dropped = state?.canary
   if (dropped === undefined || dropped === stable) return { state: settled(input, stable), why: '' }
   const message = `Revision ${dropped} is withdrawn: the spec asks for ${stable} again, which has served all along.`
-  const { failed: _, ...rest } = state ?? settled(input, stable)
   const news = { type: 'Normal', reason: 'RolloutWithdrawn', message } as const
-  return comeBack(input, { ...rest, stable, canary: dropped }, news)
+  return comeBack(input, { ...(state ?? settled(input, stable)), stable, canary: dropped }, news)
 }
 
 /** What is being tried, or on its way back, gives its images back before the next one is tried: they may be most of them. */
@@ -115,7 +114,7 @@ function firstReady(input: RolloutInput, state: Serving): Next {
   const { desired } = input
   const stable = seenOf(input, state.stable)
   if (desired === 0) return promote(input, state, 'It is ready, and the pool is at zero: there is nobody to notice.')
-  if (stable.ready === 0 && stable.problem !== undefined) {
+  if (stable.ready === 0 && stable.up === 0 && stable.problem !== undefined) {
     return promote(input, state, `It is ready, and ${state.stable} is not: ${stable.problem.message}`)
   }
   // Nobody can ask the new revision for anything before it serves, so there is nothing to watch in steps.

@@ -1,8 +1,12 @@
 // The way back of a revision that failed, or that nobody asks for any more. Pods that the old one had given away start
-// again, and until they are ready the new one keeps as many of its own (`kept`) and their part of the images: late in a
-// rollout the old revision has one pod left, and images that the new one spoils are tried again in that one
-// (`pod-picker.ts`). One that spoils more than one image of ten, or has no pod to take any, keeps nothing. Where there is
-// no room for the old revision's pods beside the new one's, those go one by one, each when the one before it is replaced.
+// again, and until they are ready the new one keeps as many of its own (`back.kept`) and their part of the images: late in
+// a rollout the old revision has one pod left, and images that the new one spoils are tried again in that one
+// (`pod-picker.ts`). One that spoils more than one image of ten, or has no pod that is ready, keeps nothing.
+//
+// Where the old pods find no room beside the new ones, the pool goes on with the room that it has (`back.tight`): the new
+// one gives a tenth of its pods up, one at least; when they have gone as many are asked of the old one; and when those are
+// ready the next ones go. So no more than a tenth is missing at a time, whatever a pod takes to end or to start. Whatever
+// else keeps the old pods from serving is not mended by giving pods up: the new ones stay until somebody mends it.
 import { type Reason, toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { isMostlyGood } from './gate.ts'
@@ -38,59 +42,89 @@ export function rollBack(input: RolloutInput, state: Serving, reason: Reason, wh
 export function comeBack(input: RolloutInput, state: Trying, done?: RolloutNews): Next {
   const { stable, canary, failed } = state
   const message = failed?.message ?? ''
-  const before = state.kept ?? seenOf(input, canary).replicas
-  const kept = keptPods(input, state, before)
-  if (kept === 0) {
+  const back = lookBack(input, state)
+  if (back.kept === 0) {
     const rest = { ...settled(input, stable), ...(failed && { failed }) }
     return { state: rest, why: message, ...(done && { news: done }) }
   }
-  // The time of the step is over with its first look here; after that it is that of the last pod that went.
-  const since = state.kept === kept ? state.since : toKubeTime(input.now)
   const { lacking: _, reached: __, ...rest } = state
+  // The figures of the return begin with it; what it did before is what it was taken back for.
+  const since = state.back === undefined ? toKubeTime(input.now) : state.since
   const why = `revision ${canary} gives its images back as pods of ${stable} become ready`
   return {
-    state: { ...rest, kept, since, weight: weightOfKept(input, state, kept) },
+    state: { ...rest, since, back, weight: weightOfKept(input, state, back.kept) },
     why: message === '' ? why : `${message}; ${why}`,
   }
 }
 
 /** Taken up again by the spec before it was gone: its step begins once more. */
 export function takeUp({ now }: RolloutInput, state: Serving): Serving {
-  const { kept, ...rest } = state
-  return kept === undefined ? state : { ...rest, since: toKubeTime(now) }
+  const { back, ...rest } = state
+  return back === undefined ? state : { ...rest, since: toKubeTime(now) }
 }
+
+type Back = NonNullable<RolloutStatus['back']>
+
+function lookBack(input: RolloutInput, state: Trying): Back {
+  const { pods, up } = seenOf(input, state.canary)
+  const before = state.back
+  const wanted = keptPods(input, state)
+  const gives = before !== undefined && wanted > 0 && mayGive(input, state, before, wanted)
+  // Those that take no images make room as well as any.
+  const kept = gives ? Math.min(up, wanted - (up < wanted ? 0 : shareThatGoes(input))) : wanted
+  const next = {
+    kept: Math.max(0, kept),
+    leaving: Math.max(0, pods - Math.max(0, kept)),
+    tight: gives || before?.tight === true,
+  }
+  const same = before?.kept === next.kept && before.leaving === next.leaving && (before.tight === true) === next.tight
+  return { ...next, since: same ? before.since : toKubeTime(input.now) }
+}
+
+/** So many are missing at a time at most, as for the pool's disruption budget. */
+const shareThatGoes = ({ desired }: RolloutInput): number => Math.max(1, Math.floor(desired / 10))
 
 /** Pods that stay: as many as the old revision's ready ones are too few, never more than before. */
-function keptPods(input: RolloutInput, state: Trying, before: number): number {
-  const { desired, figures, rollout } = input
-  const { ready } = seenOf(input, state.canary)
-  if (ready === 0 || !isMostlyGood(figures.get(state.canary), rollout.gate)) return 0
+function keptPods(input: RolloutInput, state: Trying): number {
+  const { desired, figures } = input
+  const { replicas, ready, up } = seenOf(input, state.canary)
+  // One that this process alone does not reach goes on elsewhere.
+  const takesImages = state.weight > 0 && (ready > 0 || up > 0)
+  if (!takesImages || !isMostlyGood(figures.get(state.canary))) return 0
   const missing = Math.max(0, desired - seenOf(input, state.stable).ready)
-  const kept = Math.min(before, missing)
-  if (kept === 0 || state.kept === undefined || !isStuck(input, state, kept)) return kept
-  // Those that take no images make room as well as any.
-  return ready < kept ? ready : kept - 1
+  return Math.min(state.back?.kept ?? replicas, missing)
 }
 
-/** Of the images, the part of the pods that stay among all that are ready, and never more than before; in percent. */
+/** Of the images, the part of the pods that stay among all that are ready, as far as they are wanted; in percent. */
 function weightOfKept(input: RolloutInput, { stable, canary, weight }: Trying, kept: number): number {
-  const usable = Math.min(kept, seenOf(input, canary).ready)
+  const { ready } = seenOf(input, canary)
+  if (ready === 0) return weight
+  const usable = Math.min(kept, ready)
   const serving = Math.min(input.desired, usable + seenOf(input, stable).ready)
-  return Math.min(weight, Math.ceil((100 * usable) / Math.max(1, serving)))
+  return Math.min(100, Math.ceil((100 * usable) / Math.max(1, serving)))
 }
 
-/** So long a look may be behind the world: a pod that is given up makes room that the scheduler has yet to see. */
-const roomEverySeconds = 10
+const roomReasons: readonly Reason[] = ['PodUnschedulable', 'QuotaRefused']
 
-/**
- * Pods of the old revision do not come, as where a quota or the nodes have no room beside the new one's. What was given up
- * last is replaced when as many are ready as are wanted; otherwise its place has half as long again as a start takes.
- */
-function isStuck(input: RolloutInput, state: Trying, kept: number): boolean {
-  const { desired, startSeconds, rollout } = input
+/** The scheduler and the quota take a moment to see that a pod has gone. */
+const roomSeconds = 10
+
+/** Nothing of either revision is on its way, and what the old one has room for is ready, or has found none. */
+function mayGive(input: RolloutInput, state: Trying, back: Back, kept: number): boolean {
   const stable = seenOf(input, state.stable)
-  const seconds = elapsedSeconds(input, state)
-  if (stable.problem === undefined) return seconds >= rollout.gate.readySeconds
-  const isReplaced = stable.ready + Math.min(kept, seenOf(input, state.canary).ready) >= desired
-  return seconds >= (isReplaced ? roomEverySeconds : Math.max(roomEverySeconds, 1.5 * startSeconds))
+  if (seenOf(input, state.canary).pods > kept || stable.coming > 0) return false
+  if (back.tight === true && stable.ready >= askedOfStable(input, state)) return true
+  return (
+    stable.problem !== undefined &&
+    roomReasons.includes(stable.problem.reason) &&
+    elapsedSeconds(input, back) >= roomSeconds
+  )
+}
+
+/** Pods asked of the old revision while another one is on its way back. */
+export function askedOfStable(input: RolloutInput, { stable, canary, back }: RolloutStatus): number {
+  const { desired } = input
+  if (stable === undefined || canary === undefined || back?.tight !== true) return desired
+  // A change of the number is also what makes Kubernetes try again at once where a quota had refused.
+  return Math.min(desired, Math.max(seenOf(input, stable).ready, desired - seenOf(input, canary).pods))
 }

@@ -26,12 +26,12 @@ const faultsOf = ({ failed, timedOut }: Figures = none): number => failed + time
 const imagesOf = (figures: Figures): number => figures.done + faultsOf(figures)
 const rateOf = (figures: Figures): number => faultsOf(figures) / Math.max(1, imagesOf(figures))
 
-/**
- * At most one image of ten is spoilt: what a few of five attempts make good, without many pictures meeting it twice. Judged
- * as if at least `minImages` had been done, as in `findBreach`: one failure of nine is no rate.
- */
-export const isMostlyGood = (figures: Figures | undefined, { minImages }: PoolRollout['gate']): boolean =>
-  faultsOf(figures) <= 0.1 * Math.max(imagesOf(figures ?? none), minImages)
+/** So many images are judged at least: one failure of nine is no rate. */
+const goodImages = 20
+
+/** At most one image of ten is spoilt: what a few of five attempts make good, without many pictures meeting it twice. */
+export const isMostlyGood = (figures: Figures | undefined): boolean =>
+  faultsOf(figures) <= 0.1 * Math.max(imagesOf(figures ?? none), goodImages)
 
 /**
  * What the new revision has done wrong, undefined while nothing is proved. Errors are judged as soon as there are more

@@ -14,6 +14,8 @@ export type RevisionSeen = {
   readonly ready: number
   /** Pods that Kubernetes calls ready; this process may not reach them at the moment. */
   readonly up: number
+  /** Pods that have a node and could take no images yet; those on their way out left out. */
+  readonly coming: number
   /** What keeps its pods from becoming ready, when something is known to. */
   readonly problem?: { readonly reason: Reason; readonly message: string }
 }
@@ -32,8 +34,6 @@ export type RolloutInput = {
   readonly namesOf: (revision: string) => readonly string[]
   /** What each revision did since the present step began. */
   readonly figures: ReadonlyMap<string, Figures>
-  /** What a pod usually takes from being wanted to being ready. */
-  readonly startSeconds: number
   readonly now: Date
 }
 
@@ -70,6 +70,7 @@ export const seenOf = ({ revisions }: RolloutInput, revision: string): RevisionS
     pods: 0,
     ready: 0,
     up: 0,
+    coming: 0,
   }
 
 export const elapsedSeconds = ({ now }: RolloutInput, { since }: { readonly since: string }): number =>

@@ -1,7 +1,7 @@
 // How many pods each revision gets, and how many of the images the new one.
 import type { PoolRollout } from '../pool/pool-spec.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { isComingBack } from './come-back.ts'
+import { askedOfStable, isComingBack } from './come-back.ts'
 import { type RolloutInput, seenOf } from './rollout-input.ts'
 
 /** Behind the last step comes one with everything, until as many pods are ready as are wanted. */
@@ -45,7 +45,9 @@ export function sharePods(state: RolloutStatus, input: RolloutInput): Map<string
   const shares = new Map(revisions.map(({ revision }) => [revision, 0]))
   const { stable = input.target, canary } = state
   if (canary === undefined) return shares.set(stable, desired)
-  if (isComingBack(state, input)) return shares.set(stable, desired).set(canary, state.kept ?? 0)
+  if (isComingBack(state, input)) {
+    return shares.set(stable, askedOfStable(input, state)).set(canary, state.back?.kept ?? 0)
+  }
   const canaryPods = podsInStep(input, state.step)
   const gives = state.step >= 0 && !retiresNames(input, stable, canary)
   const given = gives ? Math.min(seenOf(input, canary).ready, Math.floor((desired * state.weight) / 100)) : 0

@@ -18,6 +18,7 @@ import type { DemandReader, DemandReading } from './observe/demand-reader.ts'
 import type { LiveIndex } from './observe/live-index.ts'
 import { missingSourcesOf } from './observe/missing-sources.ts'
 import { observeModels } from './observe/observe-models.ts'
+import { figuresOf } from './observe/rollout-figures.ts'
 import { isUsable, type PodWitnesses, tellPods } from './observe/tell-pods.ts'
 import { type PoolMemory, startSecondsOf, timetableOf } from './pool-memory.ts'
 
@@ -74,7 +75,9 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
     const routed = new Set(routedIn(revision).map(({ tritonModel }) => tritonModel))
     return modelsOf(revision).flatMap((model) => (routed.has(model.name) ? [] : [model.name]))
   })
-  const told = tellPods(world, { pool, pods, deployments, unroutedIn, modelsOf })
+  const services = byRevision(world.services.of(name).filter((object) => isOf(pool, object)))
+  const hasService = (revision: string): boolean => services.has(revision)
+  const told = tellPods(world, { pool, pods, deployments, hasService, unroutedIn, modelsOf })
   rememberSlots(world, pool, memory)
   const timetable = timetableOf(memory, pool)
   const scaling = scalingOf(pool, timetable.at(now))
@@ -101,14 +104,14 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
     pool,
     target,
     deployments,
-    services: byRevision(world.services.of(name).filter((object) => isOf(pool, object))),
+    services,
     budget,
     pods,
     usable: new Set(told.filter((one) => isUsable(modelsOf(one.pod.revision), one)).map(({ pod }) => pod.name)),
     namesOf: perRevision((revision) => routedIn(revision).flatMap(({ modelVersions }) => modelVersions)),
     observation,
     reading,
-    figures: new Map((reading?.demand.perRevision ?? []).map((figures) => [figures.revision, figures])),
+    figures: figuresOf(pool, reading),
     scale: scaleInput(pool, observation, { scaling, memory, nowMs }),
     now,
     nowMs,

@@ -59,7 +59,6 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext): Poo
     revisions: seeRevisions(observed, decision),
     namesOf: observed.namesOf,
     figures: observed.figures,
-    startSeconds: observed.scale.startSeconds,
     now,
   })
   const previous = pool.status
@@ -133,7 +132,8 @@ function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: P
     before.stable === rollout.stable &&
     before.canary === rollout.canary &&
     before.weight === rollout.weight &&
-    before.kept === rollout.kept &&
+    before.back?.kept === rollout.back?.kept &&
+    before.back?.tight === rollout.back?.tight &&
     before.step === rollout.step &&
     before.failed?.revision === rollout.failed?.revision
   )
@@ -153,10 +153,14 @@ function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[
       pods: own.length,
       ready: own.filter(({ metadata }) => usable.has(metadata.name)).length,
       up: own.filter((pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined).length,
+      coming: own.filter((pod) => isComing(pod) && !usable.has(pod.metadata.name)).length,
       ...(problem && { problem: { reason: problem.reason, message: problem.message } }),
     }
   })
 }
+
+const isComing = ({ metadata, spec }: Pod): boolean =>
+  metadata.deletionTimestamp === undefined && spec.nodeName !== undefined
 
 const leftoverSteps = ({ deployments, services }: Observed, { leftover, state }: RolloutPlan): Step[] => [
   ...leftover.flatMap((revision): Step[] => {

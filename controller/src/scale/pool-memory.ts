@@ -20,6 +20,8 @@ export type RefusedChange = Refusal & {
   readonly what: string
   /** Keeps pods from being made, or from being found. */
   readonly blocking: boolean
+  /** It is pods that are not made. */
+  readonly ofPods: boolean
 }
 
 export type PoolMemory = {

@@ -32,8 +32,9 @@ export function noteRefusal(memory: PoolMemory, step: WorkStep, { error, nowMs }
   const refusal = { revision: revisionOfStep(step), reason, message, untilMs: nowMs + refusedForMs }
   if (isPodMaker(step)) return memory.refusals.set(keyOfStep(step), refusal)
   // Without its Service the pods of a revision are found by nobody; without a budget they serve.
-  const blocking = (step.kind === 'scale' && step.to > step.from) || (step.kind === 'create' && isService(step.object))
-  return memory.refusedChanges.set(keyOfStep(step), { ...refusal, what: describe(step), blocking })
+  const ofPods = step.kind === 'scale' && step.to > step.from
+  const blocking = ofPods || (step.kind === 'create' && isService(step.object))
+  return memory.refusedChanges.set(keyOfStep(step), { ...refusal, what: describe(step), blocking, ofPods })
 }
 
 export const noteSuccess = (memory: PoolMemory, step: WorkStep): boolean => mapOf(memory, step).delete(keyOfStep(step))

@@ -22,6 +22,8 @@ export type Told = {
   readonly pods: readonly Pod[]
   /** By revision. */
   readonly deployments: ReadonlyMap<string, Deployment>
+  /** Whether the revision has its Service: without one no slice tells of its pods, and nobody sends to them. */
+  readonly hasService: (revision: string) => boolean
   /** Models of a revision that are not this pool's to serve: of those that an older pool has, nothing is sent here. */
   readonly unroutedIn: (revision: string) => readonly string[]
   /** What a revision serves. */
@@ -31,7 +33,7 @@ export type Told = {
 /** Asks pods that run and take no images what is the matter, in the background. */
 export function tellPods(
   witnesses: PodWitnesses,
-  { pool, pods, deployments, unroutedIn, modelsOf }: Told,
+  { pool, pods, deployments, hasService, unroutedIn, modelsOf }: Told,
 ): PodModels[] {
   const { source, slotsUsed, models } = witnesses
   const { name } = pool.metadata
@@ -59,7 +61,8 @@ export function tellPods(
       fault: faults.get(pod.metadata.name),
       index: models.of(pod.metadata.uid ?? ''),
     }
-    return seen.ready && isSpoilt(modelsOf(seen.revision), told) ? { ...told, pod: { ...seen, ready: false } } : told
+    const takesNone = (connects && !hasService(seen.revision)) || isSpoilt(modelsOf(seen.revision), told)
+    return seen.ready && takesNone ? { ...told, pod: { ...seen, ready: false } } : told
   })
 }
 

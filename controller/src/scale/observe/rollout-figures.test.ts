@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest'
+import type { DemandReading } from './demand-reader.ts'
+import { figuresOf } from './rollout-figures.ts'
+
+const at = (second: number): Date => new Date(Date.UTC(2026, 10, 21, 12, 0, second))
+const figures = { revision: 'new', done: 60, failed: 0, timedOut: 0, serviceSeconds: 0.5 }
+const reading = (second: number) => ({ at: at(second), demand: { perRevision: [figures] } }) as unknown as DemandReading
+const pool = { status: { rollout: { since: '2026-11-21T12:00:10Z' } } } as never
+
+it('takes figures of the present step and none from before it', () => {
+  expect(figuresOf(pool, reading(9)).size).toBe(0)
+  expect(figuresOf(pool, reading(10)).get('new')).toEqual(figures)
+  expect(figuresOf(pool, undefined).size).toBe(0)
+  expect(figuresOf({}, reading(10)).size).toBe(0)
+})
