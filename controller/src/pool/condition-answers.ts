@@ -193,6 +193,11 @@ function answerProgressing(input: AnswerInput): Answer {
   // Taken back, or not asked for any more.
   const isLeaving = canary === failed?.revision || canary !== target
   if (canary !== undefined && stable !== undefined && isLeaving) {
+    const blocked = problems.find(({ blocking, revision }) => blocking && revision === stable)
+    if (blocked !== undefined) {
+      const what = `Pods of ${stable} do not become ready, so ${canary} goes on for as many.`
+      return no('RolloutBlocked', `${what} ${blocked.message}`)
+    }
     return yes('RolloutInProgress', `${stable} takes its images back from ${canary} as its pods become ready. Wait.`)
   }
   if (canary !== undefined && stable !== undefined) {

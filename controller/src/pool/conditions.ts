@@ -132,8 +132,8 @@ export const reasons = {
   // Progressing
   RolloutInProgress: { means: 'A new revision is taking over.', act: 'Wait; status.rollout shows the step.' },
   RolloutBlocked: {
-    means: 'A new revision does not become ready; the old one keeps serving.',
-    act: 'Read the condition Degraded. It is rolled back after rollout.gate.readySeconds.',
+    means: 'Pods that the rollout, or its way back, waits for do not become ready; the other revision keeps serving.',
+    act: 'Read the condition Degraded. A new revision is rolled back after rollout.gate.readySeconds.',
   },
   PodsStarting: { means: 'Pods are on their way.', act: 'Wait.' },
   Settled: { means: 'Everything is as asked for.', act: 'Nothing to do.' },

@@ -415,6 +415,17 @@ describe('buildStatus', () => {
     expect(told('Progressing', of)).toMatchObject({ status: 'False', reason: 'Settled' })
   })
 
+  it('says that a way back is blocked when pods of the old revision do not come', () => {
+    const of = status({
+      rollout: { canary, step: 1, weight: 50 },
+      target: stable,
+      models: [loaded(), loaded(canary)],
+      pods: [pod('a'), pod('b', { ready: false, waiting: { reason: 'ImagePullBackOff', message: 'not found' } })],
+    })
+    expect(told('Progressing', of)).toMatchObject({ status: 'False', reason: 'RolloutBlocked' })
+    expect(told('Progressing', of).message).toMatch(/^Pods of aaaaaaaa do not become ready, so bbbbbbbb goes on/)
+  })
+
   it('bounds what it quotes', () => {
     const failure = { pod: 'a', message: 'x'.repeat(100_000) }
     const of = status({ models: [{ name: 'u2netp', revision: stable, state: 'unavailable', failure }] })

@@ -592,7 +592,14 @@ describe('the way back', () => {
       expect(walk({ desired: 10, room: 10, startSeconds: 3, drainSeconds: 7 }).asked).toBe(10)
     })
 
-    const back = (kept: number, more = {}) => ({ kept, leaving: 0, tight: false, since: time(0), ...more })
+    const back = (kept: number, more = {}) => ({
+      kept,
+      leaving: 0,
+      tight: false,
+      readyBefore: 1,
+      since: time(0),
+      ...more,
+    })
     const failed = { revision: 'new', reason: 'CanaryLatency', message: 'x', time: time(0) } as const
     const returning = (kept: number, more = {}) => trying(2, 90, { failed, back: back(kept, more) })
 
@@ -606,11 +613,45 @@ describe('the way back', () => {
       },
     )
 
+    it('loses no more than one where the old pods fit nowhere, until a long time has passed', () => {
+      let state: RolloutStatus = returning(9)
+      let fresh = 9
+      const kept = new Map<number, number>()
+      for (let second = 0; second <= 1_300; second++) {
+        const next = plan({ state, revisions: [seen('old', 1, full), seen('new', fresh)], now: at(second) })
+        state = next.state
+        fresh = next.pods.new ?? 0
+        kept.set(second, fresh)
+      }
+      expect([kept.get(9), kept.get(10), kept.get(609), kept.get(611), kept.get(1_210), kept.get(1_213)]).toEqual([
+        9, 8, 8, 7, 7, 6,
+      ])
+    })
+
+    it('does not wait for ever for an old pod that never takes images', () => {
+      const revisions = [seen('old', 1, { ...full, coming: 1 }), seen('new', 9)]
+      expect(plan({ state: returning(9), revisions, now: at(599) }).pods.new).toBe(9)
+      expect(plan({ state: returning(9), revisions, now: at(600) }).pods.new).toBe(8)
+    })
+
+    it('asks for no fewer old pods than have a place, whatever else is there', () => {
+      const state = returning(6, { tight: true, readyBefore: 2 })
+      const evicted = [seen('old', 3, { coming: 1 }), seen('new', 6, { pods: 8 })]
+      expect(plan({ state, revisions: evicted, now: at(3) }).pods.old).toBe(4)
+    })
+
+    it('keeps what is not ready for a moment', () => {
+      const none = [seen('old', 0, { coming: 1 }), seen('new', 0, { replicas: 9, pods: 9 })]
+      const { state, pods } = plan({ state: returning(9), revisions: none, now: at(5) })
+      expect(state).toMatchObject({ canary: 'new', back: { kept: 9 } })
+      expect(pods).toEqual({ old: 10, new: 9 })
+    })
+
     it('waits ten seconds for room, and for what is on its way', () => {
       const short = [seen('old', 1, full), seen('new', 9)]
       expect(plan({ state: returning(9), revisions: short, now: at(9) }).pods).toEqual({ old: 10, new: 9 })
       const given = plan({ state: returning(9), revisions: short, now: at(10) })
-      expect(given.state.back).toEqual({ kept: 8, leaving: 1, tight: true, since: time(10) })
+      expect(given.state.back).toEqual(back(8, { leaving: 1, tight: true, since: time(10) }))
       expect(given.pods).toEqual({ old: 1, new: 8 })
       const coming = [seen('old', 1, { ...full, coming: 1 }), seen('new', 9)]
       expect(plan({ state: returning(9), revisions: coming, now: at(500) }).pods).toEqual({ old: 10, new: 9 })
@@ -652,6 +693,26 @@ describe('the way back', () => {
     const withdrawn = plan({ target: 'old', state: first.state, revisions: late, now: at(2) })
     const again = plan({ state: withdrawn.state, revisions: [seen('old', 1), seen('new', 10)], now: at(4) })
     expect(again.state).toMatchObject({ canary: 'new', failed: { reason: 'CanaryLatency' }, back: { kept: 9 } })
+  })
+
+  it('leaves its share to one that spoils no more than the old one', () => {
+    const both = new Map([
+      ['new', did(85, { timedOut: 15, serviceSeconds: 2 })],
+      ['old', did(85, { timedOut: 15 })],
+    ])
+    expect(plan({ state: trying(2, 90), revisions: late, figures: both }).pods).toEqual({ old: 10, new: 9 })
+  })
+
+  it('lets a third revision be tried beside what serves when the old one cannot come back', () => {
+    const gone = { problem: { reason: 'ImagePullFailed', message: 'x' } } as const
+    const first = plan({ state: trying(2, 90), revisions: late, figures: slow }).state
+    const revisions = [seen('old', 1, gone), seen('new', 9)]
+    const third = plan({ target: 'newest', state: first, revisions, now: at(60) })
+    expect(third.state).toEqual({ stable: 'new', canary: 'newest', weight: 0, step: -1, since: time(60) })
+    expect(third.pods).toEqual({ old: 0, new: 10, newest: 1 })
+    const bad = new Map([['new', did(0, { failed: 30 })]])
+    const worse = plan({ target: 'newest', state: first, revisions, figures: bad, now: at(60) })
+    expect(worse.state).toMatchObject({ stable: 'old', canary: 'newest' })
   })
 
   it('gives no image to one that has never had any', () => {

@@ -11,7 +11,7 @@
 // What no longer goes on comes back the same way, with its capacity: see come-back.ts.
 import { type Reason, toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { comeBack, rollBack, settled, takeUp } from './come-back.ts'
+import { comeBack, rollBack, servesInstead, settled, takeUp } from './come-back.ts'
 import { describeGate, findBreach, isSeenEnough } from './gate.ts'
 import {
   elapsedSeconds,
@@ -74,7 +74,9 @@ function settleOn(input: RolloutInput, stable: string): Next {
 function replace(input: RolloutInput, stable: string): Next {
   const { state } = input
   if (state?.canary !== undefined && state.stable === stable) {
-    const back = comeBack(input, { ...state, stable, canary: state.canary })
+    const trying = { ...state, stable, canary: state.canary }
+    if (servesInstead(input, trying)) return begin(input, state.canary)
+    const back = comeBack(input, trying)
     if (back.state.canary !== undefined) return back
   }
   return begin(input, stable)
@@ -82,7 +84,8 @@ function replace(input: RolloutInput, stable: string): Next {
 
 function begin(input: RolloutInput, stable: string): Next {
   const { target, now, state } = input
-  const replaced = state?.canary === undefined ? '' : ` in place of ${state.canary}, which is given up`
+  const replaced =
+    state?.canary === undefined || state.canary === stable ? '' : ` in place of ${state.canary}, which is given up`
   const message = `Revision ${target} is tried beside ${stable}${replaced}: one pod first, without images until it is ready.`
   return {
     state: { stable, canary: target, weight: 0, step: -1, since: toKubeTime(now) },

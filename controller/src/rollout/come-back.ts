@@ -1,18 +1,20 @@
 // The way back of a revision that failed, or that nobody asks for any more. Pods that the old one had given away start
 // again, and until they are ready the new one keeps as many of its own (`back.kept`) and their part of the images: late in
 // a rollout the old revision has one pod left, and images that the new one spoils are tried again in that one
-// (`pod-picker.ts`). One that spoils more than one image of ten, or has no pod that is ready, keeps nothing.
+// (`pod-picker.ts`). One that spoils more than one image of ten keeps nothing.
 //
 // Where the old pods find no room beside the new ones, the pool goes on with the room that it has (`back.tight`): the new
 // one gives a tenth of its pods up, one at least; when they have gone as many are asked of the old one; and when those are
-// ready the next ones go. So no more than a tenth is missing at a time, whatever a pod takes to end or to start. Whatever
-// else keeps the old pods from serving is not mended by giving pods up: the new ones stay until somebody mends it.
+// ready the next ones go. So no more than a tenth is missing at a time, whatever a pod takes to end or to start. When a
+// tenth brought nothing (others took the room, or the old pods fit nowhere), the next waits for `gate.readySeconds`.
+// Whatever else keeps the old pods from serving is not mended by giving pods up: the new ones stay until somebody mends it.
 import { type Reason, toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { isMostlyGood } from './gate.ts'
 import {
   elapsedSeconds,
   type Next,
+  type RevisionSeen,
   type RolloutInput,
   type RolloutNews,
   type Serving,
@@ -67,17 +69,19 @@ type Back = NonNullable<RolloutStatus['back']>
 
 function lookBack(input: RolloutInput, state: Trying): Back {
   const { pods, up } = seenOf(input, state.canary)
+  const { ready } = seenOf(input, state.stable)
   const before = state.back
   const wanted = keptPods(input, state)
   const gives = before !== undefined && wanted > 0 && mayGive(input, state, before, wanted)
   // Those that take no images make room as well as any.
-  const kept = gives ? Math.min(up, wanted - (up < wanted ? 0 : shareThatGoes(input))) : wanted
+  const kept = gives ? Math.max(0, up < wanted ? up : wanted - shareThatGoes(input)) : wanted
   const next = {
-    kept: Math.max(0, kept),
-    leaving: Math.max(0, pods - Math.max(0, kept)),
+    kept,
+    leaving: Math.max(0, pods - kept),
     tight: gives || before?.tight === true,
+    readyBefore: gives ? ready : (before?.readyBefore ?? ready),
   }
-  const same = before?.kept === next.kept && before.leaving === next.leaving && (before.tight === true) === next.tight
+  const same = before?.kept === next.kept && before.leaving === next.leaving && before.tight === next.tight
   return { ...next, since: same ? before.since : toKubeTime(input.now) }
 }
 
@@ -87,19 +91,18 @@ const shareThatGoes = ({ desired }: RolloutInput): number => Math.max(1, Math.fl
 /** Pods that stay: as many as the old revision's ready ones are too few, never more than before. */
 function keptPods(input: RolloutInput, state: Trying): number {
   const { desired, figures } = input
-  const { replicas, ready, up } = seenOf(input, state.canary)
-  // One that this process alone does not reach goes on elsewhere.
-  const takesImages = state.weight > 0 && (ready > 0 || up > 0)
-  if (!takesImages || !isMostlyGood(figures.get(state.canary))) return 0
-  const missing = Math.max(0, desired - seenOf(input, state.stable).ready)
-  return Math.min(state.back?.kept ?? replicas, missing)
+  const { stable, canary, weight, back } = state
+  // One without a share never had images. One of which no pod is ready at the moment may have them again in the next.
+  if (weight === 0 || !isMostlyGood(figures.get(canary), figures.get(stable))) return 0
+  const missing = Math.max(0, desired - seenOf(input, stable).ready)
+  return Math.min(back?.kept ?? seenOf(input, canary).replicas, missing)
 }
 
 /** Of the images, the part of the pods that stay among all that are ready, as far as they are wanted; in percent. */
-function weightOfKept(input: RolloutInput, { stable, canary, weight }: Trying, kept: number): number {
+function weightOfKept(input: RolloutInput, { stable, canary }: Trying, kept: number): number {
   const { ready } = seenOf(input, canary)
-  if (ready === 0) return weight
-  const usable = Math.min(kept, ready)
+  // When this process alone reaches none, the others go on sending.
+  const usable = ready === 0 ? kept : Math.min(kept, ready)
   const serving = Math.min(input.desired, usable + seenOf(input, stable).ready)
   return Math.min(100, Math.ceil((100 * usable) / Math.max(1, serving)))
 }
@@ -111,20 +114,34 @@ const roomSeconds = 10
 
 /** Nothing of either revision is on its way, and what the old one has room for is ready, or has found none. */
 function mayGive(input: RolloutInput, state: Trying, back: Back, kept: number): boolean {
+  const { readySeconds } = input.rollout.gate
   const stable = seenOf(input, state.stable)
-  if (seenOf(input, state.canary).pods > kept || stable.coming > 0) return false
-  if (back.tight === true && stable.ready >= askedOfStable(input, state)) return true
-  return (
-    stable.problem !== undefined &&
-    roomReasons.includes(stable.problem.reason) &&
-    elapsedSeconds(input, back) >= roomSeconds
-  )
+  const seconds = elapsedSeconds(input, back)
+  if (seenOf(input, state.canary).pods > kept || (stable.coming > 0 && seconds < readySeconds)) return false
+  if (back.tight && stable.ready >= askedOfStable(input, state)) return true
+  const wasOfUse = !back.tight || stable.ready > back.readyBefore
+  return isWithoutRoom(stable) && seconds >= (wasOfUse ? roomSeconds : readySeconds)
 }
+
+const isWithoutRoom = ({ problem }: RevisionSeen): boolean =>
+  problem !== undefined && roomReasons.includes(problem.reason)
 
 /** Pods asked of the old revision while another one is on its way back. */
 export function askedOfStable(input: RolloutInput, { stable, canary, back }: RolloutStatus): number {
   const { desired } = input
   if (stable === undefined || canary === undefined || back?.tight !== true) return desired
+  const { ready, coming } = seenOf(input, stable)
   // A change of the number is also what makes Kubernetes try again at once where a quota had refused.
-  return Math.min(desired, Math.max(seenOf(input, stable).ready, desired - seenOf(input, canary).pods))
+  return Math.min(desired, Math.max(ready + coming, desired - seenOf(input, canary).pods))
+}
+
+/**
+ * The old revision does not come back by anything that we do, and the new one serves more than it: who asks for a third one
+ * has it tried beside what serves.
+ */
+export function servesInstead(input: RolloutInput, { stable, canary, weight }: Trying): boolean {
+  const old = seenOf(input, stable)
+  const fresh = seenOf(input, canary)
+  const isGood = weight > 0 && isMostlyGood(input.figures.get(canary), input.figures.get(stable))
+  return isGood && fresh.ready > old.ready && old.problem !== undefined && !isWithoutRoom(old)
 }

@@ -29,9 +29,13 @@ const rateOf = (figures: Figures): number => faultsOf(figures) / Math.max(1, ima
 /** So many images are judged at least: one failure of nine is no rate. */
 const goodImages = 20
 
-/** At most one image of ten is spoilt: what a few of five attempts make good, without many pictures meeting it twice. */
-export const isMostlyGood = (figures: Figures | undefined): boolean =>
-  faultsOf(figures) <= 0.1 * Math.max(imagesOf(figures ?? none), goodImages)
+/**
+ * At most one image of ten is spoilt: what a few of five attempts make good, without many pictures meeting it twice. Or no
+ * more than the old revision spoils, which is then the pictures' fault.
+ */
+export const isMostlyGood = (figures: Figures | undefined, stable: Figures | undefined): boolean =>
+  faultsOf(figures) <= 0.1 * Math.max(imagesOf(figures ?? none), goodImages) ||
+  rateOf(figures ?? none) <= rateOf(stable ?? none)
 
 /**
  * What the new revision has done wrong, undefined while nothing is proved. Errors are judged as soon as there are more

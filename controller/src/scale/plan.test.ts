@@ -299,6 +299,14 @@ describe('the plan of a pool', () => {
     const deletes = async (what: Seen) => words((await planOf(what)).steps).filter((word) => word.startsWith('delete'))
     expect(await deletes({ ...withOld, pods: [...(seen.pods ?? []), going] })).toEqual([])
     expect(await deletes(withOld)).toEqual(['delete Deployment'])
+    // A node that does not answer keeps its pods Terminating; nobody waits for that.
+    const since = (seconds: number) => new Date(now - seconds * 1_000).toISOString()
+    const stuck = (seconds: number) => [
+      ...(seen.pods ?? []),
+      podOf(former, 'old', { deletionTimestamp: since(seconds) }),
+    ]
+    expect(await deletes({ ...withOld, pods: stuck(30) })).toEqual([])
+    expect(await deletes({ ...withOld, pods: stuck(31) })).toEqual(['delete Deployment'])
     expect(await deletes({ ...withOld, deployments: seen.deployments ?? [] })).toEqual(['delete Service'])
   })
 

@@ -145,7 +145,7 @@ function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[
   // With the one that could not be made, if there is one.
   return observation.deployments.map(({ revision }) => {
     // One that was evicted stays as an object for others to read.
-    const own = pods.filter((pod) => revisionOfPod(pod) === revision && !hasEnded(pod))
+    const own = pods.filter((pod) => revisionOfPod(pod) === revision && !hasEnded(pod) && !isStuck(pod, observed.now))
     const problem = problems.find((one) => one.blocking && (one.revision ?? revision) === revision)
     return {
       revision,
@@ -158,6 +158,12 @@ function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[
     }
   })
 }
+
+/** So long after the moment by which it was to have gone a pod waits for nobody here: its node does not answer. */
+const stuckMs = 30_000
+
+const isStuck = ({ metadata: { deletionTimestamp } }: Pod, now: Date): boolean =>
+  deletionTimestamp !== undefined && now.getTime() > Date.parse(deletionTimestamp) + stuckMs
 
 const isComing = ({ metadata, spec }: Pod): boolean =>
   metadata.deletionTimestamp === undefined && spec.nodeName !== undefined

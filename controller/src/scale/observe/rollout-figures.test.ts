@@ -8,8 +8,8 @@ const reading = (second: number) => ({ at: at(second), demand: { perRevision: [f
 const pool = { status: { rollout: { since: '2026-11-21T12:00:10Z' } } } as never
 
 it('takes figures of the present step and none from before it', () => {
-  expect(figuresOf(pool, reading(9)).size).toBe(0)
-  expect(figuresOf(pool, reading(10)).get('new')).toEqual(figures)
+  expect(figuresOf(pool, reading(10)).size).toBe(0)
+  expect(figuresOf(pool, reading(11)).get('new')).toEqual(figures)
   expect(figuresOf(pool, undefined).size).toBe(0)
-  expect(figuresOf({}, reading(10)).size).toBe(0)
+  expect(figuresOf({}, reading(11)).size).toBe(0)
 })
