@@ -57,6 +57,19 @@ describe('decodePhoto: what it reads', () => {
     ).toEqual([...rust])
   })
 
+  it('keeps it for one pixel that is not opaque, wherever it is', async () => {
+    const picture = { width: 7, height: 1, channels: 4 } as const
+    for (let at = 0; at < 7; at++) {
+      const rgba = Uint8Array.from({ length: 28 }, (_, i) => (i % 4 === 3 ? 255 : i))
+      rgba[at * 4 + 3] = 254
+      const photo = await decodePhoto(await sharp(rgba, { raw: picture }).png().toBuffer(), { maxPixels: 10 })
+      expect(photo).toMatchObject({ channels: 4, pixels: rgba })
+    }
+    const rgb = Uint8Array.from({ length: 28 }, (_, i) => (i % 4 === 3 ? 255 : i))
+    const photo = await decodePhoto(await sharp(rgb, { raw: picture }).png().toBuffer(), { maxPixels: 10 })
+    expect(photo).toMatchObject({ channels: 3, pixels: rgb.filter((_, i) => i % 4 !== 3) })
+  })
+
   it.each([
     ['16-bit colour', (picture: Sharp) => picture.toColourspace('rgb16').png(), 0],
     [
