@@ -65,9 +65,15 @@ export function startTriton(options: TritonOptions): Promise<RunningServer> {
   })
 }
 
+/**
+ * The model walks through 250 MB for each picture. In pages of 2 MiB that is 4 to 5 % faster and takes no more memory
+ * (`models/u2netp/README.md`); glibc asks for them from 2.35 on, and where the kernel has none nothing changes.
+ */
+export const hugePages = 'glibc.malloc.hugetlb=1'
+
 function environment(): NodeJS.ProcessEnv {
-  const { PATH, HOME, LD_LIBRARY_PATH } = process.env
-  return { PATH, HOME, ...(LD_LIBRARY_PATH && { LD_LIBRARY_PATH }) }
+  const { PATH, HOME, LD_LIBRARY_PATH, GLIBC_TUNABLES = hugePages } = process.env
+  return { PATH, HOME, GLIBC_TUNABLES, ...(LD_LIBRARY_PATH && { LD_LIBRARY_PATH }) }
 }
 
 function digestOf(dir: string): string {

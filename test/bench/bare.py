@@ -1,9 +1,9 @@
 """Images per second of the bare model: no server, no transport, no work before or after.
 
-  bare.py MODEL.onnx PROCESSES THREADS SECONDS
+  bare.py MODEL.onnx PROCESSES THREADS SECONDS [MEM_PATTERN]
 
 Each process has a session of its own with THREADS threads and feeds it the same random picture again and again. All
-start together; the figure is the images of the common window over its length, printed as one JSON object.
+start together; MEM_PATTERN 0 is what the tuned configuration asks for, 1 the default of onnxruntime. The figure is the images of the common window over its length, printed as one JSON object.
 Run it with the Python packages of the Triton installation, so that model file and onnxruntime version are the same.
 """
 import json
@@ -15,10 +15,11 @@ import numpy as np
 import onnxruntime as ort
 
 
-def run(path, threads, ready, seconds, counts):
+def run(path, threads, mem_pattern, ready, seconds, counts):
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    options.enable_mem_pattern = mem_pattern
     session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     (source,) = session.get_inputs()
     side = source.shape[1]
@@ -35,9 +36,11 @@ def run(path, threads, ready, seconds, counts):
 
 def main():
     path, processes, threads, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+    mem_pattern = sys.argv[5:] != ["0"]
     ready, counts = multiprocessing.Barrier(processes), multiprocessing.Queue()
     workers = [
-        multiprocessing.Process(target=run, args=(path, threads, ready, seconds, counts)) for _ in range(processes)
+        multiprocessing.Process(target=run, args=(path, threads, mem_pattern, ready, seconds, counts))
+        for _ in range(processes)
     ]
     for worker in workers:
         worker.start()

@@ -1,6 +1,7 @@
 import { connectTriton } from '@matte/controller/inference/triton-client'
 import { loadTriton } from '@matte/controller/inference/triton-protocol'
 import { pause } from '@matte/core/runtime/service'
+import { Client as HttpClient } from 'undici'
 import { createClient, type Task } from '../support/client.ts'
 import { until } from '../support/until.ts'
 import type { Installation } from './installation.ts'
@@ -29,11 +30,22 @@ export async function measurePipeline(
   const client = createClient(origin, apiKey)
   const imageUrl = await client.upload(photo.bytes, { contentType: photo.contentType })
   const tasks: Task[] = []
+  // The shortest way to ask: what the caller takes of the cores is not the service's.
+  const http = new HttpClient(origin)
+  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
+  const body = JSON.stringify({ imageUrl })
+  const create = async (): Promise<Task> => {
+    const answer = await http.request({ method: 'POST', path: '/api/v1/open/developer/tasks', headers, body })
+    const { data } = (await answer.body.json()) as { data?: Task }
+    if (data === undefined) throw new Error(`a task was not created: ${answer.statusCode}`)
+    return data
+  }
   const begun = performance.now()
   for (let index = 0; index < count; index++) {
     await pause(Math.max(0, begun + (Math.max(0, index - aheadTasks) * 1_000) / pace - performance.now()))
-    tasks.push(await client.createTask({ imageUrl }))
+    tasks.push(await create())
   }
+  await http.close()
   // A cheap question now and then: polling each task would be a load of its own.
   for (const status of ['queued', 'processing']) {
     const none = async () => (await client.listTasks({ status, pageSize: '1' })).total === 0
