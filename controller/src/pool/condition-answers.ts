@@ -194,7 +194,8 @@ function answerProgressing(input: AnswerInput): Answer {
   const isLeaving = canary === failed?.revision || canary !== target
   if (canary !== undefined && stable !== undefined && isLeaving) {
     const blocked = problems.find(({ blocking, revision }) => blocking && revision === stable)
-    if (blocked !== undefined) {
+    // In a tight place it goes on all the same.
+    if (blocked !== undefined && rollout.back?.tight !== true) {
       const what = `Pods of ${stable} do not become ready, so ${canary} goes on for as many.`
       return no('RolloutBlocked', `${what} ${blocked.message}`)
     }
@@ -234,12 +235,13 @@ function describeStep({ pool, rollout: { weight, step } }: AnswerInput): string 
 }
 
 function answerRolledBack({ rollout }: AnswerInput): Answer {
-  const { failed, stable } = rollout
+  const { failed, stable, canary } = rollout
+  const serving = canary === failed?.revision ? `${stable} takes its images` : `${stable} serves`
   if (failed === undefined) return no('NotRolledBack', 'What spec asks for has not been taken back. Nothing to do.')
   const { act } = reasons[failed.reason]
   return yes(
     failed.reason,
-    `Revision ${failed.revision} was taken back at ${failed.time}; ${stable} serves. ${failed.message}. ${act}`,
+    `Revision ${failed.revision} was taken back at ${failed.time}; ${serving}. ${failed.message}. ${act}`,
   )
 }
 

@@ -371,9 +371,20 @@ describe('a revision that is no good', () => {
     expect(plan({ state: trying(0, 10), revisions }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
   })
 
+  it('does not start over for a moment in which none of its pods is ready', () => {
+    const blink = [seen('old', 1), seen('new', 0, { replicas: 9, pods: 9 })]
+    const first = plan({ state: trying(2, 90), revisions: blink, now: at(100) })
+    expect(first.state).toMatchObject({ step: 2, weight: 90, lacking: { since: time(100), ready: 0 } })
+    expect(first.pods.new).toBe(10)
+    expect(plan({ state: first.state, revisions: blink, now: at(109) }).state).toMatchObject({ step: 2 })
+    expect(plan({ state: first.state, revisions: blink, now: at(110) }).state).toMatchObject({ step: -1, setbacks: 1 })
+    const before = trying(2, 90, { lacking: { since: time(0), ready: 3 } })
+    expect(plan({ state: before, revisions: blink, now: at(100) }).state).toMatchObject({ step: 2 })
+  })
+
   it('is judged by its rates alone also when its pods stop answering', () => {
     const revisions = [seen('old', 9), seen('new', 0, { pods: 1 })]
-    const state = trying(0, 10)
+    const state = trying(0, 10, { lacking: { since: time(-10), ready: 0 } })
     const few = plan({ state, revisions, figures: new Map([['new', did(60, { timedOut: 1 })]]) })
     expect(few.state).toMatchObject({ canary: 'new', step: -1, setbacks: 1 })
     const many = plan({ state, revisions, figures: new Map([['new', did(60, { timedOut: 2 })]]) })
@@ -624,7 +635,7 @@ describe('the way back', () => {
         kept.set(second, fresh)
       }
       expect([kept.get(9), kept.get(10), kept.get(609), kept.get(611), kept.get(1_210), kept.get(1_213)]).toEqual([
-        9, 8, 8, 7, 7, 6,
+        9, 8, 8, 7, 7, 7,
       ])
     })
 
@@ -659,9 +670,17 @@ describe('the way back', () => {
       expect(plan({ state: returning(9), revisions: leaving, now: at(500) }).pods).toEqual({ old: 10, new: 9 })
     })
 
-    it('lets pods that take no images go before one that does', () => {
-      const revisions = [seen('old', 1, full), seen('new', 6, { replicas: 9, pods: 9 })]
-      expect(plan({ state: returning(9), revisions, now: at(10) }).pods.new).toBe(6)
+    it('gives no more than a tenth for one look in which none is ready', () => {
+      const revisions = [seen('old', 2, full), seen('new', 0, { replicas: 8, pods: 8 })]
+      const { pods } = plan({ state: returning(8, { tight: true }), revisions, now: at(700) })
+      expect(pods.new).toBe(7)
+    })
+
+    it('keeps the last pod that serves for long before it goes for room that may come', () => {
+      const state = trying(0, 90, { failed, back: back(1, { readyBefore: 0 }) })
+      const one = { state, desired: 1, revisions: [seen('old', 0, full), seen('new', 1)] }
+      expect(plan({ ...one, now: at(599) }).pods.new).toBe(1)
+      expect(plan({ ...one, now: at(600) }).pods.new).toBe(0)
     })
 
     it('keeps what this process alone does not reach, and its share', () => {
@@ -703,16 +722,41 @@ describe('the way back', () => {
     expect(plan({ state: trying(2, 90), revisions: late, figures: both }).pods).toEqual({ old: 10, new: 9 })
   })
 
-  it('lets a third revision be tried beside what serves when the old one cannot come back', () => {
+  describe('when a third revision is asked for and the old one does not come back', () => {
     const gone = { problem: { reason: 'ImagePullFailed', message: 'x' } } as const
-    const first = plan({ state: trying(2, 90), revisions: late, figures: slow }).state
-    const revisions = [seen('old', 1, gone), seen('new', 9)]
-    const third = plan({ target: 'newest', state: first, revisions, now: at(60) })
-    expect(third.state).toEqual({ stable: 'new', canary: 'newest', weight: 0, step: -1, since: time(60) })
-    expect(third.pods).toEqual({ old: 0, new: 10, newest: 1 })
-    const bad = new Map([['new', did(0, { failed: 30 })]])
-    const worse = plan({ target: 'newest', state: first, revisions, figures: bad, now: at(60) })
-    expect(worse.state).toMatchObject({ stable: 'old', canary: 'newest' })
+    const third = { target: 'newest' } as const
+    const begun = (weight: number, revisions: RevisionSeen[]) =>
+      plan({ ...third, state: trying(1, weight), revisions }).state
+
+    it('goes on for long as if none were asked for', () => {
+      const revisions = [seen('old', 4, { ...gone, coming: 6 }), seen('new', 6)]
+      const { state, pods } = plan({ ...third, state: begun(60, revisions), revisions, now: at(599) })
+      expect(state).toMatchObject({ stable: 'old', canary: 'new' })
+      expect(pods).toEqual({ old: 10, new: 6 })
+    })
+
+    it('changes the parts where the new one serves more, and loses nothing by that', () => {
+      const revisions = [seen('old', 4, { ...gone, coming: 6 }), seen('new', 6)]
+      let { state, pods } = plan({ ...third, state: begun(60, revisions), revisions, now: at(600) })
+      expect(state).toMatchObject({ stable: 'new', canary: 'old', back: { kept: 4 } })
+      expect(pods).toEqual({ old: 4, new: 10 })
+      for (const ready of [6, 7, 8, 9, 10]) {
+        const now = [seen('old', pods.old ?? 0), seen('new', ready)]
+        ;({ state, pods } = plan({ ...third, state, revisions: now, now: at(600 + ready) }))
+        expect((pods.old ?? 0) + ready).toBeGreaterThanOrEqual(10)
+      }
+      expect(state).toEqual({ stable: 'new', canary: 'newest', weight: 0, step: -1, since: time(610) })
+      expect(pods).toEqual({ old: 0, new: 10, newest: 1 })
+    })
+
+    it('gives the new one up by tenths where the old one serves as much', () => {
+      const revisions = [seen('old', 9, gone), seen('new', 1)]
+      const { state, pods } = plan({ ...third, state: begun(10, revisions), revisions, now: at(600) })
+      expect(state).toMatchObject({ stable: 'old', canary: 'newest', step: -1 })
+      expect(pods).toEqual({ old: 10, new: 0, newest: 1 })
+      const half = [seen('old', 5, gone), seen('new', 5)]
+      expect(plan({ ...third, state: begun(50, half), revisions: half, now: at(600) }).pods.new).toBe(4)
+    })
   })
 
   it('gives no image to one that has never had any', () => {

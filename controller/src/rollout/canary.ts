@@ -11,7 +11,7 @@
 // What no longer goes on comes back the same way, with its capacity: see come-back.ts.
 import { type Reason, toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { comeBack, rollBack, servesInstead, settled, takeUp } from './come-back.ts'
+import { changeParts, comeBack, rollBack, settled, takeUp } from './come-back.ts'
 import { describeGate, findBreach, isSeenEnough } from './gate.ts'
 import {
   elapsedSeconds,
@@ -75,7 +75,9 @@ function replace(input: RolloutInput, stable: string): Next {
   const { state } = input
   if (state?.canary !== undefined && state.stable === stable) {
     const trying = { ...state, stable, canary: state.canary }
-    if (servesInstead(input, trying)) return begin(input, state.canary)
+    const changed = changeParts(input, trying)
+    if (changed !== undefined)
+      return { state: changed, why: `revision ${changed.stable} serves on in place of ${stable}` }
     const back = comeBack(input, trying)
     if (back.state.canary !== undefined) return back
   }
@@ -182,10 +184,12 @@ function step(input: RolloutInput, state: Serving): Next {
  */
 function lack(input: RolloutInput, state: Serving, canary: RevisionSeen): Next {
   const { target, rollout, now } = input
-  const { ready, up, problem } = canary
-  if (ready === 0 && up === 0) return lost(input, state, canary)
+  const { ready, up, pods, problem } = canary
   const before = state.lacking
-  const lacking = before !== undefined && ready <= before.ready ? before : { since: toKubeTime(now), ready }
+  const same = before !== undefined && ready <= before.ready && (ready > 0 || before.ready === 0)
+  const lacking = same ? before : { since: toKubeTime(now), ready }
+  const isGone = pods === 0 || isOwnFault(problem) || elapsedSeconds(input, lacking) >= blinkSeconds
+  if (ready === 0 && up === 0 && isGone) return lost(input, state, canary)
   const missing = podsInStep(input, state.step) - ready
   const { readySeconds } = rollout.gate
   if (elapsedSeconds(input, lacking) > readySeconds) {
@@ -204,12 +208,18 @@ const notReadyReason = (problem: Problem): Reason =>
 
 const becauseOf = (problem: Problem): string => (problem ? `: ${problem.message.replace(/\.$/, '')}` : '')
 
+/** Pods that are not ready for a moment, all at once, are more often a network's doing than their own. */
+const blinkSeconds = 10
+
+const isOwnFault = (problem: Problem): boolean =>
+  problem !== undefined && (problem.reason === 'PodCrashing' || loadProblems.includes(problem.reason))
+
 /** A node goes, and a pod with it; one that loses all its pods so often does so by its own doing. */
 const setbacksMax = 3
 
 /** It had ready pods and has none: by its own fault it is taken back, otherwise it starts over, a few times. */
 function lost(input: RolloutInput, state: Serving, { problem }: RevisionSeen): Next {
-  if (problem && (problem.reason === 'PodCrashing' || loadProblems.includes(problem.reason))) {
+  if (isOwnFault(problem)) {
     return rollBack(input, state, 'CanaryNotReady', `its pods are no longer ready${becauseOf(problem)}`)
   }
   const setbacks = (state.setbacks ?? 0) + 1

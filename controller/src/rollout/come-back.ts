@@ -6,8 +6,10 @@
 // Where the old pods find no room beside the new ones, the pool goes on with the room that it has (`back.tight`): the new
 // one gives a tenth of its pods up, one at least; when they have gone as many are asked of the old one; and when those are
 // ready the next ones go. So no more than a tenth is missing at a time, whatever a pod takes to end or to start. When a
-// tenth brought nothing (others took the room, or the old pods fit nowhere), the next waits for `gate.readySeconds`.
-// Whatever else keeps the old pods from serving is not mended by giving pods up: the new ones stay until somebody mends it.
+// tenth brought nothing (others took the room, or the old pods fit nowhere), one more is tried after `gate.readySeconds`,
+// and no third. Whatever else keeps the old pods from serving is not mended by giving pods up: the new ones stay until
+// somebody mends it. Who asks for a third revision meanwhile has it tried after `gate.readySeconds`: beside the new one,
+// where that serves more than the old one, which then goes its way back in turn.
 import { type Reason, toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { isMostlyGood } from './gate.ts'
@@ -68,13 +70,12 @@ export function takeUp({ now }: RolloutInput, state: Serving): Serving {
 type Back = NonNullable<RolloutStatus['back']>
 
 function lookBack(input: RolloutInput, state: Trying): Back {
-  const { pods, up } = seenOf(input, state.canary)
+  const { pods } = seenOf(input, state.canary)
   const { ready } = seenOf(input, state.stable)
   const before = state.back
   const wanted = keptPods(input, state)
   const gives = before !== undefined && wanted > 0 && mayGive(input, state, before, wanted)
-  // Those that take no images make room as well as any.
-  const kept = gives ? Math.max(0, up < wanted ? up : wanted - shareThatGoes(input)) : wanted
+  const kept = gives ? Math.max(0, wanted - shareThatGoes(input)) : wanted
   const next = {
     kept,
     leaving: Math.max(0, pods - kept),
@@ -114,14 +115,23 @@ const roomSeconds = 10
 
 /** Nothing of either revision is on its way, and what the old one has room for is ready, or has found none. */
 function mayGive(input: RolloutInput, state: Trying, back: Back, kept: number): boolean {
-  const { readySeconds } = input.rollout.gate
+  const { desired, rollout } = input
+  const { readySeconds } = rollout.gate
   const stable = seenOf(input, state.stable)
   const seconds = elapsedSeconds(input, back)
   if (seenOf(input, state.canary).pods > kept || (stable.coming > 0 && seconds < readySeconds)) return false
   if (back.tight && stable.ready >= askedOfStable(input, state)) return true
-  const wasOfUse = !back.tight || stable.ready > back.readyBefore
-  return isWithoutRoom(stable) && seconds >= (wasOfUse ? roomSeconds : readySeconds)
+  if (isThirdAsked(input, state) && seconds >= readySeconds) return true
+  if (!isWithoutRoom(stable)) return false
+  const share = shareThatGoes(input)
+  const isBarren = back.tight && stable.ready <= back.readyBefore
+  if (isBarren && stable.ready + kept - share < desired - 2 * share) return false
+  const isLast = stable.ready === 0 && kept <= share
+  return seconds >= (isBarren || isLast ? readySeconds : roomSeconds)
 }
+
+const isThirdAsked = ({ target }: RolloutInput, { stable, canary }: Trying): boolean =>
+  target !== stable && target !== canary
 
 const isWithoutRoom = ({ problem }: RevisionSeen): boolean =>
   problem !== undefined && roomReasons.includes(problem.reason)
@@ -136,12 +146,22 @@ export function askedOfStable(input: RolloutInput, { stable, canary, back }: Rol
 }
 
 /**
- * The old revision does not come back by anything that we do, and the new one serves more than it: who asks for a third one
- * has it tried beside what serves.
+ * For long the old revision has not come back, and the new one serves more than it: who asks for a third one has it tried
+ * beside that. The parts are changed, so that the old one goes its way back as the new one's pods become ready.
  */
-export function servesInstead(input: RolloutInput, { stable, canary, weight }: Trying): boolean {
+export function changeParts(input: RolloutInput, state: Trying): Serving | undefined {
+  const { stable, canary, back, weight } = state
   const old = seenOf(input, stable)
   const fresh = seenOf(input, canary)
-  const isGood = weight > 0 && isMostlyGood(input.figures.get(canary), input.figures.get(stable))
-  return isGood && fresh.ready > old.ready && old.problem !== undefined && !isWithoutRoom(old)
+  if (back === undefined || fresh.ready <= old.ready) return undefined
+  if (elapsedSeconds(input, back) < input.rollout.gate.readySeconds) return undefined
+  const since = toKubeTime(input.now)
+  return {
+    stable: canary,
+    canary: stable,
+    weight: Math.max(1, 100 - weight),
+    step: state.step,
+    since,
+    back: { kept: old.ready, leaving: 0, tight: false, readyBefore: fresh.ready, since },
+  }
 }
