@@ -3,7 +3,8 @@
   bare.py MODEL.onnx PROCESSES THREADS SECONDS [MEM_PATTERN]
 
 Each process has a session of its own with THREADS threads and feeds it the same random picture again and again. All
-start together; MEM_PATTERN 0 is what the tuned configuration asks for, 1 the default of onnxruntime. The figure is the images of the common window over its length, printed as one JSON object.
+start together; the figure is the images of the common window over its length, printed as one JSON object. MEM_PATTERN 0
+is what the tuned configuration asks for, 1 the default of onnxruntime.
 Run it with the Python packages of the Triton installation, so that model file and onnxruntime version are the same.
 """
 import json

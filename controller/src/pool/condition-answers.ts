@@ -194,8 +194,7 @@ function answerProgressing(input: AnswerInput): Answer {
   const isLeaving = canary === failed?.revision || canary !== target
   if (canary !== undefined && stable !== undefined && isLeaving) {
     const blocked = problems.find(({ blocking, revision }) => blocking && revision === stable)
-    // In a tight place it goes on all the same.
-    if (blocked !== undefined && rollout.back?.tight !== true) {
+    if (blocked !== undefined && !isMoving(input)) {
       const what = `Pods of ${stable} do not become ready, so ${canary} goes on for as many.`
       return no('RolloutBlocked', `${what} ${blocked.message}`)
     }
@@ -225,6 +224,12 @@ function answerProgressing(input: AnswerInput): Answer {
     return no('RolledBack', `Revision ${rollout.failed.revision} was taken back; the condition RolledBack says why.`)
   }
   return no('Settled', 'Everything is as asked for. Nothing to do.')
+}
+
+/** In a tight place it goes on all the same, until nothing has gone or come for long. */
+function isMoving({ pool, rollout: { back }, now }: AnswerInput): boolean {
+  const quietMs = pool.spec.rollout.gate.readySeconds * 1_000
+  return back?.tight === true && now.getTime() - Date.parse(back.since) <= quietMs
 }
 
 function describeStep({ pool, rollout: { weight, step } }: AnswerInput): string {

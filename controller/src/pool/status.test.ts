@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ConditionType } from './conditions.ts'
+import { toKubeTime } from './conditions.ts'
 import type { DemandObservation, PodObservation, PoolObservation } from './observation.ts'
 import type { PoolStatus, RolloutStatus } from './pool-status.ts'
 import { buildStatus, type StatusInput, shouldWrite } from './status.ts'
@@ -416,12 +417,18 @@ describe('buildStatus', () => {
   })
 
   it('says that a way back is blocked when pods of the old revision do not come', () => {
-    const of = status({
-      rollout: { canary, step: 1, weight: 50 },
+    const seen = {
       target: stable,
       models: [loaded(), loaded(canary)],
       pods: [pod('a'), pod('b', { ready: false, waiting: { reason: 'ImagePullBackOff', message: 'not found' } })],
-    })
+    }
+    const tight = (seconds: number) => {
+      const back = { kept: 1, leaving: 0, tight: true, readyBefore: 1, since: toKubeTime(ago(seconds)) }
+      return told('Progressing', status({ ...seen, rollout: { canary, step: 1, weight: 50, back } })).reason
+    }
+    expect(tight(600)).toBe('RolloutInProgress')
+    expect(tight(601)).toBe('RolloutBlocked')
+    const of = status({ ...seen, rollout: { canary, step: 1, weight: 50 } })
     expect(told('Progressing', of)).toMatchObject({ status: 'False', reason: 'RolloutBlocked' })
     expect(told('Progressing', of).message).toMatch(/^Pods of aaaaaaaa do not become ready, so bbbbbbbb goes on/)
   })

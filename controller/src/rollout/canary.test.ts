@@ -737,7 +737,12 @@ describe('the way back', () => {
 
     it('changes the parts where the new one serves more, and loses nothing by that', () => {
       const revisions = [seen('old', 4, { ...gone, coming: 6 }), seen('new', 6)]
-      let { state, pods } = plan({ ...third, state: begun(60, revisions), revisions, now: at(600) })
+      const first = plan({ ...third, state: begun(60, revisions), revisions, now: at(600) })
+      let { state, pods } = first
+      expect(first.news?.reason).toBe('RolloutPromoted')
+      const bad = new Map([['new', did(0, { failed: 30 })]])
+      const worse = plan({ ...third, state: begun(60, revisions), revisions, figures: bad, now: at(600) })
+      expect(worse.state).toMatchObject({ stable: 'old', canary: 'newest' })
       expect(state).toMatchObject({ stable: 'new', canary: 'old', back: { kept: 4 } })
       expect(pods).toEqual({ old: 4, new: 10 })
       for (const ready of [6, 7, 8, 9, 10]) {

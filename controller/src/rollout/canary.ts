@@ -76,8 +76,10 @@ function replace(input: RolloutInput, stable: string): Next {
   if (state?.canary !== undefined && state.stable === stable) {
     const trying = { ...state, stable, canary: state.canary }
     const changed = changeParts(input, trying)
-    if (changed !== undefined)
-      return { state: changed, why: `revision ${changed.stable} serves on in place of ${stable}` }
+    if (changed !== undefined) {
+      const message = `Revision ${changed.stable} serves on in place of ${stable}, whose pods have not come back for long.`
+      return { state: changed, why: message, news: { type: 'Normal', reason: 'RolloutPromoted', message } }
+    }
     const back = comeBack(input, trying)
     if (back.state.canary !== undefined) return back
   }

@@ -153,7 +153,7 @@ export function changeParts(input: RolloutInput, state: Trying): Serving | undef
   const { stable, canary, back, weight } = state
   const old = seenOf(input, stable)
   const fresh = seenOf(input, canary)
-  if (back === undefined || fresh.ready <= old.ready) return undefined
+  if (back === undefined || fresh.ready <= old.ready || keptPods(input, state) === 0) return undefined
   if (elapsedSeconds(input, back) < input.rollout.gate.readySeconds) return undefined
   const since = toKubeTime(input.now)
   return {

@@ -54,9 +54,11 @@ function isGoing({ metadata: live }: Made, { metadata: wanted }: Made): boolean 
 /** Whether what we ask for is there; owner and labels count, the rest of the metadata is not ours. */
 const coversObject = (live: Made, wanted: Made): boolean => covers(askedOf(live), askedOf(wanted))
 
-// Both sides are JSON as the API server has it; an interface has no index signature to say so.
-const askedOf = ({ metadata, spec }: Made): Json =>
-  ({ labels: metadata.labels, owners: metadata.ownerReferences, spec }) as unknown as Json
+function askedOf({ metadata, spec }: Made): Json {
+  const asked: unknown = { labels: metadata.labels, owners: metadata.ownerReferences, spec }
+  // JSON as the API server has it: an interface has no index signature to say so.
+  return asked as Json
+}
 
 export const keyOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
 
