@@ -1,0 +1,58 @@
+// Rollouts to plan in tests: ten pods wanted, an old and a new revision, times in seconds after noon.
+import type { RolloutStatus } from '../pool/pool-status.ts'
+import { planRollout } from './canary.ts'
+import type { Figures } from './gate.ts'
+import type { RevisionSeen, RolloutInput } from './rollout-input.ts'
+
+export const at = (seconds: number): Date => new Date(Date.UTC(2026, 10, 21, 12, 0, seconds))
+export const time = (seconds: number): string => `${at(seconds).toISOString().slice(0, 19)}Z`
+
+export const rollout: RolloutInput['rollout'] = {
+  steps: [
+    { weight: 10, holdSeconds: 60 },
+    { weight: 50, holdSeconds: 60 },
+  ],
+  gate: { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minImages: 50 },
+}
+
+export const seen = (revision: string, ready: number, more: Partial<RevisionSeen> = {}): RevisionSeen => ({
+  revision,
+  replicas: ready,
+  pods: ready,
+  ready,
+  up: ready,
+  coming: 0,
+  ...more,
+})
+
+export const did = (done: number, faults: Partial<Figures> = {}): Figures => ({
+  done,
+  failed: 0,
+  timedOut: 0,
+  serviceSeconds: 0.5,
+  ...faults,
+})
+
+export const trying = (step: number, weight: number, more: Partial<RolloutStatus> = {}): RolloutStatus => ({
+  stable: 'old',
+  canary: 'new',
+  step,
+  weight,
+  since: time(0),
+  ...more,
+})
+
+export function plan(input: Partial<RolloutInput>) {
+  const { pods, ...rest } = planRollout({
+    rollout,
+    target: 'new',
+    desired: 10,
+    state: undefined,
+    revisions: [],
+    namesOf: () => ['v2', 'service-v2'],
+    figures: new Map(),
+    now: at(0),
+    ...input,
+  })
+  return { ...rest, pods: Object.fromEntries(pods) }
+}
