@@ -460,10 +460,31 @@ for (const { version, url, missing } of databases()) {
         expect(await findTasksWithoutUpload(born)).toEqual([])
       })
 
+      it.each(['internal', 'free'])(
+        'is refused when the sweep came first, and takes no place: plan %s',
+        async (plan) => {
+          const { db } = database
+          const workspace = await givenWorkspace(db, { plan, credits: 10 })
+          const { objectKey, bucket } = await givenUpload(db, workspace.id)
+          // After the upload was found and before the task is inserted: the sweep gives it up here.
+          const head: Bucket['head'] = async (...asked) => {
+            await db.updateTable('upload').set({ deleted_at: sql`now()` }).where('object_key', '=', objectKey).execute()
+            return bucket.head(...asked)
+          }
+          await expect(create(workspace, { ...bucket, head }, objectKey)).rejects.toMatchObject({
+            code: 'TASK_INPUT_FORBIDDEN',
+          })
+          const places = db.selectFrom('workspace').select(['open_singles', 'queued', 'quota_used'])
+          const left = await places.where('id', '=', workspace.id).executeTakeFirstOrThrow()
+          expect(left).toEqual({ open_singles: 0, queued: 0, quota_used: 0 })
+        },
+      )
+
       /** A creation that holds its locks while the sweep comes: the interleaving that a snapshot would miss. */
       it('wins when it came first and commits while the sweep waits', async () => {
         const { db } = database
-        const workspace = await givenWorkspace(db)
+        // A plan that is charged: the task and its hold of credit are two statements of one transaction.
+        const workspace = await givenWorkspace(db, { plan: 'free', credits: 10 })
         const bucket = memoryBucket()
         const old = await givenSucceeded(workspace, bucket)
         const sweeperDb = connectTo(database.url, 2)

@@ -40,19 +40,23 @@ export async function createTask(db: Db, bucket: Bucket, request: CreateTask): P
   if (upload === undefined) throw inputForbidden()
   const { etag, sizeBytes } = await inspectObject(bucket, upload.objectKey, plan)
   const output = resolveOutput(request.output ?? null, plan)
+  const wanted = {
+    workspaceId,
+    uploadId: upload.id,
+    sourceKey: upload.objectKey,
+    sourceEtag: etag,
+    sourceSizeBytes: sizeBytes,
+    modelVersion: request.modelVersion,
+    callbackUrl: request.callbackUrl,
+    output,
+    creditCost,
+    traceparent: request.traceparent,
+  }
+  // Where nothing else belongs to it, the one statement is the transaction. A limit is judged in one of its own.
+  const alone = request.once === undefined && !plan.charged ? await insertSingle(db, plan, wanted) : 'limit'
+  if (alone === 'upload') throw inputForbidden()
+  if (alone !== 'limit') return alone
   return createOnce(db, request.once, async (tx) => {
-    const wanted = {
-      workspaceId,
-      uploadId: upload.id,
-      sourceKey: upload.objectKey,
-      sourceEtag: etag,
-      sourceSizeBytes: sizeBytes,
-      modelVersion: request.modelVersion,
-      callbackUrl: request.callbackUrl,
-      output,
-      creditCost,
-      traceparent: request.traceparent,
-    }
     let task = await insertSingle(tx, plan, wanted)
     if (task === 'limit') {
       await refuseAtLimit(tx, workspaceId, plan)

@@ -1,4 +1,5 @@
 import { CompiledQuery, type Selectable, sql } from 'kysely'
+import pg from 'pg'
 import type { Db } from '../db/database.ts'
 import type { Output, TaskTable } from '../db/tables/task.ts'
 import type { Plan } from '../workspace/plan.ts'
@@ -26,24 +27,24 @@ export type NotInserted = 'limit' | 'upload'
 /**
  * A single task with the places it takes, its `queued` event, the day's counter and the mark on its upload, in one
  * statement. The workspace's row is locked first, since all the rest reads what its update returned (D39); locking the
- * upload's row keeps the sweeper and a creation apart (D24). What it says was not inserted is for the caller to roll
- * back: the places may have been taken.
+ * upload's row keeps the sweeper and a creation apart (D24). All of it or nothing: it needs no transaction around it,
+ * and one that it is in is over where it says `upload`.
  */
 export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<TaskRow | NotInserted> {
-  const { rows } = await sql<{ hasPlace: boolean } & TaskRow>`
+  const insert = sql<TaskRow>`
     with place as (
       ${singlePlace(task.workspaceId, plan)}
     ), source as (
       update upload set used_at = coalesce(used_at, now())
        where id = ${task.uploadId} and workspace_id = (select id from place) and deleted_at is null
-      returning id
+      returning id as upload_id
     ), created as (
       insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
                         callback_url, output, credit_cost, traceparent)
-      select ${task.workspaceId}::uuid, id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
+      select place.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
              ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
              ${task.creditCost}::int, ${task.traceparent}::text
-        from source
+        from place left join source on true -- no upload: no task, and by the column's own rule no place either
       returning *
     ), event as (
       insert into task_event (task_id, run, type, payload)
@@ -53,13 +54,19 @@ export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<T
       select workspace_id, (now() at time zone 'utc')::date, 1 from created
       on conflict (workspace_id, day) do update set created = u.created + 1
     )
-    select exists (select from place) as "hasPlace", created.*
-      from (values (0)) as always left join created on true`.execute(tx)
-  const [{ hasPlace, ...row } = { hasPlace: false }] = rows
-  if (!hasPlace) return 'limit'
-  // Without a task the join has given nulls.
-  return 'id' in row && row.id !== null ? row : 'upload'
+    select * from created`
+  try {
+    const { rows } = await insert.execute(tx)
+    return rows[0] ?? 'limit'
+  } catch (error) {
+    if (isWithoutUpload(error)) return 'upload'
+    throw error
+  }
 }
+
+/** SQL's not_null_violation of a task's `upload_id`. */
+const isWithoutUpload = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.code === '23502' && error.column === 'upload_id'
 
 /** What the answers about a task are made of. Reads fetch no more: the driver's work grows with the columns. */
 export const shownColumns = [
