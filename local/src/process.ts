@@ -2,6 +2,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProcessName } from './environment.ts'
+import { hugePageEnv, hugePageFlags } from './huge-pages.ts'
 import { rootDir } from './paths.ts'
 import { type RunningServer, type StartOptions, startServer } from './server.ts'
 import { answers } from './wait.ts'
@@ -25,9 +26,9 @@ export function startProcess({ name, env, healthPort, port, ...start }: ProcessO
     ...start,
     name,
     command: nodePath,
-    args: [join(rootDir, name, 'src/main.ts')],
+    args: [...hugePageFlags, join(rootDir, name, 'src/main.ts')],
     cwd: rootDir,
-    env,
+    env: { ...hugePageEnv(), ...env },
     version: sourcesVersion(name),
     url: port === undefined ? health : `http://127.0.0.1:${port}`,
     ports: port === undefined ? [healthPort] : [port, healthPort],

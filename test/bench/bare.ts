@@ -1,9 +1,10 @@
 import { join } from 'node:path'
+import { hugePageTunables } from '@matte/local/huge-pages'
 import { rootDir } from '@matte/local/paths'
 import { findPython } from '@matte/local/python'
 import { runCommand } from '@matte/local/run-command'
 import { sayToTerminal } from '@matte/local/say'
-import { hugePages, installTriton } from '@matte/local/triton'
+import { installTriton } from '@matte/local/triton'
 
 export type BareRate = { readonly imagesPerSecond: number; readonly onnxruntime: string }
 
@@ -23,6 +24,6 @@ export async function measureBare({ processes, threads, seconds, tuned = false }
   const numbers = [processes, threads, seconds, tuned ? 0 : 1].map(String)
   const args = [join(import.meta.dirname, 'bare.py'), model, ...numbers]
   const { PATH, HOME } = process.env
-  const env = { PATH, HOME, PYTHONPATH: packages, ...(tuned && { GLIBC_TUNABLES: hugePages }) }
+  const env = { PATH, HOME, PYTHONPATH: packages, ...(tuned && { GLIBC_TUNABLES: hugePageTunables }) }
   return JSON.parse(await runCommand(python.command, args, { env })) as BareRate
 }
