@@ -8,6 +8,7 @@ import { countRequests } from '@matte/core/rate-limit/rate-window-queries'
 import type { BucketOptions } from '@matte/core/storage/bucket'
 import { createTask } from '@matte/core/task/create-task'
 import { freePorts } from '@matte/local/free-ports'
+import { hugePageEnv, hugePageFlags } from '@matte/local/huge-pages'
 import { nodePath } from '@matte/local/process'
 import { runCommand } from '@matte/local/run-command'
 import { Kysely, PostgresDialect } from 'kysely'
@@ -37,6 +38,9 @@ export type BareCreate = {
 
 type Timing = { readonly workers: number; readonly seconds: number; readonly warmupSeconds: number }
 
+/** What the bare loops run in, and hugePageFlags what they run with, as our processes do. */
+const bareEnv = () => ({ ...process.env, ...hugePageEnv() })
+
 /** Creations a second of the bare loop, in a process of its own. */
 export async function measureBareCreate(world: World, recorded: readonly Recorded[], timing: Timing): Promise<number> {
   const { env, dir, databaseUrl } = world
@@ -51,7 +55,8 @@ export async function measureBareCreate(world: World, recorded: readonly Recorde
   const file = join(dir, 'bare.json')
   const bare: BareCreate = { databaseUrl, poolMax, store, recorded, ...timing }
   await writeFile(file, JSON.stringify(bare))
-  return Number(await runCommand(nodePath, [join(import.meta.dirname, 'bare-create.ts'), file], { env: process.env }))
+  const args = [...hugePageFlags, join(import.meta.dirname, 'bare-create.ts'), file]
+  return Number(await runCommand(nodePath, args, { env: bareEnv() }))
 }
 
 /** Makes one task for each caller and keeps what was sent for it. */
@@ -89,7 +94,10 @@ export async function recordStatements(world: World, callers: readonly Caller[])
 export async function startBareRead({ databaseUrl }: World): Promise<{ port: number; stop(): Promise<void> }> {
   const [port = 0] = await freePorts(1)
   const args = [join(import.meta.dirname, 'bare-read.ts'), String(port), databaseUrl, String(poolMax)]
-  const child: ChildProcess = spawn(nodePath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child: ChildProcess = spawn(nodePath, [...hugePageFlags, ...args], {
+    env: bareEnv(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   await Promise.race([
     once(child.stdout ?? child, 'data'),
     once(child, 'exit').then(() => Promise.reject(new Error('the bare route did not start'))),

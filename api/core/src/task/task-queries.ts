@@ -27,8 +27,9 @@ export type NotInserted = 'limit' | 'upload'
 /**
  * A single task with the places it takes, its `queued` event, the day's counter and the mark on its upload, in one
  * statement. The workspace's row is locked first, since all the rest reads what its update returned (D39); locking the
- * upload's row keeps the sweeper and a creation apart (D24). All of it or nothing: it needs no transaction around it,
- * and one that it is in is over where it says `upload`.
+ * upload's row keeps the sweeper and a creation apart (D24). All of it or nothing: without an upload the task's own
+ * column refuses, and with it the places. So it needs no transaction around it, and one that it is in is over where it
+ * says `upload`.
  */
 export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<TaskRow | NotInserted> {
   const insert = sql<TaskRow>`
@@ -44,7 +45,7 @@ export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<T
       select place.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
              ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
              ${task.creditCost}::int, ${task.traceparent}::text
-        from place left join source on true -- no upload: no task, and by the column's own rule no place either
+        from place left join source on true
       returning *
     ), event as (
       insert into task_event (task_id, run, type, payload)
