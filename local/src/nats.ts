@@ -26,13 +26,21 @@ export type NatsOptions = StartOptions & {
   /** Made when missing; removing it while the server is down is the fault "the store is lost". */
   readonly dataDir: string
   readonly ports: { readonly client: number; readonly monitor: number }
+  /** What streams may keep in memory, in MB; 0: nothing, as with the defaults of NATS' own chart. */
+  readonly memoryMegabytes?: number
 }
 
 /** Ready when `/healthz` says so, JetStream included. `url` is a nats:// URL. */
-export function startNats({ installation, dataDir, ports, ...start }: NatsOptions): Promise<RunningServer> {
+export function startNats({
+  installation,
+  dataDir,
+  ports,
+  memoryMegabytes = 256,
+  ...start
+}: NatsOptions): Promise<RunningServer> {
   mkdirSync(dataDir, { recursive: true })
   const config = join(dataDir, 'nats.conf')
-  writeFileSync(config, buildConfig(dataDir, ports))
+  writeFileSync(config, buildConfig(dataDir, ports, memoryMegabytes))
   return startServer({
     ...start,
     name: 'nats',
@@ -45,10 +53,10 @@ export function startNats({ installation, dataDir, ports, ...start }: NatsOption
   })
 }
 
-function buildConfig(dataDir: string, ports: NatsOptions['ports']): string {
+function buildConfig(dataDir: string, ports: NatsOptions['ports'], memoryMegabytes: number): string {
   // 4 GiB is a bound for the disk and far above what nudges need; streams have limits of their own.
   return `listen: "127.0.0.1:${ports.client}"
 http: "127.0.0.1:${ports.monitor}"
-jetstream { store_dir: ${JSON.stringify(dataDir)}, max_memory_store: 256MB, max_file_store: 4GB }
+jetstream { store_dir: ${JSON.stringify(dataDir)}, max_memory_store: ${memoryMegabytes}MB, max_file_store: 4GB }
 `
 }

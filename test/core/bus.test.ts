@@ -1,6 +1,9 @@
 // Nudges over a real NATS: they wake, and whatever happens to them or to their stream, they can be made again.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type Bus, openBus } from '@matte/core/bus/bus'
-import { consume, type NudgeMessage } from '@matte/core/bus/consume'
+import { consume, ensureStream, type NudgeMessage } from '@matte/core/bus/consume'
 import { createNudge, type Nudge } from '@matte/core/bus/nudge'
 import { publishDeadLetter } from '@matte/core/bus/publish'
 import { durables, modelOf, streamName } from '@matte/core/bus/streams'
@@ -9,6 +12,7 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { pino } from 'pino'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { newPrefix, removeStreams, withNats } from '../support/nats.ts'
+import { ownNats } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 
 const logger = pino({ level: 'silent' })
@@ -166,7 +170,25 @@ describe('the consumer', () => {
       await manager.streams.add({ name: streamName(party.prefix, 'nudges'), subjects, retention: 'workqueue' })
     })
     await givenConsumer(party)
-    expect((await streamInfo(party)).config.subjects).toEqual([`${party.prefix}.task.>`, `${party.prefix}.delivery`])
+    const { config } = await streamInfo(party)
+    expect(config.subjects).toEqual([`${party.prefix}.task.>`, `${party.prefix}.delivery`])
+    expect(config.storage).toBe('file') // as it was made: that alone cannot be changed
+  })
+
+  it('lies in memory, and in a file on a server that gives streams none', async () => {
+    const party = await givenBus()
+    await givenConsumer(party)
+    expect((await streamInfo(party)).config.storage).toBe('memory')
+
+    const dir = mkdtempSync(join(tmpdir(), 'matte-nats-'))
+    const server = await ownNats({ dir, say: () => undefined }, { memoryMegabytes: 0 })
+    const prefix = newPrefix()
+    const storage = await withNats(server.url, async (connection) => {
+      await ensureStream(connection, prefix, 'nudges')
+      return (await (await jetstreamManager(connection)).streams.info(streamName(prefix, 'nudges'))).config.storage
+    }).finally(() => server.stop())
+    rmSync(dir, { recursive: true })
+    expect(storage).toBe('file')
   })
 })
 

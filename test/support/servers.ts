@@ -52,10 +52,12 @@ export async function ownPostgres(
   )
 }
 
-export async function ownNats(place: Place): Promise<OwnServer> {
+export async function ownNats(place: Place, limits: { memoryMegabytes?: number } = {}): Promise<OwnServer> {
   const installation = await installNats(place.say)
   const [client = 0, monitor = 0] = await freePorts(2)
-  return restartable(place, 'nats', (files) => startNats({ ...files, installation, ports: { client, monitor } }))
+  return restartable(place, 'nats', (files) =>
+    startNats({ ...files, ...limits, installation, ports: { client, monitor } }),
+  )
 }
 
 export async function ownStore(place: Place, credentials: Credentials): Promise<OwnServer> {

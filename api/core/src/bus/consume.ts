@@ -1,7 +1,14 @@
 // The pull side of nudges: it owns stream and consumer, back-off and stop. A nudge is acked at once and only wakes
 // its service. Any fault (server gone, store deleted, consumer lost) ends in the same way: ensure stream and
 // consumer again, and pull on. If the process dies with a nudge in hand, a timer elsewhere does its work.
-import { AckPolicy, type Consumer, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import {
+  AckPolicy,
+  type Consumer,
+  JetStreamApiError,
+  jetstream,
+  jetstreamManager,
+  StorageType,
+} from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Logger } from 'pino'
 import { pause, type Service } from '../runtime/service.ts'
@@ -84,14 +91,26 @@ async function ensureConsumer(connection: NatsConnection, prefix: string, durabl
   return jetstream(connection).consumers.get(stream, durable.name)
 }
 
-/** Makes the stream, or brings it to today's configuration. */
+/**
+ * Makes the stream, or brings it to today's configuration. What it is stored in cannot be changed later, so a stream
+ * keeps that; on a server that gives streams no memory (NATS' own chart, unless told) all are files.
+ */
 export async function ensureStream(connection: NatsConnection, prefix: string, name: StreamName): Promise<void> {
   const manager = await jetstreamManager(connection)
-  const config = streamConfig(prefix, name)
+  const { storage, ...config } = streamConfig(prefix, name)
   const known = await manager.streams.info(config.name).catch(() => undefined)
-  if (known) await manager.streams.update(config.name, config)
-  else await manager.streams.add(config)
+  if (known) {
+    await manager.streams.update(config.name, config)
+    return
+  }
+  await manager.streams.add({ ...config, storage }).catch(async (error: unknown) => {
+    if (!isOutOfMemory(error)) throw error
+    await manager.streams.add({ ...config, storage: StorageType.File })
+  })
 }
+
+/** JetStream's JSMemoryResourcesExceededErr. */
+const isOutOfMemory = (error: unknown): boolean => error instanceof JetStreamApiError && error.code === 10_028
 
 /** The pull, or null as soon as the service stops; a fault of the abandoned pull concerns nobody. */
 function orStopped<T>(pull: Promise<T | null>, signal: AbortSignal): Promise<T | null> {

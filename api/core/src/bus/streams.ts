@@ -18,13 +18,16 @@ export type StreamName = 'nudges' | 'dead-letters'
 
 export const streamName = (prefix: string, name: StreamName): string => `${prefix}-${name}`
 
-export function streamConfig(prefix: string, name: StreamName): Partial<StreamConfig> & { name: string } {
+type StreamBasics = Pick<StreamConfig, 'name' | 'storage'>
+
+export function streamConfig(prefix: string, name: StreamName): Partial<StreamConfig> & StreamBasics {
   if (name === 'nudges') {
     return {
       name: streamName(prefix, name),
       subjects: [`${prefix}.task.>`, `${prefix}.delivery`],
       retention: RetentionPolicy.Workqueue,
-      storage: StorageType.File,
+      // A nudge that is lost costs a wait for the timer; one in a file costs the server twice the work.
+      storage: StorageType.Memory,
       // More waiting nudges for one model than anyone has slots tell nothing new, so the oldest goes. For work
       // that is nowhere else this would be wrong; the row is the truth here.
       discard: DiscardPolicy.Old,
