@@ -186,8 +186,10 @@ describe('the consumer', () => {
     const storage = await withNats(server.url, async (connection) => {
       await ensureStream(connection, prefix, 'nudges')
       return (await (await jetstreamManager(connection)).streams.info(streamName(prefix, 'nudges'))).config.storage
-    }).finally(() => server.stop())
-    rmSync(dir, { recursive: true })
+    }).finally(async () => {
+      await server.stop()
+      rmSync(dir, { recursive: true })
+    })
     expect(storage).toBe('file')
   })
 })

@@ -72,3 +72,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 
 const hasTooManyConnections = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === '53300' || error.code === '53400')
+
+/** True for a row that has nothing in this column, which must not be empty. */
+export const isNullViolation = (error: unknown, column: string): boolean =>
+  error instanceof pg.DatabaseError && error.code === '23502' && error.column === column

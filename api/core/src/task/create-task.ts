@@ -53,11 +53,12 @@ export async function createTask(db: Db, bucket: Bucket, request: CreateTask): P
     traceparent: request.traceparent,
   }
   // Where nothing else belongs to it, the one statement is the transaction. A limit is judged in one of its own.
-  const alone = request.once === undefined && !plan.charged ? await insertSingle(db, plan, wanted) : 'limit'
+  const isAlone = request.once === undefined && !plan.charged
+  const alone = isAlone ? await insertSingle(db, plan, wanted) : undefined
   if (alone === 'upload') throw inputForbidden()
-  if (alone !== 'limit') return alone
+  if (alone !== undefined && alone !== 'limit') return alone
   return createOnce(db, request.once, async (tx) => {
-    let task = await insertSingle(tx, plan, wanted)
+    let task = alone ?? (await insertSingle(tx, plan, wanted))
     if (task === 'limit') {
       await refuseAtLimit(tx, workspaceId, plan)
       task = await insertSingle(tx, plan, wanted)

@@ -1,6 +1,5 @@
 import { CompiledQuery, type Selectable, sql } from 'kysely'
-import pg from 'pg'
-import type { Db } from '../db/database.ts'
+import { type Db, isNullViolation } from '../db/database.ts'
 import type { Output, TaskTable } from '../db/tables/task.ts'
 import type { Plan } from '../workspace/plan.ts'
 import { singlePlace } from '../workspace/workspace-queries.ts'
@@ -60,14 +59,10 @@ export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<T
     const { rows } = await insert.execute(tx)
     return rows[0] ?? 'limit'
   } catch (error) {
-    if (isWithoutUpload(error)) return 'upload'
+    if (isNullViolation(error, 'upload_id')) return 'upload'
     throw error
   }
 }
-
-/** SQL's not_null_violation of a task's `upload_id`. */
-const isWithoutUpload = (error: unknown): boolean =>
-  error instanceof pg.DatabaseError && error.code === '23502' && error.column === 'upload_id'
 
 /** What the answers about a task are made of. Reads fetch no more: the driver's work grows with the columns. */
 export const shownColumns = [
