@@ -62,10 +62,10 @@ bench: $(installed) ## measure the service against the bare model and the bare d
 	@node test/bench/main.ts $(ARGS)
 
 gen: $(installed) ## write the generated files anew
-	@node local/src/generate.ts
+	@node docs/generate/generate.ts
 
 verify: $(installed) ## fail when a generated file is stale
-	@node local/src/generate.ts --check
+	@node docs/generate/generate.ts --check
 
 # `npm install` and not `npm ci`: npm 11 refuses a lock file that lacks another platform's optional package, which is
 # what a registry that does not carry that platform leaves behind. Versions and hashes still come from the lock file, and

@@ -10,7 +10,11 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts', 'test/{sim,support}/**/*.test.ts'],
+          include: [
+            '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
+            'docs/generate/*.test.ts',
+            'test/{sim,support}/**/*.test.ts',
+          ],
           testTimeout: 10_000,
         },
       },

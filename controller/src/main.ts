@@ -18,21 +18,21 @@ import { claimNextTask } from '@matte/core/task/claim-task'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type Config, readConfig, schema } from './config.ts'
-import { configureHeap } from './image/configure-heap.ts'
-import { configureSharp } from './image/configure-sharp.ts'
-import { createImagePool } from './image/image-pool.ts'
-import { createPixelBudget } from './image/pixel-budget.ts'
-import { inferenceRecord } from './inference/inference-record.ts'
-import { createPodMetrics, registerPodGauges } from './inference/pod-metrics.ts'
-import { createPodPicker } from './inference/pod-picker.ts'
-import { runTask } from './inference/run-task.ts'
-import { createSlots } from './inference/slots.ts'
-import { createTaskMetrics, registerGauges } from './inference/task-metrics.ts'
-import { loadTriton } from './inference/triton-protocol.ts'
-import { retentionSweeper } from './retention.ts'
-import type { Serving } from './serving.ts'
-import { staticMode } from './static-mode.ts'
-import { sweeper } from './sweeper.ts'
+import { configureHeap } from './worker/image/configure-heap.ts'
+import { configureSharp } from './worker/image/configure-sharp.ts'
+import { createImagePool } from './worker/image/image-pool.ts'
+import { createPixelBudget } from './worker/image/pixel-budget.ts'
+import { inferenceRecord } from './worker/inference-record.ts'
+import { createPodMetrics, registerPodGauges } from './worker/routing/pod-metrics.ts'
+import { createPodPicker } from './worker/routing/pod-picker.ts'
+import { runTask } from './worker/run-task.ts'
+import type { Serving } from './worker/serving.ts'
+import { createSlots } from './worker/slots.ts'
+import { staticMode } from './worker/static-mode.ts'
+import { retentionSweeper } from './worker/sweep/retention-sweeper.ts'
+import { sweeper } from './worker/sweep/task-sweeper.ts'
+import { createTaskMetrics, registerGauges } from './worker/task-metrics.ts'
+import { loadTriton } from './worker/triton/triton-protocol.ts'
 
 await runMain(async () => {
   const config = readConfig(process.env)
@@ -148,6 +148,6 @@ async function servingOf(config: Config, deps: ServingDeps): Promise<Serving> {
   }
   if (!config.tritonPools) return staticMode({ ...common, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
-  const { kubernetesMode } = await import('./kubernetes-mode.ts')
+  const { kubernetesMode } = await import('./operator/kubernetes-mode.ts')
   return kubernetesMode({ ...common, namespace: config.kubeNamespace, plans: config.plans })
 }

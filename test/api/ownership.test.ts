@@ -5,7 +5,7 @@
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { revokeApiKey } from '@matte/core/workspace/api-key-queries'
 import { isScope, scopes } from '@matte/core/workspace/scope'
-import { buildDocument } from '@matte/local/build-document'
+import { buildDocument } from '@matte/generate/build-document'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Caller, picture, succeed, useApi } from './given.ts'
 

@@ -9,9 +9,9 @@ import { generateApiKey } from '@matte/core/workspace/api-key'
 import { revokeApiKey } from '@matte/core/workspace/api-key-queries'
 import { rootDir } from '@matte/local/paths'
 import { sayToTerminal } from '@matte/local/say'
-import { installSchemathesis, type Program } from '@matte/local/schemathesis'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { installSchemathesis, type Program } from '../support/schemathesis.ts'
 import { type CallerOptions, picture, succeed, useApi } from './given.ts'
 
 const world = useApi()
@@ -40,7 +40,14 @@ async function examine(apiKey: string | undefined, { phases, examples, mode = 'a
   const file = join(dir, 'openapi.json')
   writeFileSync(file, JSON.stringify(of))
   const options = [
-    ...['--config-file', join(rootDir, 'local/schemathesis/schemathesis.toml'), 'run', file, '--url', world.api.url],
+    ...[
+      '--config-file',
+      join(rootDir, 'test/support/schemathesis/schemathesis.toml'),
+      'run',
+      file,
+      '--url',
+      world.api.url,
+    ],
     ...(apiKey === undefined ? [] : ['--header', `X-API-Key: ${apiKey}`]),
     ...['--phases', phases, '--max-examples', String(examples), '--mode', mode, '--seed', String(seed)],
     ...['--workers', '1', '--generation-database', 'none', '--suppress-health-check', 'all', '--no-color'],

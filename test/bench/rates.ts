@@ -1,5 +1,5 @@
-import { connectTriton } from '@matte/controller/inference/triton-client'
-import { loadTriton } from '@matte/controller/inference/triton-protocol'
+import { connectTriton } from '@matte/controller/worker/triton/triton-client'
+import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import { pause } from '@matte/core/runtime/service'
 import { Client as HttpClient } from 'undici'
 import { createClient, type Task } from '../support/client.ts'

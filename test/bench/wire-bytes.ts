@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
-import { connectTriton } from '@matte/controller/inference/triton-client'
-import { loadTriton } from '@matte/controller/inference/triton-protocol'
+import { connectTriton } from '@matte/controller/worker/triton/triton-client'
+import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 
 export type WireBytes = { readonly perImage: number; readonly tensors: number }
 

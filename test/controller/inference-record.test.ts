@@ -1,4 +1,4 @@
-import { inferenceRecord } from '@matte/controller/inference/inference-record'
+import { inferenceRecord } from '@matte/controller/worker/inference-record'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'

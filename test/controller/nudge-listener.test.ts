@@ -1,4 +1,4 @@
-import { nudgeListener } from '@matte/controller/scale/nudge-listener'
+import { nudgeListener } from '@matte/controller/operator/reconcile/nudge-listener'
 import { type Bus, openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
 import { createNudge } from '@matte/core/bus/nudge'

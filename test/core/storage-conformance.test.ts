@@ -6,10 +6,10 @@ import { type Bucket, openBucket } from '@matte/core/storage/bucket'
 import { createPresigner } from '@matte/core/storage/presign'
 import { freePorts } from '@matte/local/free-ports'
 import type { RunningServer } from '@matte/local/server'
-import { installVersitygw, startVersitygw } from '@matte/local/versitygw'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { memoryBucket } from '../support/memory-bucket.ts'
 import { createTestBucket, type StoreAccess, sharedStore, type TestBucket } from '../support/store.ts'
+import { installVersitygw, startVersitygw } from '../support/versitygw.ts'
 
 const png = { contentType: 'image/png' }
 const bytes = Buffer.from(Array.from({ length: 5_000 }, (_, index) => index % 251))

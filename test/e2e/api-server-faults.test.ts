@@ -1,8 +1,8 @@
 // What happens between the controller and the API server: connections that are cut, a history that has expired, an API
 // server that is away, and silence. Images go on meanwhile, since routing needs no API server; and afterwards a change
 // of the pool is carried out, and the controller has said what it met.
-import { pods } from '@matte/controller/kube/client'
-import { tritonPools } from '@matte/controller/pool/triton-pool'
+import { pods } from '@matte/controller/operator/kube/client'
+import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'

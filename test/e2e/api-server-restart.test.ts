@@ -3,7 +3,7 @@
 // its cold caches are those of an API server that is restarted. Kubernetes' own parts speak to the cluster's meanwhile,
 // so that what is seen is what the controller makes of it.
 
-import { loadKubeConfig } from '@matte/controller/kube/load-config'
+import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { TestProcess } from '../support/processes.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'

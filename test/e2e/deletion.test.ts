@@ -1,7 +1,7 @@
 // A pool is deleted while no controller is there: Kubernetes alone takes its pods and objects away, in their time; what
 // callers had asked for waits, and the same pool made again takes it up.
-import { deployments, endpointSlices, podDisruptionBudgets, services } from '@matte/controller/kube/client'
-import { tritonPools } from '@matte/controller/pool/triton-pool'
+import { deployments, endpointSlices, podDisruptionBudgets, services } from '@matte/controller/operator/kube/client'
+import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'

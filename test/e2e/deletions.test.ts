@@ -1,6 +1,6 @@
 // Pods are deleted at random under load, some with their grace time and some without; no task may notice.
-import { pods } from '@matte/controller/kube/client'
-import type { Pod } from '@matte/controller/kube/objects'
+import { pods } from '@matte/controller/operator/kube/client'
+import type { Pod } from '@matte/controller/operator/kube/objects'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'

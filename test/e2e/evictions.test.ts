@@ -1,7 +1,7 @@
 // A node is drained: every pod of a pool is evicted through the Eviction API, as `kubectl drain` does it, all asked for at
 // once and again when refused. The pool's budget lets go of a few at a time, and no task may notice.
-import { createTransport } from '@matte/controller/kube/http/transport'
-import type { Pod } from '@matte/controller/kube/objects'
+import { createTransport } from '@matte/controller/operator/kube/http/transport'
+import type { Pod } from '@matte/controller/operator/kube/objects'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'

@@ -1,8 +1,8 @@
 // The leadership moves fifty times between two controllers, under load and with a demand that changes: handed over,
 // taken from one that was killed, and taken from one that was stopped in the middle of a write. What the former leader
 // still sends is refused; pods and Deployments do not notice.
-import type { ScalingEntry } from '@matte/controller/pool/pool-status'
-import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/pool/triton-pool'
+import type { ScalingEntry } from '@matte/controller/operator/pool/pool-status'
+import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ProxiedRequest } from '../support/fault-proxy.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'

@@ -1,7 +1,7 @@
 // A changed pool goes out as a canary under load, while the leading controller is killed at every step of it; then
 // revisions that are broken in three ways come back by themselves.
-import type { PoolSpecInput } from '@matte/controller/pool/triton-pool'
-import { targetRevision } from '@matte/controller/specs/triton-deployment'
+import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
+import { targetRevision } from '@matte/controller/operator/specs/triton-deployment'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ProxiedRequest } from '../support/fault-proxy.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'

@@ -1,8 +1,8 @@
 // Zero to one to several to zero, under load, with real Triton pods, and from each number to the next with stand-ins; how
 // long each step took is told.
-import { deployments } from '@matte/controller/kube/client'
-import type { TritonPool } from '@matte/controller/pool/triton-pool'
-import { startPhases } from '@matte/controller/start-phases'
+import { deployments } from '@matte/controller/operator/kube/client'
+import type { TritonPool } from '@matte/controller/operator/pool/triton-pool'
+import { startPhases } from '@matte/controller/operator/reconcile/start-phases'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { greyPng, lemur } from '../support/photos.ts'
 import type { TestProcess } from '../support/processes.ts'

@@ -1,7 +1,7 @@
 // A hundred pools with a thousand pods on nodes that do not exist: what the controller costs at this size, at rest and
 // while the demand changes. How long Kubernetes takes to make so many pods is told and not aimed at.
-import type { PoolSpecInput } from '@matte/controller/pool/triton-pool'
-import { tritonPools } from '@matte/controller/pool/triton-pool'
+import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
+import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { finishTask } from '@matte/core/task/finish-task'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { claimNext, givenTask, givenWorkspace, success, type TestWorkspace } from '../support/factories.ts'

@@ -1,5 +1,5 @@
-import { events } from '@matte/controller/kube/client'
-import { eventRecorder } from '@matte/controller/kube/events'
+import { events } from '@matte/controller/operator/kube/client'
+import { eventRecorder } from '@matte/controller/operator/kube/events'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { buildConfigMap, configMaps } from '../support/config-map.ts'

@@ -1,7 +1,7 @@
 // An admission policy that lets one object of one pool not be changed: the leader leaves that pool alone, since its fence
 // has a gap there, and leads the others.
-import { events, podDisruptionBudgets, type Resource } from '@matte/controller/kube/client'
-import type { KubeObject } from '@matte/controller/kube/objects'
+import { events, podDisruptionBudgets, type Resource } from '@matte/controller/operator/kube/client'
+import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { findCluster, useNamespace } from '../support/kube.ts'

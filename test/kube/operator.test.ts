@@ -1,5 +1,5 @@
-import { deployments, events, leases, podDisruptionBudgets, services } from '@matte/controller/kube/client'
-import { tritonPools } from '@matte/controller/pool/triton-pool'
+import { deployments, events, leases, podDisruptionBudgets, services } from '@matte/controller/operator/kube/client'
+import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { listModels } from '@matte/core/model/model-queries'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'

@@ -1,12 +1,13 @@
 // Routing by what a real cluster says of its pods: endpoint slices as they come, pods that start, go and are killed. The
 // pools are objects of this file, since what they say is all that is used of them.
-import { createPodMetrics } from '@matte/controller/inference/pod-metrics'
-import { createPodPicker } from '@matte/controller/inference/pod-picker'
-import { loadTriton } from '@matte/controller/inference/triton-protocol'
-import { deployments, endpointSlices, pods } from '@matte/controller/kube/client'
-import { kubernetesPods } from '@matte/controller/kube/pod-source'
-import { reflector } from '@matte/controller/kube/reflector'
-import { type TritonPool, withDefaults } from '@matte/controller/pool/triton-pool'
+
+import { deployments, endpointSlices, pods } from '@matte/controller/operator/kube/client'
+import { reflector } from '@matte/controller/operator/kube/reflector'
+import { kubernetesPods } from '@matte/controller/operator/pod-source'
+import { type TritonPool, withDefaults } from '@matte/controller/operator/pool/triton-pool'
+import { createPodMetrics } from '@matte/controller/worker/routing/pod-metrics'
+import { createPodPicker } from '@matte/controller/worker/routing/pod-picker'
+import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

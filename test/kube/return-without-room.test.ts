@@ -1,6 +1,6 @@
 // A revision that is withdrawn late, in a namespace whose quota has no room for the old pods beside the new ones.
-import type { Resource } from '@matte/controller/kube/client'
-import type { KubeObject } from '@matte/controller/kube/objects'
+import type { Resource } from '@matte/controller/operator/kube/client'
+import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { findCluster, useNamespace } from '../support/kube.ts'

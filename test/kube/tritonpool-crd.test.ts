@@ -1,15 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
-import type { KubeError } from '@matte/controller/kube/client'
-import type { LoadedConfig } from '@matte/controller/kube/load-config'
-import { buildCrd, printerColumns, type Schema } from '@matte/controller/pool/crd'
-import type { PoolStatus } from '@matte/controller/pool/pool-status'
-import { shouldWrite } from '@matte/controller/pool/status'
-import { type PoolSpecInput, type TritonPool, tritonPools, withDefaults } from '@matte/controller/pool/triton-pool'
+import type { KubeError } from '@matte/controller/operator/kube/client'
+import type { LoadedConfig } from '@matte/controller/operator/kube/load-config'
+import { buildCrd, printerColumns, type Schema } from '@matte/controller/operator/pool/crd'
+import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
+import { shouldWrite } from '@matte/controller/operator/pool/status/status'
+import {
+  type PoolSpecInput,
+  type TritonPool,
+  tritonPools,
+  withDefaults,
+} from '@matte/controller/operator/pool/triton-pool'
+import { situations } from '@matte/generate/pool-situations'
+import { readYamlBlocks } from '@matte/generate/yaml'
 import { rootDir } from '@matte/local/paths'
-import { situations } from '@matte/local/pool-situations'
-import { readYamlBlocks } from '@matte/local/yaml'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'

@@ -1,5 +1,5 @@
 import { credentials, Metadata } from '@grpc/grpc-js'
-import { channelOptions, loadTriton, type StreamResponse } from '@matte/controller/inference/triton-protocol'
+import { channelOptions, loadTriton, type StreamResponse } from '@matte/controller/worker/triton/triton-protocol'
 
 export type TritonModel = {
   /** Runs one request of `count` images, 320 × 320 × 3 bytes each; gives their masks and the shape that came back. */

@@ -1,5 +1,5 @@
 // What each setting of a pool's `scaling` costs and brings: one at a time changed from its default.
-import type { EffectiveScaling } from '@matte/controller/scale/decision'
+import type { EffectiveScaling } from '@matte/controller/operator/scale/decision'
 import { type Cell, type Result, runCell } from './run-cell.ts'
 import { matte } from './scalers/matte.ts'
 import { oracle } from './scalers/oracle.ts'

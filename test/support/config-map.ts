@@ -1,6 +1,6 @@
 // ConfigMaps as the tests of the machinery around Kubernetes use them. In a file without vitest, for children.
-import type { Resource } from '@matte/controller/kube/client'
-import type { KubeObject } from '@matte/controller/kube/objects'
+import type { Resource } from '@matte/controller/operator/kube/client'
+import type { KubeObject } from '@matte/controller/operator/kube/objects'
 
 /** Marks all that tests make. */
 export const testLabel = 'matte.dev/test'

@@ -11,7 +11,7 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Server
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type LoadedConfig, loadKubeConfig } from '@matte/controller/kube/load-config'
+import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { makeThrowAwayCertificate } from './throw-away-certificate.ts'
 
 /** A request as it came; a fault may change `url` before it is passed on. */

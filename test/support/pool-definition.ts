@@ -1,7 +1,7 @@
-import { createTransport } from '@matte/controller/kube/http/transport'
-import type { LoadedConfig } from '@matte/controller/kube/load-config'
-import { buildCrd } from '@matte/controller/pool/crd'
-import { group, plural, version } from '@matte/controller/pool/triton-pool'
+import { createTransport } from '@matte/controller/operator/kube/http/transport'
+import type { LoadedConfig } from '@matte/controller/operator/kube/load-config'
+import { buildCrd } from '@matte/controller/operator/pool/crd'
+import { group, plural, version } from '@matte/controller/operator/pool/triton-pool'
 import { until } from './until.ts'
 
 /**

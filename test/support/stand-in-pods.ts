@@ -1,10 +1,16 @@
 // Stand-ins for Triton as pods of a real cluster, one Deployment and headless Service a revision, labelled as the
 // operator labels its own.
-import { createKubeClient, deployments, endpointSlices, type KubeClient, services } from '@matte/controller/kube/client'
-import { createKubeMetrics } from '@matte/controller/kube/kube-metrics'
-import type { LoadedConfig } from '@matte/controller/kube/load-config'
-import type { Deployment, KubeObject, Service } from '@matte/controller/kube/objects'
-import { revisionLabels, revisionName, revisionSelector } from '@matte/controller/specs/labels'
+import {
+  createKubeClient,
+  deployments,
+  endpointSlices,
+  type KubeClient,
+  services,
+} from '@matte/controller/operator/kube/client'
+import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
+import type { LoadedConfig } from '@matte/controller/operator/kube/load-config'
+import type { Deployment, KubeObject, Service } from '@matte/controller/operator/kube/objects'
+import { revisionLabels, revisionName, revisionSelector } from '@matte/controller/operator/pool/labels'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 

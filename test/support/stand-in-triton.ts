@@ -11,7 +11,7 @@ import {
   type InferRequest,
   loadTriton,
   type StreamResponse,
-} from '@matte/controller/inference/triton-protocol'
+} from '@matte/controller/worker/triton/triton-protocol'
 import { freePorts } from '@matte/local/free-ports'
 
 export type StandInModel = {

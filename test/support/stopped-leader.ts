@@ -1,10 +1,10 @@
 // A leader of its own, for tests that stop it between its check and its write. It says what it has done, a line each,
 // and goes on when told: `decide` reads the ConfigMap and confirms the lease, `write` applies what was decided.
 import { createInterface } from 'node:readline'
-import { createKubeClient } from '@matte/controller/kube/client'
-import { createKubeMetrics } from '@matte/controller/kube/kube-metrics'
-import { leadership } from '@matte/controller/kube/lease'
-import { loadKubeConfig } from '@matte/controller/kube/load-config'
+import { createKubeClient } from '@matte/controller/operator/kube/client'
+import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
+import { leadership } from '@matte/controller/operator/kube/lease'
+import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 import { buildConfigMap, configMaps } from './config-map.ts'

@@ -1,14 +1,14 @@
 // The operator as a controller has it, in the test's own program and without the part that works on images: against a
 // namespace of the real cluster and a database of the test's own. Several of them at once are several replicas.
 
-import { createPodMetrics } from '@matte/controller/inference/pod-metrics'
-import { loadTriton } from '@matte/controller/inference/triton-protocol'
-import { deployments, type KubeClient, pods } from '@matte/controller/kube/client'
-import type { Deployment, Pod } from '@matte/controller/kube/objects'
-import { kubernetesMode } from '@matte/controller/kubernetes-mode'
-import type { PoolStatus } from '@matte/controller/pool/pool-status'
-import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/pool/triton-pool'
-import { buildPodTemplate } from '@matte/controller/specs/pod-template'
+import { deployments, type KubeClient, pods } from '@matte/controller/operator/kube/client'
+import type { Deployment, Pod } from '@matte/controller/operator/kube/objects'
+import { kubernetesMode } from '@matte/controller/operator/kubernetes-mode'
+import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
+import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
+import { buildPodTemplate } from '@matte/controller/operator/specs/pod-template'
+import { createPodMetrics } from '@matte/controller/worker/routing/pod-metrics'
+import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
 import { createRegistry } from '@matte/core/runtime/metrics'

@@ -1,10 +1,10 @@
 // A namespace of the cluster that the current kube context names, with the TritonPool's definition in place. Here the
 // controllers run beside the cluster, so the machine must reach the pods' addresses.
 import { randomBytes } from 'node:crypto'
-import { createKubeClient, type KubeClient, pods, type Resource } from '@matte/controller/kube/client'
-import { createKubeMetrics } from '@matte/controller/kube/kube-metrics'
-import { type LoadedConfig, loadKubeConfig } from '@matte/controller/kube/load-config'
-import type { KubeObject } from '@matte/controller/kube/objects'
+import { createKubeClient, type KubeClient, pods, type Resource } from '@matte/controller/operator/kube/client'
+import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
+import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
+import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 import { testLabel } from '../../support/config-map.ts'

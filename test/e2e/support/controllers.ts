@@ -1,6 +1,6 @@
 // Controllers that speak to the API server through a proxy of their own, which can hold them at any request.
-import { type KubeClient, leases } from '@matte/controller/kube/client'
-import { leaseName } from '@matte/controller/operator'
+import { type KubeClient, leases } from '@matte/controller/operator/kube/client'
+import { leaseName } from '@matte/controller/operator/operator'
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts'
 import type { TestProcess } from '../../support/processes.ts'
 import { until } from '../../support/until.ts'

@@ -1,7 +1,7 @@
 // What the stories share: PostgreSQL, NATS and an object store beside the cluster; Triton runs in it. Said at once when
 // there is no cluster to use, or when it lacks the images.
-import { createKubeClient } from '@matte/controller/kube/client'
-import { createKubeMetrics } from '@matte/controller/kube/kube-metrics'
+import { createKubeClient } from '@matte/controller/operator/kube/client'
+import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'

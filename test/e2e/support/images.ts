@@ -1,6 +1,6 @@
 // The two images that the stories run in the cluster, and whether its nodes have them.
-import type { KubeClient, Resource } from '@matte/controller/kube/client'
-import type { KubeObject } from '@matte/controller/kube/objects'
+import type { KubeClient, Resource } from '@matte/controller/operator/kube/client'
+import type { KubeObject } from '@matte/controller/operator/kube/objects'
 
 export type Node = KubeObject & {
   spec?: { taints?: { key: string; value?: string; effect: string }[] }

@@ -1,9 +1,9 @@
 // The whole service with its Triton pods in the cluster: API, dispatcher and controllers beside it, against this
 // machine's PostgreSQL, NATS and store.
-import { deployments, type KubeClient, pods } from '@matte/controller/kube/client'
-import type { Deployment, Pod } from '@matte/controller/kube/objects'
-import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/pool/triton-pool'
-import { buildPodTemplate } from '@matte/controller/specs/pod-template'
+import { deployments, type KubeClient, pods } from '@matte/controller/operator/kube/client'
+import type { Deployment, Pod } from '@matte/controller/operator/kube/objects'
+import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
+import { buildPodTemplate } from '@matte/controller/operator/specs/pod-template'
 import { afterAll, beforeAll } from 'vitest'
 import type { ProcessName, TestProcess } from '../../support/processes.ts'
 import { type Stack, useStack } from '../../support/stack.ts'

@@ -3,8 +3,8 @@
 // server that runs as a process of this machine, and the right to enter its network and mounts.
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createTransport } from '@matte/controller/kube/http/transport'
-import { type LoadedConfig, loadKubeConfig } from '@matte/controller/kube/load-config'
+import { createTransport } from '@matte/controller/operator/kube/http/transport'
+import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { type RunningServer, startServer } from '@matte/local/server'
 
 type Found = { readonly pid: number; readonly program: string; readonly args: readonly string[] }

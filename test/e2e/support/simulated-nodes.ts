@@ -2,7 +2,7 @@
 // their pods go nowhere else.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PoolSpecInput } from '@matte/controller/pool/triton-pool'
+import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
 import { freePorts } from '@matte/local/free-ports'
 import { type RunningServer, startServer } from '@matte/local/server'
 import { answers } from '@matte/local/wait'

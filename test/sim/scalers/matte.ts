@@ -1,6 +1,6 @@
-import { scalingDefaults } from '@matte/controller/pool/pool-spec'
-import { decideReplicas, startMemory } from '@matte/controller/scale/decide'
-import type { EffectiveScaling } from '@matte/controller/scale/decision'
+import { scalingDefaults } from '@matte/controller/operator/pool/pool-spec'
+import { decideReplicas, startMemory } from '@matte/controller/operator/scale/decide'
+import type { EffectiveScaling } from '@matte/controller/operator/scale/decision'
 import { lateSeconds } from '../pool.ts'
 import type { MakeScaler } from './scaler.ts'
 

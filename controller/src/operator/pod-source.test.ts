@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest'
+import type { Endpoint, EndpointSlice } from './kube/objects.ts'
+import { membersOf } from './pod-source.ts'
+import { type TritonPool, withDefaults } from './pool/triton-pool.ts'
+
+type PoolChanges = { spec?: Partial<TritonPool['spec']>; metadata?: Partial<TritonPool['metadata']> }
+
+const pool = (name: string, { spec = {}, metadata = {} }: PoolChanges = {}): TritonPool => ({
+  apiVersion: 'matte.dev/v1alpha1',
+  kind: 'TritonPool',
+  metadata: { name, creationTimestamp: '2026-01-01T00:00:00Z', ...metadata },
+  spec: {
+    ...withDefaults({ models: [{ name: 'u2netp', modelVersion: 'fast', source: { imagePath: '/models' } }] }),
+    ...spec,
+  },
+})
+
+const rollout = (stable?: string, canary?: string, weight = 0): Partial<TritonPool> => ({
+  status: {
+    rollout: { ...(stable && { stable }), ...(canary && { canary }), weight, step: 0, since: '2026-01-01T00:00:00Z' },
+  },
+})
+
+const endpoint = (name: string, ip: string, conditions?: Endpoint['conditions']): Endpoint => ({
+  addresses: [ip],
+  targetRef: { kind: 'Pod', name },
+  ...(conditions && { conditions }),
+})
+
+const slice = (
+  poolName: string,
+  endpoints: Endpoint[],
+  { revision = 'aaaaaaaa', ...changes }: Partial<EndpointSlice> & { revision?: string } = {},
+): EndpointSlice => ({
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { name: `${poolName}-1`, labels: { 'matte.dev/pool': poolName, 'matte.dev/revision': revision } },
+  addressType: 'IPv4',
+  ports: [
+    { name: 'http', port: 8000 },
+    { name: 'grpc', port: 8001 },
+  ],
+  endpoints,
+  ...changes,
+})
+
+describe('membersOf', () => {
+  it('makes a member of each endpoint, with what its pool serves', () => {
+    const slices = [slice('standard', [endpoint('a', '10.0.0.1'), endpoint('b', '10.0.0.2', { ready: true })])]
+    const [first, second] = membersOf(slices, [pool('standard', { spec: { default: true, slotsPerPod: 3 } })])
+    expect(first).toEqual({
+      address: '10.0.0.1:8001',
+      name: 'a',
+      revision: 'aaaaaaaa',
+      role: 'stable',
+      weight: 100,
+      models: [{ pool: 'standard', tritonModel: 'u2netp', modelVersions: ['fast', 'service-v2'] }],
+      slotsMax: 3,
+      accepts: true,
+    })
+    expect(second).toMatchObject({ name: 'b', accepts: true })
+  })
+
+  it('sends the old revision what its own model serves while spec asks for another', () => {
+    const old = slice('standard', [endpoint('a', '10.0.0.1')], { revision: 'aaaaaaaa' })
+    const tried = slice('standard', [endpoint('b', '10.0.0.2')], { revision: 'bbbbbbbb' })
+    const models = [{ name: 'hd', modelVersion: 'fast', default: false, source: { imagePath: '/models' } }]
+    const changed: TritonPool = {
+      ...pool('standard', { spec: { models, default: true } }),
+      status: {
+        ...rollout('aaaaaaaa', 'bbbbbbbb').status,
+        revisions: [{ revision: 'aaaaaaaa', models: [{ name: 'u2netp', modelVersion: 'fast', default: false }] }],
+      },
+    }
+    expect(membersOf([old, tried], [changed]).map((member) => [member.role, member.accepts, member.models])).toEqual([
+      ['stable', true, [{ pool: 'standard', tritonModel: 'u2netp', modelVersions: ['fast', 'service-v2'] }]],
+      ['canary', true, [{ pool: 'standard', tritonModel: 'hd', modelVersions: ['fast', 'service-v2'] }]],
+    ])
+  })
+
+  it.each([
+    ['terminating', { ready: false, serving: true, terminating: true }],
+    ['terminating and called ready by a late slice', { ready: true, terminating: true }],
+    ['not ready', { ready: false }],
+  ])('gives no new picture to an endpoint that is %s, and keeps it', (_what, conditions) => {
+    const [member] = membersOf([slice('standard', [endpoint('a', '10.0.0.1', conditions)])], [pool('standard')])
+    expect(member).toMatchObject({ name: 'a', accepts: false })
+  })
+
+  it('believes the worse of two slices that both have an endpoint', () => {
+    const going = slice('standard', [endpoint('a', '10.0.0.1', { ready: false, terminating: true })])
+    const late = slice('standard', [endpoint('a', '10.0.0.1', { ready: true })])
+    expect(membersOf([going, late], [pool('standard')])).toMatchObject([{ accepts: false }])
+    expect(membersOf([late, going], [pool('standard')])).toMatchObject([{ accepts: false }])
+  })
+
+  it('keeps two pods apart that have had the same address', () => {
+    const slices = [
+      slice('standard', [
+        endpoint('old', '10.0.0.1', { ready: false, terminating: true }),
+        endpoint('new', '10.0.0.1'),
+      ]),
+    ]
+    expect(membersOf(slices, [pool('standard')]).map(({ name, accepts }) => [name, accepts])).toEqual([
+      ['old', false],
+      ['new', true],
+    ])
+  })
+
+  it.each([
+    ['only a stable revision', rollout('aaaaaaaa'), 'aaaaaaaa', 'stable', 100],
+    ['the stable one beside a canary', rollout('aaaaaaaa', 'bbbbbbbb', 5), 'aaaaaaaa', 'stable', 95],
+    ['the canary', rollout('aaaaaaaa', 'bbbbbbbb', 5), 'bbbbbbbb', 'canary', 5],
+    ['a canary before the first stable one', rollout(undefined, 'bbbbbbbb'), 'bbbbbbbb', 'canary', 0],
+    ['a leftover', rollout('aaaaaaaa', 'bbbbbbbb', 5), 'cccccccc', 'other', 0],
+    ['any, before a status is written', {}, 'cccccccc', 'stable', 100],
+  ])('reads role and weight from the status: %s', (_what, status, revision, role, weight) => {
+    const slices = [slice('standard', [endpoint('a', '10.0.0.1')], { revision })]
+    expect(membersOf(slices, [{ ...pool('standard'), ...status }])).toMatchObject([{ role, weight }])
+  })
+
+  it('lets the older of two pools with the same version, and of two defaults, serve it', () => {
+    const young = pool('young', { spec: { default: true }, metadata: { creationTimestamp: '2026-02-01T00:00:00Z' } })
+    const pools = [young, pool('old', { spec: { default: true } })]
+    const slices = [slice('young', [endpoint('a', '10.0.0.1')]), slice('old', [endpoint('b', '10.0.0.2')])]
+    const versions = membersOf(slices, pools).map((member) => [
+      member.name,
+      member.accepts,
+      member.models.flatMap(({ modelVersions }) => modelVersions),
+    ])
+    expect(versions).toEqual([
+      ['a', false, []],
+      ['b', true, ['fast', 'service-v2']],
+    ])
+  })
+
+  it('lists a pod with several models once, with all of them', () => {
+    const source = { imagePath: '/models' }
+    const spec = withDefaults({
+      models: [
+        { name: 'u2netp', modelVersion: 'fast', source },
+        { name: 'isnet', modelVersion: 'fine', source },
+      ],
+    })
+    expect(membersOf([slice('standard', [endpoint('a', '10.0.0.1')])], [pool('standard', { spec })])).toMatchObject([
+      { models: [{ tritonModel: 'u2netp' }, { tritonModel: 'isnet' }] },
+    ])
+  })
+
+  it.each([
+    ['no pool is known of', [pool('other')]],
+    ['the pool is simulated', [pool('standard', { metadata: { annotations: { 'matte.dev/simulated': 'true' } } })]],
+  ])('knows no members when %s', (_what, pools) => {
+    expect(membersOf([slice('standard', [endpoint('a', '10.0.0.1')])], pools)).toEqual([])
+  })
+
+  it('gives nothing new to a pool that is being deleted, and keeps its pods', () => {
+    const going = pool('standard', { metadata: { deletionTimestamp: '2026-01-02T00:00:00Z' } })
+    expect(membersOf([slice('standard', [endpoint('a', '10.0.0.1')])], [going])).toMatchObject([{ accepts: false }])
+  })
+
+  it('dials IPv6, the port that the slice names, and no host names', () => {
+    const six = slice('standard', [endpoint('a', 'fd00::1')], {
+      addressType: 'IPv6',
+      ports: [{ name: 'grpc', port: 9 }],
+    })
+    const named = slice('standard', [endpoint('b', 'host.example')], { addressType: 'FQDN' })
+    expect(membersOf([six, named], [pool('standard')]).map(({ address }) => address)).toEqual(['[fd00::1]:9'])
+    const silent = slice('standard', [endpoint('a', '10.0.0.1')], { ports: null })
+    expect(membersOf([silent], [pool('standard')]).map(({ address }) => address)).toEqual(['10.0.0.1:8001'])
+  })
+
+  it('takes an empty slice for what it is', () => {
+    expect(membersOf([slice('standard', [], { endpoints: null })], [pool('standard')])).toEqual([])
+  })
+})

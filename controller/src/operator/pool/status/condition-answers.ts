@@ -1,0 +1,265 @@
+// The eight answers about a pool. Each message says what is and, when something is amiss, what to do; none holds a
+// figure that moves by itself, since a status is written anew whenever a message differs.
+import { type ConditionAnswer, type ConditionType, type Reason, reasons } from '../conditions.ts'
+import type { ModelStatus, ScalingEntry } from '../pool-status.ts'
+import type { PodObservation } from './observation.ts'
+import { isBlind, type Problem } from './problems.ts'
+import type { PodCounts, StatusInput } from './status.ts'
+
+export type AnswerInput = StatusInput & {
+  readonly counts: PodCounts
+  readonly problems: readonly Problem[]
+  readonly models: readonly ModelStatus[]
+  readonly history: readonly ScalingEntry[]
+}
+
+type Answer = Omit<ConditionAnswer, 'type'>
+
+const rules: Readonly<Record<ConditionType, (input: AnswerInput) => Answer>> = {
+  Ready: answerReady,
+  ModelLoaded: answerModelLoaded,
+  ScalingActive: answerScalingActive,
+  ScalingLimited: answerScalingLimited,
+  Draining: answerDraining,
+  Progressing: answerProgressing,
+  RolledBack: answerRolledBack,
+  Degraded: answerDegraded,
+}
+
+export const answerConditions = (input: AnswerInput): ConditionAnswer[] =>
+  (Object.entries(rules) as [ConditionType, (input: AnswerInput) => Answer][]).map(([type, answer]) => ({
+    type,
+    ...answer(input),
+  }))
+
+const yes = (reason: Reason, message: string): Answer => ({ status: 'True', reason, message })
+const no = (reason: Reason, message: string): Answer => ({ status: 'False', reason, message })
+
+/** With status True the reason is the first thing worth knowing about a pool that serves. */
+function answerReady(input: AnswerInput): Answer {
+  const { counts, decision, problems, rollout } = input
+  const missing = problems.find(({ reason }) => reason === 'SourceMissing')
+  if (missing !== undefined && counts.ready === 0) return no(missing.reason, missing.message)
+  if (decision.replicas === 0 && counts.replicas === 0) return yes('AtZero', atZeroMessage(input))
+  if (!canServe(input)) return answerNotReady(input)
+  const many = counts.ready < decision.replicas ? `${counts.ready} of ${pods(decision.replicas)}` : pods(counts.ready)
+  const taking = `${many} ${counts.ready === 1 ? 'takes' : 'take'} images.`
+  const [worst] = problems
+  if (worst !== undefined) return yes(worst.reason, `${taking} ${worst.message}`)
+  if (rollout.failed !== undefined) return yes('RolledBack', `${taking} ${answerRolledBack(input).message}`)
+  if (rollout.canary !== undefined && rollout.stable !== undefined) {
+    return yes('RolloutInProgress', `${taking} ${answerProgressing(input).message}`)
+  }
+  const starting = countStarting(input)
+  return yes('Available', starting === 0 ? taking : `${taking} ${pods(starting)} ${areStarting(starting)}.`)
+}
+
+/** A pod is ready, and at least one model of the revision that serves is what it should be. */
+const canServe = ({ counts, models }: AnswerInput): boolean =>
+  counts.ready > 0 && models.some(({ active, target }) => (active ?? target).state !== 'WrongShape')
+
+/** Pods that are wanted or there already and take no images yet. */
+const countStarting = ({ counts, decision }: AnswerInput): number =>
+  Math.max(decision.replicas, counts.replicas) - counts.ready
+
+function atZeroMessage({ pool, observed }: AnswerInput): string {
+  if (pool.spec.scaling.owner === 'external') {
+    return 'The external owner asks for no pods. What waits is kept until it asks for one.'
+  }
+  const wait = observed.startSeconds === undefined ? '' : ` in about ${Math.ceil(observed.startSeconds)} s`
+  return (
+    `Nothing waits, so there are no pods. The first task starts one${wait}. ` +
+    'Set scaling.minReplicas to 1 to spare it the wait.'
+  )
+}
+
+/** About three times what a Triton with a small model was measured to take to its first answer on a busy machine. */
+const startPatienceSeconds = 120
+
+function answerNotReady(input: AnswerInput): Answer {
+  const { counts, decision, problems, observed, models, now } = input
+  const blocking = problems.find((problem) => problem.blocking)
+  if (blocking !== undefined) return no(blocking.reason, blocking.message)
+  const running = observed.pods.filter(({ draining, phase }) => !draining && phase === 'Running')
+  const loading = models.some(({ target }) => target.state === 'Loading')
+  const old = running.filter((pod) => now.getTime() - pod.createdAt.getTime() > startPatienceSeconds * 1000)
+  const [sample] = old
+  if (sample !== undefined && !loading && old.length === counts.replicas) {
+    return no('NoPodReady', `Pod ${sample.name} runs and takes no images. Read its log: kubectl logs ${sample.name}.`)
+  }
+  const usual =
+    observed.startSeconds === undefined ? '' : ` It usually takes about ${Math.ceil(observed.startSeconds)} s.`
+  const many = Math.max(decision.replicas, counts.replicas)
+  return no('Starting', `${pods(many)} ${areStarting(many)}; none takes images yet.${usual} What waits is kept.`)
+}
+
+function answerModelLoaded(input: AnswerInput): Answer {
+  const { models, problems, decision, counts, rollout } = input
+  const bad = problems.find(({ reason, revision }) => isLoadProblem(reason) && revision === rollout.stable)
+  if (bad !== undefined) return no(bad.reason, bad.message)
+  const waiting = models.filter(({ active, target }) => (active ?? target).state !== 'Loaded').map(({ name }) => name)
+  if (waiting.length === 0) return yes('Loaded', loadedMessage(input))
+  if (decision.replicas === 0 && counts.replicas === 0) {
+    return { status: 'Unknown', reason: 'AtZero', message: 'There are no pods, so nothing is loaded. Nothing to do.' }
+  }
+  const hindered = problems.some(({ blocking }) => blocking)
+  const advice = hindered ? 'The condition Degraded says what is in the way.' : 'Wait.'
+  return no('Loading', `Not loaded yet: ${waiting.join(', ')}. ${advice}`)
+}
+
+function loadedMessage({ models, rollout }: AnswerInput): string {
+  const names = models.map(({ name }) => name).join(', ')
+  const blocked = models.find(
+    ({ target, transition }) =>
+      (isBroken(target.state) || transition === 'InvalidSpec') && target.revision !== rollout.stable,
+  )
+  if (blocked === undefined) return `Loaded: ${names}.`
+  return (
+    `Loaded: ${names}, in revision ${rollout.stable}, which keeps serving; revision ${blocked.target.revision} does ` +
+    'not load. Correct what lastFailure in status.models says.'
+  )
+}
+
+const loadProblems: ReadonlySet<Reason> = new Set([
+  'ModelLoadFailed',
+  'ModelShapeWrong',
+  'ChecksumMismatch',
+  'SourceMissing',
+])
+const isLoadProblem = (reason: Reason): boolean => loadProblems.has(reason)
+const isBroken = (state: ModelStatus['target']['state']): boolean => state === 'FailedToLoad' || state === 'WrongShape'
+
+function answerScalingActive(input: AnswerInput): Answer {
+  const { pool, decision, problems, history } = input
+  if (pool.spec.scaling.owner === 'external') {
+    return no(
+      'ExternalOwner',
+      `${pods(decision.replicas)} asked for through the scale subresource. ${reasons.ExternalOwner.act}`,
+    )
+  }
+  const stale = problems.find(({ reason }) => reason === 'DemandStale')
+  if (isBlind(input) && stale !== undefined) {
+    return no('DemandStale', `Holds ${pods(decision.replicas)} until the demand is known again. ${stale.message}`)
+  }
+  const last = history.at(-1)
+  const why =
+    last === undefined ? '' : ` Last changed from ${last.from} to ${last.to} at ${last.time}: ${last.sentence}`
+  return yes('FollowsDemand', `Wants ${pods(decision.replicas)}, by demand.${why}`)
+}
+
+function answerScalingLimited({ pool, decision, observed }: AnswerInput): Answer {
+  const { minReplicas, maxReplicas, schedules = [] } = observed.bounds
+  if (pool.spec.scaling.owner === 'external') {
+    return no('ExternalOwner', 'The bounds of Matte are not in use, since another decides. Nothing to do.')
+  }
+  switch (decision.limited) {
+    case 'maximum':
+      return yes('AtMaximum', `Demand asks for more than ${pods(maxReplicas)}, the maximum. ${reasons.AtMaximum.act}`)
+    case 'minimum':
+      return yes('AtMinimum', `Demand asks for less than ${pods(minReplicas)}, the minimum. ${reasons.AtMinimum.act}`)
+    case 'schedule':
+      return yes(
+        'ScheduleBound',
+        `Schedule ${schedules.join(', ')} bounds the pool to ${minReplicas} to ${pods(maxReplicas)}. ${reasons.ScheduleBound.act}`,
+      )
+    default:
+      return no('WithinBounds', `Between the bounds of ${minReplicas} and ${pods(maxReplicas)}. Nothing to do.`)
+  }
+}
+
+function answerDraining({ pool, observed, counts }: AnswerInput): Answer {
+  if (counts.draining === 0) return no('NothingDraining', 'No pod is on its way out. Nothing to do.')
+  const going = observed.pods.filter(({ draining }) => draining).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const reason: Reason = reasonOfDrain(going)
+  const names = going
+    .slice(0, 3)
+    .map(({ name }) => name)
+    .join(', ')
+  const more = going.length > 3 ? ` and ${going.length - 3} more` : ''
+  const does = going.length === 1 ? 'finishes its last images and goes' : 'finish their last images and go'
+  const { graceSeconds } = pool.spec.drain
+  return yes(reason, `${names}${more} ${does} within ${graceSeconds} s; new images go elsewhere. Nothing to do.`)
+}
+
+/** Our own doing first; a deletion by someone else only when it is the only one. */
+function reasonOfDrain(going: readonly PodObservation[]): Reason {
+  const reasonsSeen = going.map(({ drainReason }) => drainReason)
+  return (['RevisionReplaced', 'ScaleDown'] as const).find((reason) => reasonsSeen.includes(reason)) ?? 'PodDeleted'
+}
+
+function answerProgressing(input: AnswerInput): Answer {
+  const { rollout, problems, target } = input
+  const { stable, canary, since, failed } = rollout
+  // Taken back, or not asked for any more.
+  const isLeaving = canary === failed?.revision || canary !== target
+  if (canary !== undefined && stable !== undefined && isLeaving) {
+    const blocked = problems.find(({ blocking, revision }) => blocking && revision === stable)
+    if (blocked !== undefined && !isMoving(input)) {
+      const what = `Pods of ${stable} do not become ready, so ${canary} goes on for as many.`
+      return no('RolloutBlocked', `${what} ${blocked.message}`)
+    }
+    return yes('RolloutInProgress', `${stable} takes its images back from ${canary} as its pods become ready. Wait.`)
+  }
+  if (canary !== undefined && stable !== undefined) {
+    const blocked = problems.find(({ blocking, revision }) => blocking && revision === canary)
+    if (blocked !== undefined) {
+      return no(
+        'RolloutBlocked',
+        `Revision ${canary} does not become ready; ${stable} keeps serving. ${blocked.message}`,
+      )
+    }
+    const where = describeStep(input)
+    return yes(
+      'RolloutInProgress',
+      `Revision ${canary} ${where}, since ${since}; ${stable} serves the rest. Nothing to do.`,
+    )
+  }
+  const starting = countStarting(input)
+  const blocked = problems.find((problem) => problem.blocking)
+  if (starting > 0 && blocked !== undefined) {
+    return no(blocked.reason, `${pods(starting)} still to come; the condition Degraded says what is in the way.`)
+  }
+  if (starting > 0) return yes('PodsStarting', `${pods(starting)} ${areStarting(starting)}. Wait.`)
+  if (rollout.failed !== undefined) {
+    return no('RolledBack', `Revision ${rollout.failed.revision} was taken back; the condition RolledBack says why.`)
+  }
+  return no('Settled', 'Everything is as asked for. Nothing to do.')
+}
+
+/** In a tight place it goes on all the same, until nothing has gone or come for long. */
+function isMoving({ pool, rollout: { back }, now }: AnswerInput): boolean {
+  const quietMs = pool.spec.rollout.gate.readySeconds * 1_000
+  return back?.tight === true && now.getTime() - Date.parse(back.since) <= quietMs
+}
+
+function describeStep({ pool, rollout: { weight, step } }: AnswerInput): string {
+  const { steps } = pool.spec.rollout
+  if (step < 0) return 'gets no images until a pod of it is ready'
+  const which = step < steps.length ? `step ${step + 1} of ${steps.length}` : 'and takes over as its pods become ready'
+  return `gets ${weight} % of the images, ${which}`
+}
+
+function answerRolledBack({ rollout }: AnswerInput): Answer {
+  const { failed, stable, canary } = rollout
+  const serving = canary === failed?.revision ? `${stable} takes its images` : `${stable} serves`
+  if (failed === undefined) return no('NotRolledBack', 'What spec asks for has not been taken back. Nothing to do.')
+  const { act } = reasons[failed.reason]
+  return yes(
+    failed.reason,
+    `Revision ${failed.revision} was taken back at ${failed.time}; ${serving}. ${failed.message}. ${act}`,
+  )
+}
+
+/** So many problems are told in one message; the rest is there when these are solved. */
+const problemsMax = 3
+
+function answerDegraded({ problems }: AnswerInput): Answer {
+  const [worst] = problems
+  if (worst === undefined) return no('NothingWrong', 'Nothing is known to be wrong. Nothing to do.')
+  const told = problems.slice(0, problemsMax).map(({ message }) => message)
+  const rest = problems.length - told.length
+  return yes(worst.reason, [...told, ...(rest > 0 ? [`And ${rest} more.`] : [])].join(' '))
+}
+
+const pods = (count: number): string => (count === 0 ? 'no pods' : count === 1 ? '1 pod' : `${count} pods`)
+const areStarting = (count: number): string => (count === 1 ? 'is starting' : 'are starting')

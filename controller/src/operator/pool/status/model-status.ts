@@ -1,0 +1,103 @@
+// What becomes of each model: the copy that serves, the copy that is to serve, and what went wrong last.
+import { toKubeTime } from '../conditions.ts'
+import type { PoolModel } from '../pool-spec.ts'
+import type { ModelFailure, ModelState, ModelStatus, ModelTransition, RolloutStatus } from '../pool-status.ts'
+import type { ModelObservation, PoolObservation } from './observation.ts'
+import { quote } from './problems.ts'
+
+export type ModelStatusInput = {
+  readonly models: readonly PoolModel[]
+  readonly observed: PoolObservation
+  /** The revision that spec asks for. */
+  readonly target: string
+  readonly rollout: RolloutStatus
+  readonly previous: readonly ModelStatus[]
+  /** No pods are wanted, so nothing is expected to be loaded. */
+  readonly atZero: boolean
+  readonly now: Date
+}
+
+/** Triton's words nearly in full; a stack trace can have tens of kilobytes. */
+const failureCharactersMax = 2_000
+
+export const buildModelStatuses = (input: ModelStatusInput): ModelStatus[] =>
+  input.models.map((model) => buildModelStatus(model, input))
+
+function buildModelStatus({ name, modelVersion }: PoolModel, input: ModelStatusInput): ModelStatus {
+  const { observed, rollout, previous, now } = input
+  const see = (revision: string | undefined): ModelObservation | undefined =>
+    observed.models.find(
+      (model) => model.revision === revision && (model.modelVersion ?? modelVersion) === modelVersion && isMeant(model),
+    )
+  // Of an observation without a public name only the folder tells.
+  const isMeant = (model: ModelObservation): boolean => model.modelVersion !== undefined || model.name === name
+  const { stable } = rollout
+  const missing = observed.missingSources.find(({ model }) => model === name)
+  const target = targetOf(input, see)
+  const fault: Fault | undefined =
+    missing === undefined
+      ? (faultOf(see(target.revision)) ?? faultOf(see(stable)))
+      : { reason: 'SourceMissing', message: missing.message }
+  const before = previous.find((status) => status.name === name)?.lastFailure
+  const lastFailure = fault === undefined ? (target.state === 'Loaded' ? undefined : before) : date(fault, before, now)
+  return {
+    name,
+    modelVersion,
+    ...(stable === undefined ? {} : { active: { revision: stable, state: stateOf(see(stable)) } }),
+    target,
+    transition: missing === undefined ? transitionOf(target, input) : 'InvalidSpec',
+    ...(lastFailure === undefined ? {} : { lastFailure }),
+  }
+}
+
+type Target = ModelStatus['target']
+
+/**
+ * A revision that could not load and was taken back stays the target: spec still asks for it. One that is withdrawn is
+ * none: it is there only until the old one has its images back.
+ */
+function targetOf(
+  { rollout: { stable, canary, failed }, target: asked }: ModelStatusInput,
+  see: (revision: string) => ModelObservation | undefined,
+) {
+  if (canary === undefined && failed?.reason === 'CanaryLoadFailed') {
+    return { revision: failed.revision, state: 'FailedToLoad' } satisfies Target
+  }
+  const revision = (canary === asked ? canary : stable) ?? ''
+  return { revision, state: stateOf(see(revision)) } satisfies Target
+}
+
+function stateOf(model: ModelObservation | undefined): ModelState {
+  if (model === undefined) return 'Pending'
+  if (model.wrongShape !== undefined) return 'WrongShape'
+  if (model.state === 'ready') return 'Loaded'
+  if (model.failure !== undefined) return 'FailedToLoad'
+  return model.state === 'loading' ? 'Loading' : 'Pending'
+}
+
+function transitionOf({ revision, state }: Target, { rollout, atZero }: ModelStatusInput): ModelTransition {
+  if (state === 'FailedToLoad' || state === 'WrongShape') return 'BlockedByFailedLoad'
+  const settled = revision === rollout.stable && rollout.canary === undefined
+  return settled && (state === 'Loaded' || atZero) ? 'UpToDate' : 'InProgress'
+}
+
+type Fault = Omit<ModelFailure, 'time'>
+
+function faultOf(model: ModelObservation | undefined): Fault | undefined {
+  if (model?.wrongShape !== undefined) return { reason: 'ModelShapeWrong', ...bounded(model.wrongShape) }
+  if (model?.failure !== undefined) {
+    return { reason: model.failure.reason ?? 'ModelLoadFailed', ...bounded(model.failure) }
+  }
+  return undefined
+}
+
+const bounded = ({ pod, message }: { readonly pod: string; readonly message: string }) => ({
+  pod,
+  message: quote(message, failureCharactersMax),
+})
+
+/** The same words again are the same failure, whichever pod says them now: its time and pod stay the first ones. */
+function date(fault: Fault, before: ModelFailure | undefined, now: Date): ModelFailure {
+  const same = before !== undefined && before.reason === fault.reason && before.message === fault.message
+  return same ? before : { time: toKubeTime(now), ...fault }
+}

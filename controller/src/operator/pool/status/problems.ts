@@ -1,0 +1,198 @@
+// Everything that is wrong with a pool, worst first, each with a sentence that says what to do. The sentences must
+// stand still while nothing changes: a status is written anew whenever one differs.
+import { type Reason, reasons } from '../conditions.ts'
+import type { TritonPool } from '../triton-pool.ts'
+import type { PodObservation, PoolDecision, PoolObservation } from './observation.ts'
+
+export type Problem = {
+  readonly reason: Reason
+  readonly message: string
+  /** Keeps pods from being made or from taking images. */
+  readonly blocking: boolean
+  /** The revision that it befalls; undefined when it befalls the pool. */
+  readonly revision?: string
+  /** It is pods that Kubernetes will not make. */
+  readonly ofPods?: boolean
+}
+
+export type ProblemInput = {
+  readonly pool: TritonPool
+  readonly observed: PoolObservation
+  /** The revision that spec asks for. */
+  readonly target: string
+  readonly decision: PoolDecision
+}
+
+/** Reasons of a waiting container as the kubelet writes them (pkg/kubelet/images/types.go and kuberuntime). */
+const pullReasons = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'ErrImageNeverPull',
+  'InvalidImageName',
+  'ImageInspectError',
+  'RegistryUnavailable',
+  'SignatureValidationFailed',
+])
+const configReasons = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'])
+
+/** A container that has ended so often and is not ready is crashing, even in the moments in which it runs. */
+const crashesMin = 2
+
+export function findProblems(input: ProblemInput): Problem[] {
+  return [
+    ...missingSources(input),
+    ...refusals(input),
+    ...refusedChanges(input),
+    ...podProblems(input),
+    ...modelProblems(input),
+    ...conflicts(input),
+    ...blindness(input),
+  ]
+}
+
+/** The text without line breaks, bounded so that `kubectl describe` stays legible. */
+export function quote(words: string, charactersMax = 400): string {
+  const line = words.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '')
+  return line.length <= charactersMax ? line : `${line.slice(0, charactersMax - 1)}…`
+}
+
+function problem(reason: Reason, what: string, more: Omit<Problem, 'reason' | 'message'>): Problem {
+  return { reason, message: `${what}. ${reasons[reason].act}`, ...more }
+}
+
+const missingSources = ({ observed, target }: ProblemInput): Problem[] =>
+  observed.missingSources.map(({ model, message }) =>
+    problem('SourceMissing', `The source of model ${model} is not there: ${quote(message)}`, {
+      blocking: true,
+      // The sources are those of spec; a revision before it may have others, and serve.
+      revision: target,
+    }),
+  )
+
+function refusals({ observed }: ProblemInput): Problem[] {
+  return observed.deployments.flatMap(({ revision, replicas, replicaFailure }) => {
+    if (replicaFailure === undefined) return []
+    const made = observed.pods.filter((pod) => pod.revision === revision && !pod.draining).length
+    const reason = isOfQuota(replicaFailure.message) ? 'QuotaRefused' : 'PodRefused'
+    // Each attempt has a pod name of its own, which would be news each time.
+    const words = quote(replicaFailure.message.replace(/^pods "[^"]*" is forbidden: /, ''))
+    const what = `Kubernetes made ${made} of ${replicas} pods and refuses more: ${words}`
+    return [problem(reason, what, { blocking: true, revision, ofPods: true })]
+  })
+}
+
+/** What the API server writes for a ResourceQuota; a condition's or a status' reason is the same for all refusals. */
+const isOfQuota = (message: string): boolean => message.includes('exceeded quota')
+
+const refusedChanges = ({ observed: { refusedChanges: changes = [] } }: ProblemInput): Problem[] =>
+  changes.map(({ what, message, blocking, ofPods, revision }) =>
+    problem(isOfQuota(message) ? 'QuotaRefused' : 'ChangeRefused', `Kubernetes refuses to ${what}: ${quote(message)}`, {
+      blocking,
+      ofPods,
+      ...(revision !== undefined && { revision }),
+    }),
+  )
+
+function podProblems({ pool, observed }: ProblemInput): Problem[] {
+  const found = observed.pods.filter((pod) => !pod.draining && !pod.ready).map((pod) => ({ pod, trouble: judge(pod) }))
+  const groups = Map.groupBy(found, ({ pod, trouble }) => `${trouble?.reason} ${pod.revision}`)
+  return order.flatMap((reason) =>
+    [...groups.values()].flatMap((group) => {
+      const [first] = group.toSorted((a, b) => (a.pod.name < b.pod.name ? -1 : 1))
+      if (first?.trouble?.reason !== reason) return []
+      const who = group.length === 1 ? `Pod ${first.pod.name}` : `${group.length} pods, such as ${first.pod.name},`
+      const what = `${who} ${first.trouble.say(pool.spec.image)}`
+      return [problem(reason, what, { blocking: true, revision: first.pod.revision })]
+    }),
+  )
+}
+
+const order = ['ChecksumMismatch', 'ImagePullFailed', 'ConfigMissing', 'PodUnschedulable', 'PodCrashing'] as const
+
+type Trouble = { readonly reason: (typeof order)[number]; readonly say: (image: string) => string }
+
+function judge(pod: PodObservation): Trouble | undefined {
+  const { waiting, unschedulable, initFault, lastExit, restarts, wrongFiles = [] } = pod
+  if (wrongFiles.length > 0) {
+    const files = wrongFiles.map(({ model, message }) => `model ${model}: ${quote(message)}`).join('; ')
+    return { reason: 'ChecksumMismatch', say: () => `has another file than the spec names, of ${files}` }
+  }
+  if (unschedulable !== undefined) {
+    return { reason: 'PodUnschedulable', say: () => `finds no node: ${quote(unschedulable)}` }
+  }
+  const words = quote(waiting?.message ?? waiting?.reason ?? '')
+  if (waiting !== undefined && pullReasons.has(waiting.reason)) {
+    return { reason: 'ImagePullFailed', say: (image) => `cannot fetch the image ${image}: ${withoutBackOff(words)}` }
+  }
+  if (waiting !== undefined && configReasons.has(waiting.reason)) {
+    return { reason: 'ConfigMissing', say: () => `cannot be started: ${words}` }
+  }
+  const isBackingOff = waiting?.reason === 'CrashLoopBackOff'
+  if (initFault !== undefined && (isBackingOff || initFault.restarts >= crashesMin)) {
+    const { container, restarts: times, lastExit: exit } = initFault
+    const what = `has an init container, ${container}, that has ended ${timesOf(times)}${exitOf(exit)}`
+    return { reason: 'PodCrashing', say: () => what }
+  }
+  if (isBackingOff || (lastExit !== undefined && restarts >= crashesMin)) {
+    return { reason: 'PodCrashing', say: () => `has ended ${timesOf(restarts)}${exitOf(lastExit)}` }
+  }
+  return undefined
+}
+
+const timesOf = (count: number): string => (count === 1 ? 'once' : `${count} times`)
+
+function exitOf(exit: PodObservation['lastExit']): string {
+  if (exit === undefined) return ''
+  const reason = exit.reason === undefined || exit.reason === 'Error' ? '' : ` (${exit.reason})`
+  const message = exit.message ? `: ${quote(exit.message)}` : ''
+  return `, last with exit code ${exit.exitCode}${reason}${message}`
+}
+
+/** The kubelet's words alternate between the fault and its back-off; without the latter's prefix they stand still. */
+const withoutBackOff = (words: string): string =>
+  words.replace(/^Back-off pulling image "[^"]*":? ?(ErrImagePull: )?/, '') || words
+
+function modelProblems({ observed }: ProblemInput): Problem[] {
+  return observed.models.flatMap(({ name, revision, failure, wrongShape }) => {
+    // A wrong file is told of the pod already.
+    if (failure?.reason !== undefined) return []
+    if (failure !== undefined) {
+      const what = `Triton in pod ${failure.pod} cannot load model ${name}: ${quote(failure.message)}`
+      return [problem('ModelLoadFailed', what, { blocking: true, revision })]
+    }
+    if (wrongShape === undefined) return []
+    const what = `Model ${name} in pod ${wrongShape.pod} is loaded but not usable: ${quote(wrongShape.message)}`
+    return [problem('ModelShapeWrong', what, { blocking: true, revision })]
+  })
+}
+
+function conflicts({ observed }: ProblemInput): Problem[] {
+  const harmless = { blocking: false }
+  const { defaultConflict } = observed
+  const other = `Pool ${defaultConflict} is older and the default already, so this one is not`
+  return [
+    ...(defaultConflict === undefined ? [] : [problem('DefaultConflict', other, harmless)]),
+    ...observed.duplicates.map(({ modelVersion, pool }) =>
+      problem('DuplicateModelVersion', `modelVersion ${modelVersion} is served by the older pool ${pool}`, harmless),
+    ),
+    ...observed.badSchedules.map(({ name, message }) =>
+      problem('ScheduleInvalid', `Schedule ${name} is not in force: ${quote(message)}`, harmless),
+    ),
+  ]
+}
+
+/** Whether scaling is without eyes. A moment of the past and no age: an age would change each second. */
+export function isBlind({ pool, observed, decision }: ProblemInput): boolean {
+  const { owner, fallback } = pool.spec.scaling
+  if (owner === 'external') return false
+  return decision.rule === 'fallback' || (observed.demand?.ageSeconds ?? 0) > fallback.afterSeconds
+}
+
+function blindness(input: ProblemInput): Problem[] {
+  if (!isBlind(input)) return []
+  const { demand, demandFailure } = input.observed
+  const since =
+    demand === undefined ? 'has never been read' : `was last read at ${demand.at.toISOString().slice(0, 19)}Z`
+  const why = demandFailure === undefined ? '' : ` (${quote(demandFailure)})`
+  return [problem('DemandStale', `The demand ${since}${why}`, { blocking: false })]
+}

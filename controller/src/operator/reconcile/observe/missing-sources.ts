@@ -1,0 +1,26 @@
+// What the spec names and is not there, as Kubernetes tells of it while it cannot start a pod. Asking for it ourselves
+// would need the right to read every Secret of the namespace.
+
+import type { PoolModel } from '../../pool/pool-spec.ts'
+import type { PodObservation, PoolObservation } from '../../pool/status/observation.ts'
+
+export function missingSourcesOf(
+  models: readonly PoolModel[],
+  pods: readonly PodObservation[],
+): PoolObservation['missingSources'] {
+  const words = pods.flatMap(({ draining, ready, unschedulable, waiting }) =>
+    draining || ready ? [] : [unschedulable ?? waiting?.message ?? ''],
+  )
+  const isMissing = (kind: string, name: string): boolean =>
+    words.some((text) => text.includes(`${kind} "${name}" not found`))
+  return models.flatMap(({ name: model, source }) => {
+    const { persistentVolumeClaim: claim, s3 } = source
+    if (claim && isMissing('persistentvolumeclaim', claim.claimName)) {
+      return [{ model, message: `there is no PersistentVolumeClaim ${claim.claimName} in the pool's namespace` }]
+    }
+    if (s3?.secretName !== undefined && isMissing('secret', s3.secretName)) {
+      return [{ model, message: `there is no Secret ${s3.secretName} in the pool's namespace` }]
+    }
+    return []
+  })
+}

@@ -1,0 +1,116 @@
+// What Triton itself says about its models, asked of pods that run and are not ready: why a model does not load is
+// written nowhere else but in the pod's log. Asked in the background, seldom and few at once; nobody waits for it.
+import * as grpc from '@grpc/grpc-js'
+import type { Logger } from 'pino'
+import type { TritonStubClass } from '../../../worker/triton/triton-protocol.ts'
+import { adminKey } from '../../specs/triton-arguments.ts'
+
+/** One entry of RepositoryIndex; a model that was never loaded has no state. */
+export type IndexedModel = { readonly name: string; readonly state?: string; readonly reason?: string }
+
+export type PodIndex =
+  /** It answers with what it has. */
+  | { readonly kind: 'index'; readonly models: readonly IndexedModel[] }
+  /** It answers that it is not ready to: there is no repository where it looked for one. */
+  | { readonly kind: 'refused'; readonly message: string }
+  /** Nobody answers yet: Triton opens its ports after its models. */
+  | { readonly kind: 'silent' }
+
+export type AskedPod = {
+  readonly uid: string
+  readonly pool: string
+  readonly address: string
+  readonly poolUid: string
+}
+
+export type ModelIndex = {
+  /** Asks these pods of a pool when their turn has come; those no longer named are forgotten. */
+  ask(pool: string, pods: readonly AskedPod[]): void
+  of(podUid: string): PodIndex | undefined
+  close(): void
+}
+
+export type ModelIndexOptions = {
+  readonly Stub: TritonStubClass
+  readonly logger: Logger
+  /** Called when a pod's answer has changed. */
+  readonly changed: (pool: string) => void
+}
+
+/** A load that failed does not mend itself; a pod that starts is asked about as often as its probes. */
+const askEveryMs = 2_000
+const deadlineMs = 1_500
+const atOnceMax = 8
+
+type Entry = AskedPod & { askedAt: number; answer: PodIndex | undefined }
+
+export function modelIndex({ Stub, logger, changed }: ModelIndexOptions): ModelIndex {
+  const entries = new Map<string, Entry>()
+  let asking = 0
+  let closed = false
+
+  async function askOne(entry: Entry): Promise<void> {
+    asking += 1
+    entry.askedAt = performance.now()
+    const answer = await readIndex(Stub, entry)
+    asking -= 1
+    const isNew = JSON.stringify(answer) !== JSON.stringify(entry.answer)
+    entry.answer = answer
+    if (!isNew || closed || !entries.has(entry.uid)) return
+    logger.debug({ pool: entry.pool, address: entry.address, answer }, 'a pod told of its models')
+    changed(entry.pool)
+  }
+
+  return {
+    ask: (pool, pods) => {
+      const named = new Set(pods.map(({ uid }) => uid))
+      for (const [uid, entry] of entries) if (entry.pool === pool && !named.has(uid)) entries.delete(uid)
+      for (const pod of pods) {
+        const entry = entries.get(pod.uid) ?? { ...pod, askedAt: Number.NEGATIVE_INFINITY, answer: undefined }
+        entries.set(pod.uid, entry)
+        const isDue = performance.now() - entry.askedAt >= askEveryMs
+        if (isDue && asking < atOnceMax && !closed) void askOne(entry)
+      }
+    },
+    of: (uid) => entries.get(uid)?.answer,
+    close: () => {
+      closed = true
+    },
+  }
+}
+
+type IndexStub = grpc.Client & {
+  RepositoryIndex(
+    request: object,
+    metadata: grpc.Metadata,
+    options: { deadline: number },
+    callback: (error: grpc.ServiceError | null, answer?: { models?: IndexedModel[] }) => void,
+  ): grpc.ClientUnaryCall
+}
+
+/** Never rejects. A connection of its own, since a pod that is not ready is not one that pictures are sent to. */
+export function readIndex(
+  Stub: TritonStubClass,
+  { address, poolUid }: Omit<AskedPod, 'uid' | 'pool'>,
+): Promise<PodIndex> {
+  const stub = new Stub(address, grpc.credentials.createInsecure(), {
+    'grpc.use_local_subchannel_pool': 1,
+    'grpc.enable_retries': 0,
+  }) as unknown as IndexStub
+  const metadata = new grpc.Metadata()
+  metadata.set(`triton-grpc-protocol-${adminKey}`, poolUid)
+  return new Promise<PodIndex>((resolve) => {
+    stub.RepositoryIndex({}, metadata, { deadline: Date.now() + deadlineMs }, (error, answer) => {
+      stub.close()
+      if (error === null) {
+        const models = (answer?.models ?? []).map(({ name, state, reason }) => ({
+          name,
+          ...(state && { state }),
+          ...(reason && { reason }),
+        }))
+        resolve({ kind: 'index', models })
+      } else if (/not ready/i.test(error.details)) resolve({ kind: 'refused', message: error.details })
+      else resolve({ kind: 'silent' })
+    })
+  })
+}

@@ -1,0 +1,182 @@
+// What is to be done about one pool, decided from what was gathered: pure, and data. Log, metrics, Events, conditions and
+// history are all made of it, and `apply.ts` carries it out step by step.
+
+import type { Note } from '../kube/events.ts'
+import type { Term } from '../kube/lease.ts'
+import type { Deployment, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
+import type { PoolStatus } from '../pool/pool-status.ts'
+import type { PoolDecision } from '../pool/status/observation.ts'
+import { findProblems } from '../pool/status/problems.ts'
+import { buildStatus, shouldWrite } from '../pool/status/status.ts'
+import { planRollout } from '../rollout/canary.ts'
+import type { RevisionSeen, RolloutPlan } from '../rollout/rollout-input.ts'
+import { decideReplicas } from '../scale/decide.ts'
+import type { Decision } from '../scale/decision.ts'
+import type { Observed } from './gather.ts'
+import { notesOf } from './notes.ts'
+import { hasEnded, isReady, revisionOfPod } from './observe/observe-pods.ts'
+import type { PoolMemory } from './pool-memory.ts'
+import { objectSteps, scaleSteps } from './steps.ts'
+
+export type Step =
+  /** Make what is not there. */
+  | { readonly kind: 'create'; readonly object: Made }
+  /** Lay what we ask for over what is there, which differs from it. */
+  | { readonly kind: 'restore'; readonly object: Made; readonly live: Made }
+  /** Write (or take away: null) what Kubernetes chooses by among pods, and the stamp of this term. */
+  | { readonly kind: 'marks'; readonly marks: readonly PodMark[] }
+  | { readonly kind: 'scale'; readonly deployment: Deployment; readonly from: number; readonly to: number }
+  | { readonly kind: 'delete'; readonly object: Deployment | Service }
+  | { readonly kind: 'status'; readonly status: PoolStatus; readonly notes: readonly Note[] }
+
+export type PodMark = { readonly pod: Pod; readonly annotations: Readonly<Record<string, string | null>> }
+
+export type Made = Deployment | Service | PodDisruptionBudget
+
+export type PoolPlan = {
+  readonly decision: Decision
+  /** Pods wanted before. */
+  readonly from: number
+  readonly rollout: RolloutPlan
+  readonly status: PoolStatus
+  /** In this order, each one only after those before it. */
+  readonly steps: readonly Step[]
+  readonly requeueAfterMs: number
+}
+
+export type PlanContext = { readonly memory: PoolMemory; readonly term: Term }
+
+export function planPool(gathered: Observed, { memory, term }: PlanContext): PoolPlan {
+  const refusedChanges = [...memory.refusedChanges.values()]
+  const observed = { ...gathered, observation: { ...gathered.observation, refusedChanges } }
+  const { pool, observation, now, nowMs } = observed
+  const decision = decide(observed)
+  const rollout = planRollout({
+    rollout: pool.spec.rollout,
+    target: observed.target,
+    desired: decision.replicas,
+    state: stateOf(pool.status),
+    revisions: seeRevisions(observed, decision),
+    namesOf: observed.namesOf,
+    figures: observed.figures,
+    now,
+  })
+  const previous = pool.status
+  const status = buildStatus({
+    pool,
+    observed: observation,
+    decision,
+    target: observed.target,
+    rollout: rollout.state,
+    previous,
+    leaderTerm: term.count,
+    now,
+  })
+  const notes = notesOf({ decision, from: previous?.desiredReplicas ?? 0, rollout, status, previous })
+  const ageMs = nowMs - memory.statusAtMs
+  const isNews = shouldWrite(previous, status, ageMs) && (ageMs >= calmMs || isUrgent(previous, status))
+  const statusSteps: Step[] = isNews ? [{ kind: 'status', status, notes }] : []
+  const work = [...objectSteps(observed, rollout, { memory, term }), ...scaleSteps(observed, rollout, { memory, term })]
+  // A change of the rollout is written before it is acted on: routing reads it, and so does whoever leads next.
+  const first = isSameRollout(previous, status) ? [...work, ...statusSteps] : [...statusSteps, ...work]
+  return {
+    decision,
+    from: previous?.desiredReplicas ?? 0,
+    rollout,
+    status,
+    steps: [...first, ...leftoverSteps(observed, rollout)],
+    requeueAfterMs: decision.requeueAfterMs,
+  }
+}
+
+/** Pods become ready one by one and are counted in status: once a second is enough for that. */
+const calmMs = 1_000
+
+/** What somebody acts on, or would want to have seen. */
+function isUrgent(previous: Partial<PoolStatus> | undefined, next: PoolStatus): boolean {
+  const answers = ({ conditions = [] }: Partial<PoolStatus>): string =>
+    conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).join()
+  return (
+    previous === undefined ||
+    previous.desiredReplicas !== next.desiredReplicas ||
+    previous.observedGeneration !== next.observedGeneration ||
+    previous.leaderTerm !== next.leaderTerm ||
+    !isSameRollout(previous, next) ||
+    answers(previous) !== answers(next)
+  )
+}
+
+/** What whoever owns the number asks for. */
+function decide({ pool, scale }: Observed): Decision {
+  if (pool.spec.scaling.owner === 'matte') return decideReplicas(scale)
+  const replicas = pool.spec.replicas ?? 0
+  const count = replicas === 1 ? '1 pod' : `${replicas} pods`
+  return {
+    replicas,
+    rule: 'external',
+    sentence: `${count}, as the external owner says.`,
+    inputs: { replicas },
+    memory: scale.memory,
+    requeueAfterMs: 1_000,
+  }
+}
+
+/** A status may be as yet a leader's mark only. */
+const stateOf = (status: Partial<PoolStatus> | undefined) =>
+  status?.rollout?.since === undefined ? undefined : status.rollout
+
+function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: PoolStatus): boolean {
+  const before = previous?.rollout
+  return (
+    before !== undefined &&
+    before.stable === rollout.stable &&
+    before.canary === rollout.canary &&
+    before.weight === rollout.weight &&
+    before.back?.kept === rollout.back?.kept &&
+    before.back?.tight === rollout.back?.tight &&
+    before.step === rollout.step &&
+    before.failed?.revision === rollout.failed?.revision
+  )
+}
+
+function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[] {
+  const { pool, target, observation, deployments, pods, usable } = observed
+  const problems = findProblems({ pool, observed: observation, target, decision })
+  // With the one that could not be made, if there is one.
+  return observation.deployments.map(({ revision }) => {
+    // One that was evicted stays as an object for others to read.
+    const own = pods.filter((pod) => revisionOfPod(pod) === revision && !hasEnded(pod) && !isStuck(pod, observed.now))
+    const problem = problems.find((one) => one.blocking && (one.revision ?? revision) === revision)
+    return {
+      revision,
+      replicas: deployments.get(revision)?.spec.replicas ?? 0,
+      pods: own.length,
+      ready: own.filter(({ metadata }) => usable.has(metadata.name)).length,
+      up: own.filter((pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined).length,
+      coming: own.filter((pod) => isComing(pod) && !usable.has(pod.metadata.name)).length,
+      ...(problem && { problem: { reason: problem.reason, message: problem.message } }),
+    }
+  })
+}
+
+/** So long after the moment by which it was to have gone a pod waits for nobody here: its node does not answer. */
+const stuckMs = 30_000
+
+const isStuck = ({ metadata: { deletionTimestamp } }: Pod, now: Date): boolean =>
+  deletionTimestamp !== undefined && now.getTime() > Date.parse(deletionTimestamp) + stuckMs
+
+const isComing = ({ metadata, spec }: Pod): boolean =>
+  metadata.deletionTimestamp === undefined && spec.nodeName !== undefined
+
+const leftoverSteps = ({ deployments, services }: Observed, { leftover, state }: RolloutPlan): Step[] => [
+  ...leftover.flatMap((revision): Step[] => {
+    const object = deployments.get(revision)
+    return object === undefined ? [] : [{ kind: 'delete', object }]
+  }),
+  // A Service goes after its Deployment: until then its slices tell of the pods that are going.
+  ...[...services].flatMap(([revision, object]): Step[] =>
+    deployments.has(revision) || revision === state.stable || revision === state.canary
+      ? []
+      : [{ kind: 'delete', object }],
+  ),
+]

@@ -1,0 +1,109 @@
+// How Triton is started in a pod: the models, their configuration, and what it promises to those who connect.
+import { keepaliveFlags } from '../../worker/triton/keepalive.ts'
+import type { ModelSource, PoolSpec } from '../pool/pool-spec.ts'
+
+export const ports = { http: 8000, grpc: 8001, metrics: 8002 } as const
+
+/** Where the pod finds the n-th claim of its models. */
+export const claimMountPath = (index: number): string => `/mnt/models-${index}`
+
+/** The distinct claims of a pool's models, in the order of the spec; the index is that of the mount. */
+export const claimsOf = ({ models }: PoolSpec): string[] => [
+  ...new Set(models.flatMap(({ source }) => source.persistentVolumeClaim?.claimName ?? [])),
+]
+
+/** The repository that holds a model: a folder in the container, or an address that Triton fetches from. */
+export function repositoryOf(source: ModelSource, claims: readonly string[]): string {
+  if (source.imagePath !== undefined) return source.imagePath
+  if (source.s3 !== undefined) return source.s3.prefix
+  const { claimName = '', path = '' } = source.persistentVolumeClaim ?? {}
+  return [claimMountPath(claims.indexOf(claimName)), path].filter((part) => part !== '').join('/')
+}
+
+/**
+ * What opens Triton's administration (load, unload, trace, log, shared memory), which is closed to everyone else: a
+ * header with this name and the pool's uid. The uid is known to those who may read the pool or its pods.
+ */
+export const adminKey = 'matte-controller'
+
+/** Whether the pods have an accelerator, which is what decides between `configs/gpu.pbtxt` and `configs/cpu.pbtxt`. */
+export const hasGpu = ({ resources }: Pick<PoolSpec, 'resources'>): boolean =>
+  Object.entries({ ...resources.requests, ...resources.limits }).some(
+    // A slice of a GPU is called `nvidia.com/mig-1g.5gb`.
+    ([name, amount]) => /^nvidia\.com\/|(^|[./-])gpu([./-]|$)/.test(name) && Number(amount) !== 0,
+  )
+
+/** Of a model's `configs/` Triton reads the one of this name, and `config.pbtxt` where there is none. */
+export const configName = (spec: PoolSpec): 'gpu' | 'cpu' => (hasGpu(spec) ? 'gpu' : 'cpu')
+
+export function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository: string) => string): string[] {
+  const claims = claimsOf(spec)
+  const repositories = [...new Set(spec.models.map(({ source }) => toPath(repositoryOf(source, claims))))]
+  const closed = `shared-memory,model-repository,trace,logging:${adminKey}=${uid}`
+  const gpu = hasGpu(spec)
+  return [
+    'tritonserver',
+    ...repositories.map((path) => `--model-repository=${path}`),
+    '--model-control-mode=explicit',
+    ...spec.models.map(({ name }) => `--load-model=${name}`),
+    `--model-config-name=${configName(spec)}`,
+    ...(spec.autoCompleteConfig === false ? ['--disable-auto-complete-config'] : []),
+    // A model that does not load shall be a condition that says why, not a crash loop that says nothing.
+    '--exit-on-error=false',
+    '--strict-readiness=true',
+    `--exit-timeout-secs=${spec.drain.exitTimeoutSeconds}`,
+    `--http-port=${ports.http}`,
+    `--grpc-port=${ports.grpc}`,
+    `--metrics-port=${ports.metrics}`,
+    ...keepaliveFlags,
+    `--grpc-restricted-protocol=${closed}`,
+    `--http-restricted-api=${closed}`,
+    ...(gpu ? [] : ['--allow-gpu-metrics=false']),
+  ]
+}
+
+/** Whole cores that the container may use; undefined without a limit. */
+export function coresAllowed({ limits }: PoolSpec['resources']): number | undefined {
+  const cpu = limits?.cpu
+  if (cpu === undefined) return undefined
+  const text = String(cpu)
+  const cores = text.endsWith('m') ? Number(text.slice(0, -1)) / 1000 : Number(text)
+  return Number.isFinite(cores) ? Math.floor(cores) : undefined
+}
+
+/**
+ * On the CPU a model wants one instance to a core, and Triton has no word for that: the count is written into a copy of
+ * the repository before Triton starts, in the container itself, which costs milliseconds where an init container would
+ * cost half a second of every start. Weights are links. Only `cpu.pbtxt` with a single group is touched. `$1` is the
+ * count, then for each model its repository and its name, `--`, and Triton's command.
+ */
+const prepareScript = `set -eu
+count=$1; shift
+while [ "$1" != -- ]; do
+  from=$1/$2; to=/tmp/models$1/$2; mkdir -p "/tmp/models$1"; shift 2
+  rm -rf "$to"
+  if [ -d "$from" ]; then
+    mkdir -p "$to"
+    for entry in "$from"/*; do ln -sfn "$entry" "$to/"; done
+  fi
+  if [ -f "$from/configs/cpu.pbtxt" ]; then
+    rm "$to/configs"; mkdir "$to/configs"
+    sed -zE "s/(instance_group[[:space:]]*\\[[[:space:]]*\\{[^{}]*count[[:space:]]*:[[:space:]]*)[0-9]+([^{}]*\\}[[:space:]]*\\])/\\1$count\\2/" \\
+      "$from/configs/cpu.pbtxt" > "$to/configs/cpu.pbtxt"
+  fi
+done
+shift
+exec "$@"
+`
+
+/** The container's arguments; its image's entry point stays, since NVIDIA's prepares the libraries of the driver. */
+export function containerArguments(spec: PoolSpec, uid: string): string[] {
+  const claims = claimsOf(spec)
+  const cores = hasGpu(spec) ? undefined : coresAllowed(spec.resources)
+  const local = spec.models.filter(({ source }) => source.s3 === undefined)
+  // As it stands the configuration suits one core; of what lies in S3 there is no copy yet to write into.
+  if (cores === undefined || cores < 2 || local.length === 0) return tritonArguments(spec, uid, (path) => path)
+  const prepared = local.flatMap(({ name, source }) => [repositoryOf(source, claims), name])
+  const toCopy = (path: string): string => (path.startsWith('s3://') ? path : `/tmp/models${path}`)
+  return ['sh', '-c', prepareScript, 'sh', String(cores), ...prepared, '--', ...tritonArguments(spec, uid, toCopy)]
+}

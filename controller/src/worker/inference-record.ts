@@ -1,0 +1,102 @@
+// What the pods of each revision did, summed in memory and written each second: scaling reads service times and
+// latencies from it, a rollout its error rates. Sums that could not be written are kept and go with the next write. If
+// the process dies, the last second is lost, which costs the figures a little accuracy and nothing else.
+import type { Db } from '@matte/core/db/database'
+import { type Counts, type Loop, loop } from '@matte/core/runtime/loop'
+import { type InferenceWindow, recordInference } from '@matte/core/scale/inference-queries'
+import { bucketOf, emptyBuckets } from '@matte/core/scale/latency'
+import type { Logger } from 'pino'
+import type { Outcome } from './routing/pod-probation.ts'
+import type { Pod } from './routing/pod-source.ts'
+
+/** Whose figures they are. */
+export type Served = Pick<Pod, 'pool' | 'revision'>
+
+export type InferenceRecord = Loop & {
+  /** An inference has ended; `seconds` it had a slot. */
+  record(pod: Served, outcome: Outcome, seconds: number): void
+  /** A task has succeeded, `latencySeconds` after it was created. */
+  recordEnd(pod: Served, latencySeconds: number): void
+}
+
+type Sums = { -readonly [Field in keyof InferenceWindow]: InferenceWindow[Field] } & { latencyBuckets: number[] }
+
+export type InferenceRecordOptions = {
+  readonly db: Db
+  /** Whose sums these are: no two processes that run at once may have the same name. */
+  readonly replica: string
+  readonly logger: Logger
+}
+
+const flushEveryMs = 1_000
+/** Pools × revisions of a large cluster; figures of more are dropped while the database is away. */
+const revisionsMax = 1_000
+
+export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions): InferenceRecord {
+  let sums = new Map<string, Sums>()
+
+  function sumsOf({ pool, revision }: Served): Sums {
+    const key = `${pool} ${revision}`
+    let found = sums.get(key)
+    if (found) return found
+    // Dropped is the oldest: it has waited longest, and what it says is of the past.
+    const [oldest] = sums.keys()
+    if (sums.size >= revisionsMax && oldest !== undefined) sums.delete(oldest)
+    found = newSums(pool, revision)
+    sums.set(key, found)
+    return found
+  }
+
+  async function flush(): Promise<Counts> {
+    const written = sums
+    sums = new Map()
+    try {
+      await recordInference(db, replica, [...written.values()])
+    } catch (error) {
+      const since = sums
+      sums = written
+      for (const more of since.values()) addTo(sumsOf(more), more)
+      throw error
+    }
+    return {}
+  }
+
+  const flushing = loop({ name: 'inference-record', everyMs: flushEveryMs, logger, run: flush })
+  return {
+    ...flushing,
+    record: (pod, outcome, seconds) => {
+      const own = sumsOf(pod)
+      own[field[outcome]]++
+      if (outcome === 'ok') own.busySeconds += seconds
+    },
+    recordEnd: (pod, latencySeconds) => {
+      const { latencyBuckets } = sumsOf(pod)
+      const bucket = bucketOf(latencySeconds)
+      latencyBuckets[bucket] = (latencyBuckets[bucket] ?? 0) + 1
+    },
+    stop: async () => {
+      await flushing.stop()
+      await flush().catch((error: unknown) => logger.warn({ err: error }, 'last figures not written'))
+    },
+  }
+}
+
+const field = { ok: 'done', failed: 'failed', timeout: 'timedOut', unavailable: 'unavailable' } as const
+
+const newSums = (pool: string, revision: string): Sums => ({
+  pool,
+  revision,
+  done: 0,
+  failed: 0,
+  timedOut: 0,
+  unavailable: 0,
+  busySeconds: 0,
+  latencyBuckets: emptyBuckets(),
+})
+
+function addTo(sums: Sums, more: Sums): void {
+  for (const name of ['done', 'failed', 'timedOut', 'unavailable', 'busySeconds'] as const) sums[name] += more[name]
+  for (const [index, count] of more.latencyBuckets.entries()) {
+    sums.latencyBuckets[index] = (sums.latencyBuckets[index] ?? 0) + count
+  }
+}

@@ -1,0 +1,376 @@
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { InferenceError } from '../triton/inference-error.ts'
+import type { ModelShape, Readiness, TritonClient } from '../triton/triton-client.ts'
+import { createPodList, type MemberSpec } from './pod-list.ts'
+import { createPodMetrics } from './pod-metrics.ts'
+import type { Outcome } from './pod-probation.ts'
+import type { Pod } from './pod-source.ts'
+
+const shape: ModelShape = { inputSize: 320, slots: 4 }
+const pauses = { usableMs: 10_000, missingMs: 30_000 }
+
+const spec = (name: string, changes: Partial<MemberSpec> = {}): MemberSpec => ({
+  name,
+  address: `${name}:8001`,
+  revision: 'a',
+  role: 'stable',
+  weight: 100,
+  models: [{ pool: 'standard', tritonModel: 'u2netp', modelVersions: ['service-v2'] }],
+  accepts: true,
+  ...changes,
+})
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Lets time pass, and with it whatever falls due. */
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
+
+function given(...specs: MemberSpec[]) {
+  /** What a pod answers when it is asked for its model: a shape, at once or later, not ready, or a fault. */
+  const shapes = new Map<string, ModelShape | Promise<ModelShape> | undefined | InferenceError>()
+  const calls: string[] = []
+  const answerFor = async (address: string): Promise<ModelShape | undefined> => {
+    const answer = shapes.has(address) ? shapes.get(address) : shape
+    if (answer instanceof InferenceError) throw answer
+    return answer
+  }
+  const connect = (address: string): TritonClient => {
+    const told = (what: string) => () => void calls.push(`${address} ${what}`)
+    told('dialled')()
+    return {
+      address,
+      readyModel: (model) => {
+        told(`asked for ${model}`)()
+        return answerFor(address)
+      },
+      isReady: async () => {
+        told('asked whether ready')()
+        return (await answerFor(address)) === undefined ? 'unready' : 'ready'
+      },
+      infer: () => Promise.reject(new Error('not asked for')),
+      endResting: told('rests nothing'),
+      retire: told('retired'),
+      close: told('closed'),
+    }
+  }
+  const registry = new Registry()
+  const metrics = createPodMetrics(registry)
+  const list = createPodList({ connect, pauses, logger: pino({ enabled: false }), metrics, random: () => 0.5 })
+  list.set(specs)
+  list.start()
+  const names = (): string[] => list.pods().map(({ name }) => name)
+  const podNamed = (name: string): Pod => {
+    const pod = list.pods().find((each) => each.name === name)
+    if (pod === undefined) throw new Error(`${name} is not in rotation`)
+    return pod
+  }
+  const report = (name: string, ...outcomes: Outcome[]): void => {
+    for (const outcome of outcomes) list.report(podNamed(name), outcome)
+  }
+  const asked = (): number => calls.splice(0).filter((call) => call.includes('asked')).length
+  return { list, shapes, calls, names, podNamed, report, asked, registry }
+}
+
+describe('createPodList', () => {
+  it('uses a pod once it has told its shape, and gives out the same list until something changes', async () => {
+    const { list, shapes, names, podNamed } = given(spec('a'))
+    shapes.set('a:8001', undefined)
+    await pass(0)
+    expect(names()).toEqual([])
+    shapes.set('a:8001', shape)
+    await pass(250)
+    expect(podNamed('a')).toMatchObject({ pool: 'standard', revision: 'a', shape, podSlots: 4 })
+    expect(list.pods()).toBe(list.pods())
+  })
+
+  it('is settled when each pod has been asked once, and waits for none that gets no pictures or has gone', async () => {
+    const slow = Promise.withResolvers<ModelShape>()
+    const { list, shapes } = given(spec('a'), spec('b'), spec('c', { accepts: false }))
+    shapes.set('b:8001', slow.promise)
+    const settled = vi.fn()
+    void list.settled().then(settled)
+    await pass(100)
+    expect(settled).not.toHaveBeenCalled()
+    slow.resolve(shape)
+    await pass(1)
+    expect(settled).toHaveBeenCalledOnce()
+    shapes.set('d:8001', new Promise(() => undefined))
+    list.set([spec('d')])
+    const again = list.settled()
+    list.set([])
+    await again
+  })
+
+  it('tells of changes once for all that come together', async () => {
+    const { list, names } = given(spec('a'), spec('b'), spec('c'))
+    const told = vi.fn()
+    list.onChange(told)
+    await pass(1)
+    expect(names()).toHaveLength(3)
+    expect(told.mock.calls.length).toBeLessThanOrEqual(2)
+  })
+
+  it.each(['timeout', 'unavailable'] as const)('takes a pod out that was found %s, and counts it', async (outcome) => {
+    const { names, report, registry } = given(spec('a'), spec('b'))
+    await pass(0)
+    report('a', outcome)
+    expect(names()).toEqual(['b'])
+    const text = await registry.metrics()
+    expect(text).toContain(`matte_pod_ejections_total{reason="${outcome}"} 1`)
+    expect(text).toContain(`matte_stream_errors_total{kind="${outcome}"} 1`)
+  })
+
+  it('gives it back on probation with one slot, and whole after three good answers', async () => {
+    const { names, report, podNamed } = given(spec('a'), spec('b'))
+    await pass(0)
+    report('a', 'timeout')
+    await pass(999)
+    expect(names()).toEqual(['b'])
+    await pass(1)
+    expect(podNamed('a')).toMatchObject({ podSlots: 1, shape: { inputSize: 320, slots: 1 }, onProbation: true })
+    report('a', 'ok', 'ok')
+    expect(podNamed('a').podSlots).toBe(1)
+    report('a', 'ok')
+    expect(podNamed('a')).toMatchObject({ podSlots: 4, onProbation: false })
+  })
+
+  it('waits longer each time that a pod fails its probation', async () => {
+    const { names, report } = given(spec('a'), spec('b'))
+    await pass(0)
+    for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
+      report('a', 'unavailable')
+      await pass(seconds * 1_000 - 1)
+      expect(names()).toEqual(['b'])
+      await pass(1)
+      expect(names()).toEqual(['a', 'b'])
+    }
+  })
+
+  it('keeps the last pod of a pool that merely fails, and takes it out when another succeeds', async () => {
+    const { names, report } = given(spec('a'), spec('b'))
+    await pass(0)
+    report('b', 'unavailable')
+    report('a', 'failed', 'failed', 'failed', 'failed', 'failed')
+    expect(names()).toEqual(['a'])
+    await pass(1_000)
+    report('b', 'ok')
+    report('a', 'failed')
+    expect(names()).toEqual(['b'])
+  })
+
+  it('takes no success of before its failures began for a sign that others fare better', async () => {
+    const { names, report } = given(spec('a'), spec('b'))
+    await pass(0)
+    report('b', 'ok')
+    await pass(1)
+    report('a', 'failed', 'failed', 'failed', 'failed')
+    expect(names()).toEqual(['a', 'b'])
+  })
+
+  it('does not hold the failures of one pool against the successes of another', async () => {
+    const other = [{ pool: 'other', tritonModel: 'isnet', modelVersions: ['v9'] }]
+    const { names, report } = given(spec('a'), spec('b', { models: other }))
+    await pass(0)
+    report('a', 'failed')
+    report('b', 'ok')
+    report('a', 'failed', 'failed', 'failed')
+    expect(names()).toEqual(['a', 'b'])
+  })
+
+  it('lets an answer of before an ejection say nothing of after', async () => {
+    const { list, names, podNamed, report } = given(spec('a'))
+    await pass(0)
+    const before = podNamed('a')
+    report('a', 'unavailable')
+    await pass(1_000)
+    list.report(before, 'unavailable')
+    expect(names()).toEqual(['a'])
+  })
+
+  it('lets a probe of before an ejection say nothing of after', async () => {
+    const { list, shapes, names, podNamed } = given(spec('a'))
+    await pass(0)
+    const pod = podNamed('a')
+    const { promise, resolve } = Promise.withResolvers<Readiness>()
+    vi.spyOn(pod.client, 'isReady').mockReturnValueOnce(promise)
+    await pass(10_000)
+    shapes.set('a:8001', undefined)
+    list.report(pod, 'timeout')
+    resolve('ready')
+    await pass(10)
+    expect(names()).toEqual([])
+  })
+
+  it('takes a pod out that a probe finds not ready', async () => {
+    const { shapes, names } = given(spec('a'))
+    await pass(0)
+    shapes.set('a:8001', undefined)
+    await pass(10_000)
+    expect(names()).toEqual([])
+    shapes.set('a:8001', shape)
+    await pass(1_000)
+    expect(names()).toEqual(['a'])
+  })
+
+  it('keeps a pod that leaves a probe unanswered while it gives masks, and no longer', async () => {
+    const { names, report, podNamed } = given(spec('a'))
+    await pass(0)
+    vi.spyOn(podNamed('a').client, 'isReady').mockResolvedValue('silent')
+    await pass(9_999)
+    report('a', 'ok')
+    await pass(9_000)
+    expect(names()).toEqual(['a'])
+    await pass(2_000)
+    expect(names()).toEqual([])
+  })
+
+  it('never uses a pod with wrong shapes, says why, and forgets it when it is mended', async () => {
+    const { list, shapes, names } = given(spec('a'), spec('b'))
+    shapes.set('a:8001', new InferenceError('failed', 'model u2netp must take image'))
+    await pass(60_000)
+    expect(names()).toEqual(['b'])
+    expect([...list.faults()]).toEqual([['a', 'model u2netp must take image']])
+    shapes.set('a:8001', shape)
+    await pass(30_000)
+    expect(names()).toEqual(['a', 'b'])
+    expect(list.faults().size).toBe(0)
+  })
+
+  it('asks a healthy pod every ten seconds, and one that is not there ever more seldom', async () => {
+    const { shapes, asked } = given(spec('a'))
+    await pass(0)
+    asked()
+    await pass(60_000)
+    expect(asked()).toBe(6)
+    shapes.set('a:8001', undefined)
+    await pass(60_000)
+    asked()
+    await pass(120_000)
+    expect(asked()).toBe(4)
+  })
+
+  it('asks few pods at once, however many there are', async () => {
+    const specs = Array.from({ length: 100 }, (_none, index) => spec(`p${index}`))
+    const { promise: released, resolve } = Promise.withResolvers<ModelShape>()
+    const { shapes, asked, names } = given(...specs)
+    for (const { address } of specs) shapes.set(address, released)
+    await pass(0)
+    expect(asked()).toBe(32)
+    resolve(shape)
+    await pass(1)
+    expect(asked()).toBe(68)
+    expect(names()).toHaveLength(100)
+  })
+
+  it('gives no new picture to a pod that does not accept, and lets it go when it is no longer named', async () => {
+    const { list, names, calls } = given(spec('a'), spec('b'))
+    await pass(0)
+    calls.splice(0)
+    list.set([spec('a', { accepts: false }), spec('b')])
+    expect(names()).toEqual(['b'])
+    expect(calls).toEqual(['a:8001 rests nothing'])
+    await pass(60_000)
+    expect(calls.filter((call) => call.startsWith('a:8001'))).toEqual(['a:8001 rests nothing'])
+    list.set([spec('b')])
+    expect(calls.at(-1)).toBe('a:8001 retired')
+  })
+
+  it('does not count the end of a pod that is leaving, or has left, as an ejection', async () => {
+    const { list, podNamed, registry, calls } = given(spec('a'), spec('b'))
+    await pass(0)
+    const [a, b] = [podNamed('a'), podNamed('b')]
+    list.set([spec('a', { accepts: false })])
+    list.report(a, 'unavailable')
+    list.report(b, 'unavailable')
+    const text = await registry.metrics()
+    expect(text).toContain('matte_pod_ejections_total{reason="unavailable"} 0')
+    expect(text).toContain('matte_stream_errors_total{kind="unavailable"} 2')
+    calls.splice(0)
+    await pass(60_000)
+    expect(calls).toEqual([])
+  })
+
+  it('asks a pod again that accepts again, before it is used', async () => {
+    const { list, shapes, names } = given(spec('a'))
+    await pass(0)
+    list.set([spec('a', { accepts: false })])
+    shapes.set('a:8001', undefined)
+    list.set([spec('a')])
+    expect(names()).toEqual([])
+    await pass(100)
+    expect(names()).toEqual([])
+    shapes.set('a:8001', shape)
+    await pass(1_000)
+    expect(names()).toEqual(['a'])
+  })
+
+  it('takes an address over that another pod had', async () => {
+    const { list, podNamed, calls } = given(spec('a', { address: '10.0.0.1:8001' }))
+    await pass(0)
+    const old = spec('a', { address: '10.0.0.1:8001', accepts: false })
+    list.set([old, spec('b', { address: '10.0.0.1:8001' })])
+    await pass(0)
+    expect(podNamed('b').client).toBeDefined()
+    expect(calls.filter((call) => call.includes('dialled'))).toHaveLength(2)
+    list.set([spec('b', { address: '10.0.0.1:8001' })])
+    expect(podNamed('b').name).toBe('b')
+  })
+
+  it('changes weight and role without asking anew', async () => {
+    const { list, podNamed, asked } = given(spec('a'))
+    await pass(0)
+    asked()
+    list.set([spec('a', { weight: 5, role: 'canary' })])
+    expect(podNamed('a')).toMatchObject({ weight: 5, role: 'canary' })
+    expect(asked()).toBe(0)
+  })
+
+  it('counts an answer that was on its way while the weight changed', async () => {
+    const { list, names, podNamed } = given(spec('a'), spec('b'))
+    await pass(0)
+    const before = podNamed('a')
+    list.set([spec('a', { weight: 95 }), spec('b', { weight: 95 })])
+    list.report(before, 'unavailable')
+    expect(names()).toEqual(['b'])
+  })
+
+  it('caps the slots of a pod, and lists it once for each of its models that is ready', async () => {
+    const models = ['u2netp', 'isnet'].map((tritonModel) => ({
+      pool: 'standard',
+      tritonModel,
+      modelVersions: [tritonModel],
+    }))
+    const { list, calls } = given(spec('a', { models, slotsMax: 3 }))
+    await pass(0)
+    expect(list.pods().map(({ tritonModel, shape: { slots }, podSlots }) => [tritonModel, slots, podSlots])).toEqual([
+      ['u2netp', 3, 3],
+      ['isnet', 3, 3],
+    ])
+    expect(calls.filter((call) => call.includes('dialled'))).toHaveLength(1)
+    list.set([spec('a', { models: models.slice(0, 1) })])
+    expect(list.pods().map(({ tritonModel, podSlots }) => [tritonModel, podSlots])).toEqual([['u2netp', 4]])
+  })
+
+  it('lets a pod queue what it is allowed to beyond its slots', async () => {
+    const { list } = given(spec('a', { queued: 1 }))
+    await pass(0)
+    expect(list.pods().map(({ podSlots, shape: { slots } }) => [podSlots, slots])).toEqual([[5, 5]])
+  })
+
+  it('stops asking and closes what is open', async () => {
+    const { list, calls, asked } = given(spec('a'))
+    await pass(0)
+    await list.stop()
+    expect(calls.at(-1)).toBe('a:8001 closed')
+    asked()
+    await pass(60_000)
+    expect(asked()).toBe(0)
+  })
+})

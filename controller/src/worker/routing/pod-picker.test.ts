@@ -1,0 +1,352 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { InferenceError } from '../triton/inference-error.ts'
+import { createPodPicker } from './pod-picker.ts'
+import type { Pod, PodSource } from './pod-source.ts'
+
+const pod = (address: string, slots: number, changes: Partial<Pod> = {}): Pod => ({
+  address,
+  name: address,
+  pool: 'standard',
+  revision: 'a',
+  role: 'stable',
+  weight: 100,
+  tritonModel: 'u2netp',
+  modelVersions: ['service-v2'],
+  client: {} as Pod['client'],
+  shape: { inputSize: 320, slots },
+  podSlots: slots,
+  onProbation: false,
+  ...changes,
+})
+
+const v9 = { modelVersions: ['v9'], tritonModel: 'isnet' }
+
+function given(...pods: Pod[]) {
+  const listeners: (() => void)[] = []
+  const reports: string[] = []
+  let ready = pods
+  const set = (next: Pod[]): void => {
+    ready = next
+    for (const listener of listeners) listener()
+  }
+  const source = {
+    pods: () => ready,
+    report: ({ address }: Pod, outcome: string) => reports.push(`${address} ${outcome}`),
+    onChange: (listener: () => void) => listeners.push(listener),
+  } as unknown as PodSource
+  return { picker: createPodPicker(source, () => 0), set, reports }
+}
+
+const never = new AbortController().signal
+
+/** Takes a slot and holds it until `free` is called. */
+function hold(picker: ReturnType<typeof createPodPicker>, signal = never, version = 'service-v2') {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let on: string | undefined
+  const done = picker.withSlot(version, signal, async ({ address }) => {
+    on = address
+    await promise
+    return address
+  })
+  done.catch(() => undefined)
+  return { done, free: resolve, on: () => on }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('createPodPicker', () => {
+  it('chooses the least loaded pod, by its share of slots', async () => {
+    const { picker } = given(pod('small', 1), pod('large', 3))
+    const held = [hold(picker), hold(picker), hold(picker), hold(picker)]
+    await turn()
+    expect(held.map((one) => one.on())).toEqual(['small', 'large', 'large', 'large'])
+    expect(picker.slotsUsed()).toBe(4)
+    for (const one of held) one.free()
+    await Promise.all(held.map((one) => one.done))
+    expect(picker.slotsUsed()).toBe(0)
+  })
+
+  it('lets those who find no slot wait, first come first served', async () => {
+    const { picker } = given(pod('only', 1))
+    const [first, second, third] = [hold(picker), hold(picker), hold(picker)]
+    await turn()
+    expect([second.on(), third.on()]).toEqual([undefined, undefined])
+    first.free()
+    await first.done
+    await turn()
+    expect([second.on(), third.on()]).toEqual(['only', undefined])
+    second.free()
+    third.free()
+    await third.done
+  })
+
+  it('sends the waiting away when the last pod for their model goes', async () => {
+    const { picker, set } = given(pod('only', 1), pod('other', 1, v9))
+    const first = hold(picker)
+    const second = hold(picker)
+    await turn()
+    set([pod('other', 1, v9)])
+    await expect(second.done).rejects.toMatchObject({ kind: 'unavailable' })
+    first.free()
+    await first.done
+  })
+
+  it('gives a slot of a new pod to one who waits', async () => {
+    const { picker, set } = given(pod('only', 1))
+    const first = hold(picker)
+    const second = hold(picker)
+    await turn()
+    set([pod('only', 1), pod('new', 1)])
+    await turn()
+    expect(second.on()).toBe('new')
+    first.free()
+    second.free()
+    await second.done
+  })
+
+  it('refuses at once when no pod serves the model', async () => {
+    const { picker } = given(pod('other', 1, v9))
+    await expect(hold(picker).done).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(() => picker.inputSize('service-v2')).toThrow(InferenceError)
+  })
+
+  it('ends the wait when the signal fires, and leaves no place behind', async () => {
+    const { picker } = given(pod('only', 1))
+    const first = hold(picker)
+    const stop = new AbortController()
+    const second = hold(picker, stop.signal)
+    await turn()
+    stop.abort()
+    await expect(second.done).rejects.toMatchObject({ kind: 'unavailable' })
+    first.free()
+    await first.done
+    expect(picker.slotsUsed()).toBe(0)
+  })
+
+  it('listens no longer to the signal of a task that has its slot', async () => {
+    const { picker } = given(pod('only', 1))
+    const first = hold(picker)
+    const stop = new AbortController()
+    const second = hold(picker, stop.signal)
+    await turn()
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1)
+    first.free()
+    await first.done
+    await turn()
+    expect(second.on()).toBe('only')
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0)
+    second.free()
+    await second.done
+  })
+
+  it('reports how an inference ended, unless it was ended from here', async () => {
+    const { picker, reports } = given(pod('a', 1))
+    const stop = new AbortController()
+    const ask = (work: () => Promise<void>) =>
+      picker.withSlot('service-v2', stop.signal, work).catch((error: unknown) => error)
+    await ask(async () => undefined)
+    for (const kind of ['failed', 'timeout', 'unavailable'] as const) {
+      await ask(() => Promise.reject(new InferenceError(kind, 'no')))
+    }
+    await ask(() => Promise.reject(new Error('of the picture')))
+    await ask(async () => {
+      stop.abort()
+      throw new InferenceError('unavailable', 'stopped')
+    })
+    expect(reports).toEqual(['a ok', 'a failed', 'a timeout', 'a unavailable'])
+  })
+
+  it('takes turns among pods that are equally loaded', async () => {
+    const { picker } = given(pod('a', 2), pod('b', 2), pod('c', 2))
+    const seen: string[] = []
+    for (let round = 0; round < 6; round++) {
+      await picker.withSlot('service-v2', never, async ({ address }) => void seen.push(address))
+    }
+    expect(seen).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
+  })
+
+  it('begins where its process was put by chance, so that replicas do not all choose the same pod', async () => {
+    const pods = [pod('a', 1), pod('b', 1), pod('c', 1)]
+    const first = async (chance: number): Promise<string> => {
+      const source = { pods: () => pods, report: () => undefined, onChange: () => undefined } as unknown as PodSource
+      return createPodPicker(source, () => chance).withSlot('service-v2', never, async ({ address }) => address)
+    }
+    expect([await first(0), await first(0.001), await first(0.002)]).toEqual(['a', 'b', 'c'])
+  })
+
+  it('bounds what is in flight on an address that serves several models, and on each model', async () => {
+    const { picker } = given(
+      pod('a', 2, { shape: { inputSize: 320, slots: 1 } }),
+      pod('a', 2, { ...v9, shape: { inputSize: 512, slots: 2 } }),
+    )
+    const small = [hold(picker), hold(picker)]
+    await turn()
+    expect(small.map((one) => one.on())).toEqual(['a', undefined])
+    const large = [hold(picker, never, 'v9'), hold(picker, never, 'v9')]
+    await turn()
+    expect(large.map((one) => one.on())).toEqual(['a', undefined])
+    expect(picker.slotsUsed()).toBe(2)
+    large[0]?.free()
+    await turn()
+    expect(large[1]?.on()).toBe('a')
+    for (const one of [...small, ...large]) one.free()
+    await Promise.all([...small, ...large].map((one) => one.done))
+    expect(picker.slotsUsed()).toBe(0)
+  })
+
+  it('tells the slots in use by pool and revision', async () => {
+    const { picker } = given(pod('a', 1), pod('b', 1, { revision: 'b' }))
+    const held = [hold(picker), hold(picker)]
+    await turn()
+    expect(picker.slotsByRevision()).toEqual([
+      { pool: 'standard', revision: 'a', slots: 1 },
+      { pool: 'standard', revision: 'b', slots: 1 },
+    ])
+    for (const one of held) one.free()
+    await Promise.all(held.map((one) => one.done))
+    expect(picker.slotsByRevision()).toEqual([])
+  })
+})
+
+describe('a picture that has lost an attempt', () => {
+  const good = pod('good', 1)
+  const back = pod('back', 1, { onProbation: true })
+  const fresh = pod('fresh', 1, { role: 'canary', revision: 'new', weight: 100 })
+
+  function holdRetry(picker: ReturnType<typeof createPodPicker>) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let on: string | undefined
+    const work = async ({ address }: Pod): Promise<void> => {
+      on = address
+      await promise
+    }
+    const done = picker.withSlot('service-v2', never, work, { isRetry: true })
+    return { done, free: resolve, on: () => on }
+  }
+
+  it('waits for a stable pod in good standing, and holds up no other', async () => {
+    const { picker } = given(back, fresh, good)
+    const first = holdRetry(picker)
+    const second = holdRetry(picker)
+    await turn()
+    expect([first.on(), second.on()]).toEqual(['good', undefined])
+    const others = [hold(picker), hold(picker)]
+    await turn()
+    expect(others.map((one) => one.on()).sort()).toEqual(['back', 'fresh'])
+    first.free()
+    await turn()
+    expect(second.on()).toBe('good')
+    for (const one of [first, second, ...others]) one.free()
+    await Promise.all([first, second, ...others].map((one) => one.done))
+  })
+
+  it('takes what there is when no such pod is there', async () => {
+    const { picker } = given(back)
+    const only = holdRetry(picker)
+    await turn()
+    expect(only.on()).toBe('back')
+    only.free()
+    await only.done
+  })
+})
+
+describe('the share of a canary', () => {
+  const stable = (name: string, slots = 4, weight = 95): Pod => pod(name, slots, { weight })
+  const canary = (name: string, weight: number, slots = 4): Pod =>
+    pod(name, slots, { role: 'canary', revision: 'new', weight })
+
+  /** Sends pictures one after the other and says which of them went to the canary. */
+  async function send(picker: ReturnType<typeof createPodPicker>, count: number, version = 'service-v2') {
+    const turns: boolean[] = []
+    for (let picture = 0; picture < count; picture++) {
+      await picker.withSlot(version, never, async ({ role }) => void turns.push(role === 'canary'))
+    }
+    return turns
+  }
+  const ofAnyHundred = (turns: readonly boolean[]): number[] => {
+    const counts = turns.slice(99).map((_turn, index) => turns.slice(index, index + 100).filter(Boolean).length)
+    return [Math.min(...counts), Math.max(...counts)]
+  }
+
+  it.each([1, 5, 33, 50, 75, 99, 100])(
+    'is its weight of %d in any hundred pictures, give or take one',
+    async (weight) => {
+      const { picker } = given(stable('s1', 4, 100 - weight), stable('s2', 4, 100 - weight), canary('c', weight))
+      const [least = 0, most = 0] = ofAnyHundred(await send(picker, 400))
+      expect(least).toBeGreaterThanOrEqual(weight - 1)
+      expect(most).toBeLessThanOrEqual(weight + 1)
+    },
+  )
+
+  it('is nothing at weight 0', async () => {
+    const { picker } = given(stable('s', 4, 100), canary('c', 0))
+    expect((await send(picker, 200)).filter(Boolean)).toEqual([])
+  })
+
+  it('is everything while no stable pod is ready, and the other way round', async () => {
+    const { picker, set } = given(canary('c', 5))
+    expect((await send(picker, 10)).filter(Boolean)).toHaveLength(10)
+    set([stable('s')])
+    expect((await send(picker, 10)).filter(Boolean)).toHaveLength(0)
+  })
+
+  it('has nothing while it has no share, not even of a name that is its alone', async () => {
+    const own = pod('c', 4, { role: 'canary', revision: 'new', weight: 0, modelVersions: ['v3'] })
+    const { picker } = given(stable('s', 4, 100), own)
+    await expect(picker.withSlot('v3', never, async () => undefined)).rejects.toMatchObject({ kind: 'unavailable' })
+  })
+
+  it('waits for a stable slot beyond its weight, also while the canary is idle', async () => {
+    const { picker } = given(stable('s', 1), canary('c', 5))
+    const first = hold(picker)
+    const second = hold(picker)
+    await turn()
+    expect([first.on(), second.on()]).toEqual(['s', undefined])
+    first.free()
+    await turn()
+    expect(second.on()).toBe('s')
+    second.free()
+    await second.done
+  })
+
+  it('goes to stable pods while its own slots are taken, and never catches up by a rush', async () => {
+    const { picker } = given(stable('s', 8), canary('c', 50, 1))
+    await send(picker, 1)
+    const held = hold(picker)
+    await turn()
+    expect(held.on()).toBe('c')
+    expect((await send(picker, 100)).filter(Boolean)).toHaveLength(0)
+    held.free()
+    await held.done
+    const [, most = 0] = ofAnyHundred(await send(picker, 300))
+    expect(most).toBeLessThanOrEqual(51)
+  })
+
+  it('is counted for each model by itself', async () => {
+    const models = (base: Pod): Pod[] => [base, { ...base, ...v9 }]
+    const { picker } = given(...models(stable('s', 4, 50)), ...models(canary('c', 50)))
+    const turns: boolean[] = []
+    for (let pair = 0; pair < 100; pair++) {
+      await send(picker, 1)
+      turns.push(...(await send(picker, 1, 'v9')))
+    }
+    expect(turns.filter(Boolean)).toHaveLength(50)
+  })
+
+  it('leaves a revision that is neither for when there is nothing else', async () => {
+    const left = pod('old', 4, { role: 'other', revision: 'old', weight: 0 })
+    const { picker, set } = given(left, stable('s', 1))
+    const held = hold(picker)
+    await turn()
+    expect(held.on()).toBe('s')
+    const waiting = hold(picker)
+    await turn()
+    expect(waiting.on()).toBeUndefined()
+    set([left])
+    await turn()
+    expect(waiting.on()).toBe('old')
+    for (const one of [held, waiting]) one.free()
+    await Promise.all([held.done, waiting.done])
+  })
+})

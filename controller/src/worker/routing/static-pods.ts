@@ -1,0 +1,63 @@
+// Pods from `models.static` (D84): addresses that somebody else keeps running. Nobody tells when one of them is back, so
+// every one is asked each second.
+import type { Logger } from 'pino'
+import type { StaticModel } from '../../config.ts'
+import { connectTriton } from '../triton/triton-client.ts'
+import type { TritonStubClass } from '../triton/triton-protocol.ts'
+import { createPodList, type MemberSpec, type ServedModel } from './pod-list.ts'
+import type { PodMetrics } from './pod-metrics.ts'
+import type { PodSource } from './pod-source.ts'
+
+export type StaticPodsOptions = {
+  readonly models: readonly StaticModel[]
+  readonly Stub: TritonStubClass
+  readonly logger: Logger
+  readonly metrics: PodMetrics
+  /** Connections to each pod. */
+  readonly channels?: number
+}
+
+/** Figures of such pods are kept under this revision. */
+export const staticRevision = 'static'
+
+/**
+ * An instance then finds its next picture there when it has answered: two cores that serve the model were idle for 16
+ * CPU ms a picture instead of 30. Pods of a pool get none: what they may hold is the pool's to say, and what it is sized by.
+ */
+const queuedAtPod = 1
+
+const pauses = { usableMs: 1_000, missingMs: 1_000 }
+
+export function staticPods({ models, Stub, logger, metrics, channels = 1 }: StaticPodsOptions): PodSource {
+  // How those servers are started is not ours, so their pings are what any server allows: `cautiousKeepalive`.
+  const connect = (address: string) => connectTriton(Stub, address, { channels })
+  const list = createPodList({ connect, pauses, logger, metrics })
+  list.set(staticMembers(models))
+  return { ...list, name: 'static-pods' }
+}
+
+/** One member an address, with all models that it is to serve. */
+function staticMembers(models: readonly StaticModel[]): MemberSpec[] {
+  const served = new Map<string, ServedModel[]>()
+  for (const model of models) {
+    const { name: pool, tritonModel } = model
+    const entry = { pool, tritonModel, modelVersions: versionsOf(model, models) }
+    for (const address of model.addresses) served.set(address, [...(served.get(address) ?? []), entry])
+  }
+  return [...served].map(([address, entries]) => ({
+    address,
+    name: address,
+    revision: staticRevision,
+    role: 'stable',
+    weight: 100,
+    models: entries,
+    queued: queuedAtPod,
+    accepts: true,
+  }))
+}
+
+/** The default model answers for `service-v2` too, unless a model has that very name (D38). */
+function versionsOf(model: StaticModel, all: readonly StaticModel[]): readonly string[] {
+  const standsIn = model.default && !all.some(({ name }) => name === 'service-v2')
+  return standsIn ? [model.name, 'service-v2'] : [model.name]
+}

@@ -1,0 +1,6 @@
+import { buildCrd } from '@matte/controller/operator/pool/crd'
+import { toYaml } from './yaml.ts'
+
+const head = '# Written by `make gen` from controller/src/pool. The resource is explained in docs/tritonpool.md.\n'
+
+export const writeCrd = (): string => head + toYaml(buildCrd())

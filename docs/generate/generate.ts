@@ -1,0 +1,36 @@
+// `make gen` writes the generated files, and the generated sections of others, anew; `make verify` fails when one is
+// stale.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { rootDir } from '@matte/local/paths'
+import { writeCrd } from './crd-file.ts'
+import { writePoolDocument } from './pool-document.ts'
+import { writePortsAndSettings } from './settings-document.ts'
+
+/** Each file of ours that is generated, wholly or in part, from its text before: empty when there is none. */
+const generated: Readonly<Record<string, (before: string) => string>> = {
+  'local/README.md': writePortsAndSettings,
+  'charts/matte/files/crds/tritonpools.matte.dev.yaml': writeCrd,
+  'docs/tritonpool.md': writePoolDocument,
+}
+
+const checking = process.argv.includes('--check')
+
+const stale = Object.entries(generated).flatMap(([path, write]) => {
+  const file = join(rootDir, path)
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const after = write(before)
+  return after === before ? [] : [{ path, file, after }]
+})
+
+for (const { path, file, after } of stale) {
+  if (checking) {
+    process.stderr.write(`${path} is stale: run make gen.\n`)
+    process.exitCode = 1
+  } else {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, after)
+    process.stdout.write(`Wrote ${path}.\n`)
+  }
+}
+if (stale.length === 0) process.stdout.write('Generated files are up to date.\n')

@@ -1,0 +1,21 @@
+// Judges the OpenAPI document by the rules of docs/generate/contract.yaml; part of `make check`. No network: nothing in the
+// document refers outside itself, and the linter is told not to call home.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { rootDir } from '@matte/local/paths'
+import { buildDocument } from './build-document.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'matte-contract-'))
+try {
+  const file = join(dir, 'openapi.json')
+  writeFileSync(file, JSON.stringify(await buildDocument(), null, 2))
+  const args = ['lint', file, '--config', join(rootDir, 'docs/generate/contract.yaml'), '--format', 'stylish']
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+  const { status, error } = spawnSync('redocly', args, { stdio: 'inherit', env })
+  if (error) throw new Error(`cannot run the linter: ${error.message}`)
+  process.exitCode = status ?? 1
+} finally {
+  rmSync(dir, { recursive: true, force: true })
+}
