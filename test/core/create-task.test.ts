@@ -160,22 +160,29 @@ for (const { version, url, missing } of databases()) {
       expect(messages.size).toBe(1)
     })
 
-    it('refuses an upload that is given up while it is looked at', async () => {
-      const { db } = database
-      const workspace = await givenWorkspace(db)
-      const { objectKey, bucket } = await givenUpload(db, workspace.id)
-      const sweptMeanwhile = {
-        ...bucket,
-        head: async (key: string, firstBytes: number) => {
-          await sql`update upload set deleted_at = now() where object_key = ${key}`.execute(db)
-          return bucket.head(key, firstBytes)
-        },
-      }
-      await expect(create(workspace, { objectKey, bucket: sweptMeanwhile })).rejects.toMatchObject({
-        code: 'TASK_INPUT_FORBIDDEN',
-      })
-      expect(await findBrokenRules(db)).toEqual({})
-    })
+    // One statement alone, and one of several in a transaction.
+    it.each(['internal', 'free'])(
+      'refuses an upload that is given up while it is looked at, and takes no place: plan %s',
+      async (plan) => {
+        const { db } = database
+        const workspace = await givenWorkspace(db, { plan, credits: 1 })
+        const { objectKey, bucket } = await givenUpload(db, workspace.id)
+        const sweptMeanwhile = {
+          ...bucket,
+          head: async (key: string, firstBytes: number) => {
+            await sql`update upload set deleted_at = now() where object_key = ${key}`.execute(db)
+            return bucket.head(key, firstBytes)
+          },
+        }
+        await expect(create(workspace, { objectKey, bucket: sweptMeanwhile })).rejects.toMatchObject({
+          code: 'TASK_INPUT_FORBIDDEN',
+        })
+        const places = db.selectFrom('workspace').select(['open_singles', 'queued', 'quota_used'])
+        const left = await places.where('id', '=', workspace.id).executeTakeFirst()
+        expect(left).toEqual({ open_singles: 0, queued: 0, quota_used: 0 })
+        expect(await findBrokenRules(db)).toEqual({})
+      },
+    )
 
     it.each([
       ['an empty object', Buffer.alloc(0), 'TASK_FORMAT_NOT_SUPPORTED', {}],
