@@ -43,7 +43,7 @@ unit: $(installed) ## unit tests; ARGS are vitest's, such as a file name
 int: $(installed) ## integration tests against the real servers; ARGS are vitest's
 	@vitest run --project int $(ARGS)
 
-e2e: $(installed) ## stories on the cluster of the current kube context, with Triton pods in it; ARGS are vitest's
+e2e: $(installed) ## scenarios on the cluster of the current kube context, with Triton pods in it; ARGS are vitest's
 	@vitest run --project e2e $(ARGS)
 
 e2e-full: $(installed) ## the same with 1,000 deleted pods and 100 pools of simulated ones: most of an hour
@@ -61,7 +61,7 @@ sim-full: $(installed) ## the same with all seeds, and what each setting costs: 
 bench: $(installed) ## measure the service against the bare model and the bare database; ARGS=model or accept for one
 	@node test/bench/main.ts $(ARGS)
 
-gen: $(installed) ## write the generated files anew
+gen: $(installed) ## write the generated files again
 	@node docs/generate/generate.ts
 
 verify: $(installed) ## fail when a generated file is stale

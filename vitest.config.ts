@@ -38,10 +38,10 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: 'test/e2e/support/global-setup.ts',
-          // Bounds against hanging; a story sets its own where it is to go on for longer.
+          // Bounds against hanging; a scenario sets its own where it is to go on for longer.
           testTimeout: 900_000,
           hookTimeout: 300_000,
-          // One story after the other: each has the cluster for itself, and times are told.
+          // One scenario after the other: each has the cluster for itself, and times are told.
           maxWorkers: 1,
         },
       },

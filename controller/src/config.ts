@@ -13,17 +13,7 @@ import {
   text,
 } from '@matte/core/runtime/env'
 import { defaultPlans, parsePlans } from '@matte/core/workspace/plan'
-
-/** One model of `models.static` (D84): where it is served when no TritonPool says so. */
-export type StaticModel = {
-  /** The public `modelVersion`. */
-  readonly name: string
-  /** The model's folder in the repository. */
-  readonly tritonModel: string
-  /** `host:port` of each Triton's gRPC. */
-  readonly addresses: readonly string[]
-  readonly default: boolean
-}
+import type { StaticModel } from './worker/routing/static-model.ts'
 
 export const schema = {
   databaseUrl: secret('DATABASE_URL', { description: 'PostgreSQL 15 to 18, as a postgresql:// URL' }),
@@ -88,7 +78,7 @@ export const schema = {
     max: 64,
     description: 'tasks per pod beyond its slots, fetched and decoded while the slots are busy',
   }),
-  tasksInHandMax: int('TASKS_IN_HAND_MAX', {
+  tasksInFlightMax: int('TASKS_IN_FLIGHT_MAX', {
     default: 128,
     min: 1,
     description: 'most tasks that this process has claimed at once, however many pods there are',

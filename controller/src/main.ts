@@ -83,7 +83,7 @@ await runMain(async () => {
   const slots = createSlots({
     source,
     ahead: config.slotsAhead,
-    inHandMax: config.tasksInHandMax,
+    inFlightMax: config.tasksInFlightMax,
     claimEveryMs: config.claimEveryMs,
     claim: (models) => claimNextTask(db, { models, plans: config.plans, claimMs: config.claimMs }),
     run: (task, signal) => runTask(deps, task, signal),
@@ -92,7 +92,7 @@ await runMain(async () => {
     logger,
   })
   registerGauges(registry, {
-    tasksInHand: slots.tasksInHand,
+    tasksInFlight: slots.tasksInFlight,
     slotsUsed: picker.slotsUsed,
   })
   registerPodGauges(registry, source, picker)

@@ -1,4 +1,4 @@
-// `make gen` writes the generated files, and the generated sections of others, anew; `make verify` fails when one is
+// `make gen` writes the generated files, and the generated sections of others, again; `make verify` fails when one is
 // stale.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

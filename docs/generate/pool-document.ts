@@ -1,7 +1,7 @@
 // The generated sections of docs/tritonpool.md: fields, reasons and the ten situations.
 
-import { reasons } from '@matte/controller/operator/pool/conditions'
 import { buildCrd, printerColumns, type Schema } from '@matte/controller/operator/pool/crd'
+import { reasons } from '@matte/controller/operator/pool/reasons'
 import { group, kind, version } from '@matte/controller/operator/pool/triton-pool'
 import { replaceSection, toTable } from './markdown.ts'
 import { type Situation, situations } from './pool-situations.ts'

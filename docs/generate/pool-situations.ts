@@ -92,7 +92,7 @@ function watch(spec: PoolSpecInput, generation: number, looks: readonly Look[]):
       bounds: boundsInForce(effective),
       slotsPerPod: startSeconds === undefined ? undefined : 2,
       startSeconds,
-      holdSeconds: holdFor(effective, startSeconds ?? unmeasuredStartSeconds),
+      stabilizationWindowSeconds: holdFor(effective, startSeconds ?? unmeasuredStartSeconds),
     }
     const rollout = look.rollout ?? { stable, weight: 0, step: -1, since: '2026-11-21T08:00:00Z' }
     const target = rollout.failed?.revision ?? rollout.canary ?? stable
@@ -133,7 +133,7 @@ const settled: readonly Look[] = [
   { seconds: 8, pods: one },
 ]
 
-type Story = {
+type Scenario = {
   readonly id: string
   readonly title: string
   readonly looks: readonly Look[]
@@ -141,7 +141,7 @@ type Story = {
   readonly generation?: number
 }
 
-const stories: readonly Story[] = [
+const scenarios: readonly Scenario[] = [
   {
     id: 'starting',
     title: 'Starting',
@@ -361,7 +361,7 @@ function leaving(pod: PodObservation): PodObservation {
   return { ...pod, draining: true, drainReason: pod.revision === stable ? 'ScaleDown' : 'RevisionReplaced' }
 }
 
-export const situations: readonly Situation[] = stories.map(
+export const situations: readonly Situation[] = scenarios.map(
   ({ id, title, looks, spec = plainSpec, generation = 1 }) => {
     const metadata = { name: 'u2netp', namespace: 'matte', generation, creationTimestamp: '2026-11-21T08:00:00Z' }
     const now = at(looks.at(-1)?.seconds ?? 0)

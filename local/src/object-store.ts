@@ -9,7 +9,7 @@
 // - The inner ports would serve anybody on this machine without the S3 keys, hence the signing keys in security.toml.
 // - The default Raft of a store that is started again wakes 900 times a second. The other one has its leader after 0.1 s
 //   at a heartbeat of 50 ms; the volume server asks for it after 0.2 s, and then each 5 s.
-// - Without a cache each read asks the inner parts anew, and a photo is read twice: its beginning, then all of it.
+// - Without a cache each read asks the inner parts again, and a photo is read twice: its beginning, then all of it.
 import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

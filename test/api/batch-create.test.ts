@@ -415,7 +415,7 @@ describe('limits of batches', () => {
     expect(await workspaceRow(workspaceId)).toMatchObject({ quota_used: 1_000 })
   })
 
-  it('count the quota anew in a new month', async () => {
+  it('count the quota again in a new month', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'pro' })
     await sql`update workspace set quota_used = 1000, quota_month = quota_month - interval '1 month'
                where id = ${workspaceId}`.execute(world.db)

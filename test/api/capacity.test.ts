@@ -19,7 +19,9 @@ describe('with room for four requests', () => {
     })
   const inWork = async (): Promise<number> =>
     Number(
-      /^matte_http_requests_in_work\S* (\d+)/m.exec(await (await fetch(`${world.api.healthUrl}/metrics`)).text())?.[1],
+      /^matte_http_requests_in_flight\S* (\d+)/m.exec(
+        await (await fetch(`${world.api.healthUrl}/metrics`)).text(),
+      )?.[1],
     )
   const list = ({ client }: Caller): Promise<TaskPage | ApiError> =>
     client.listTasks().catch((error: unknown) => error as ApiError)
@@ -45,7 +47,7 @@ describe('with room for four requests', () => {
     expect(await inWork()).toBe(0)
   })
 
-  it('counts those whose clients have gone until their work is done, and not for ever', async () => {
+  it('counts those whose clients have gone until their work is done, and not forever', async () => {
     const caller = await world.caller()
     await whileLocked(async () => {
       const gone = new AbortController()

@@ -59,7 +59,7 @@ type Test = {
   readonly given: () => Promise<Request>
   /** Exactly what `details` holds. */
   readonly details: object
-  /** It is sent until it is answered so: a switch is in force within 5 s, a limit may begin anew at any moment. */
+  /** It is sent until it is answered so: a switch is in force within 5 s, a limit may begin again at any moment. */
   readonly eventually?: true
 }
 /** There is no way to it before the App API takes access tokens. */

@@ -76,7 +76,7 @@ describe('the monthly quota', () => {
     expect((await createAtOnce(caller, 1)).refused[0]).toMatchObject({ code: 'DEVELOPER_API_QUOTA_EXCEEDED' })
   })
 
-  it('begins anew with the month, and lets the quota in again and no more when fifty come at the border', async () => {
+  it('begins again with the month, and lets the quota in again and no more when fifty come at the border', async () => {
     const caller = await world.caller({ plan: 'enterprise' })
     const { accepted } = await createAtOnce(caller, 3)
     for (const { id } of accepted) await caller.client.cancelTask(id)

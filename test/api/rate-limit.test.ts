@@ -126,7 +126,7 @@ describe('the rate limit', () => {
     expect(await refused()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' })
   })
 
-  it('begins anew with the next minute', async () => {
+  it('begins again with the next minute', async () => {
     const { client, workspaceId } = await world.caller()
     await fill(workspaceId, limit)
     await sql`update rate_window set minute = minute - 1 where subject = ${`workspace:${workspaceId}`}`.execute(

@@ -1,4 +1,4 @@
-// A controller that dies, or is stopped for longer than its claim lasts, with a task in hand. Triton is stopped
+// A controller that dies, or is stopped for longer than its claim lasts, with a task in flight. Triton is stopped
 // meanwhile, so that the task is certain to be in flight when it happens.
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

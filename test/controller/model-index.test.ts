@@ -3,17 +3,17 @@ import { adminKey } from '@matte/controller/operator/specs/triton-arguments'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import { pino } from 'pino'
 import { afterEach, describe, expect, inject, it } from 'vitest'
-import { type StandIn, type StandInOptions, startStandIn } from '../support/stand-in-triton.ts'
+import { type Fake, type FakeOptions, startFake } from '../support/fake-triton.ts'
 import { until } from '../support/until.ts'
 
 const Stub = loadTriton()
 const logger = pino({ level: 'silent' })
 
 describe('what Triton says of its models', () => {
-  const running: StandIn[] = []
+  const running: Fake[] = []
   afterEach(() => Promise.all(running.splice(0).map((one) => one.kill())))
-  const given = async (options: StandInOptions): Promise<StandIn> => {
-    const one = await startStandIn(options)
+  const given = async (options: FakeOptions): Promise<Fake> => {
+    const one = await startFake(options)
     running.push(one)
     return one
   }
@@ -39,7 +39,7 @@ describe('what Triton says of its models', () => {
   })
 
   it('is nothing while nobody answers', async () => {
-    const { address, kill } = await startStandIn()
+    const { address, kill } = await startFake()
     await kill()
     expect(await readIndex(Stub, { address, poolUid: 'uid' })).toEqual({ kind: 'silent' })
   })

@@ -1,11 +1,11 @@
-// What becomes of tasks when one of several pods stalls, errs or goes: the whole service, with stand-ins for Triton. No
+// What becomes of tasks when one of several pods stalls, errs or goes: the whole service, with fakes for Triton. No
 // pod that went costs a task an attempt, whichever way its server goes (D32).
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readHistory } from '../support/factories.ts'
+import { type Fake, type FakeOptions, startFake } from '../support/fake-triton.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 import { useStack } from '../support/stack.ts'
-import { type StandIn, type StandInOptions, startStandIn } from '../support/stand-in-triton.ts'
 import { attemptsOf, cutOut, submit, untilStatus } from '../support/tasks.ts'
 import { until } from '../support/until.ts'
 
@@ -14,7 +14,7 @@ const models = [{ name: 'u2netp', instances: 2 }]
 
 describe('with several pods', () => {
   const stack = useStack({ processes: ['api'] })
-  const pods: StandIn[] = []
+  const pods: Fake[] = []
 
   afterEach(async () => {
     await stack.process('controller').stop()
@@ -22,37 +22,33 @@ describe('with several pods', () => {
   })
 
   /** Pods, and a controller that has found them all. */
-  async function given(count: number, options: StandInOptions = {}, env: Record<string, string> = {}) {
-    for (let index = 0; index < count; index++) pods.push(await startStandIn({ models, ...options }))
+  async function given(count: number, options: FakeOptions = {}, env: Record<string, string> = {}) {
+    for (let index = 0; index < count; index++) pods.push(await startFake({ models, ...options }))
     const addresses = pods.map(({ address }) => address)
     const controller = await stack.start('controller', {
       MODELS_STATIC: JSON.stringify([{ name: 'service-v2', tritonModel: 'u2netp', addresses, default: true }]),
       ...env,
     })
-    const untilReady = (pod: StandIn) => controller.untilLogged('pod ready', (line) => line.pod === pod.address)
+    const untilReady = (pod: Fake) => controller.untilLogged('pod ready', (line) => line.pod === pod.address)
     await Promise.all(pods.map(untilReady))
     const taken = (reason: string) => controller.untilLogged('pod taken out', (line) => line.reason === reason)
-    return { controller, taken, pods: [...pods] as [StandIn, ...StandIn[]] }
+    return { controller, taken, pods: [...pods] as [Fake, ...Fake[]] }
   }
   const submitMany = (count: number) => Promise.all(Array.from({ length: count }, () => submit(stack.client)))
-  const inHand = (): number => pods.reduce((sum, pod) => sum + pod.counts().inHand, 0)
+  const inFlight = (): number => pods.reduce((sum, pod) => sum + pod.counts().inFlight, 0)
 
   it.each([
-    ['is killed', {}, (pod: StandIn) => pod.kill()],
+    ['is killed', {}, (pod: Fake) => pod.kill()],
     // Triton from 25.05 on refuses what is new and waits for what is open; before, it serves on until it is killed.
-    ['is told to stop and refuses what comes', { stopping: 'refuse' }, (pod: StandIn) => pod.stop()],
-    [
-      'is told to stop, gives up on what is open',
-      { stopping: 'refuse', exitTimeoutMs: 50 },
-      (pod: StandIn) => pod.stop(),
-    ],
-    ['is told to stop and serves on', { stopping: 'serve' }, (pod: StandIn) => pod.stop()],
+    ['is told to stop and refuses what comes', { stopping: 'refuse' }, (pod: Fake) => pod.stop()],
+    ['is told to stop, gives up on what is open', { stopping: 'refuse', exitTimeoutMs: 50 }, (pod: Fake) => pod.stop()],
+    ['is told to stop and serves on', { stopping: 'serve' }, (pod: Fake) => pod.stop()],
   ] as const)('one that %s costs no task an attempt', async (_what, options, end) => {
     const {
       pods: [leaving],
     } = await given(3, { ...options, behaviour: { serviceMs: 700 } })
     const tasks = await submitMany(9)
-    await until('each has some in hand', () => pods.every((pod) => pod.counts().inHand > 0))
+    await until('each has some in flight', () => pods.every((pod) => pod.counts().inFlight > 0))
     await end(leaving)
     for (const { id } of tasks) {
       await untilStatus(stack.client, id, 'succeeded')
@@ -65,7 +61,7 @@ describe('with several pods', () => {
   it('all gone, the tasks are given back, rest, and have cost nothing when one is back', async () => {
     const { controller } = await given(2, { behaviour: { serviceMs: 60_000 } })
     const tasks = await submitMany(4)
-    await until('all are in flight', () => inHand() === 4)
+    await until('all are in flight', () => inFlight() === 4)
     const [first] = pods
     await Promise.all(pods.map((pod) => pod.kill()))
     const givenBack = (): number => controller.log().filter(({ msg }) => msg === 'task given back').length
@@ -80,7 +76,7 @@ describe('with several pods', () => {
 
     const [, port = ''] = (first?.address ?? '').split(':')
     const ports = { grpc: Number(port), http: 0, metrics: 0 }
-    const back = await startStandIn({ models, ports, behaviour: { isReady: false } })
+    const back = await startFake({ models, ports, behaviour: { isReady: false } })
     pods.push(back)
     // The claim timer looks four times in a second, and nobody claims while no pod is ready.
     await until('it was asked a few times', () => back.counts().probed >= 4)

@@ -1,4 +1,4 @@
-// Which pod gets a picture, and what becomes of pods that stall, err, go and come back: real gRPC to stand-ins for Triton,
+// Which pod gets a picture, and what becomes of pods that stall, err, go and come back: real gRPC to fakes for Triton,
 // in this process. What the cluster tells of them comes from hands here; test/kube/pod-source.test.ts has the cluster.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -14,7 +14,7 @@ import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type StandIn, type StandInOptions, startStandIn } from '../support/stand-in-triton.ts'
+import { type Fake, type FakeOptions, startFake } from '../support/fake-triton.ts'
 import { until } from '../support/until.ts'
 
 const logger = pino({ level: 'silent' })
@@ -28,8 +28,8 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-async function startPod(options: StandInOptions = {}): Promise<StandIn> {
-  const pod = await startStandIn(options)
+async function startPod(options: FakeOptions = {}): Promise<Fake> {
+  const pod = await startFake(options)
   ends.push(() => pod.kill())
   return pod
 }
@@ -64,7 +64,7 @@ const send = (picker: PodPicker, timeoutMs = 60_000): Promise<string> =>
   })
 
 /** Pods of `models.static`. */
-function staticRouting(...pods: StandIn[]) {
+function staticRouting(...pods: Fake[]) {
   const registry = createRegistry('test')
   const addresses = pods.map(({ address }) => address)
   const models = [{ name: 'service-v2', tritonModel: 'u2netp', addresses, default: true }]
@@ -84,7 +84,7 @@ describe('pods of a static list', () => {
     const sent = Array.from({ length: 24 }, () => send())
     await until('all slots are in use', () => picker.slotsUsed() === 6)
     await Promise.all(sent)
-    expect([small.counts().inHandMax, large.counts().inHandMax]).toEqual([2, 4])
+    expect([small.counts().inFlightMax, large.counts().inFlightMax]).toEqual([2, 4])
     expect(small.counts().done + large.counts().done).toBe(24)
     // Four pictures take as long as one: the large one gets three of them.
     expect(large.counts().done).toBeGreaterThanOrEqual(15)
@@ -149,7 +149,7 @@ describe('pods of a static list', () => {
 })
 
 /** A source whose cluster is these two variables. */
-function clusterRouting(...pods: { standIn: StandIn; revision?: string; conditions?: Conditions }[]) {
+function clusterRouting(...pods: { fake: Fake; revision?: string; conditions?: Conditions }[]) {
   const listeners: (() => void)[] = []
   let slices: EndpointSlice[] = []
   let pools: TritonPool[] = []
@@ -161,11 +161,11 @@ function clusterRouting(...pods: { standIn: StandIn; revision?: string; conditio
     onChange: (listener: () => void): void => void listeners.push(listener),
   })
   const place = (
-    placed: readonly { standIn: StandIn; revision?: string; conditions?: Conditions }[],
+    placed: readonly { fake: Fake; revision?: string; conditions?: Conditions }[],
     rollout: { stable?: string; canary?: string; weight: number } = { stable: 'aaaaaaaa', weight: 0 },
   ): void => {
     pools = [buildPool(rollout)]
-    slices = placed.map(({ standIn, revision = 'aaaaaaaa', conditions }) => buildSlice(standIn, revision, conditions))
+    slices = placed.map(({ fake, revision = 'aaaaaaaa', conditions }) => buildSlice(fake, revision, conditions))
     tell()
   }
   place(pods)
@@ -184,7 +184,7 @@ type Conditions = { ready?: boolean; serving?: boolean; terminating?: boolean }
 const going: Conditions = { ready: false, serving: true, terminating: true }
 
 /** One slice a pod, so that each may have a port of its own. */
-function buildSlice({ address }: StandIn, revision: string, conditions: Conditions = { ready: true }): EndpointSlice {
+function buildSlice({ address }: Fake, revision: string, conditions: Conditions = { ready: true }): EndpointSlice {
   const [ip = '', port] = address.split(':')
   return {
     apiVersion: 'discovery.k8s.io/v1',
@@ -215,11 +215,11 @@ describe('pods of a cluster', () => {
       await startPod({ behaviour }),
       await startPod({ behaviour }),
     ]
-    const placed = [{ standIn: old }, { standIn: older }, { standIn: fresh, revision: 'bbbbbbbb' }]
+    const placed = [{ fake: old }, { fake: older }, { fake: fresh, revision: 'bbbbbbbb' }]
     const { source, place, send, untilPods } = clusterRouting()
     const shareOf = async (weight: number, sendAll: () => Promise<unknown>, pods = placed): Promise<number> => {
       place(pods, { stable: 'aaaaaaaa', canary: 'bbbbbbbb', weight })
-      await untilPods(...pods.map(({ standIn }) => standIn.address))
+      await untilPods(...pods.map(({ fake }) => fake.address))
       await until('the weight is known', () =>
         source.pods().some((pod) => pod.role === 'canary' && pod.weight === weight),
       )
@@ -245,15 +245,15 @@ describe('pods of a cluster', () => {
 
   it('that terminate get nothing new at once, and finish what they have', async () => {
     const [leaving, staying] = [await startPod({ behaviour: { serviceMs: 1_000 } }), await startPod()]
-    const { place, send, untilPods, names } = clusterRouting({ standIn: leaving })
+    const { place, send, untilPods, names } = clusterRouting({ fake: leaving })
     await untilPods(leaving.address)
     const first = send()
-    await until('it is in flight', () => leaving.counts().inHand === 1)
-    place([{ standIn: leaving, conditions: going }, { standIn: staying }])
+    await until('it is in flight', () => leaving.counts().inFlight === 1)
+    place([{ fake: leaving, conditions: going }, { fake: staying }])
     await untilPods(staying.address)
     expect(await send()).toBe(staying.address)
     // The node has removed it before its last picture was done.
-    place([{ standIn: staying }])
+    place([{ fake: staying }])
     expect(await send()).toBe(staying.address)
     expect(await first).toBe(leaving.address)
     expect(leaving.counts()).toMatchObject({ asked: 1, done: 1 })
@@ -268,25 +268,25 @@ describe('pods of a cluster', () => {
         await startPod({ models, stopping, behaviour: { serviceMs: 300 } }),
         await startPod({ models }),
       ]
-      const { place, send, untilPods } = clusterRouting({ standIn: leaving }, { standIn: staying })
+      const { place, send, untilPods } = clusterRouting({ fake: leaving }, { fake: staying })
       await untilPods(leaving.address, staying.address)
       const sent = Array.from({ length: 8 }, () => send())
-      await until('it has some in hand', () => leaving.counts().inHand > 0)
-      place([{ standIn: leaving, conditions: going }, { standIn: staying }])
+      await until('it has some in flight', () => leaving.counts().inFlight > 0)
+      place([{ fake: leaving, conditions: going }, { fake: staying }])
       await Promise.all(sent)
-      // Streams at rest would keep it for its whole exit time-out, here half a minute, or for ever.
+      // Streams idle would keep it for its whole exit time-out, here half a minute, or forever.
       await leaving.stop()
-      expect(leaving.counts()).toMatchObject({ failed: 0, inHand: 0 })
+      expect(leaving.counts()).toMatchObject({ failed: 0, inFlight: 0 })
       expect(await send()).toBe(staying.address)
     },
   )
 
   it('that stop without a word from the cluster cost `unavailable`, and are out', async () => {
     const [leaving, staying] = [await startPod({ behaviour: { serviceMs: 60_000 } }), await startPod()]
-    const { send, untilPods, names } = clusterRouting({ standIn: leaving }, { standIn: staying })
+    const { send, untilPods, names } = clusterRouting({ fake: leaving }, { fake: staying })
     await untilPods(leaving.address, staying.address)
     const sent = Promise.allSettled([send(), send()])
-    await until('it has one in hand', () => leaving.counts().inHand === 1)
+    await until('it has one in flight', () => leaving.counts().inFlight === 1)
     await leaving.kill()
     const [lost] = (await sent).filter((outcome) => outcome.status === 'rejected')
     expect(lost?.reason).toMatchObject({ kind: 'unavailable' })
@@ -295,7 +295,7 @@ describe('pods of a cluster', () => {
 
   it('go on serving while the cluster says nothing, for as long as they answer', async () => {
     const [one, other] = [await startPod(), await startPod()]
-    const { send, untilPods, names } = clusterRouting({ standIn: one }, { standIn: other })
+    const { send, untilPods, names } = clusterRouting({ fake: one }, { fake: other })
     await untilPods(one.address, other.address)
     await one.kill()
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => send()))
@@ -305,7 +305,7 @@ describe('pods of a cluster', () => {
 
   it('are asked for their shape before they get a picture', async () => {
     const [starting, ready] = [await startPod({ behaviour: { isReady: false } }), await startPod()]
-    const { send, untilPods } = clusterRouting({ standIn: starting }, { standIn: ready })
+    const { send, untilPods } = clusterRouting({ fake: starting }, { fake: ready })
     await untilPods(ready.address)
     for (let picture = 0; picture < 5; picture++) expect(await send()).toBe(ready.address)
     starting.change({ isReady: true })
@@ -349,7 +349,7 @@ describe('a connection that dies without a word', () => {
     const client = connectTriton(Stub, address, { keepalive: quick })
     ends.push(() => client.close())
     const asked = ask(client, { timeoutMs: 600_000 }).catch((error: unknown) => error)
-    await until('it is in flight', () => pod.counts().inHand === 1)
+    await until('it is in flight', () => pod.counts().inFlight === 1)
     silence()
     expect(await asked).toMatchObject({ kind: 'unavailable' })
   })
@@ -369,7 +369,7 @@ describe('a client that is let go', () => {
     const client = connectTriton(Stub, pod.address)
     ends.push(() => client.close())
     const first = ask(client)
-    await until('it is in flight', () => pod.counts().inHand === 1)
+    await until('it is in flight', () => pod.counts().inFlight === 1)
     client.retire()
     await expect(ask(client)).rejects.toMatchObject({ kind: 'unavailable' })
     expect(await first).toHaveLength(size * size)

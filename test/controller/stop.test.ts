@@ -32,7 +32,7 @@ describe('after SIGTERM', () => {
     expect(messages).not.toContain('process did not stop in time')
   }
 
-  it('a controller finishes what it has in hand and takes nothing new', async () => {
+  it('a controller finishes what it has in flight and takes nothing new', async () => {
     const task = await givenInFlight()
     const controller = stack.process('controller')
     await controller.kill('SIGTERM')

@@ -40,7 +40,7 @@ describe('without Triton', () => {
     expect(await readHistory(stack.db, task.id)).toEqual(clean)
   })
 
-  it('killed with tasks in hand, it costs them no attempt', async () => {
+  it('killed with tasks in flight, it costs them no attempt', async () => {
     const triton = stack.server('triton')
     await cutOut(stack.client)
     await triton.kill('SIGSTOP')
@@ -60,7 +60,7 @@ describe('without Triton', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('told to stop with tasks in hand, it costs them no attempt', async () => {
+  it('told to stop with tasks in flight, it costs them no attempt', async () => {
     const triton = stack.server('triton')
     await cutOut(stack.client)
     await triton.kill('SIGSTOP')
@@ -78,7 +78,7 @@ describe('without Triton', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('hanging with a task in hand, it costs an attempt, and the next one succeeds', async () => {
+  it('hanging with a task in flight, it costs an attempt, and the next one succeeds', async () => {
     const triton = stack.server('triton')
     await stack.process('controller').stop()
     await stack.start('controller', { INFERENCE_TIMEOUT_MS: '5000' })

@@ -116,7 +116,7 @@ for (const { version, url, missing } of databases()) {
       expect(await db.selectFrom('credit_hold').select('state').where('task_id', '=', task.id).execute()).toEqual([])
     })
 
-    it('refuses past the month’s quota, saying when it ends, and counts anew in the next month', async () => {
+    it('refuses past the month’s quota, saying when it ends, and counts again in the next month', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       await create(workspace, await givenUpload(db, workspace.id), { monthlyQuota: 1 })

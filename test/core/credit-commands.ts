@@ -1,5 +1,5 @@
 // The commands of credit-properties.test.ts: each does one thing to the model and to the real ledger, and compares.
-// `crashAt` breaks the connection at that statement first: nothing may have happened, and the same is done anew.
+// `crashAt` breaks the connection at that statement first: nothing may have happened, and the same is done again.
 
 import { settleHolds } from '@matte/core/credit/hold'
 import { readBalance } from '@matte/core/credit/lot-queries'

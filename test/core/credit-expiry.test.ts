@@ -63,7 +63,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenCreditRules(db, world.workspaceId)).toEqual([])
     })
 
-    it('begins no second grace time: holding and canceling keeps no credit for ever', async () => {
+    it('begins no second grace time: holding and canceling keeps no credit forever', async () => {
       const { db, world, task } = await givenHalfHeld()
       await world.passHours(11)
       await world.cancel(db, task)

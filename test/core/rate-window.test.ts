@@ -81,7 +81,7 @@ for (const { version, url, missing } of databases()) {
       expect(windows[2].used).toBeGreaterThan(35)
     })
 
-    it('begins anew in the next minute', async () => {
+    it('begins again in the next minute', async () => {
       const subject = newSubject()
       for (let i = 0; i < 3; i++) await countRequest(database.db, subject, 2)
       await moveWindow(subject, -1)

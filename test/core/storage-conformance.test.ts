@@ -255,7 +255,7 @@ describe('the store of local mode', () => {
   itIsAStore(async () => sharedStore())
 })
 
-// Its tests are left out, aloud, where there is no Go to build it with.
+// Its tests are left out, explicitly, where there is no Go to build it with.
 const versitygw = await installVersitygw((line) => void process.stdout.write(`[servers] ${line}\n`))
 
 describe.skipIf(versitygw === undefined)('versitygw', () => {

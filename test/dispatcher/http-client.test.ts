@@ -123,9 +123,9 @@ describe('a receiver that misbehaves', () => {
     'accepts and never answers': () => undefined,
     'sends its headers byte by byte': (socket) => drip(socket, 'HTTP/1.1 200 OK\r\nX-Slow: ', 'a'),
     'sends its body byte by byte': (socket) => drip(socket, 'HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n', 'a'),
-    'sends chunks of one byte for ever': (socket) =>
+    'sends chunks of one byte forever': (socket) =>
       drip(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\na\r\n'),
-    'sends early hints for ever': (socket) => drip(socket, '', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'),
+    'sends early hints forever': (socket) => drip(socket, '', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'),
     'sends a status and no more': (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n'),
   }
 

@@ -10,7 +10,7 @@ import { type Controller, isLeading, startProxied } from './support/controllers.
 import { expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { readMetrics } from './support/metrics.ts'
 import { isReady, useOperator } from './support/operator.ts'
-import { inSeconds, tell } from './support/story.ts'
+import { inSeconds, tell } from './support/scenario.ts'
 
 const name = 'faults'
 /** Cut-outs of tasks that were created during a fault. */
@@ -65,7 +65,7 @@ describe('while the API server', () => {
       await untilCutOut()
     }
     const count = await until('the cuts are counted', () => restarts('cut'))
-    tell(`10 cuts: ${count} watches begun anew; ${await expectConvergence(2)}`)
+    tell(`10 cuts: ${count} watches begun again; ${await expectConvergence(2)}`)
   })
 
   it('has forgotten its history', async () => {
@@ -87,7 +87,7 @@ describe('while the API server', () => {
     const count = await restarts('gone')
     expect(count).toBeGreaterThanOrEqual(refused.size)
     tell(
-      `history expired: ${count} watches listed anew (${refused.size} when they began, the others amid); ${convergence}`,
+      `history expired: ${count} watches listed again (${refused.size} when they began, the others amid); ${convergence}`,
     )
   })
 

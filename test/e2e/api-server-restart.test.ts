@@ -1,4 +1,4 @@
-// The API server is killed and started again, while a pool scales under load: a real one, of the story's own, beside that
+// The API server is killed and started again, while a pool scales under load: a real one, of the scenario's own, beside that
 // of the cluster and on the same etcd; the controller speaks to it alone. Its cut watches, its refused connections and
 // its cold caches are those of an API server that is restarted. Kubernetes' own parts speak to the cluster's meanwhile,
 // so that what is seen is what the controller makes of it.
@@ -13,7 +13,7 @@ import { countSucceeded, expectNothingLost, type Load, startLoad } from './suppo
 import { readMetrics } from './support/metrics.ts'
 import { reasonOf, useOperator, withEnvironment } from './support/operator.ts'
 import { findApiServer, type OwnApiServer, startOwnApiServer } from './support/own-api-server.ts'
-import { inSeconds, tell } from './support/story.ts'
+import { inSeconds, tell } from './support/scenario.ts'
 
 const name = 'restarts'
 /** Tasks a second. */
@@ -36,10 +36,15 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
     apiServer = await startOwnApiServer(operator.cluster.loaded, found, inject('runDir'))
     const spec = {
       slotsPerPod: 1,
-      scaling: { minReplicas: 1, maxReplicas: 6, holdSeconds: 5, target: { p95Seconds: 2, utilization: 0.5 } },
+      scaling: {
+        minReplicas: 1,
+        maxReplicas: 6,
+        stabilizationWindowSeconds: 5,
+        target: { p95Seconds: 2, utilization: 0.5 },
+      },
     }
     const made = await operator.applyPool(name, spec)
-    await operator.applyPool(name, { ...spec, podPatch: withEnvironment(made, { STAND_IN_SERVICE_MS: '300' }) })
+    await operator.applyPool(name, { ...spec, podPatch: withEnvironment(made, { FAKE_SERVICE_MS: '300' }) })
     controller = await operator.startController({ KUBECONFIG: apiServer.kubeconfig })
     await operator.untilPool(name, 'serves', ({ status }) => (status?.readyReplicas ?? 0) >= 1)
     load = await startLoad({ stack: operator.stack, receiver })
@@ -91,7 +96,7 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
       const growth = await untilGrown()
       const restarted = (await begun()) - watches
       expect(restarted).toBeGreaterThan(0)
-      tell(`restart ${round}: away for ${inSeconds(away)}, ${restarted} watches begun anew; ${growth}`)
+      tell(`restart ${round}: away for ${inSeconds(away)}, ${restarted} watches begun again; ${growth}`)
       load.rate(rates.quiet)
     }
   })

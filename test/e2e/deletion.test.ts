@@ -7,7 +7,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
 import { expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { useOperator } from './support/operator.ts'
-import { inSeconds, tell } from './support/story.ts'
+import { inSeconds, tell } from './support/scenario.ts'
 
 const name = 'deleted'
 const waitingMin = 20
@@ -47,7 +47,7 @@ describe('a deleted pool', () => {
   it('goes without a controller: pods drain, objects are collected, tasks wait', async () => {
     const { stack, kube } = operator
     load.rate(10)
-    await until('tasks are in hand', () => load.ids.length > 30)
+    await until('tasks are in flight', () => load.ids.length > 30)
     await stack.process('controller').kill('SIGKILL')
     await until('tasks wait', async () => (await open()) >= waitingMin)
     await load.stop()
@@ -93,7 +93,7 @@ describe('a deleted pool', () => {
     const { tasks, repeated } = await expectNothingLost({ stack: operator.stack, receiver, attempts: 'more' }, load)
     tell(
       `made again: all done after ${inSeconds(performance.now() - begun)}; ${tasks} tasks: 0 lost, 0 twice, 0 failed; ` +
-        `${repeated} were in hand of the killed controller`,
+        `${repeated} were in flight of the killed controller`,
     )
   })
 })

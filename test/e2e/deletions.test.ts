@@ -4,10 +4,10 @@ import type { Pod } from '@matte/controller/operator/kube/objects'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
-import { standInImage, tritonImage } from './support/images.ts'
+import { fakeImage, tritonImage } from './support/images.ts'
 import { expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { isReady, useOperator } from './support/operator.ts'
-import { inSeconds, quantile, tell } from './support/story.ts'
+import { inSeconds, quantile, tell } from './support/scenario.ts'
 
 /** 30 in `make e2e`, 1,000 in `make e2e-full`. */
 const deletions = Number(process.env.E2E_DELETIONS ?? 30)
@@ -16,7 +16,7 @@ const sample = Math.max(6, Math.round(deletions / 50))
 const abruptEvery = 3
 
 const cases = [
-  { name: 'stand-ins', image: standInImage, count: deletions, replicas: 6, rate: 10, cpu: '20m' },
+  { name: 'fakes', image: fakeImage, count: deletions, replicas: 6, rate: 10, cpu: '20m' },
   { name: 'triton', image: tritonImage, count: sample, replicas: 3, rate: 1, cpu: '100m' },
 ]
 

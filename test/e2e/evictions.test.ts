@@ -5,14 +5,14 @@ import type { Pod } from '@matte/controller/operator/kube/objects'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
-import { standInImage, tritonImage } from './support/images.ts'
+import { fakeImage, tritonImage } from './support/images.ts'
 import { expectNothingLost, startLoad } from './support/load.ts'
 import { isReady, useOperator } from './support/operator.ts'
-import { inSeconds, tell } from './support/story.ts'
+import { inSeconds, tell } from './support/scenario.ts'
 
 /** A tenth of the pool at a time, rounded up: two of twelve, one of three. */
 const cases = [
-  { name: 'stand-ins', image: standInImage, replicas: 12, allowed: 2, rate: 10, cpu: '20m' },
+  { name: 'fakes', image: fakeImage, replicas: 12, allowed: 2, rate: 10, cpu: '20m' },
   { name: 'triton', image: tritonImage, replicas: 3, allowed: 1, rate: 1, cpu: '100m' },
 ]
 

@@ -10,13 +10,13 @@ import { until } from '../support/until.ts'
 import { type Controller, freeLease, killController, startProxied, untilOneLeads } from './support/controllers.ts'
 import { expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { useOperator, withEnvironment } from './support/operator.ts'
-import { inSeconds, median, tell } from './support/story.ts'
+import { inSeconds, median, tell } from './support/scenario.ts'
 
 const name = 'moves'
-const holdSeconds = 10
+const stabilizationWindowSeconds = 10
 const moves = 50
 const spec: Partial<PoolSpecInput> = {
-  scaling: { minReplicas: 2, maxReplicas: 6, holdSeconds, target: { p95Seconds: 2, utilization: 0.5 } },
+  scaling: { minReplicas: 2, maxReplicas: 6, stabilizationWindowSeconds, target: { p95Seconds: 2, utilization: 0.5 } },
   slotsPerPod: 1,
 }
 /** Tasks a second, in turn. */
@@ -34,7 +34,7 @@ describe('the leadership', () => {
     receiver = await startReceiver()
     const made = await operator.applyPool(name, spec)
     // Slow enough that the demand moves the number of pods.
-    await operator.applyPool(name, { ...spec, podPatch: withEnvironment(made, { STAND_IN_SERVICE_MS: '300' }) })
+    await operator.applyPool(name, { ...spec, podPatch: withEnvironment(made, { FAKE_SERVICE_MS: '300' }) })
     controllers.push(await startProxied(operator), await startProxied(operator))
     await operator.untilPool(name, 'is at its size', ({ status }) => (status?.readyReplicas ?? 0) >= 2)
     load = await startLoad({ stack: operator.stack, receiver })
@@ -148,7 +148,7 @@ describe('the leadership', () => {
       for (const entry of status?.scalingHistory ?? []) seen.set(`${entry.time} ${entry.from} ${entry.to}`, entry)
     }
     const work = until(
-      'the story is over',
+      'the scenario is over',
       async () => {
         for (const pool of (await operator.kube.list(tritonPools)).items) note(pool)
         return ended.signal.aborted
@@ -177,6 +177,6 @@ function expectNoFlapping(history: readonly ScalingEntry[]): void {
     expect(sentence).not.toBe('')
     if (to > from) raisedAt = Date.parse(time)
     // Times are whole seconds.
-    else expect(Date.parse(time) - raisedAt).toBeGreaterThanOrEqual((holdSeconds - 1) * 1_000)
+    else expect(Date.parse(time) - raisedAt).toBeGreaterThanOrEqual((stabilizationWindowSeconds - 1) * 1_000)
   }
 }

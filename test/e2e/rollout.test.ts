@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 import { type Controller, freeLease, killController, startProxied } from './support/controllers.ts'
 import { countSucceeded, expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { reasonOf, useOperator, withEnvironment } from './support/operator.ts'
-import { tell } from './support/story.ts'
+import { tell } from './support/scenario.ts'
 
 const name = 'canary'
 const replicas = 4
@@ -18,10 +18,10 @@ const spec: Partial<PoolSpecInput> = {
   scaling: { owner: 'external' },
   rollout: {
     steps: [
-      { weight: 10, holdSeconds: 1 },
-      { weight: 50, holdSeconds: 1 },
+      { weight: 10, durationSeconds: 1 },
+      { weight: 50, durationSeconds: 1 },
     ],
-    gate: { readySeconds: 120, maxErrorRate: 0.02, maxLatencyRatio: 100, minImages: 5 },
+    gate: { readySeconds: 120, maxErrorRate: 0.02, maxLatencyRatio: 100, minRequests: 5 },
   },
 }
 const round = (number: number) => ({ podPatch: { metadata: { annotations: { 'matte.dev/round': String(number) } } } })
@@ -130,18 +130,18 @@ describe('a canary', () => {
   for (const { fault, env, reason, state } of [
     {
       fault: 'answers every other image with an error',
-      env: { STAND_IN_ERROR_RATE: '0.5' },
+      env: { FAKE_ERROR_RATE: '0.5' },
       reason: 'CanaryErrorRate',
     },
     {
       fault: 'has the wrong shapes',
-      env: { STAND_IN_WRONG_SHAPES: 'true' },
+      env: { FAKE_WRONG_SHAPES: 'true' },
       reason: 'CanaryLoadFailed',
       state: 'WrongShape',
     },
     {
       fault: 'does not load',
-      env: { STAND_IN_FAIL_MODEL: 'u2netp' },
+      env: { FAKE_FAIL_MODEL: 'u2netp' },
       reason: 'CanaryLoadFailed',
       state: 'FailedToLoad',
     },

@@ -1,4 +1,4 @@
-// Zero to one to several to zero, under load, with real Triton pods, and from each number to the next with stand-ins; how
+// Zero to one to several to zero, under load, with real Triton pods, and from each number to the next with fakes; how
 // long each step took is told.
 import { deployments } from '@matte/controller/operator/kube/client'
 import type { TritonPool } from '@matte/controller/operator/pool/triton-pool'
@@ -12,7 +12,7 @@ import { tritonImage } from './support/images.ts'
 import { expectNothingLost, type Load, startLoad, untilNoneOpen } from './support/load.ts'
 import { readMetrics } from './support/metrics.ts'
 import { type Operator, useOperator, withEnvironment } from './support/operator.ts'
-import { inSeconds, median, tell } from './support/story.ts'
+import { inSeconds, median, tell } from './support/scenario.ts'
 
 const name = 'u2netp'
 /** From the answer to POST to the first higher number of pods asked for: the target of both blocks. */
@@ -36,7 +36,7 @@ describe('a pool under load', () => {
       // Those of this repository are complete.
       autoCompleteConfig: false,
       resources: { requests: { cpu: '100m', memory: '200Mi' } },
-      scaling: { minReplicas: 0, maxReplicas: 3, holdSeconds: 5 },
+      scaling: { minReplicas: 0, maxReplicas: 3, stabilizationWindowSeconds: 5 },
     })
     load = await startLoad({ stack: operator.stack, bytes: lemur() })
   })
@@ -111,7 +111,7 @@ describe('a pool that has pods', () => {
   let podPatch: Record<string, unknown>
   beforeAll(async () => {
     // Before there is a controller, for which a patch would be a new revision to try out.
-    podPatch = withEnvironment(await operator.applyPool(grows), { STAND_IN_SERVICE_MS: '500' })
+    podPatch = withEnvironment(await operator.applyPool(grows), { FAKE_SERVICE_MS: '500' })
     await operator.applyPool(grows, { podPatch, slotsPerPod: 1 })
     controller = await operator.startController()
   })
@@ -121,9 +121,9 @@ describe('a pool that has pods', () => {
     const imageUrl = await client.upload(greyPng(64, 64))
     const delays: number[] = []
     for (const size of sizes) {
-      const scaling = { minReplicas: size, maxReplicas: 6, holdSeconds: 3 }
+      const scaling = { minReplicas: size, maxReplicas: 6, stabilizationWindowSeconds: 3 }
       await operator.applyPool(grows, { podPatch, slotsPerPod: 1, scaling })
-      await operator.untilPool(grows, `is at rest with ${size}`, ({ metadata, status }) => {
+      await operator.untilPool(grows, `is idle with ${size}`, ({ metadata, status }) => {
         const { desiredReplicas, readyReplicas, replicas, rollout, observedGeneration } = status ?? {}
         const isSettled = rollout?.canary === undefined && observedGeneration === metadata.generation
         return isSettled && [desiredReplicas, readyReplicas, replicas].every((count) => count === size)

@@ -1,4 +1,4 @@
-// A hundred pools with a thousand pods on nodes that do not exist: what the controller costs at this size, at rest and
+// A hundred pools with a thousand pods on nodes that do not exist: what the controller costs at this size, idle and
 // while the demand changes. How long Kubernetes takes to make so many pods is told and not aimed at.
 import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
 import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
@@ -9,8 +9,8 @@ import type { TestProcess } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 import { type Metrics, readMetrics } from './support/metrics.ts'
 import { smallPool, useOperator } from './support/operator.ts'
+import { inSeconds, tell } from './support/scenario.ts'
 import { findKwok, type SimulatedNodes, startNodes } from './support/simulated-nodes.ts'
-import { inSeconds, tell } from './support/story.ts'
 
 /** 20 in `make e2e`, 100 in `make e2e-full`. */
 const poolCount = Number(process.env.E2E_POOLS ?? 20)
@@ -45,7 +45,7 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
     scaling: {
       minReplicas: podsPerPool,
       maxReplicas: podsPerPool + 2,
-      holdSeconds: 5,
+      stabilizationWindowSeconds: 5,
       panicWindowSeconds: 3,
       // So that a few images move the number of pods.
       target: { p95Seconds: 2, utilization: 0.1 },
@@ -76,9 +76,9 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
     )
   })
 
-  it('cost little at rest', async () => {
+  it('cost little idle', async () => {
     await until('the pools are settled', async () => (await readyCount()) === podCount)
-    tell(`at rest: ${await measureMinute(async () => undefined)}`)
+    tell(`idle: ${await measureMinute(async () => undefined)}`)
   })
 
   it('cost little while the demand of each changes', async () => {

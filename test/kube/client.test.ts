@@ -60,14 +60,14 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
       expect(await readValue(read)).toBe('ours')
     })
 
-    it('answers 409 when the object was deleted, and does not make it anew', async () => {
+    it('answers 409 when the object was deleted, and does not make it again', async () => {
       const read = await make()
       await kube().delete(configMaps, read.metadata.name)
       await expect(kube().apply(configMaps, ours(read))).rejects.toMatchObject(conflict)
       expect(await readValue(read)).toBeUndefined()
     })
 
-    it('refuses a version without a uid, which would make a deleted object anew', async () => {
+    it('refuses a version without a uid, which would make a deleted object again', async () => {
       const { metadata } = await make()
       const object = buildConfigMap(metadata.name, {})
       object.metadata.resourceVersion = metadata.resourceVersion ?? ''

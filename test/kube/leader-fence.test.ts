@@ -15,8 +15,9 @@ import { revisionLabel, revisionLabels } from '@matte/controller/operator/pool/l
 import { type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { type ApplyDeps, apply } from '@matte/controller/operator/reconcile/apply'
 import type { Observed } from '@matte/controller/operator/reconcile/gather'
-import type { PoolPlan, Step } from '@matte/controller/operator/reconcile/plan'
+import type { PoolPlan } from '@matte/controller/operator/reconcile/plan'
 import { newMemory } from '@matte/controller/operator/reconcile/pool-memory'
+import type { Step } from '@matte/controller/operator/reconcile/step'
 import { scaleSteps } from '@matte/controller/operator/reconcile/steps'
 import { buildDisruptionBudget } from '@matte/controller/operator/specs/disruption-budget'
 import { buildTritonDeployment, targetRevision } from '@matte/controller/operator/specs/triton-deployment'
@@ -35,7 +36,7 @@ const deletionCost = 'controller.kubernetes.io/pod-deletion-cost'
 
 const successors: [string, Term][] = [
   ['a leader of the next term', { count: 2, lease: 'first' }],
-  ['the first leader of a Lease that was deleted and made anew', { count: 1, lease: 'second' }],
+  ['the first leader of a Lease that was deleted and made again', { count: 1, lease: 'second' }],
 ]
 
 describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) => {
@@ -58,11 +59,11 @@ describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) 
     await kube.create(services, buildTritonService(pool, targetRevision(pool)))
     await kube.create(podDisruptionBudgets, buildDisruptionBudget(pool))
     // Kubernetes writes to a new Deployment and a new budget by itself; what is decided on is what is there after that.
-    await until('the Deployment is at rest', async () => {
+    await until('the Deployment is idle', async () => {
       const { metadata, status } = (await kube.get(deployments, name)) ?? {}
       return status?.observedGeneration === metadata?.generation && status?.conditions?.length
     })
-    await until('the budget is at rest', async () => (await kube.get(podDisruptionBudgets, pool.metadata.name))?.status)
+    await until('the budget is idle', async () => (await kube.get(podDisruptionBudgets, pool.metadata.name))?.status)
     await fence(former)
     pool = await pools.get(pool.metadata.name)
     deployment = await now(deployments, name)

@@ -144,7 +144,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     await expect(holder.confirm()).rejects.toMatchObject({ name: 'NotLeaderError' })
   })
 
-  it('is taken anew in a greater term after its time ran out', async () => {
+  it('is taken again in a greater term after its time ran out', async () => {
     const clock = movedClock()
     const holder = await given({ clock })
     await untilLeads(holder)

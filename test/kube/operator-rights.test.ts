@@ -89,7 +89,7 @@ describe.skipIf(!cluster)('a pool under these permissions alone', () => {
 
   it('lives: it is made, mended, scaled, marked, rolled, told of and left', async () => {
     const scaling = { owner: 'external' } as const
-    const rollout = { steps: [], gate: { minImages: 0 } }
+    const rollout = { steps: [], gate: { minRequests: 0 } }
     await pools.apply('lives', { replicas: 2, scaling, rollout })
     const first = await pools.until('lives', 'has two pods', ({ readyReplicas }) => readyReplicas === 2)
     await namespace.kube().mergePatch(tritonPools, 'lives', { spec: { replicas: 1 } })
@@ -109,7 +109,7 @@ describe.skipIf(!cluster)('a pool under these permissions alone', () => {
       const names = (await pools.deployments('lives')).map(({ metadata }) => metadata.name)
       return names.join() === `lives-${second.status?.rollout?.stable}`
     })
-    await pools.until('lives', 'is at rest', (now) => reasonOf(now, 'Ready') === 'Available')
+    await pools.until('lives', 'is idle', (now) => reasonOf(now, 'Ready') === 'Available')
     const counter = await operator.registry.getSingleMetric('matte_kube_requests_total')?.get()
     const refused = counter?.values.filter(({ labels }) =>
       ['401', '403', 401, 403].includes((labels as { code: string }).code),

@@ -11,16 +11,16 @@ import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  type FakePodsOptions,
+  hasFakeImage,
+  listSlices,
+  scaleFakePods,
+  startFakePods,
+  stopFakePods,
+} from '../support/fake-pods.ts'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
 import { findCluster, useNamespace } from '../support/kube.ts'
-import {
-  hasStandInImage,
-  listSlices,
-  type StandInPodsOptions,
-  scaleStandInPods,
-  startStandInPods,
-  stopStandInPods,
-} from '../support/stand-in-pods.ts'
 import { until } from '../support/until.ts'
 
 const logger = pino({ level: 'silent' })
@@ -30,7 +30,7 @@ const image = Buffer.alloc(size * size * 3, 100)
 const never = new AbortController().signal
 
 const found = await findCluster(import.meta.filename)
-const cluster = found && (await hasStandInImage(found, 'pod-source.test.ts')) ? found : undefined
+const cluster = found && (await hasFakeImage(found, 'pod-source.test.ts')) ? found : undefined
 
 type Rollout = { stable?: string; canary?: string; weight: number }
 
@@ -47,7 +47,7 @@ function buildPool(rollout: Rollout, annotations: Record<string, string> = {}): 
 
 describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
   const namespace = useNamespace(cluster)
-  const stable: StandInPodsOptions = { pool: 'standard', revision: 'aaaaaaaa', replicas: 2, env: { SERVICE_MS: '20' } }
+  const stable: FakePodsOptions = { pool: 'standard', revision: 'aaaaaaaa', replicas: 2, env: { SERVICE_MS: '20' } }
   let proxy: FaultProxy
   const ends: (() => unknown)[] = []
 
@@ -57,7 +57,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end()
     await proxy.close()
-    for (const revision of ['aaaaaaaa', 'bbbbbbbb']) await stopStandInPods(namespace.kube(), { ...stable, revision })
+    for (const revision of ['aaaaaaaa', 'bbbbbbbb']) await stopFakePods(namespace.kube(), { ...stable, revision })
     // The next test makes things of the same names, and what is still going would be in its way.
     await until('everything is gone', async () => {
       const labelSelector = 'matte.dev/pool'
@@ -104,7 +104,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
   it('sends pictures to pods as they become ready, and to none before', async () => {
     const { source, send, names, untilPods } = await given()
     await expect(send()).rejects.toMatchObject({ kind: 'unavailable' })
-    await startStandInPods(namespace.kube(), stable)
+    await startFakePods(namespace.kube(), stable)
     await untilPods(2)
     expect(source.pods()).toMatchObject([
       { pool: 'standard', revision: 'aaaaaaaa', role: 'stable' },
@@ -119,7 +119,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
 
   it('takes a pod that is being deleted out at once, and lets it finish what it has', async () => {
     const { send, names, untilPods, picker } = await given()
-    await startStandInPods(namespace.kube(), { ...stable, env: { SERVICE_MS: '2000' }, preStopSeconds: 5 })
+    await startFakePods(namespace.kube(), { ...stable, env: { SERVICE_MS: '2000' }, preStopSeconds: 5 })
     await untilPods(2)
     const sent = [send(), send()]
     await until('both have a picture', () => picker.slotsUsed() === 2)
@@ -136,7 +136,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
   it('loses no picture when pods go one after the other under load', async () => {
     const { send, untilPods } = await given()
     const options = { ...stable, replicas: 3, env: { SERVICE_MS: '50', INSTANCES: '2' } }
-    await startStandInPods(namespace.kube(), options)
+    await startFakePods(namespace.kube(), options)
     await untilPods(3)
     let stop = false
     let done = 0
@@ -150,7 +150,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
       }
     })
     for (const replicas of [2, 3, 1]) {
-      await scaleStandInPods(namespace.kube(), options, replicas)
+      await scaleFakePods(namespace.kube(), options, replicas)
       await untilPods(replicas)
     }
     const before = done
@@ -162,8 +162,8 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
 
   it('divides the pictures between two revisions by their weight, and follows a change of it', async () => {
     const { send, untilPods, setPool, source } = await given(buildPool({ stable: 'aaaaaaaa', weight: 0 }))
-    await startStandInPods(namespace.kube(), { ...stable, replicas: 1 })
-    await startStandInPods(namespace.kube(), { ...stable, replicas: 1, revision: 'bbbbbbbb' })
+    await startFakePods(namespace.kube(), { ...stable, replicas: 1 })
+    await startFakePods(namespace.kube(), { ...stable, replicas: 1, revision: 'bbbbbbbb' })
     await untilPods(2)
     const share = async (): Promise<number> => {
       let canary = 0
@@ -184,7 +184,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
 
   it('goes on with the last known list while the API server is away, and catches up after', async () => {
     const { send, names, untilPods } = await given()
-    await startStandInPods(namespace.kube(), stable)
+    await startFakePods(namespace.kube(), stable)
     await untilPods(2)
     proxy.silence()
     const [victim = ''] = names()
@@ -211,7 +211,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     const { source, setPool, untilPods } = await given(
       buildPool({ stable: 'aaaaaaaa', weight: 0 }, { 'matte.dev/simulated': 'true' }),
     )
-    await startStandInPods(namespace.kube(), { ...stable, replicas: 1 })
+    await startFakePods(namespace.kube(), { ...stable, replicas: 1 })
     await until('the pod is ready', async () =>
       (await listSlices(namespace.kube())).some(({ endpoints }) =>
         endpoints?.some(({ conditions }) => conditions?.ready),
@@ -224,8 +224,8 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
 
   it('never uses a pod that is ready with wrong shapes, and says which and why', async () => {
     const { source, send, untilPods } = await given()
-    await startStandInPods(namespace.kube(), { ...stable, replicas: 1 })
-    await startStandInPods(namespace.kube(), {
+    await startFakePods(namespace.kube(), { ...stable, replicas: 1 })
+    await startFakePods(namespace.kube(), {
       ...stable,
       replicas: 1,
       revision: 'bbbbbbbb',

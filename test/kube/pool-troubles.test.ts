@@ -12,8 +12,8 @@ import { until } from '../support/until.ts'
 const cluster = await findCluster(import.meta.filename)
 const quotas: Resource<KubeObject> = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota' }
 
-/** What `model.onnx` is in the image of the stand-in. */
-const standInModel = 'stand-in'
+/** What `model.onnx` is in the image of the fake. */
+const fakeModel = 'fake'
 
 describe.skipIf(!cluster)('a pool in trouble', () => {
   const database = useDatabase()
@@ -72,7 +72,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     const wrong = checksumOf('another model')
     await pools.apply('forged', { models: [{ ...modelOf('forged'), checksum: wrong }] })
     const { status } = await degraded('forged', 'ChecksumMismatch')
-    expect(messageOf(status ?? {}, 'Degraded')).toContain(checksumOf(standInModel))
+    expect(messageOf(status ?? {}, 'Degraded')).toContain(checksumOf(fakeModel))
     expect(status?.models).toMatchObject([
       { transition: 'BlockedByFailedLoad', lastFailure: { reason: 'ChecksumMismatch' } },
     ])
@@ -80,20 +80,20 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     const [pod] = await pools.pods('forged')
     expect(pod?.status?.containerStatuses?.[0]).toMatchObject({ restartCount: 0, ready: false })
     expect(pod?.status?.containerStatuses?.[0]?.state?.running).toBeUndefined()
-    // It waits before it looks again, so it is not ended and begun anew all the time.
+    // It waits before it looks again, so it is not ended and begun again all the time.
     await until('it waits', async () => {
       const [now] = await pools.pods('forged')
       return now?.status?.initContainerStatuses?.[0]?.state?.running
     })
     expect(reasonOf((await pools.get('forged')).status ?? {}, 'Degraded')).toBe('ChecksumMismatch')
-    await pools.apply('forged', { models: [{ ...modelOf('forged'), checksum: checksumOf(standInModel) }] })
+    await pools.apply('forged', { models: [{ ...modelOf('forged'), checksum: checksumOf(fakeModel) }] })
     const { status: mended } = await pools.until('forged', 'serves', (now) => reasonOf(now, 'Ready') === 'Available')
     expect(mended?.models?.[0]).not.toHaveProperty('lastFailure')
   })
 
   it('says that Triton ends again and again', async () => {
     const podPatch = {
-      spec: { containers: [{ name: 'triton', image: 'matte/stand-in-triton:e2e', command: ['false'] }] },
+      spec: { containers: [{ name: 'triton', image: 'matte/fake-triton:e2e', command: ['false'] }] },
     }
     await pools.apply('crashing', { podPatch })
     await degraded('crashing', 'PodCrashing')

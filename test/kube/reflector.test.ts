@@ -107,7 +107,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     await untilHas(subject, 'one', '2')
   })
 
-  it('lists anew when the answer to its watch is 410', async () => {
+  it('lists again when the answer to its watch is 410', async () => {
     await make('one')
     await make('two')
     const { subject, synced, restarts } = given()
@@ -122,7 +122,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     await untilHas(subject, 'one', '3')
   })
 
-  it('lists anew when the API server itself no longer has the history', async () => {
+  it('lists again when the API server itself no longer has the history', async () => {
     // Leases are written all the time in every cluster, so their earliest history is forgotten within minutes.
     const { kube } = namespace.client()
     const isForgotten = async (): Promise<boolean> => {
@@ -146,7 +146,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     await until('it is seen', () => subject.get('one')?.spec?.holderIdentity === 'somebody')
   }, 700_000)
 
-  it('lists anew when a new connection is silent too: the API server’s store may have been set back', async () => {
+  it('lists again when a new connection is silent too: the API server’s store may have been set back', async () => {
     await make('one')
     const { subject, synced, restarts } = given({ idleMs: 1_500 })
     await synced()
@@ -159,7 +159,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     expect(await restarts('idle')).toBeGreaterThanOrEqual(2)
   })
 
-  it('lists anew when it cannot read what it is told', async () => {
+  it('lists again when it cannot read what it is told', async () => {
     await make('one')
     const { subject, synced, restarts } = given()
     await synced()

@@ -12,7 +12,7 @@ const cluster = await findCluster(import.meta.filename)
 const quotas: Resource<KubeObject> = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota' }
 const replicas = 4
 const spec = {
-  rollout: { steps: [{ weight: 75, holdSeconds: 3_600 }], gate: { minImages: 0, readySeconds: 60 } },
+  rollout: { steps: [{ weight: 75, durationSeconds: 3_600 }], gate: { minRequests: 0, readySeconds: 60 } },
   scaling: { minReplicas: replicas, maxReplicas: replicas },
 }
 

@@ -22,10 +22,10 @@ const cluster = await findCluster(import.meta.filename)
 
 /** Another revision of the same pods. */
 const changed = (note: string): Partial<PoolSpecInput> => ({ podPatch: { metadata: { annotations: { note } } } })
-const gate = { minImages: 0, readySeconds: 60 }
-const quick = { steps: [{ weight: 50, holdSeconds: 0 }], gate }
+const gate = { minRequests: 0, readySeconds: 60 }
+const quick = { steps: [{ weight: 50, durationSeconds: 0 }], gate }
 /** Nobody goes on by itself. */
-const patient = { steps: [{ weight: 50, holdSeconds: 3_600 }], gate }
+const patient = { steps: [{ weight: 50, durationSeconds: 3_600 }], gate }
 
 describe.skipIf(!cluster)('a changed pool', () => {
   const database = useDatabase()
@@ -169,7 +169,7 @@ describe.skipIf(!cluster)('a changed pool', () => {
 
   it('does not send images to pods whose model has another shape, and says so', async () => {
     const pool = await ready('shapes', { rollout: patient })
-    await pools.apply('shapes', { rollout: patient, podPatch: patchWithEnv(pool, { STAND_IN_WRONG_SHAPES: 'true' }) })
+    await pools.apply('shapes', { rollout: patient, podPatch: patchWithEnv(pool, { FAKE_WRONG_SHAPES: 'true' }) })
     const { status } = await pools.until('shapes', 'says so', (now) => reasonOf(now, 'Degraded') === 'ModelShapeWrong')
     expect(status?.rollout).toMatchObject({ stable: stableOf(pool), weight: 0, step: -1 })
   })

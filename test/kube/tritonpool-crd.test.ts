@@ -67,7 +67,7 @@ const refused: readonly (readonly [string, object, string])[] = [
   ],
   [
     'an external owner beside a hold',
-    { replicas: 1, scaling: { ...external, holdSeconds: 60 } },
+    { replicas: 1, scaling: { ...external, stabilizationWindowSeconds: 60 } },
     'or set owner to matte',
   ],
   ['an external owner without replicas', { scaling: external }, 'set spec.replicas'],
@@ -143,12 +143,12 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
       models: [model],
       resources: { limits: { 'nvidia.com/gpu': 1 } },
       scaling: { target: { p95Seconds: 5 }, fallback: { replicas: 2 } },
-      rollout: { gate: { minImages: 5 }, steps: [{ weight: 30 }] },
+      rollout: { gate: { minRequests: 5 }, steps: [{ weight: 30 }] },
       drain: { graceSeconds: 60 },
     }
     const { spec } = await create('partial', input)
     expect(spec).toEqual(withDefaults(input))
-    expect(spec.rollout.steps).toEqual([{ weight: 30, holdSeconds: 60 }])
+    expect(spec.rollout.steps).toEqual([{ weight: 30, durationSeconds: 60 }])
   })
 
   it.each(refused)('refuses %s and says what to do', async (_, changes, message) => {

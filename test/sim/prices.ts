@@ -16,9 +16,9 @@ const cells: readonly Cell[] = [{ trace: 'step', startSeconds: 20 }, ...bursts, 
 
 const changes: Readonly<Record<string, Partial<EffectiveScaling>>> = {
   defaults: {},
-  'holdSeconds 60': { holdSeconds: 60 },
-  'holdSeconds 90': { holdSeconds: 90 },
-  'holdSeconds 300': { holdSeconds: 300 },
+  'stabilizationWindowSeconds 60': { stabilizationWindowSeconds: 60 },
+  'stabilizationWindowSeconds 90': { stabilizationWindowSeconds: 90 },
+  'stabilizationWindowSeconds 300': { stabilizationWindowSeconds: 300 },
   'utilization 0.6': { utilization: 0.6 },
   'utilization 0.9': { utilization: 0.9 },
   'p95Seconds 1 (drain in 2.5 s)': { p95Seconds: 1 },

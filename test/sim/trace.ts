@@ -37,7 +37,7 @@ export function makeTrace(name: TraceName, seed: number): Trace {
 const shapes: Readonly<Record<TraceName, (next: () => number) => Float64Array>> = {
   /** 1/s, 16/s for 10 of 30 minutes, 1/s. */
   step: () => new Float64Array(1_800).map((_, second) => (second >= stepSecond && second < stepSecond + 600 ? 16 : 1)),
-  /** Two states, each of a rate drawn anew: 1 to 3/s for 240 s on average, 8 to 24/s for 60 s. */
+  /** Two states, each of a rate drawn again: 1 to 3/s for 240 s on average, 8 to 24/s for 60 s. */
   bursts: (next) => {
     const rates = new Float64Array(3_600)
     let isBurst = false

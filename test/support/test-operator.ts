@@ -79,16 +79,16 @@ export async function startOperator({
   }
 }
 
-export const standInImage = 'matte/stand-in-triton:e2e'
+export const fakeImage = 'matte/fake-triton:e2e'
 
 /** Starts, rolls and drains in seconds. */
 const smallPool: Partial<PoolSpecInput> = {
-  image: standInImage,
+  image: fakeImage,
   resources: { requests: { cpu: '10m', memory: '32Mi' } },
   drain: { routeStopSeconds: 1, exitTimeoutSeconds: 1, graceSeconds: 8 },
 }
 
-/** The model that the stand-in has, as the public version of this name. */
+/** The model that the fake has, as the public version of this name. */
 export const modelOf = (modelVersion: string): PoolSpecInput['models'][number] => ({
   name: 'u2netp',
   modelVersion,
@@ -145,7 +145,7 @@ export const reasonOf = (
   is: 'True' | 'False' | 'Unknown' = 'True',
 ) => conditions?.find((condition) => condition.type === type && condition.status === is)?.reason
 
-/** A patch that gives the pool's stand-in these variables: how it misbehaves is told by them. */
+/** A patch that gives the pool's fake these variables: how it misbehaves is told by them. */
 export function patchWithEnv(pool: TritonPool, env: Readonly<Record<string, string>>): Record<string, unknown> {
   const { podPatch: _, ...spec } = pool.spec
   const { containers } = buildPodTemplate({ ...pool, spec }).spec as unknown as {

@@ -28,7 +28,8 @@ export async function until<T>(
     } catch (error) {
       cause = error
     }
-    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs / 1_000} s in vain until ${what}`, { cause })
+    if (performance.now() > deadline)
+      throw new Error(`waited ${timeoutMs / 1_000} s without success until ${what}`, { cause })
     await pause(everyMs)
   }
 }

@@ -44,7 +44,7 @@ export function refuseOverload(
     registers: [registry],
   })
   new Gauge({
-    name: 'matte_http_requests_in_work',
+    name: 'matte_http_requests_in_flight',
     help: 'Requests of the API that are being worked on.',
     registers: [registry],
     collect() {

@@ -59,7 +59,7 @@ export type OperatorOptions = {
 const concurrency = 16
 /** News of a pool's objects comes in bunches; one look is enough for a bunch. */
 const gatherMs = 50
-/** Each try reads everything anew, so it is not tried for long at that pace. */
+/** Each try reads everything again, so it is not tried for long at that pace. */
 const fenceBackoff: Backoff = { baseMs: 500, maxMs: 15_000 }
 /** Probes have 2 s, and 32 run at once: pods that hang must not keep everybody from being led. */
 const settleMaxMs = 5_000

@@ -30,7 +30,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOptions> = {}) {
   const listeners: (() => void)[] = []
   const asked: (readonly string[])[] = []
-  const inHand: { version: string; end: () => void }[] = []
+  const inFlight: { version: string; end: () => void }[] = []
   let ready = pods
   const source = {
     pods: () => ready,
@@ -39,7 +39,7 @@ function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOp
   const slots = createSlots({
     source,
     ahead: 0,
-    inHandMax: 100,
+    inFlightMax: 100,
     claimEveryMs: 600_000,
     finishWithinMs: 0,
     logger: pino({ enabled: false }),
@@ -52,7 +52,7 @@ function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOp
     },
     run: (task, signal) =>
       new Promise((resolve) => {
-        inHand.push({ version: task.modelVersion, end: resolve })
+        inFlight.push({ version: task.modelVersion, end: resolve })
         signal.addEventListener('abort', () => resolve())
       }),
     ...options,
@@ -70,77 +70,77 @@ function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOp
     asked,
     change,
     settle,
-    inHand: () => inHand.map(({ version }) => version),
-    end: (at: number) => inHand[at]?.end(),
+    inFlight: () => inFlight.map(({ version }) => version),
+    end: (at: number) => inFlight[at]?.end(),
   }
 }
 
 describe('createSlots', () => {
   it('claims as many tasks as pods have slots, and some ahead', async () => {
-    const { slots, settle, inHand } = given([pod('a', 2), pod('b', 1)], Array(20).fill('fast'), { ahead: 1 })
+    const { slots, settle, inFlight } = given([pod('a', 2), pod('b', 1)], Array(20).fill('fast'), { ahead: 1 })
     slots.lookNow()
     await settle()
-    expect(inHand()).toHaveLength(5)
+    expect(inFlight()).toHaveLength(5)
   })
 
   it('claims no more than the process takes on, however many pods there are', async () => {
     const pods = Array.from({ length: 50 }, (_none, index) => pod(`p${index}`, 4))
-    const { slots, settle, end } = given(pods, Array(300).fill('fast'), { inHandMax: 7 })
+    const { slots, settle, end } = given(pods, Array(300).fill('fast'), { inFlightMax: 7 })
     slots.lookNow()
     await settle()
-    expect(slots.tasksInHand()).toBe(7)
+    expect(slots.tasksInFlight()).toBe(7)
     end(0)
     await settle()
-    expect(slots.tasksInHand()).toBe(7)
+    expect(slots.tasksInFlight()).toBe(7)
   })
 
   it('asks for nothing while no pod is ready, and looks again when one is', async () => {
-    const { slots, settle, asked, change, inHand } = given([], ['fast'])
+    const { slots, settle, asked, change, inFlight } = given([], ['fast'])
     slots.lookNow()
     await settle()
     expect(asked).toEqual([])
     change([pod('a', 1)])
     await settle()
-    expect(inHand()).toEqual(['fast'])
+    expect(inFlight()).toEqual(['fast'])
   })
 
   it('counts both names of a model as one', async () => {
-    const { slots, settle, inHand } = given([pod('a', 2)], ['fast', 'service-v2', 'fast'])
+    const { slots, settle, inFlight } = given([pod('a', 2)], ['fast', 'service-v2', 'fast'])
     slots.lookNow()
     await settle()
-    expect(inHand()).toEqual(['fast', 'service-v2'])
+    expect(inFlight()).toEqual(['fast', 'service-v2'])
   })
 
   it('bounds the models of one pool together, since they share its pods', async () => {
     const pods = [pod('a', 2), pod('a', 2, isnet)]
-    const { slots, settle, inHand } = given(pods, ['fast', 'fine', 'fast', 'fine'])
+    const { slots, settle, inFlight } = given(pods, ['fast', 'fine', 'fast', 'fine'])
     slots.lookNow()
     await settle()
-    expect(inHand()).toEqual(['fast', 'fine'])
+    expect(inFlight()).toEqual(['fast', 'fine'])
   })
 
   it('bounds each model by itself, so that another is not held up', async () => {
     const pods = [pod('a', 1), pod('b', 1, { ...isnet, pool: 'other' })]
-    const { slots, settle, inHand } = given(pods, ['fast', 'fast', 'fast', 'fine'])
+    const { slots, settle, inFlight } = given(pods, ['fast', 'fast', 'fast', 'fine'])
     slots.lookNow()
     await settle()
-    expect(inHand()).toEqual(['fast', 'fine'])
+    expect(inFlight()).toEqual(['fast', 'fine'])
   })
 
   it('counts the pods of both models together while a pool goes over from one to the other', async () => {
     const next = pod('b', 2, { tritonModel: 'isnet', revision: 'b', role: 'canary', weight: 50 })
-    const { slots, settle, inHand } = given([pod('a', 2), next], Array(9).fill('fast'))
+    const { slots, settle, inFlight } = given([pod('a', 2), next], Array(9).fill('fast'))
     slots.lookNow()
     await settle()
-    expect(inHand()).toHaveLength(4)
+    expect(inFlight()).toHaveLength(4)
   })
 
   it('takes a pod on probation for the one slot that it has', async () => {
     const probation = { shape: { inputSize: 320, slots: 1 }, podSlots: 1 }
-    const { slots, settle, inHand } = given([pod('a', 4, probation)], Array(9).fill('fast'))
+    const { slots, settle, inFlight } = given([pod('a', 4, probation)], Array(9).fill('fast'))
     slots.lookNow()
     await settle()
-    expect(inHand()).toHaveLength(1)
+    expect(inFlight()).toHaveLength(1)
   })
 
   describe('while a revision is tried that answers for another name', () => {
@@ -149,26 +149,26 @@ describe('createSlots', () => {
 
     it('gives the new name the places of its own pods, and leaves the others theirs', async () => {
       const pods = [old('a'), old('b'), pod('c', 2, { ...canary, weight: 50 })]
-      const { slots, settle, inHand } = given(pods, [...Array(9).fill('v3'), ...Array(9).fill('v2')])
+      const { slots, settle, inFlight } = given(pods, [...Array(9).fill('v3'), ...Array(9).fill('v2')])
       slots.lookNow()
       await settle()
-      expect(inHand().toSorted()).toEqual(['v2', 'v2', 'v2', 'v2', 'v3', 'v3'])
+      expect(inFlight().toSorted()).toEqual(['v2', 'v2', 'v2', 'v2', 'v3', 'v3'])
     })
 
     it('lets the name of both fill all of them', async () => {
       const pods = [old('a'), pod('c', 2, { ...canary, weight: 50 })]
-      const { slots, settle, inHand } = given(pods, Array(9).fill('service-v2'))
+      const { slots, settle, inFlight } = given(pods, Array(9).fill('service-v2'))
       slots.lookNow()
       await settle()
-      expect(inHand()).toHaveLength(4)
+      expect(inFlight()).toHaveLength(4)
     })
 
     it('claims nothing for pods that have no share yet', async () => {
       const pods = [old('a'), pod('c', 2, { ...canary, weight: 0 })]
-      const { slots, settle, inHand, asked } = given(pods, ['v3', ...Array(9).fill('service-v2')])
+      const { slots, settle, inFlight, asked } = given(pods, ['v3', ...Array(9).fill('service-v2')])
       slots.lookNow()
       await settle()
-      expect(inHand()).toEqual(['service-v2', 'service-v2'])
+      expect(inFlight()).toEqual(['service-v2', 'service-v2'])
       expect(asked.flat()).not.toContain('v3')
     })
   })
@@ -176,9 +176,9 @@ describe('createSlots', () => {
   it('counts models as one that a later pod turns out to serve both', async () => {
     const both = { tritonModel: 'both', modelVersions: ['fast', 'fine'] }
     const pods = [pod('a', 2, { modelVersions: ['fast'] }), pod('b', 2, { ...isnet, revision: 'b' }), pod('c', 2, both)]
-    const { slots, settle, inHand } = given(pods, [...Array(9).fill('fast'), ...Array(9).fill('fine')])
+    const { slots, settle, inFlight } = given(pods, [...Array(9).fill('fast'), ...Array(9).fill('fine')])
     slots.lookNow()
     await settle()
-    expect(inHand()).toHaveLength(6)
+    expect(inFlight()).toHaveLength(6)
   })
 })

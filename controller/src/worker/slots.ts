@@ -1,4 +1,4 @@
-// The working end of the controller: how many tasks are in hand, and when the next is claimed. A free place looks
+// The working end of the controller: how many tasks are in flight, and when the next is claimed. A free place looks
 // when a nudge comes, when a task ends, when the pods change, and by a timer that covers lost nudges. If this
 // process dies, its claims lapse and others go on; nothing here is the only copy of anything.
 
@@ -12,13 +12,13 @@ export type SlotsOptions = {
   readonly source: PodSource
   /** Tasks per pod beyond its slots: they are fetched and decoded while the slots are busy. */
   readonly ahead: number
-  /** The most tasks in hand, however many pods there are: what one process can decode, not what pods can take. */
-  readonly inHandMax: number
+  /** The most tasks in flight, however many pods there are: what one process can decode, not what pods can take. */
+  readonly inFlightMax: number
   readonly claimEveryMs: number
   readonly claim: (modelVersions: readonly string[]) => Promise<ClaimedTask | undefined>
   /** Never rejects: whatever happens to a task is written to its row or left to the lapse of its claim. */
   readonly run: (task: ClaimedTask, signal: AbortSignal) => Promise<void>
-  /** After the stop signal, tasks in hand have so long to finish before they are given back. */
+  /** After the stop signal, tasks in flight have so long to finish before they are given back. */
   readonly finishWithinMs: number
   readonly logger: Logger
 }
@@ -28,12 +28,12 @@ export type Slots = Service & {
   lookNow(): void
   /** Resolves when a nudge would be of use: a pod is ready and has room. */
   untilRoom(signal: AbortSignal): Promise<void>
-  tasksInHand(): number
+  tasksInFlight(): number
 }
 
 export function createSlots(options: SlotsOptions): Slots {
   const { source, logger } = options
-  const inHand = new Map<Promise<void>, string>()
+  const inFlight = new Map<Promise<void>, string>()
   let seen: readonly Pod[] | undefined
   let lines: readonly Line[] = []
   const abandon = new AbortController()
@@ -51,12 +51,12 @@ export function createSlots(options: SlotsOptions): Slots {
     return lines
   }
   const busy = (versions: readonly string[]): number =>
-    [...inHand.values()].filter((version) => versions.includes(version)).length
+    [...inFlight.values()].filter((version) => versions.includes(version)).length
   const hasRoom = ({ versions, capacity, pool }: Line): boolean =>
     busy(versions) < capacity && busy(pool.versions) < pool.capacity
 
   const versionsWithRoom = (): string[] =>
-    inHand.size >= options.inHandMax
+    inFlight.size >= options.inFlightMax
       ? []
       : linesNow()
           .filter(hasRoom)
@@ -66,12 +66,12 @@ export function createSlots(options: SlotsOptions): Slots {
 
   function hold(task: ClaimedTask): void {
     const work = options.run(task, abandon.signal).finally(() => {
-      inHand.delete(work)
+      inFlight.delete(work)
       roomChanged.resolve()
       roomChanged = deferred()
       lookNow()
     })
-    inHand.set(work, task.modelVersion)
+    inFlight.set(work, task.modelVersion)
   }
 
   /** Claims until there is no room or no task; a second look asked for meanwhile follows. */
@@ -116,7 +116,7 @@ export function createSlots(options: SlotsOptions): Slots {
   return {
     name: 'slots',
     lookNow,
-    tasksInHand: () => inHand.size,
+    tasksInFlight: () => inFlight.size,
     start: () => timer.start(),
     untilRoom: async (signal) => {
       while (!signal.aborted && versionsWithRoom().length === 0) {
@@ -128,7 +128,7 @@ export function createSlots(options: SlotsOptions): Slots {
       await timer.stop()
       await looking
       const late = setTimeout(() => abandon.abort(), options.finishWithinMs)
-      await Promise.all(inHand.keys())
+      await Promise.all(inFlight.keys())
       clearTimeout(late)
     },
   }

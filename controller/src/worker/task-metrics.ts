@@ -14,7 +14,7 @@ export type TaskMetrics = {
 }
 
 export type Gauges = {
-  readonly tasksInHand: () => number
+  readonly tasksInFlight: () => number
   readonly slotsUsed: () => number
 }
 
@@ -38,7 +38,7 @@ export function createTaskMetrics(registry: Registry): TaskMetrics {
       }
     },
     duration: new Histogram({
-      name: 'matte_task_work_seconds',
+      name: 'matte_task_processing_seconds',
       help: 'Time from a claim to its end, whatever the end',
       buckets: durationBuckets,
       registers,
@@ -69,6 +69,6 @@ export function registerGauges(registry: Registry, gauges: Gauges): void {
       },
     })
   }
-  gauge('matte_tasks_in_hand', 'Tasks claimed by this process and not ended', gauges.tasksInHand)
+  gauge('matte_tasks_in_flight', 'Tasks claimed by this process and not ended', gauges.tasksInFlight)
   gauge('matte_slots_used', 'Inference requests in flight from this process', gauges.slotsUsed)
 }

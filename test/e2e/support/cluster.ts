@@ -20,7 +20,7 @@ const namespaces: Resource<KubeObject> = {
 }
 
 export type Cluster = {
-  /** As the cluster's administrator, in the story's namespace. */
+  /** As the cluster's administrator, in the scenario's namespace. */
   readonly kube: KubeClient
   readonly namespace: string
   readonly loaded: LoadedConfig
@@ -31,7 +31,7 @@ export type Cluster = {
 /** @throws Error when there is no kube context, or nobody answers behind it. */
 export async function openCluster(): Promise<Cluster> {
   const loaded = await loadKubeConfig()
-  if (loaded === undefined) throw new Error('the stories need a Kubernetes cluster: set KUBECONFIG')
+  if (loaded === undefined) throw new Error('the scenarios need a Kubernetes cluster: set KUBECONFIG')
   const namespace = `matte-e2e-${randomBytes(3).toString('hex')}`
   const metrics = createKubeMetrics(createRegistry('test'))
   const logger = pino({ level: 'silent' })
@@ -48,7 +48,7 @@ export async function openCluster(): Promise<Cluster> {
     loaded,
     end: async () => {
       await kube.delete(namespaces, namespace)
-      // Nobody sends to them any more; the next story shall not wait for their grace.
+      // Nobody sends to them any more; the next scenario shall not wait for their grace.
       await until('the pods of the namespace are gone', () => killPods(kube), { timeoutMs: 240_000, everyMs: 1_000 })
       kube.close()
     },

@@ -1,4 +1,4 @@
-// What the stories share: PostgreSQL, NATS and an object store beside the cluster; Triton runs in it. Said at once when
+// What the scenarios share: PostgreSQL, NATS and an object store beside the cluster; Triton runs in it. Said at once when
 // there is no cluster to use, or when it lacks the images.
 import { createKubeClient } from '@matte/controller/operator/kube/client'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'

@@ -1,4 +1,4 @@
-// The two images that the stories run in the cluster, and whether its nodes have them.
+// The two images that the scenarios run in the cluster, and whether its nodes have them.
 import type { KubeClient, Resource } from '@matte/controller/operator/kube/client'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 
@@ -23,11 +23,11 @@ const image = (variable: string, name: string, file: string): Image => ({
   isNamed: Boolean(process.env[variable]),
 })
 
-const standIn = image('E2E_STAND_IN_IMAGE', 'matte/stand-in-triton:e2e', 'test/e2e/stand-in/Dockerfile')
+const fake = image('E2E_FAKE_IMAGE', 'matte/fake-triton:e2e', 'test/e2e/fake-triton/Dockerfile')
 const triton = image('E2E_TRITON_IMAGE', 'matte/triton:e2e', 'test/e2e/triton/Dockerfile')
 
 /** Pods by the dozen: real gRPC, no inference. */
-export const standInImage = standIn.name
+export const fakeImage = fake.name
 /** The real server with this repository's models in it. */
 export const tritonImage = triton.name
 
@@ -40,7 +40,7 @@ export async function findMissingImages(kube: KubeClient): Promise<string | unde
   const told = items.map(({ status }) => (status?.images ?? []).flatMap(({ names }) => names ?? []))
   if (told.some((names) => names.length >= toldMax)) return undefined
   const has = ({ name }: Image): boolean => told.flat().some((full) => full === name || full.endsWith(`/${name}`))
-  const missing = [standIn, triton].filter((one) => !one.isNamed && !has(one))
+  const missing = [fake, triton].filter((one) => !one.isNamed && !has(one))
   if (missing.length === 0) return undefined
   const how = missing.map(
     ({ name, file, variable }) =>

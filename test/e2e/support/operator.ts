@@ -9,7 +9,7 @@ import type { ProcessName, TestProcess } from '../../support/processes.ts'
 import { type Stack, useStack } from '../../support/stack.ts'
 import { until } from '../../support/until.ts'
 import { type Cluster, openCluster } from './cluster.ts'
-import { standInImage } from './images.ts'
+import { fakeImage } from './images.ts'
 
 export type Operator = {
   readonly stack: Stack
@@ -17,7 +17,7 @@ export type Operator = {
   readonly namespace: string
   readonly cluster: Cluster
   startController(env?: Readonly<Record<string, string>>): Promise<TestProcess>
-  /** Applies a pool; the caller's fields over those of a small pool of stand-ins. */
+  /** Applies a pool; the caller's fields over those of a small pool of fakes. */
   applyPool(name: string, spec?: Partial<PoolSpecInput>, annotations?: Record<string, string>): Promise<TritonPool>
   pool(name: string): Promise<TritonPool>
   untilPool(
@@ -31,10 +31,10 @@ export type Operator = {
   deploymentsOf(name: string): Promise<Deployment[]>
 }
 
-/** Rolls and drains in seconds, so that a story of many steps has an end. */
+/** Rolls and drains in seconds, so that a scenario of many steps has an end. */
 export const smallPool: PoolSpecInput = {
   default: true,
-  image: standInImage,
+  image: fakeImage,
   imagePullPolicy: 'IfNotPresent',
   models: [
     {

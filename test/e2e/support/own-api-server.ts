@@ -1,4 +1,4 @@
-// An API server of the story's own, which may be killed: another process of the cluster's own program, with its
+// An API server of the scenario's own, which may be killed: another process of the cluster's own program, with its
 // arguments, on the same etcd and another port. The cluster's is left alone, since others use it too. That needs an API
 // server that runs as a process of this machine, and the right to enter its network and mounts.
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { type RunningServer, startServer } from '@matte/local/server'
 
 type Found = { readonly pid: number; readonly program: string; readonly args: readonly string[] }
 
-/** The process behind the current kube context, or why a story cannot have one like it. */
+/** The process behind the current kube context, or why a scenario cannot have one like it. */
 export function findApiServer({ config }: LoadedConfig): Found | string {
   if (process.getuid?.() !== 0) return 'only root may enter the network of an API server'
   const { port } = new URL(config.getCurrentCluster()?.server ?? 'https://none')
@@ -41,7 +41,7 @@ export type OwnApiServer = {
   /** Leads to it; for children. */
   readonly kubeconfig: string
   kill(): Promise<void>
-  /** Begins it anew, on the same port; returns when it is ready. */
+  /** Begins it again, on the same port; returns when it is ready. */
   start(): Promise<void>
   stop(): Promise<void>
 }

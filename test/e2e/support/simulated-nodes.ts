@@ -26,7 +26,7 @@ export type SimulatedNodes = {
 const place = 'matte.dev/simulated-nodes'
 const managed = 'kwok.x-k8s.io/node'
 
-/** Longer than the story takes: an older node belongs to a run that was killed. */
+/** Longer than the scenario takes: an older node belongs to a run that was killed. */
 const leftoverMs = 3_600_000
 
 /** `podsPerNode` as a kubelet has it. Returns when all of them are Ready. */

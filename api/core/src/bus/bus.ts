@@ -1,4 +1,4 @@
-// The connection to NATS: made in the background and remade for ever, since no process needs it to do its work.
+// The connection to NATS: made in the background and remade forever, since no process needs it to do its work.
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Logger } from 'pino'
 import { pause, type Service } from '../runtime/service.ts'

@@ -1,6 +1,6 @@
 // The pull side of nudges: it owns stream and consumer, back-off and stop. A nudge is acked at once and only wakes
 // its service. Any fault (server gone, store deleted, consumer lost) ends in the same way: ensure stream and
-// consumer again, and pull on. If the process dies with a nudge in hand, a timer elsewhere does its work.
+// consumer again, and pull on. If the process dies with a nudge in flight, a timer elsewhere does its work.
 import {
   AckPolicy,
   type Consumer,

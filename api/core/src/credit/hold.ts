@@ -71,7 +71,7 @@ export type Settled = 'captured' | 'released'
  * (task_id, run). `at`: the time by which lots are judged, later than the lock on the workspace's row.
  * A release meets three kinds of lot: one that lives; one that has lapsed, whose other credits expire here, lest the
  * grace time brings them back; and one in its grace time. Only credits that were held before the expiry begin a grace
- * time, else holding and canceling would keep them for ever. Of several that come back to one lot, one that begins it
+ * time, else holding and canceling would keep them forever. Of several that come back to one lot, one that begins it
  * begins it for all.
  */
 export function settleParts({ runs, outcome, at }: { runs: Sql; outcome: Settled; at: Sql }): Sql {

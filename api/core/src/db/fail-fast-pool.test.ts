@@ -82,7 +82,7 @@ describe('failFastPool', () => {
     await expect(pool.connect()).rejects.toThrow('password')
   })
 
-  it('tells a wait in vain for a free connection apart from an outage', async () => {
+  it('tells a wait without success for a free connection apart from an outage', async () => {
     const { fake, pool } = given()
     fake.answerWith(() => Promise.reject(new Error('timeout exceeded when trying to connect')))
     await expect(pool.connect()).rejects.toBeInstanceOf(DatabaseBusy)

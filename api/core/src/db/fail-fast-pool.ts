@@ -1,6 +1,6 @@
 // The pool as Kysely sees it, with two answers that the plain one gives late or not at all:
 // - the database is away: after a connection that failed, everybody is told so at once, and one asker every 250 ms
-//   tries anew. Otherwise each request would wait for its own connection to fail, and all of them come at the restart;
+//   tries again. Otherwise each request would wait for its own connection to fail, and all of them come at the restart;
 // - the database is busy: who waited 3 s for a free connection is told so, which is another fault than an outage.
 // A statement that got no answer in time takes its connection with it: the next user would wait behind it. Statements
 // that come again are prepared (statement-names.ts).

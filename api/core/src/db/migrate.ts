@@ -1,6 +1,6 @@
 // Migrations run at the start of every process, forward only, expand before contract (D80). Kysely takes an
 // advisory lock of the transaction, so that replicas that start together do the work once; if one dies half-way,
-// the transaction is rolled back and the next start begins anew.
+// the transaction is rolled back and the next start begins again.
 import { sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { Logger } from 'pino'

@@ -3,7 +3,7 @@
 //
 // A prepared `select *` or `returning *` breaks when a migration of a newer release adds a column ("cached plan must
 // not change result type"). Its connection is then given up, and all names change, so that every other connection
-// prepares anew before it meets the same: one request of a process fails, and only if it was in a transaction.
+// prepares again before it meets the same: one request of a process fails, and only if it was in a transaction.
 
 /** Texts that are told apart; lists of changing length make new ones, and those past the bound stay unnamed. */
 const textsMax = 500

@@ -30,7 +30,7 @@ export type RateWindow = {
  * replicas may ask by two limits for some seconds; the greater one is counted on from, lest the smaller forget what the
  * greater has let through.
  * Requests that waited at the border for a row's lock are counted in the minute that the row is in by then. A row
- * further ahead was left by a clock that has been set back, and begins anew. Rows are locked in the order of their
+ * further ahead was left by a clock that has been set back, and begins again. Rows are locked in the order of their
  * subjects, so that the calls of two replicas cannot wait for each other in a circle.
  */
 export async function countRequests(db: Db, requests: readonly CountedRequests[]): Promise<readonly RateWindow[]> {

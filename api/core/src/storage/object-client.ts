@@ -33,7 +33,7 @@ const timeouts = { connect: { timeout: 1_000 }, headersTimeout: 30_000, bodyTime
 const retryAfterMs = 100
 
 export function createObjectClient(options: SignRequestOptions): ObjectClient {
-  // No bound: the tasks in hand and the requests in work bound what is asked for.
+  // No bound: the tasks in flight and the requests in work bound what is asked for.
   const pool = new Pool(new URL(options.endpoint).origin, { ...timeouts, connections: null })
   const sign = createRequestSigner(options)
   let offsetMs = 0

@@ -1,6 +1,6 @@
 // What the end of a child does to its batch, and a caller's retry of it (D52), inside the transaction that moves the
 // child. The batch's row is locked before the child's (workspace → batch → task → lots), so that of two last children
-// that end at once one counts first and the other is the last; the counts are columns and nothing is counted anew.
+// that end at once one counts first and the other is the last; the counts are columns and nothing is counted again.
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { BatchTable } from '../db/tables/batch.ts'

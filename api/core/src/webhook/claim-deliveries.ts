@@ -5,7 +5,7 @@
 // hops from target to target over the index `delivery_target`, and each target offers only as many rows as it may
 // still have in flight. Walking the due rows in order of time would read a dead receiver's whole backlog each time.
 //
-// A dispatcher that dies keeps its claims until they lapse; then the same attempt is claimed anew by anyone. The
+// A dispatcher that dies keeps its claims until they lapse; then the same attempt is claimed again by anyone. The
 // number of the attempt grows only when a recorded one has ended, so a crash of ours takes no retry from the owner.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'

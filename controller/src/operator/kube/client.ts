@@ -102,7 +102,7 @@ export type KubeClient = {
   /**
    * Server-side apply. What this manager applied before and now leaves out is removed. With `force`, the default,
    * fields that somebody else has set become ours. `metadata.resourceVersion`, when given, must still be current (else
-   * 409), and `metadata.uid` must come with it: without one the API server would make a deleted object anew.
+   * 409), and `metadata.uid` must come with it: without one the API server would make a deleted object again.
    */
   apply<T extends KubeObject>(
     resource: Resource<T>,

@@ -72,7 +72,7 @@ describe('the recorder of Events', () => {
     ])
   })
 
-  it('counts what it told within ten minutes, and tells it anew later', async () => {
+  it('counts what it told within ten minutes, and tells it again later', async () => {
     const { subject, all, pass, written, outcomes } = given()
     for (const passes of [0, 599_999, 599_999, 600_000]) {
       pass(passes)
@@ -95,7 +95,7 @@ describe('the recorder of Events', () => {
     expect(all()).toHaveLength(5)
   })
 
-  it('writes an Event anew that is gone', async () => {
+  it('writes an Event again that is gone', async () => {
     const { subject, kept, all, written } = given()
     subject.record(pool, scaled)
     await written()

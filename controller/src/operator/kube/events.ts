@@ -47,7 +47,7 @@ const messageMaxBytes = 1_024
 type Told = { readonly name: string; count: number; at: number }
 
 const sameWithinMs = 600_000
-/** Different Events that are remembered; the oldest is forgotten, and told anew if it comes again. */
+/** Different Events that are remembered; the oldest is forgotten, and told again if it comes again. */
 const toldMax = 1_000
 
 export function eventRecorder(options: EventRecorderOptions): EventRecorder {

@@ -29,7 +29,7 @@ export function createKubeMetrics(registry: Registry): KubeMetrics {
     }),
     watchRestarts: new Counter({
       name: 'matte_kube_watch_restarts_total',
-      help: 'Watches that ended and were begun anew: ended, idle, cut, gone, refused, unreadable, drift',
+      help: 'Watches that ended and were begun again: ended, idle, cut, gone, refused, unreadable, drift',
       labelNames: ['resource', 'reason'],
       registers,
     }),

@@ -22,7 +22,7 @@ import type { Lease } from './objects.ts'
 
 /**
  * One time of leading. The count alone is not enough to tell it from all others: a Lease that somebody deletes is made
- * anew, and one who has not seen the old one counts from 1 again.
+ * again, and one who has not seen the old one counts from 1 again.
  */
 export type Term = {
   /** Greater each time the Lease is taken. */
@@ -71,7 +71,7 @@ type Seen = { readonly lease: Lease; readonly at: number }
 /** What we hold: until when by our clock, in which term, and the lease as the server has it. */
 type Held = { readonly lease: Lease; readonly until: number; readonly term: number }
 
-/** A pod's name is not enough, since its container may be started anew. */
+/** A pod's name is not enough, since its container may be started again. */
 const ownIdentity = (): string => `${hostname()}-${randomBytes(4).toString('hex')}`
 
 /** @throws RangeError when the three times leave no room for one another. */
@@ -139,7 +139,7 @@ export function leadership(options: LeadershipOptions): Leadership {
     const before = held
     const sentAt = clock.monotonicMs()
     const written = await kube[write](leases, lease, { timeoutMs })
-    // Our time ran out meanwhile and everybody was told: we begin anew, in a term of its own.
+    // Our time ran out meanwhile and everybody was told: we begin again, in a term of its own.
     if (held === before) hold(written, sentAt)
   }
 
@@ -207,7 +207,7 @@ export function leadership(options: LeadershipOptions): Leadership {
       if (held === current) held = { ...current, lease }
       return
     }
-    // Gone, or another's. When it was deleted nothing keeps another from making it anew at this moment.
+    // Gone, or another's. When it was deleted nothing keeps another from making it again at this moment.
     if (lease !== undefined) look(lease)
     letGo()
   }

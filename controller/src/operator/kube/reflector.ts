@@ -195,7 +195,7 @@ export function reflector<T extends KubeObject>(options: ReflectorOptions<T>): R
 
   /**
    * Compares with a list. What an event touched since the list was asked for is on its way and no drift; and when the
-   * watch was begun anew meanwhile, all may be, so that this comparison says nothing.
+   * watch was begun again meanwhile, all may be, so that this comparison says nothing.
    */
   async function compare(): Promise<void> {
     const judged = session

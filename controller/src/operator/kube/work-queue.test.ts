@@ -140,7 +140,7 @@ describe('a work queue', () => {
     expect(await outcomes()).toEqual({ failed: 1 })
   })
 
-  it('rests after failures, each time longer up to the limit, and starts anew after a success', async () => {
+  it('rests after failures, each time longer up to the limit, and starts again after a success', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.add('a')

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type ConditionAnswer, conditionTypes, reasons, setCondition } from './conditions.ts'
+import { type ConditionAnswer, setCondition } from './conditions.ts'
+import { conditionTypes, reasons } from './reasons.ts'
 
 const ready = (status: 'True' | 'False', message = 'One.'): ConditionAnswer => ({
   type: 'Ready',

@@ -140,7 +140,7 @@ const requireOfUsers: RequiredRule = ({ required = [], properties = {} }) =>
  */
 const requireOfController: RequiredRule = (_, keys) => keys
 
-/** The schema with `required` decided anew, at every depth. `keys` are those of the list that the schema is an item of. */
+/** The schema with `required` decided again, at every depth. `keys` are those of the list that the schema is an item of. */
 function withRequired(schema: Schema, rule: RequiredRule, keys: readonly string[] = []): Schema {
   const { required: _, properties, items, additionalProperties, ...rest } = schema
   const required = rule(schema, keys)

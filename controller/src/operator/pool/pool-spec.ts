@@ -238,12 +238,12 @@ const scaling = object(
       maximum: 600,
       default: scalingDefaults.panicWindowSeconds,
     }),
-    holdSeconds: Type.Optional(
+    stabilizationWindowSeconds: Type.Optional(
       integer({
         description:
           'How long a pod is kept after it was last needed, in seconds, 0 to 86400. Longer costs pod-seconds and ' +
           'spares misses when demand returns. Without it 60 s + 1.5 × the measured start-up time, from the simulator; ' +
-          `status.holdSeconds shows it.${only}`,
+          `status.stabilizationWindowSeconds shows it.${only}`,
         minimum: 0,
         maximum: 86_400,
       }),
@@ -305,14 +305,14 @@ const scaling = object(
           `self.maxReplicas == ${scalingDefaults.maxReplicas}`,
           `self.target.utilization == ${scalingDefaults.utilization}`,
           `self.panicWindowSeconds == ${scalingDefaults.panicWindowSeconds}`,
-          '!has(self.holdSeconds)',
+          '!has(self.stabilizationWindowSeconds)',
           '!has(self.schedules)',
           `self.fallback.afterSeconds == ${scalingDefaults.fallbackAfterSeconds}`,
           `self.fallback.replicas == ${scalingDefaults.fallbackReplicas}`,
         ].join(' && ')})`,
         message:
           'an external owner decides alone: remove minReplicas, maxReplicas, target.utilization, panicWindowSeconds, ' +
-          'holdSeconds, schedules and fallback, or set owner to matte',
+          'stabilizationWindowSeconds, schedules and fallback, or set owner to matte',
         fieldPath: '.owner',
       },
     ],
@@ -326,7 +326,7 @@ const step = object(
       minimum: 1,
       maximum: 100,
     }),
-    holdSeconds: integer({
+    durationSeconds: integer({
       description: 'How long this share is watched before the next one, in seconds, 0 to 86400. Default 60.',
       minimum: 0,
       maximum: 86_400,
@@ -344,8 +344,8 @@ const rollout = object(
         'Empty: everything at once when it is ready. Default 10 % and 50 %, a minute each.',
       maxItems: 20,
       default: [
-        { weight: 10, holdSeconds: 60 },
-        { weight: 50, holdSeconds: 60 },
+        { weight: 10, durationSeconds: 60 },
+        { weight: 50, durationSeconds: 60 },
       ],
       rules: [
         {
@@ -381,10 +381,10 @@ const rollout = object(
           maximum: 100,
           default: 1.5,
         }),
-        minImages: integer({
+        minRequests: integer({
           description:
             'Images that the new revision must have done in a step before it is judged, 0 to 100000. A step that has ' +
-            'lasted ten times its holdSeconds without so many goes on: nobody was there to notice. Default 50: with ' +
+            'lasted ten times its durationSeconds without so many goes on: nobody was there to notice. Default 50: with ' +
             'fewer, one failure is already 2 %.',
           minimum: 0,
           maximum: 100_000,
@@ -409,7 +409,7 @@ const drain = object(
     }),
     exitTimeoutSeconds: integer({
       description:
-        'How long Triton then waits for images in hand, in seconds, 1 to 3600. Default 30: the longest that the ' +
+        'How long Triton then waits for images in flight, in seconds, 1 to 3600. Default 30: the longest that the ' +
         'controller waits for one image, and what Triton takes by itself.',
       minimum: 1,
       maximum: 3600,
@@ -431,7 +431,7 @@ const drain = object(
       {
         rule: 'self.graceSeconds > self.routeStopSeconds + self.exitTimeoutSeconds + 5',
         message:
-          'graceSeconds must be more than routeStopSeconds + exitTimeoutSeconds + 5, or images in hand are killed: ' +
+          'graceSeconds must be more than routeStopSeconds + exitTimeoutSeconds + 5, or images in flight are killed: ' +
           'raise graceSeconds',
         fieldPath: '.graceSeconds',
       },

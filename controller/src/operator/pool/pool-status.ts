@@ -2,8 +2,8 @@
 // figure carries its unit in its name.
 import { type Static, Type } from 'typebox'
 import type { Rule } from '../scale/decision.ts'
-import type { ConditionType, Reason } from './conditions.ts'
 import { integer, list, map, number, object, text, time, word } from './field.ts'
+import type { ConditionType, Reason } from './reasons.ts'
 
 const countMax = 1_000_000_000
 const count = (description: string) => integer({ description, minimum: 0, maximum: countMax })
@@ -75,7 +75,7 @@ const demand = object(
     backlog: count('Single images that wait.'),
     batchSlots: count('Slots that batches may use now, over all workspaces.'),
     batchProcessing: Type.Optional(count('Slots that batches hold.')),
-    processing: count('Images in hand.'),
+    processing: count('Images in flight.'),
     oldestSeconds: seconds('Age of the single image that waits longest, in seconds; 0 when none waits.'),
     serviceSeconds: Type.Optional(
       seconds('Mean time of one image in a slot over the last minute, in seconds; else as last known.'),
@@ -211,7 +211,7 @@ export const statusSchema = object(
     leaderLease: Type.Optional(
       text({
         description:
-          'uid of the Lease that the term is of: one that was deleted and made anew counts from the beginning.',
+          'uid of the Lease that the term is of: one that was deleted and made again counts from the beginning.',
         maxLength: 64,
       }),
     ),
@@ -227,7 +227,7 @@ export const statusSchema = object(
     slotsPerPod: Type.Optional(count('Images in one pod at once; absent until a pod has told.')),
     demand: Type.Optional(demand),
     startSeconds: Type.Optional(seconds('Measured time from desired to ready, in seconds; absent before the first.')),
-    holdSeconds: Type.Optional(seconds('How long a pod is kept after it was last needed, in seconds.')),
+    stabilizationWindowSeconds: Type.Optional(seconds('How long a pod is kept after it was last needed, in seconds.')),
     rollout: rolloutStatus,
     revisions: Type.Optional(
       list(revisionModels, {

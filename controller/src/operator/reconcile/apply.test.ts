@@ -5,8 +5,9 @@ import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { type ApplyDeps, apply } from './apply.ts'
 import type { Observed } from './gather.ts'
-import type { PoolPlan, Step } from './plan.ts'
+import type { PoolPlan } from './plan.ts'
 import { newMemory, type PoolMemory } from './pool-memory.ts'
+import type { Step } from './step.ts'
 
 const pool = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata: { name: 'p' } } as TritonPool
 const labels = { 'matte.dev/pool': 'p', 'matte.dev/revision': 'aaaaaaaa' }

@@ -19,9 +19,10 @@ import { poolLabel } from '../pool/labels.ts'
 import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'
 import type { Observed, World } from './gather.ts'
 import type { LiveIndex } from './observe/live-index.ts'
-import type { Made, PlanContext, PoolPlan, Step } from './plan.ts'
+import type { PoolPlan } from './plan.ts'
 import { forgetRefusals, isHeldBack, isRefusal, noteRefusal, noteSuccess } from './refusals.ts'
 import type { ScaleMetrics } from './scale-metrics.ts'
+import type { Made, PlanContext, Step } from './step.ts'
 import { keyOf, restorationOf } from './steps.ts'
 
 export type ApplyDeps = {

@@ -7,7 +7,7 @@ import { modelsAnnotation, revisionLabel } from '../pool/labels.ts'
 import { type RevisionModel, rememberModels } from '../pool/revision-models.ts'
 import type { ServedPools } from '../pool/served-pools.ts'
 import type { DeploymentObservation, PoolObservation } from '../pool/status/observation.ts'
-import { countPods } from '../pool/status/status.ts'
+import { countPods } from '../pool/status/status-input.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import type { Figures } from '../rollout/gate.ts'
 import { boundsInForce } from '../scale/bounds.ts'
@@ -98,7 +98,7 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
     bounds: boundsInForce(scaling),
     slotsPerPod: memory.slotsPerPod,
     startSeconds,
-    holdSeconds: holdFor(scaling, startSeconds ?? unmeasuredStartSeconds),
+    stabilizationWindowSeconds: holdFor(scaling, startSeconds ?? unmeasuredStartSeconds),
   }
   return {
     pool,
@@ -136,9 +136,18 @@ const byRevision = <T extends Deployment | Service>(objects: readonly T[]): Map<
   new Map(objects.map((object) => [object.metadata.labels?.[revisionLabel] ?? '', object]))
 
 function scalingOf({ spec }: TritonPool, schedule: EffectiveScaling['schedule']): EffectiveScaling {
-  const { minReplicas, maxReplicas, target, panicWindowSeconds, holdSeconds, fallback } = spec.scaling
+  const { minReplicas, maxReplicas, target, panicWindowSeconds, stabilizationWindowSeconds, fallback } = spec.scaling
   const { p95Seconds, utilization } = target
-  return { minReplicas, maxReplicas, schedule, p95Seconds, utilization, panicWindowSeconds, holdSeconds, fallback }
+  return {
+    minReplicas,
+    maxReplicas,
+    schedule,
+    p95Seconds,
+    utilization,
+    panicWindowSeconds,
+    stabilizationWindowSeconds,
+    fallback,
+  }
 }
 
 /** What pods say of their slots is remembered for when there are none. */

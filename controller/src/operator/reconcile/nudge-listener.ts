@@ -34,7 +34,7 @@ export function nudgeListener({ bus, leads, wake }: NudgeListenerOptions): Servi
 
   async function forever(): Promise<void> {
     while (!stopping.signal.aborted) {
-      // A connection that closes ends the subscription, with or without an error: it is made anew on the next one.
+      // A connection that closes ends the subscription, with or without an error: it is made again on the next one.
       if (leads()) await listen().catch(() => undefined)
       await pause(lookEveryMs, stopping.signal)
     }

@@ -9,8 +9,9 @@ import { buildDisruptionBudget } from '../specs/disruption-budget.ts'
 import { buildTritonDeployment, targetRevision } from '../specs/triton-deployment.ts'
 import { buildTritonService } from '../specs/triton-service.ts'
 import { gather, type World } from './gather.ts'
-import { type PodMark, planPool, type Step } from './plan.ts'
+import { planPool } from './plan.ts'
 import { newMemory, type PoolMemory } from './pool-memory.ts'
+import type { PodMark, Step } from './step.ts'
 import { restorationOf } from './steps.ts'
 
 const term = { count: 4, lease: 'lease-uid' }
@@ -223,7 +224,7 @@ describe('the plan of a pool', () => {
     expect(await stepsWith({ [leaderTermAnnotation]: stamp })).toEqual(['marks idle -1', 'scale 3 to 2'])
     const again = ['marks busy-1, idle -1, busy-2', 'scale 3 to 2']
     expect(await stepsWith({ [leaderTermAnnotation]: '3/lease-uid' })).toEqual(again)
-    // The Lease was deleted and made anew, and its new one has come to the same count.
+    // The Lease was deleted and made again, and its new one has come to the same count.
     expect(await stepsWith({ [leaderTermAnnotation]: '4/former-lease' })).toEqual(again)
   })
 

@@ -1,9 +1,7 @@
 // What is to be done about one pool, decided from what was gathered: pure, and data. Log, metrics, Events, conditions and
 // history are all made of it, and `apply.ts` carries it out step by step.
 
-import type { Note } from '../kube/events.ts'
-import type { Term } from '../kube/lease.ts'
-import type { Deployment, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
+import type { Pod } from '../kube/objects.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import type { PoolDecision } from '../pool/status/observation.ts'
 import { findProblems } from '../pool/status/problems.ts'
@@ -15,23 +13,8 @@ import type { Decision } from '../scale/decision.ts'
 import type { Observed } from './gather.ts'
 import { notesOf } from './notes.ts'
 import { hasEnded, isReady, revisionOfPod } from './observe/observe-pods.ts'
-import type { PoolMemory } from './pool-memory.ts'
+import type { PlanContext, Step } from './step.ts'
 import { objectSteps, scaleSteps } from './steps.ts'
-
-export type Step =
-  /** Make what is not there. */
-  | { readonly kind: 'create'; readonly object: Made }
-  /** Lay what we ask for over what is there, which differs from it. */
-  | { readonly kind: 'restore'; readonly object: Made; readonly live: Made }
-  /** Write (or take away: null) what Kubernetes chooses by among pods, and the stamp of this term. */
-  | { readonly kind: 'marks'; readonly marks: readonly PodMark[] }
-  | { readonly kind: 'scale'; readonly deployment: Deployment; readonly from: number; readonly to: number }
-  | { readonly kind: 'delete'; readonly object: Deployment | Service }
-  | { readonly kind: 'status'; readonly status: PoolStatus; readonly notes: readonly Note[] }
-
-export type PodMark = { readonly pod: Pod; readonly annotations: Readonly<Record<string, string | null>> }
-
-export type Made = Deployment | Service | PodDisruptionBudget
 
 export type PoolPlan = {
   readonly decision: Decision
@@ -43,8 +26,6 @@ export type PoolPlan = {
   readonly steps: readonly Step[]
   readonly requeueAfterMs: number
 }
-
-export type PlanContext = { readonly memory: PoolMemory; readonly term: Term }
 
 export function planPool(gathered: Observed, { memory, term }: PlanContext): PoolPlan {
   const refusedChanges = [...memory.refusedChanges.values()]

@@ -2,8 +2,8 @@
 // status says, and holds the pods it finds for as long as the rule holds any.
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
-import type { ScaleMemory } from '../scale/hold.ts'
 import { readTimetable, type Timetable } from '../scale/schedule.ts'
+import type { ScaleMemory } from '../scale/stabilization.ts'
 
 export type Refusal = {
   /** Undefined: it belongs to the pool as a whole. */

@@ -4,8 +4,8 @@
 import { KubeError } from '../kube/client.ts'
 import { revisionLabel } from '../pool/labels.ts'
 import { revisionOfPod } from './observe/observe-pods.ts'
-import type { Made, Step } from './plan.ts'
 import type { PoolMemory, Refusal } from './pool-memory.ts'
+import type { Made, Step } from './step.ts'
 import { keyOf } from './steps.ts'
 
 /** What whoever leads writes of a pool. The status is not among it: of one that is refused nothing could tell. */

@@ -1,6 +1,6 @@
 import { durationBuckets } from '@matte/core/runtime/metrics'
 import { Gauge, Histogram, type Registry } from 'prom-client'
-import { countPods } from '../pool/status/status.ts'
+import { countPods } from '../pool/status/status-input.ts'
 import type { Observed } from './gather.ts'
 import type { PoolPlan } from './plan.ts'
 

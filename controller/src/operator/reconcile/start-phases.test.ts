@@ -56,7 +56,7 @@ describe('the phases of a start', () => {
     expect(starts).toEqual(['p 10'])
   })
 
-  it('are not told of a pod whose beginning was not seen, or that was started anew', async () => {
+  it('are not told of a pod whose beginning was not seen, or that was started again', async () => {
     const { phases, starts, at } = recorder()
     phases.see('a', pod({ conditions: [scheduled] }))
     at(1)

@@ -13,7 +13,7 @@ import { buildTritonDeployment } from '../specs/triton-deployment.ts'
 import { buildTritonService } from '../specs/triton-service.ts'
 import type { Observed } from './gather.ts'
 import { revisionOfPod } from './observe/observe-pods.ts'
-import type { Made, PlanContext, PodMark, Step } from './plan.ts'
+import type { Made, PlanContext, PodMark, Step } from './step.ts'
 
 /** Objects of the revisions in use, and of the pool. */
 export function objectSteps(observed: Observed, { state }: RolloutPlan, context: PlanContext): Step[] {
@@ -45,7 +45,7 @@ function ensure(live: Made | undefined, object: Made, { memory }: PlanContext): 
   return [{ kind: 'restore', object, live }]
 }
 
-/** What belongs to a deleted pool of the same name is left to Kubernetes, and made anew when it is gone. */
+/** What belongs to a deleted pool of the same name is left to Kubernetes, and made again when it is gone. */
 function isGoing({ metadata: live }: Made, { metadata: wanted }: Made): boolean {
   const uid = wanted.ownerReferences?.[0]?.uid
   return live.ownerReferences?.some((owner) => owner.controller === true && owner.uid !== uid) ?? false

@@ -369,7 +369,7 @@ describe('a revision that is no good', () => {
       expect(left).toBeUndefined()
     })
 
-    it('gives that time anew with each pod that comes', () => {
+    it('gives that time again with each pod that comes', () => {
       const four = [seen('old', 6), seen('new', 4, { replicas: 5, pods: 5 })]
       const { state: next } = plan({ state, revisions: four, now: at(590) })
       expect(next.lacking).toEqual({ since: time(590), ready: 4 })

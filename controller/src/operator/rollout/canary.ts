@@ -9,8 +9,9 @@
 // A pool at zero has nobody to notice: the new revision starts one pod, and when that is ready it is promoted and let go.
 //
 // What no longer goes on comes back the same way, with its capacity: see come-back.ts.
-import { type Reason, toKubeTime } from '../pool/conditions.ts'
+import { toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
+import type { Reason } from '../pool/reasons.ts'
 import { changeParts, comeBack, rollBack, settled, takeUp } from './come-back.ts'
 import { describeGate, findBreach, isSeenEnough } from './gate.ts'
 import {
@@ -132,7 +133,7 @@ function firstReady(input: RolloutInput, state: Serving): Next {
 function enter(input: RolloutInput, state: Serving, index: number): Next {
   const { target, rollout, now } = input
   const weight = effectiveWeight(input, weightOf(rollout, index), state.stable)
-  const hold = rollout.steps[index]?.holdSeconds
+  const hold = rollout.steps[index]?.durationSeconds
   const message =
     hold === undefined
       ? `Revision ${target} takes over from ${state.stable}: all images as its pods become ready.`
@@ -167,21 +168,21 @@ function step(input: RolloutInput, state: Serving): Next {
   const since = weight === full && !wasReached ? toKubeTime(input.now) : state.since
   const reached = (wasReached || weight === full) && { reached: true }
   const seconds = elapsedSeconds(input, { since })
-  if (desired === 0 && seconds >= held.holdSeconds) {
+  if (desired === 0 && seconds >= held.durationSeconds) {
     return promote(input, state, 'The pool is at zero: there is nobody left to notice.')
   }
-  if (seconds >= held.holdSeconds && isSeenEnough({ ...judged, seconds, holdSeconds: held.holdSeconds })) {
+  if (seconds >= held.durationSeconds && isSeenEnough({ ...judged, seconds, durationSeconds: held.durationSeconds })) {
     return enter(input, state, state.step + 1)
   }
   return {
     state: { ...whole, weight, since, ...reached },
-    why: describeGate({ ...judged, seconds, holdSeconds: held.holdSeconds }),
+    why: describeGate({ ...judged, seconds, durationSeconds: held.durationSeconds }),
   }
 }
 
 /**
  * Pods of this step are still to come, or are gone for a moment: the old revision has its own until then. They have
- * `readySeconds`, anew with each that comes. When Kubernetes calls some ready and this process reaches none, their images
+ * `readySeconds`, again with each that comes. When Kubernetes calls some ready and this process reaches none, their images
  * go elsewhere as it is, and the share stays.
  */
 function lack(input: RolloutInput, state: Serving, canary: RevisionSeen): Next {

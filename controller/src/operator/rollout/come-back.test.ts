@@ -65,7 +65,7 @@ describe('the way back', () => {
       readonly room: number
       readonly startSeconds: number
       readonly drainSeconds: number
-      /** Of a pool under a quota, pods without room are not made, and Kubernetes tries again when it is asked anew. */
+      /** Of a pool under a quota, pods without room are not made, and Kubernetes tries again when it is asked again. */
       readonly quota?: boolean
     }
 
@@ -177,7 +177,7 @@ describe('the way back', () => {
       ])
     })
 
-    it('does not wait for ever for an old pod that never takes images', () => {
+    it('does not wait forever for an old pod that never takes images', () => {
       const revisions = [seen('old', 1, { ...full, coming: 1 }), seen('new', 9)]
       expect(plan({ state: returning(9), revisions, now: at(599) }).pods.new).toBe(9)
       expect(plan({ state: returning(9), revisions, now: at(600) }).pods.new).toBe(8)
@@ -308,7 +308,7 @@ describe('the way back', () => {
     expect(pods).toEqual({ old: 10, new: 0 })
   })
 
-  it('is taken up again, its step anew, when the spec asks for it once more', () => {
+  it('is taken up again, its step again, when the spec asks for it once more', () => {
     const back = plan({
       target: 'old',
       state: trying(1, 50, { reached: true }),

@@ -10,8 +10,9 @@
 // and no third. Whatever else keeps the old pods from serving is not mended by giving pods up: the new ones stay until
 // somebody mends it. Who asks for a third revision meanwhile has it tried after `gate.readySeconds`: beside the new one,
 // where that serves more than the old one, which then goes its way back in turn.
-import { type Reason, toKubeTime } from '../pool/conditions.ts'
+import { toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
+import type { Reason } from '../pool/reasons.ts'
 import { isMostlyGood } from './gate.ts'
 import {
   elapsedSeconds,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Figures, findBreach } from './gate.ts'
 
-const gate = { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minImages: 50 }
+const gate = { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minRequests: 50 }
 const did = (done: number, failed = 0, serviceSeconds = 0.5): Figures => ({ done, failed, timedOut: 0, serviceSeconds })
 const breach = (canary: Figures, stable: Figures = did(1_000)) => findBreach({ canary, stable, gate })?.reason
 

@@ -1,6 +1,7 @@
 // Whether a new revision does as well as the old one, judged by what both did since the present step began.
-import type { Reason } from '../pool/conditions.ts'
+
 import type { PoolRollout } from '../pool/pool-spec.ts'
+import type { Reason } from '../pool/reasons.ts'
 
 export type Figures = {
   /** Inferences that ended well, that the model failed, that took too long. Pods that were gone are nobody's fault. */
@@ -39,17 +40,17 @@ export const isMostlyGood = (figures: Figures | undefined, stable: Figures | und
 
 /**
  * What the new revision has done wrong, undefined while nothing is proved. Errors are judged as soon as there are more
- * than `minImages` would be allowed, so that a revision that fails at once is taken back at once; and never when the
+ * than `minRequests` would be allowed, so that a revision that fails at once is taken back at once; and never when the
  * old revision fails as often, which is then the pictures' fault or the network's.
  */
 export function findBreach({ canary = none, stable = none, gate }: Judged): Breach | undefined {
   const images = imagesOf(canary)
   const faults = faultsOf(canary)
-  if (faults > gate.maxErrorRate * Math.max(images, gate.minImages) && rateOf(canary) > rateOf(stable)) {
+  if (faults > gate.maxErrorRate * Math.max(images, gate.minRequests) && rateOf(canary) > rateOf(stable)) {
     const allowed = `${percent(gate.maxErrorRate)} are allowed, the old revision has ${percent(rateOf(stable))}`
     return { reason: 'CanaryErrorRate', message: `${faults} of ${images} images failed (${allowed})` }
   }
-  if (images < Math.max(1, gate.minImages)) return undefined
+  if (images < Math.max(1, gate.minRequests)) return undefined
   const { serviceSeconds: slow } = canary
   const { serviceSeconds: usual } = stable
   if (slow === undefined || usual === undefined || usual <= 0 || slow / usual <= gate.maxLatencyRatio) return undefined
@@ -59,19 +60,19 @@ export function findBreach({ canary = none, stable = none, gate }: Judged): Brea
   return { reason: 'CanaryLatency', message }
 }
 
-export type Waiting = Judged & { readonly seconds: number; readonly holdSeconds: number }
+export type Waiting = Judged & { readonly seconds: number; readonly durationSeconds: number }
 
 /** After ten holds with too few images a step goes on all the same: nobody was there to notice. */
 const patienceHolds = 10
 
-export const isSeenEnough = ({ canary = none, gate, seconds, holdSeconds }: Waiting): boolean =>
-  imagesOf(canary) >= gate.minImages || seconds >= patienceHolds * holdSeconds
+export const isSeenEnough = ({ canary = none, gate, seconds, durationSeconds }: Waiting): boolean =>
+  imagesOf(canary) >= gate.minRequests || seconds >= patienceHolds * durationSeconds
 
 /** What the step still waits for. Without the seconds that pass: a text that changes each second is news each second. */
-export function describeGate({ canary = none, gate, holdSeconds }: Waiting): string {
+export function describeGate({ canary = none, gate, durationSeconds }: Waiting): string {
   const images = imagesOf(canary)
-  const missing = images < gate.minImages ? ` and for ${gate.minImages} images` : ''
-  return `the new revision is watched for ${holdSeconds} s${missing}`
+  const missing = images < gate.minRequests ? ` and for ${gate.minRequests} images` : ''
+  return `the new revision is watched for ${durationSeconds} s${missing}`
 }
 
 const percent = (rate: number): string => `${Number((rate * 100).toFixed(1))} %`

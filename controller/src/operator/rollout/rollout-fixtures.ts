@@ -9,10 +9,10 @@ export const time = (seconds: number): string => `${at(seconds).toISOString().sl
 
 export const rollout: RolloutInput['rollout'] = {
   steps: [
-    { weight: 10, holdSeconds: 60 },
-    { weight: 50, holdSeconds: 60 },
+    { weight: 10, durationSeconds: 60 },
+    { weight: 50, durationSeconds: 60 },
   ],
-  gate: { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minImages: 50 },
+  gate: { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minRequests: 50 },
 }
 
 export const seen = (revision: string, ready: number, more: Partial<RevisionSeen> = {}): RevisionSeen => ({

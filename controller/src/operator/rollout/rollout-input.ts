@@ -1,7 +1,8 @@
 // What a step of a rollout is decided from, and what is decided: plain data both.
-import type { Reason } from '../pool/conditions.ts'
+
 import type { PoolRollout } from '../pool/pool-spec.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
+import type { Reason } from '../pool/reasons.ts'
 import type { Figures } from './gate.ts'
 
 export type RevisionSeen = {

@@ -19,8 +19,8 @@ type Scene = {
 /** Pods of one revision: when each is ready, and when each of those that go has gone. */
 type Group = { pods: number[]; leaving: number[]; asked: number }
 
-const gate = { readySeconds: 120, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minImages: 50 }
-const rollout = { steps: [{ weight: 50, holdSeconds: 60 }], gate }
+const gate = { readySeconds: 120, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minRequests: 50 }
+const rollout = { steps: [{ weight: 50, durationSeconds: 60 }], gate }
 const full = { problem: { reason: 'PodUnschedulable', message: 'No node has room.' } } as const
 
 /** The spec asks for the old revision again, with so many of its pods left. `disturb` is called each second. */

@@ -224,13 +224,16 @@ describe('the hold', () => {
   })
 
   it('is what is set, also nothing', () => {
-    const none = follow(10, (second) => ({ scaling: { holdSeconds: 0 }, demand: steady(second < 5 ? 16 : 0) }))
+    const none = follow(10, (second) => ({
+      scaling: { stabilizationWindowSeconds: 0 },
+      demand: steady(second < 5 ? 16 : 0),
+    }))
     expect(replicasOf(none)).toEqual([11, 11, 11, 11, 11, 0, 0, 0, 0, 0])
   })
 
   it('is derived from the start-up time, within a bound', () => {
     expect([0, 3, 20, 60, 100_000].map((seconds) => holdFor(scaling, seconds))).toEqual([60, 64.5, 90, 150, 900])
-    expect(holdFor({ ...scaling, holdSeconds: 300 }, 20)).toBe(300)
+    expect(holdFor({ ...scaling, stabilizationWindowSeconds: 300 }, 20)).toBe(300)
   })
 
   it('lets a new leader hold the pods that it found', () => {
@@ -245,10 +248,12 @@ describe('the hold', () => {
   })
 
   it('does not remember a minimum or a maximum that is in force no more', () => {
-    const loose = follow(20, (second) => ({ scaling: { minReplicas: second < 10 ? 9 : 1, holdSeconds: 600 } }))
+    const loose = follow(20, (second) => ({
+      scaling: { minReplicas: second < 10 ? 9 : 1, stabilizationWindowSeconds: 600 },
+    }))
     expect(loose[19]?.replicas).toBe(1)
     const raised = follow(20, (second) => ({
-      scaling: { maxReplicas: second < 10 ? 5 : 40, holdSeconds: 600 },
+      scaling: { maxReplicas: second < 10 ? 5 : 40, stabilizationWindowSeconds: 600 },
       demand: steady(second < 5 ? 16 : 0),
     }))
     expect(raised[19]?.replicas).toBe(5)
@@ -257,7 +262,7 @@ describe('the hold', () => {
 
 describe('a burst', () => {
   it('takes nothing away while it lasts and for the panic window after', () => {
-    const scaled = { holdSeconds: 0, panicWindowSeconds: 6 }
+    const scaled = { stabilizationWindowSeconds: 0, panicWindowSeconds: 6 }
     const burst = { arrivals3s: 6, arrivals30s: 10 }
     const decisions = follow(20, (second) => ({ scaling: scaled, demand: second < 5 ? burst : steady(0.1) }), 9)
     expect(replicasOf(decisions)).toEqual([...Array(10).fill(9), ...Array(10).fill(1)])
@@ -299,7 +304,7 @@ const anyScaling = fc.record({
   p95Seconds: fc.double({ min: 0.5, max: 600, noNaN: true }),
   utilization: fc.double({ min: 0.1, max: 1, noNaN: true }),
   panicWindowSeconds: fc.nat({ max: 600 }),
-  holdSeconds: fc.option(fc.nat({ max: 86_400 }), { nil: undefined }),
+  stabilizationWindowSeconds: fc.option(fc.nat({ max: 86_400 }), { nil: undefined }),
   fallback: fc.record({ afterSeconds: fc.nat({ max: 3_600 }), replicas: fc.nat({ max: 10 }) }),
 })
 const anyInput: fc.Arbitrary<ScaleInput> = fc.record({

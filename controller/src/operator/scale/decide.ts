@@ -3,9 +3,9 @@
 import { boundsInForce, type Limit, limitOf } from './bounds.ts'
 import type { Decision, EffectiveScaling, Rule, ScaleInput } from './decision.ts'
 import type { Demand } from './demand.ts'
-import { highestPeak, rememberPeak, type ScaleMemory } from './hold.ts'
 import { listInputs } from './inputs.ts'
 import { describeDecision, type KeptFor } from './sentence.ts'
+import { highestPeak, rememberPeak, type ScaleMemory } from './stabilization.ts'
 import { countTerms, figure, type Terms } from './terms.ts'
 
 /** The pool is looked at again after this long; a nudge only brings it forward. */
@@ -26,14 +26,14 @@ export function startMemory(nowSeconds: number, current: number): ScaleMemory {
 }
 
 /**
- * The hold when `scaling.holdSeconds` is not set: what a pod costs while it is not needed is weighed against waiting
+ * The hold when `scaling.stabilizationWindowSeconds` is not set: what a pod costs while it is not needed is weighed against waiting
  * for its successor, so the hold grows with the start-up time. 60 s outlasts the minute of a usual burst's pause. The
  * bound: start-up times are measured, and one pod that waited an hour for its image must not keep all others for hours.
  */
 export function holdFor(scaling: EffectiveScaling, startSeconds: number): number {
-  return scaling.holdSeconds === undefined
+  return scaling.stabilizationWindowSeconds === undefined
     ? Math.min(60 + 1.5 * figure(startSeconds), 900)
-    : figure(scaling.holdSeconds)
+    : figure(scaling.stabilizationWindowSeconds)
 }
 
 /**
@@ -76,15 +76,20 @@ type Outcome = {
 /** Lays the hold and the bounds over what is wanted. */
 function conclude(input: ScaleInput, outcome: Outcome): Decision {
   const { nowSeconds, scaling, memory, startSeconds } = input
-  const holdSeconds = holdFor(scaling, startSeconds)
+  const stabilizationWindowSeconds = holdFor(scaling, startSeconds)
   const bounds = boundsInForce(scaling)
   // Without the minimum and under the maximum: when a bound is changed, the hold must not remember the former one.
-  const peaks = rememberPeak(memory.peaks, nowSeconds, Math.min(outcome.wanted, bounds.maxReplicas), holdSeconds)
+  const peaks = rememberPeak(
+    memory.peaks,
+    nowSeconds,
+    Math.min(outcome.wanted, bounds.maxReplicas),
+    stabilizationWindowSeconds,
+  )
   const held = Math.max(outcome.kept, highestPeak(peaks))
   const limited = limitOf(held, scaling)
   const replicas = Math.min(Math.max(held, bounds.minReplicas), bounds.maxReplicas)
   const { rule, keptFor } = winningRule(outcome, held, limited)
-  const facts = { ...outcome, input, rule, keptFor, limited, held, replicas, holdSeconds, bounds }
+  const facts = { ...outcome, input, rule, keptFor, limited, held, replicas, stabilizationWindowSeconds, bounds }
   return {
     replicas,
     rule,

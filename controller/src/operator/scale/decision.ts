@@ -1,7 +1,7 @@
 // What goes into a decision about a pool's pods, and what comes out: plain data both.
 import type { Bounds, Limit } from './bounds.ts'
 import type { Demand } from './demand.ts'
-import type { ScaleMemory } from './hold.ts'
+import type { ScaleMemory } from './stabilization.ts'
 
 /** What the pool's `scaling` says, with the schedules of this moment resolved by `schedule.ts`. */
 export type EffectiveScaling = Bounds & {
@@ -12,7 +12,7 @@ export type EffectiveScaling = Bounds & {
   /** How long nothing comes down after the short window was last well above the long one. */
   readonly panicWindowSeconds: number
   /** Undefined: derived from the start-up time. */
-  readonly holdSeconds?: number | undefined
+  readonly stabilizationWindowSeconds?: number | undefined
   readonly fallback: { readonly afterSeconds: number; readonly replicas: number }
 }
 

@@ -5,7 +5,13 @@ import type { DecisionFacts } from './sentence.ts'
 const inputMax = 1_000_000_000
 
 /** Finite numbers only; what is not known is left out. Three digits behind the point. */
-export function listInputs({ input, terms, holdSeconds, held, bounds }: DecisionFacts): Record<string, number> {
+export function listInputs({
+  input,
+  terms,
+  stabilizationWindowSeconds,
+  held,
+  bounds,
+}: DecisionFacts): Record<string, number> {
   const { demand, pods } = input
   const figures: Record<string, number | undefined> = {
     arrivals3s: demand?.arrivals3s,
@@ -24,7 +30,7 @@ export function listInputs({ input, terms, holdSeconds, held, bounds }: Decision
     batchPods: terms?.batchPods,
     wantedPods: terms?.wanted,
     heldPods: held,
-    holdSeconds,
+    stabilizationWindowSeconds,
     startSeconds: input.startSeconds,
     slotsPerPod: input.slotsPerPod,
     currentPods: pods.current,

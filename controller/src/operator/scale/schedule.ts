@@ -1,6 +1,6 @@
 // Schedules: bounds that hold between two hours of a wall clock somewhere, such as five pods on working days from 8 to
 // 18 in Berlin. Cron patterns are read by croner: the way patterns meet clock changes has more cases than are worth
-// writing anew, and it has no dependencies.
+// writing again, and it has no dependencies.
 import { Cron } from 'croner'
 import type { ScheduleBounds } from './bounds.ts'
 

@@ -15,7 +15,7 @@ export type DecisionFacts = {
   readonly terms?: Terms
   /** Before the bounds. */
   readonly held: number
-  readonly holdSeconds: number
+  readonly stabilizationWindowSeconds: number
   readonly bounds: BoundsInForce
 }
 
@@ -38,14 +38,15 @@ const sentences: Readonly<Record<Rule, Sentence>> = {
   maximum: (facts) => `${pods(facts.replicas)}, the maximum, where ${facts.held} would be wanted: ${need(facts)}.`,
   schedule: (facts) =>
     `${pods(facts.replicas)}, a bound of ${schedules(facts)}, where ${facts.held} would be wanted: ${need(facts)}.`,
-  idle: (facts) => `No pods: nothing has arrived, waited or been in work for ${seconds(facts.holdSeconds)}.`,
+  idle: (facts) =>
+    `No pods: nothing has arrived, waited or been in work for ${seconds(facts.stabilizationWindowSeconds)}.`,
   fallback: (facts) =>
     `${pods(facts.replicas)} for want of figures: ${lastFigures(facts)}, so no pod is taken away until there are new ones.`,
   external: (facts) => `${pods(facts.replicas)}, as the external owner says.`,
 }
 
 const reasonsToKeep: Readonly<Record<KeptFor, Sentence>> = {
-  peak: ({ holdSeconds }) => `wanted within the last ${seconds(holdSeconds)}`,
+  peak: ({ stabilizationWindowSeconds }) => `wanted within the last ${seconds(stabilizationWindowSeconds)}`,
   burst: () => 'since a burst lasts',
   age: ({ input }) => `since the figures are ${seconds(input.demandAgeSeconds)} old`,
 }

@@ -53,7 +53,7 @@ export function createImagePool({
   })
   let closed = false
   // A thread that dies with a call rejects that call. This is one that died without: its file cannot be loaded, so every
-  // later call would wait for ever. Better that the process ends and says why.
+  // later call would wait forever. Better that the process ends and says why.
   pool.on('error', (error) => {
     if (!closed) throw error
   })

@@ -1,6 +1,6 @@
 // What bounds memory is decoded pixels, not pictures: one of 50 megapixels weighs as much as 170 of 680 x 440. A task
 // takes its pixels before it decodes and gives them back when its result is stored. First come, first served: a large
-// photo is not overtaken for ever by small ones, at the price of a gap while it waits for room.
+// photo is not overtaken forever by small ones, at the price of a gap while it waits for room.
 
 export type PixelBudget = {
   /**

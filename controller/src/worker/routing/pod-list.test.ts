@@ -323,7 +323,7 @@ describe('createPodList', () => {
     expect(podNamed('b').name).toBe('b')
   })
 
-  it('changes weight and role without asking anew', async () => {
+  it('changes weight and role without asking again', async () => {
     const { list, podNamed, asked } = given(spec('a'))
     await pass(0)
     asked()

@@ -56,7 +56,7 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
   const inFlight = new Map<string, { readonly pool: string; readonly revision: string; slots: number }>()
   const waiting: Waiter[] = []
   const shares = createShares()
-  // Replicas that are all at rest would otherwise send their next picture to the same pod.
+  // Replicas that are all idle would otherwise send their next picture to the same pod.
   const firstLooked = Math.floor(random() * 1_000)
   let picks = 0
   let indexed: readonly Pod[] | undefined

@@ -41,7 +41,7 @@ describe('a pod', () => {
     expect(answers(serving, times(20, 'failed'), no)).toMatchObject({ state: 'serving' })
   })
 
-  it('begins its row anew with a good answer', () => {
+  it('begins its row again with a good answer', () => {
     const row = [...times(failedInRowMax - 1, 'failed'), 'ok'] as Outcome[]
     expect(answers(serving, [...row, ...row, ...row])).toEqual(serving)
   })
@@ -77,7 +77,7 @@ describe('the pause before the next probe', () => {
     expect(seen).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
   })
 
-  it('begins anew after a probation that was passed', () => {
+  it('begins again after a probation that was passed', () => {
     const twice = answers(afterProbe(answers(serving, ['timeout']), true), ['timeout'])
     const passed = answers(afterProbe(twice, true), times(goodAnswersAsked, 'ok'))
     expect(pauseMs(answers(passed, ['timeout']), pauses)).toBe(1_000)

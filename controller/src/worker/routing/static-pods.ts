@@ -1,12 +1,12 @@
 // Pods from `models.static` (D84): addresses that somebody else keeps running. Nobody tells when one of them is back, so
 // every one is asked each second.
 import type { Logger } from 'pino'
-import type { StaticModel } from '../../config.ts'
 import { connectTriton } from '../triton/triton-client.ts'
 import type { TritonStubClass } from '../triton/triton-protocol.ts'
 import { createPodList, type MemberSpec, type ServedModel } from './pod-list.ts'
 import type { PodMetrics } from './pod-metrics.ts'
 import type { PodSource } from './pod-source.ts'
+import type { StaticModel } from './static-model.ts'
 
 export type StaticPodsOptions = {
   readonly models: readonly StaticModel[]

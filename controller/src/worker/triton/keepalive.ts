@@ -14,7 +14,7 @@ const pingTimeoutMs = 5_000
 export const agreedKeepalive: ClientOptions = {
   'grpc.keepalive_time_ms': pingEveryMs,
   'grpc.keepalive_timeout_ms': pingTimeoutMs,
-  // A connection at rest is asked by the health probe, which says more than a ping does.
+  // A connection idle is asked by the health probe, which says more than a ping does.
   'grpc.keepalive_permit_without_calls': 0,
 }
 

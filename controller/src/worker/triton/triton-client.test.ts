@@ -158,7 +158,7 @@ describe('connectTriton', () => {
     await expect(ask(client)).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
-  it('does not blame the pod for a stream that died at rest', async () => {
+  it('does not blame the pod for a stream that died idle', async () => {
     const { client, streams } = await given(echo)
     await ask(client)
     streams[0]?.emit('error', { code: grpc.status.UNAVAILABLE, details: 'no' })
@@ -266,7 +266,7 @@ describe('a client that is let go', () => {
     expect(await first).toEqual(mask)
   })
 
-  it('ends streams at rest at once when told to', async () => {
+  it('ends streams idle at once when told to', async () => {
     const { client, streams } = await given(echo)
     await ask(client)
     const [stream] = streams

@@ -91,7 +91,7 @@ export function connectTriton(
 
   const open = (): InferStream => openStream(stubs[streamsOpened++ % stubs.length] ?? first)
 
-  /** A stream at rest, the one used last; those that died at rest are dropped. */
+  /** A stream idle, the one used last; those that died idle are dropped. */
   function takeResting(): InferStream | undefined {
     for (const [stream, timer] of [...resting].reverse()) {
       clearTimeout(timer)
@@ -147,7 +147,7 @@ export function connectTriton(
     try {
       return await askOn(rested, input)
     } catch (error) {
-      // It may have died at rest, which says nothing of the pod; an inference can be asked for twice.
+      // It may have died idle, which says nothing of the pod; an inference can be asked for twice.
       if (!isGone(error) || input.signal.aborted || retired) throw error
       return askOn(open(), input)
     }

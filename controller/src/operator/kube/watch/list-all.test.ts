@@ -36,7 +36,7 @@ describe('listAll', () => {
     ])
   })
 
-  it('begins anew when the moment is forgotten between two pages, at last in one piece', async () => {
+  it('begins again when the moment is forgotten between two pages, at last in one piece', async () => {
     const { run, asked } = given({ forgets: 2 })
     const { items, resourceVersion } = await run()
     expect(items).toHaveLength(7)

@@ -16,7 +16,7 @@ const pagedTriesMax = 2
 
 /**
  * Every object of one moment, which is not before the call. When the pages' moment has left the server's history it
- * begins anew, at last in one piece.
+ * begins again, at last in one piece.
  */
 export async function listAll<T extends KubeObject>(
   kube: KubeClient,

@@ -23,7 +23,7 @@ describe('the store of a reflector', () => {
     const { store, changes } = given(object('one', '1'))
     store.set(object('one', '1'))
     store.set(object('one', '2'))
-    store.set(object('one', '2', 'made anew'))
+    store.set(object('one', '2', 'made again'))
     store.remove('one')
     store.remove('one')
     expect(changes).toEqual(['one 2', 'one 2', 'one gone'])

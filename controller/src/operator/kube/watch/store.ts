@@ -55,7 +55,7 @@ export function createStore<T extends KubeObject>(
   }
 }
 
-/** An object made anew under its old name has another uid; any change gives another resourceVersion. */
+/** An object made again under its old name has another uid; any change gives another resourceVersion. */
 const isSame = (ours: KubeObject | undefined, theirs: KubeObject): boolean =>
   ours?.metadata.resourceVersion === theirs.metadata.resourceVersion && ours?.metadata.uid === theirs.metadata.uid
 

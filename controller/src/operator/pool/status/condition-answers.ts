@@ -1,10 +1,11 @@
 // The eight answers about a pool. Each message says what is and, when something is amiss, what to do; none holds a
-// figure that moves by itself, since a status is written anew whenever a message differs.
-import { type ConditionAnswer, type ConditionType, type Reason, reasons } from '../conditions.ts'
+// figure that moves by itself, since a status is written again whenever a message differs.
+import type { ConditionAnswer } from '../conditions.ts'
 import type { ModelStatus, ScalingEntry } from '../pool-status.ts'
+import { type ConditionType, type Reason, reasons } from '../reasons.ts'
 import type { PodObservation } from './observation.ts'
 import { isBlind, type Problem } from './problems.ts'
-import type { PodCounts, StatusInput } from './status.ts'
+import type { PodCounts, StatusInput } from './status-input.ts'
 
 export type AnswerInput = StatusInput & {
   readonly counts: PodCounts

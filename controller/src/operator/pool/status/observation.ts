@@ -32,7 +32,7 @@ export type PodObservation = {
   readonly initFault?: { readonly container: string; readonly restarts: number; readonly lastExit: ContainerExit }
   /** Models whose files are not those that the spec gives the checksums of; Triton is not started with them. */
   readonly wrongFiles?: readonly { readonly model: string; readonly message: string }[]
-  /** Images in hand that this controller knows of. */
+  /** Images in flight that this controller knows of. */
   readonly slotsUsed?: number
 }
 
@@ -97,7 +97,7 @@ export type PoolObservation = {
   readonly slotsPerPod: number | undefined
   /** Measured, desired to ready; undefined before the first. */
   readonly startSeconds: number | undefined
-  readonly holdSeconds: number | undefined
+  readonly stabilizationWindowSeconds: number | undefined
 }
 
 /** The part of a decision that is told. */

@@ -1,6 +1,6 @@
 // Everything that is wrong with a pool, worst first, each with a sentence that says what to do. The sentences must
-// stand still while nothing changes: a status is written anew whenever one differs.
-import { type Reason, reasons } from '../conditions.ts'
+// stand still while nothing changes: a status is written again whenever one differs.
+import { type Reason, reasons } from '../reasons.ts'
 import type { TritonPool } from '../triton-pool.ts'
 import type { PodObservation, PoolDecision, PoolObservation } from './observation.ts'
 

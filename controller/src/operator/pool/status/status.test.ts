@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { ConditionType } from '../conditions.ts'
 import { toKubeTime } from '../conditions.ts'
 import type { PoolStatus, RolloutStatus } from '../pool-status.ts'
+import type { ConditionType } from '../reasons.ts'
 import { type PoolSpecInput, withDefaults } from '../triton-pool.ts'
 import type { DemandObservation, PodObservation, PoolObservation } from './observation.ts'
-import { buildStatus, type StatusInput, shouldWrite } from './status.ts'
+import { buildStatus, shouldWrite } from './status.ts'
+import type { StatusInput } from './status-input.ts'
 
 const stable = 'aaaaaaaa'
 const canary = 'bbbbbbbb'
@@ -78,7 +79,7 @@ function status({
       bounds: { minReplicas: 1, maxReplicas: 10 },
       slotsPerPod: 2,
       startSeconds: 6.2,
-      holdSeconds: 69.3,
+      stabilizationWindowSeconds: 69.3,
       ...observed,
     },
     decision: { replicas, rule: 'rate', sentence: 'So many.', inputs: { rate: 1 }, ...decision },

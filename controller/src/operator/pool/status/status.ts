@@ -3,36 +3,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { setCondition, toKubeTime } from '../conditions.ts'
 import { poolSelectorText } from '../labels.ts'
-import type { Condition, DemandStatus, PoolStatus, RolloutStatus, ScalingEntry } from '../pool-status.ts'
+import type { Condition, DemandStatus, PoolStatus, ScalingEntry } from '../pool-status.ts'
 import { toRevisionModels } from '../revision-models.ts'
-import type { TritonPool } from '../triton-pool.ts'
 import { answerConditions } from './condition-answers.ts'
 import { buildModelStatuses } from './model-status.ts'
-import type { DemandObservation, PodObservation, PoolDecision, PoolObservation } from './observation.ts'
+import type { DemandObservation } from './observation.ts'
 import { findProblems, type Problem } from './problems.ts'
 import { appendHistory, round, settleHistory } from './scaling-history.ts'
-
-export type StatusInput = {
-  readonly pool: TritonPool
-  readonly observed: PoolObservation
-  readonly decision: PoolDecision
-  /** The revision that spec asks for. */
-  readonly target: string
-  readonly rollout: RolloutStatus
-  /** The status as it was last written; undefined or incomplete at first. */
-  readonly previous: Partial<PoolStatus> | undefined
-  /** The term of the leader that writes. */
-  readonly leaderTerm: number
-  readonly now: Date
-}
-
-export type PodCounts = {
-  /** Pods that take images. */
-  readonly ready: number
-  /** Pods that are ready or starting. */
-  readonly replicas: number
-  readonly draining: number
-}
+import { countPods, type PodCounts, type StatusInput } from './status-input.ts'
 
 export function buildStatus(input: StatusInput): PoolStatus {
   const { pool, observed, decision, target, rollout, previous, leaderTerm, now } = input
@@ -61,7 +39,7 @@ export function buildStatus(input: StatusInput): PoolStatus {
     ...present('slotsPerPod', observed.slotsPerPod),
     ...(observed.demand === undefined ? {} : { demand: toDemandStatus(observed.demand) }),
     ...present('startSeconds', observed.startSeconds),
-    ...present('holdSeconds', observed.holdSeconds),
+    ...present('stabilizationWindowSeconds', observed.stabilizationWindowSeconds),
     rollout,
     ...revisionsOf(input),
     scalingHistory: history,
@@ -73,16 +51,6 @@ function revisionsOf({ observed, rollout, pool }: StatusInput): Pick<PoolStatus,
   const { modelsOf = () => pool.spec.models } = observed
   if (used.length === 0) return {}
   return { revisions: used.map((revision) => ({ revision, models: toRevisionModels(modelsOf(revision)) })) }
-}
-
-export function countPods(pods: readonly PodObservation[]): PodCounts {
-  const going = pods.filter(({ phase }) => phase !== 'Succeeded' && phase !== 'Failed')
-  const staying = going.filter(({ draining }) => !draining)
-  return {
-    ready: staying.filter(({ ready }) => ready).length,
-    replicas: staying.length,
-    draining: going.length - staying.length,
-  }
 }
 
 function writeHistory(
@@ -138,7 +106,7 @@ export function shouldWrite(previous: Partial<PoolStatus> | undefined, next: Poo
 function withoutFigures({
   demand: _,
   startSeconds: __,
-  holdSeconds: ___,
+  stabilizationWindowSeconds: ___,
   leaderLease: ____,
   ...rest
 }: Partial<PoolStatus>) {

@@ -1,6 +1,6 @@
 // A Triton that infers nothing: real gRPC and HTTP, Triton's protocol, its readiness and its ways of stopping, and a
 // mask of an ellipse after a set time in an instance. For tests that count, stop and break dozens of pods; what the real
-// server does is tested with the real one. It runs in a test's own process, or as a pod (test/e2e/stand-in).
+// server does is tested with the real one. It runs in a test's own process, or as a pod (test/e2e/fake-triton).
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -14,7 +14,7 @@ import {
 } from '@matte/controller/worker/triton/triton-protocol'
 import { freePorts } from '@matte/local/free-ports'
 
-export type StandInModel = {
+export type FakeModel = {
   readonly name: string
   /** Side of its input in pixels. */
   readonly inputSize?: number
@@ -40,8 +40,8 @@ export type Behaviour = {
   readonly isReady: boolean
 }
 
-export type StandInOptions = {
-  readonly models?: readonly StandInModel[]
+export type FakeOptions = {
+  readonly models?: readonly FakeModel[]
   readonly behaviour?: Partial<Behaviour>
   /** 127.0.0.1 by default. */
   readonly host?: string
@@ -60,7 +60,7 @@ export type StandInOptions = {
   readonly keepalive?: grpc.ServerOptions
 }
 
-export type StandIn = {
+export type Fake = {
   /** `host:port` of its gRPC. */
   readonly address: string
   readonly httpUrl: string
@@ -74,13 +74,13 @@ export type StandIn = {
 }
 
 export type Counts = {
-  /** Inferences asked for, answered with a mask, answered with an error, and in hand (waiting or worked on). */
+  /** Inferences asked for, answered with a mask, answered with an error, and in flight (waiting or worked on). */
   readonly asked: number
   readonly done: number
   readonly failed: number
-  readonly inHand: number
-  /** The most that were in hand at once. */
-  readonly inHandMax: number
+  readonly inFlight: number
+  /** The most that were in flight at once. */
+  readonly inFlightMax: number
   /** How often it was asked whether its model is ready. */
   readonly probed: number
 }
@@ -98,7 +98,7 @@ const calm: Behaviour = {
   isReady: true,
 }
 
-export async function startStandIn(options: StandInOptions = {}): Promise<StandIn> {
+export async function startFake(options: FakeOptions = {}): Promise<Fake> {
   const { host = '127.0.0.1', ports = { grpc: 0, http: 0, metrics: 0 }, exitTimeoutMs = 30_000 } = options
   const { stopping: manner = 'refuse', adminHeader } = options
   const models = options.models ?? [{ name: 'u2netp' }]
@@ -106,7 +106,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
   let behaviour: Behaviour = { ...calm, ...options.behaviour }
   let isStopping = false
   let errorsOwed = 0
-  const count = { asked: 0, done: 0, failed: 0, inHand: 0, inHandMax: 0, probed: 0 }
+  const count = { asked: 0, done: 0, failed: 0, inFlight: 0, inFlightMax: 0, probed: 0 }
   const streams = new Set<Stream>()
   const thawed: (() => void)[] = []
 
@@ -137,8 +137,8 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
 
   async function infer(request: InferRequest, stream: Stream): Promise<StreamResponse> {
     count.asked++
-    count.inHand++
-    count.inHandMax = Math.max(count.inHandMax, count.inHand)
+    count.inFlight++
+    count.inFlightMax = Math.max(count.inFlightMax, count.inFlight)
     try {
       if (behaviour.stalls) await new Promise(() => undefined)
       const { spec, instances, mask } = modelNamed(request.model_name)
@@ -153,7 +153,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
       errorsOwed += behaviour.errorRate
       if (errorsOwed >= 1) {
         errorsOwed--
-        throw status(grpc.status.INTERNAL, 'stand-in: told to fail')
+        throw status(grpc.status.INTERNAL, 'fake: told to fail')
       }
       count.done++
       const shape = [1, spec.inputSize, spec.inputSize]
@@ -163,7 +163,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
       count.failed++
       throw error
     } finally {
-      count.inHand--
+      count.inFlight--
     }
   }
 
@@ -241,8 +241,8 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
       const isOpen = !adminHeader || request.headers[adminHeader.name] === adminHeader.value
       return isOpen ? answer(200, index()) : answer(403, { error: 'This API is restricted' })
     }
-    if (path === '/stand-in' && request.method === 'POST') change(JSON.parse(await text(request)) as Partial<Behaviour>)
-    if (path === '/stand-in') return answer(200, { ...count, behaviour })
+    if (path === '/fake' && request.method === 'POST') change(JSON.parse(await text(request)) as Partial<Behaviour>)
+    if (path === '/fake') return answer(200, { ...count, behaviour })
     answer(404, { error: 'no such path' })
   }
 
@@ -253,7 +253,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
       [
         `nv_inference_request_success${labels} ${count.done}`,
         `nv_inference_request_failure${labels} ${count.failed}`,
-        `nv_inference_pending_request_count${labels} ${count.inHand}`,
+        `nv_inference_pending_request_count${labels} ${count.inFlight}`,
         '',
       ].join('\n'),
     )
@@ -298,14 +298,14 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
 }
 
 type Model = {
-  readonly spec: Required<Pick<StandInModel, 'name' | 'inputSize'>> & StandInModel
+  readonly spec: Required<Pick<FakeModel, 'name' | 'inputSize'>> & FakeModel
   readonly instances: Places
   readonly mask: Buffer
   readonly config: unknown
   metadata(isWrong: boolean): unknown
 }
 
-function createModel(model: StandInModel): Model {
+function createModel(model: FakeModel): Model {
   const { name, inputSize = 320, instances = 1, preferredBatch } = model
   const side = (isWrong: boolean): number[] => (isWrong ? [-1, 1, inputSize, inputSize] : [-1, inputSize, inputSize])
   const batching = preferredBatch && { dynamic_batching: { preferred_batch_size: [preferredBatch] } }

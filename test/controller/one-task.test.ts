@@ -1,4 +1,4 @@
-// The whole story by documented calls alone: presign, PUT, create, webhook, result. What comes back is looked at.
+// The whole scenario by documented calls alone: presign, PUT, create, webhook, result. What comes back is looked at.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

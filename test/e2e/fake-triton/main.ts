@@ -1,10 +1,10 @@
-// The stand-in as a program: it takes Triton's flags, refuses what Triton would not know, and stops as Triton does. How
-// it misbehaves is told by STAND_IN_… variables, and while it runs by POST /stand-in on its HTTP port.
+// The fake as a program: it takes Triton's flags, refuses what Triton would not know, and stops as Triton does. How
+// it misbehaves is told by FAKE_… variables, and while it runs by POST /fake on its HTTP port.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { type Behaviour, type StandInModel, startStandIn } from '../../support/stand-in-triton.ts'
+import { type Behaviour, type FakeModel, startFake } from '../../support/fake-triton.ts'
 
 /** Flags that mean something here; the others are Triton's too, and are taken without effect. */
 const own = {
@@ -39,16 +39,16 @@ const switches: object = { 'disable-auto-complete-config': { type: 'boolean' } }
 const { values: flags } = parseArgs({ options: { ...own, ...withoutEffect, ...switches } })
 const say = (event: string, more: object = {}): void =>
   void process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), event, ...more })}\n`)
-const number = (name: string, otherwise: number): number => Number(process.env[`STAND_IN_${name}`] || otherwise)
-const isOn = (name: string): boolean => process.env[`STAND_IN_${name}`] === 'true'
+const number = (name: string, otherwise: number): number => Number(process.env[`FAKE_${name}`] || otherwise)
+const isOn = (name: string): boolean => process.env[`FAKE_${name}`] === 'true'
 
 const repositories = [...(flags['model-repository'] ?? []), ...(flags['model-store'] ?? [])]
 // A model is looked for in its repositories; where none of them is here, as with S3, every model is found.
 const local = repositories.filter((path) => existsSync(path))
 const isFound = (name: string): boolean => local.length === 0 || local.some((path) => existsSync(join(path, name)))
 
-function toModel(name: string): StandInModel {
-  const told = process.env.STAND_IN_FAIL_MODEL === name ? 'stand-in: told not to load it' : undefined
+function toModel(name: string): FakeModel {
+  const told = process.env.FAKE_FAIL_MODEL === name ? 'fake: told not to load it' : undefined
   const missing = isFound(name) ? undefined : `failed to poll from model repository: no folder '${name}'`
   const failure = told ?? missing
   const preferredBatch = number('PREFERRED_BATCH', 0)
@@ -86,7 +86,7 @@ if (failed.length > 0 && flags['exit-on-error'] === 'true') {
   process.exit(1)
 }
 const header = adminHeader()
-const standIn = await startStandIn({
+const fake = await startFake({
   models,
   behaviour,
   host: flags['http-address'],
@@ -96,16 +96,16 @@ const standIn = await startStandIn({
     metrics: Number(flags['metrics-port']),
   },
   exitTimeoutMs: Number(flags['exit-timeout-secs']) * 1_000,
-  stopping: process.env.STAND_IN_STOPPING === 'serve' ? 'serve' : 'refuse',
+  stopping: process.env.FAKE_STOPPING === 'serve' ? 'serve' : 'refuse',
   keepalive: {
     'grpc.keepalive_time_ms': Number(flags['grpc-keepalive-time'] ?? 7_200_000),
     'grpc.keepalive_timeout_ms': Number(flags['grpc-keepalive-timeout'] ?? 20_000),
   },
   ...(header && { adminHeader: header }),
 })
-say('started', { address: standIn.address, models, behaviour })
+say('started', { address: fake.address, models, behaviour })
 await stopped.promise
-say('Signal (15) received.', standIn.counts())
-await standIn.stop()
-say('stopped', standIn.counts())
+say('Signal (15) received.', fake.counts())
+await fake.stop()
+say('stopped', fake.counts())
 process.exit(0)

@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { highestPeak, type Peak, rememberPeak } from './hold.ts'
+import { highestPeak, type Peak, rememberPeak } from './stabilization.ts'
 
 describe('rememberPeak', () => {
   it('knows the most of the hold, up to a sixtieth of it longer', () => {
     const looks = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 400 })
     fc.assert(
-      fc.property(looks, fc.integer({ min: 1, max: 300 }), (wanted, holdSeconds) => {
+      fc.property(looks, fc.integer({ min: 1, max: 300 }), (wanted, stabilizationWindowSeconds) => {
         let peaks: readonly Peak[] = []
         wanted.forEach((replicas, now) => {
-          peaks = rememberPeak(peaks, now, replicas, holdSeconds)
+          peaks = rememberPeak(peaks, now, replicas, stabilizationWindowSeconds)
           const since = (seconds: number) => Math.max(...wanted.filter((_, at) => at <= now && at > now - seconds))
           const most = Math.max(highestPeak(peaks), replicas)
-          expect(most).toBeGreaterThanOrEqual(since(holdSeconds))
-          expect(most).toBeLessThanOrEqual(since(holdSeconds * (1 + 1 / 60)))
+          expect(most).toBeGreaterThanOrEqual(since(stabilizationWindowSeconds))
+          expect(most).toBeLessThanOrEqual(since(stabilizationWindowSeconds * (1 + 1 / 60)))
         })
       }),
     )
@@ -21,15 +21,19 @@ describe('rememberPeak', () => {
 
   it('forgets late rather than early when there is more to remember than it keeps', () => {
     // Ever fewer pods are wanted while the hold grows tenfold, again and again: nothing grows old, all is to be kept.
-    const looks = [1, 10, 100, 1_000].flatMap((holdSeconds) => Array<number>(40).fill(holdSeconds))
+    const looks = [1, 10, 100, 1_000].flatMap((stabilizationWindowSeconds) =>
+      Array<number>(40).fill(stabilizationWindowSeconds),
+    )
     let peaks: readonly Peak[] = []
     let now = 0
     let wanted = 300
-    for (const holdSeconds of looks) {
-      now += holdSeconds / 55
+    for (const stabilizationWindowSeconds of looks) {
+      now += stabilizationWindowSeconds / 55
       wanted -= 1
-      const remembered = highestPeak(peaks.filter(({ untilSeconds }) => untilSeconds > now - holdSeconds))
-      peaks = rememberPeak(peaks, now, wanted, holdSeconds)
+      const remembered = highestPeak(
+        peaks.filter(({ untilSeconds }) => untilSeconds > now - stabilizationWindowSeconds),
+      )
+      peaks = rememberPeak(peaks, now, wanted, stabilizationWindowSeconds)
       expect(peaks.length).toBeLessThanOrEqual(120)
       expect(highestPeak(peaks)).toBeGreaterThanOrEqual(remembered)
     }

@@ -1,4 +1,4 @@
-// Stand-ins for Triton as pods of a real cluster, one Deployment and headless Service a revision, labelled as the
+// Fakes for Triton as pods of a real cluster, one Deployment and headless Service a revision, labelled as the
 // operator labels its own.
 import {
   createKubeClient,
@@ -14,44 +14,44 @@ import { revisionLabels, revisionName, revisionSelector } from '@matte/controlle
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 
-export const standInImage = 'matte/stand-in-triton:e2e'
+export const fakeImage = 'matte/fake-triton:e2e'
 
 const nodes = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', clusterScoped: true } as const
 type Node = KubeObject & { status?: { images?: { names?: string[] }[] } }
 
 /** Whether a node has the image; where none has, the file is skipped and says what to build. */
-export async function hasStandInImage({ config }: LoadedConfig, file: string): Promise<boolean> {
+export async function hasFakeImage({ config }: LoadedConfig, file: string): Promise<boolean> {
   const metrics = createKubeMetrics(createRegistry('test'))
   const kube = createKubeClient({ config, namespace: 'default', metrics, logger: pino({ level: 'silent' }) })
   const { items } = await kube.list<Node>(nodes)
   kube.close()
   const names = items.flatMap(({ status }) => status?.images ?? []).flatMap((image) => image.names ?? [])
-  if (names.some((name) => name.endsWith(standInImage))) return true
-  const build = `docker build -f test/e2e/stand-in/Dockerfile -t ${standInImage} .`
-  process.stdout.write(`[kube] SKIPPED ${file}: no node has ${standInImage}; \`${build}\` and load it into the nodes\n`)
+  if (names.some((name) => name.endsWith(fakeImage))) return true
+  const build = `docker build -f test/e2e/fake-triton/Dockerfile -t ${fakeImage} .`
+  process.stdout.write(`[kube] SKIPPED ${file}: no node has ${fakeImage}; \`${build}\` and load it into the nodes\n`)
   return false
 }
 
-export type StandInPodsOptions = {
+export type FakePodsOptions = {
   readonly pool: string
   readonly revision: string
   readonly replicas: number
   readonly args?: readonly string[]
-  /** `STAND_IN_…` variables, without their prefix. */
+  /** `FAKE_…` variables, without their prefix. */
   readonly env?: Readonly<Record<string, string>>
   /** How long a pod that is told to go goes on as before. */
   readonly preStopSeconds?: number
 }
 
-export async function startStandInPods(kube: KubeClient, options: StandInPodsOptions): Promise<void> {
+export async function startFakePods(kube: KubeClient, options: FakePodsOptions): Promise<void> {
   await kube.create(services, buildService(options))
   await kube.create(deployments, buildDeployment(options))
 }
 
-export const scaleStandInPods = (kube: KubeClient, { pool, revision }: StandInPodsOptions, replicas: number) =>
+export const scaleFakePods = (kube: KubeClient, { pool, revision }: FakePodsOptions, replicas: number) =>
   kube.mergePatch(deployments, revisionName(pool, revision), { spec: { replicas } })
 
-export async function stopStandInPods(kube: KubeClient, { pool, revision }: StandInPodsOptions): Promise<void> {
+export async function stopFakePods(kube: KubeClient, { pool, revision }: FakePodsOptions): Promise<void> {
   await kube.delete(deployments, revisionName(pool, revision), { propagation: 'Foreground' })
   await kube.delete(services, revisionName(pool, revision))
 }
@@ -62,7 +62,7 @@ export const listSlices = async (kube: KubeClient) =>
 
 const ports = { http: 8000, grpc: 8001, metrics: 8002 }
 
-function buildService({ pool, revision }: StandInPodsOptions): Service {
+function buildService({ pool, revision }: FakePodsOptions): Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',
@@ -88,7 +88,7 @@ function buildDeployment({
   args,
   env = {},
   preStopSeconds = 1,
-}: StandInPodsOptions): Deployment {
+}: FakePodsOptions): Deployment {
   const labels = revisionLabels(pool, revision)
   return {
     apiVersion: 'apps/v1',
@@ -105,10 +105,10 @@ function buildDeployment({
           containers: [
             {
               name: 'triton',
-              image: standInImage,
+              image: fakeImage,
               imagePullPolicy: 'Never',
               ...(args && { args }),
-              env: Object.entries(env).map(([name, value]) => ({ name: `STAND_IN_${name}`, value })),
+              env: Object.entries(env).map(([name, value]) => ({ name: `FAKE_${name}`, value })),
               startupProbe: probe('/v2/health/live', 1),
               readinessProbe: { ...probe('/v2/health/ready', 1), failureThreshold: 1 },
               lifecycle: { preStop: { sleep: { seconds: preStopSeconds } } },

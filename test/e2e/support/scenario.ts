@@ -1,4 +1,4 @@
-// What a story tells while it runs: one line each, so that the output of `make e2e` can be kept as it is.
+// What a scenario tells while it runs: one line each, so that the output of `make e2e` can be kept as it is.
 const begun = performance.now()
 
 export function tell(line: string): void {

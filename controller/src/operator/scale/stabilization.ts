@@ -24,12 +24,14 @@ export function rememberPeak(
   peaks: readonly Peak[],
   nowSeconds: number,
   replicas: number,
-  holdSeconds: number,
+  stabilizationWindowSeconds: number,
 ): Peak[] {
-  const kept = peaks.filter((peak) => peak.replicas > replicas && peak.untilSeconds > nowSeconds - holdSeconds)
+  const kept = peaks.filter(
+    (peak) => peak.replicas > replicas && peak.untilSeconds > nowSeconds - stabilizationWindowSeconds,
+  )
   const newest = kept.at(-1)
   if (newest && newest.untilSeconds > nowSeconds) return kept
-  return dropOverflow([...kept, { untilSeconds: nowSeconds + holdSeconds / peaksPerHold, replicas }])
+  return dropOverflow([...kept, { untilSeconds: nowSeconds + stabilizationWindowSeconds / peaksPerHold, replicas }])
 }
 
 /** The second oldest is the one to go, and the oldest, which is higher, speaks for its time as well. */

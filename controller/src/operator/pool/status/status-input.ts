@@ -1,0 +1,36 @@
+// What the status of a pool is made from.
+import type { PoolStatus, RolloutStatus } from '../pool-status.ts'
+import type { TritonPool } from '../triton-pool.ts'
+import type { PodObservation, PoolDecision, PoolObservation } from './observation.ts'
+
+export type StatusInput = {
+  readonly pool: TritonPool
+  readonly observed: PoolObservation
+  readonly decision: PoolDecision
+  /** The revision that spec asks for. */
+  readonly target: string
+  readonly rollout: RolloutStatus
+  /** The status as it was last written; undefined or incomplete at first. */
+  readonly previous: Partial<PoolStatus> | undefined
+  /** The term of the leader that writes. */
+  readonly leaderTerm: number
+  readonly now: Date
+}
+
+export type PodCounts = {
+  /** Pods that take images. */
+  readonly ready: number
+  /** Pods that are ready or starting. */
+  readonly replicas: number
+  readonly draining: number
+}
+
+export function countPods(pods: readonly PodObservation[]): PodCounts {
+  const going = pods.filter(({ phase }) => phase !== 'Succeeded' && phase !== 'Failed')
+  const staying = going.filter(({ draining }) => !draining)
+  return {
+    ready: staying.filter(({ ready }) => ready).length,
+    replicas: staying.length,
+    draining: going.length - staying.length,
+  }
+}
