@@ -22,6 +22,7 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
     tool('unused code', 'knip', ['--no-progress']),
     tool('generated files', 'node', ['docs/generate/generate.ts', '--check']),
     tool('API contract', 'node', ['docs/generate/lint-contract.ts']),
+    tool('references', 'node', ['docs/generate/check-references.ts']),
     tests('unit'),
   ],
   sim: [tool('scaling rule', 'node', ['test/sim/main.ts'])],

@@ -1,6 +1,7 @@
 import { buildCrd } from '@matte/controller/operator/pool/crd'
 import { toYaml } from './yaml.ts'
 
-const head = '# Written by `make gen` from controller/src/pool. The resource is explained in docs/tritonpool.md.\n'
+const head =
+  '# Written by `make gen` from controller/src/operator/pool. The resource is explained in docs/tritonpool.md.\n'
 
 export const writeCrd = (): string => head + toYaml(buildCrd())

@@ -4,14 +4,17 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { writeCrd } from './crd-file.ts'
-import { writePoolDocument } from './pool-document.ts'
+import { writePoolReference } from './pool-document.ts'
 import { writePortsAndSettings } from './settings-document.ts'
+import { situationDocuments, writeSituationList } from './situation-documents.ts'
 
 /** Each file of ours that is generated, wholly or in part, from its text before: empty when there is none. */
 const generated: Readonly<Record<string, (before: string) => string>> = {
   'local/README.md': writePortsAndSettings,
   'charts/matte/files/crds/tritonpools.matte.dev.yaml': writeCrd,
-  'docs/tritonpool.md': writePoolDocument,
+  'docs/tritonpool-reference.md': writePoolReference,
+  'docs/tritonpool.md': writeSituationList,
+  ...situationDocuments,
 }
 
 const checking = process.argv.includes('--check')

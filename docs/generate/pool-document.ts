@@ -1,19 +1,15 @@
-// The generated sections of docs/tritonpool.md: fields, reasons and the ten situations.
+// The generated sections of docs/tritonpool-reference.md: fields, reasons and columns.
 
 import { buildCrd, printerColumns, type Schema } from '@matte/controller/operator/pool/crd'
 import { reasons } from '@matte/controller/operator/pool/reasons'
-import { group, kind, version } from '@matte/controller/operator/pool/triton-pool'
 import { replaceSection, toTable } from './markdown.ts'
-import { type Situation, situations } from './pool-situations.ts'
-import { toYaml } from './yaml.ts'
 
-export function writePoolDocument(before: string): string {
+export function writePoolReference(before: string): string {
   const sections: Readonly<Record<string, string>> = {
     spec: fieldTable('spec'),
     status: fieldTable('status'),
     reasons: reasonTable(),
     columns: columnTable(),
-    ...Object.fromEntries(situations.map((situation) => [situation.id, situationBlock(situation)])),
   }
   return Object.entries(sections).reduce((text, [name, content]) => replaceSection(text, name, content), before)
 }
@@ -63,43 +59,3 @@ const columnTable = (): string =>
       description,
     ]),
   )
-
-function situationBlock({ pool, now }: Situation): string {
-  const resource = { apiVersion: `${group}/${version}`, kind, ...pool }
-  return ['```', tableOf(resource, now), '```', '', '```yaml', toYaml(resource).trimEnd(), '```'].join('\n')
-}
-
-/** What `kubectl get tritonpools` prints. */
-function tableOf(resource: Situation['pool'], now: Date): string {
-  const shown = printerColumns.filter(({ priority }) => priority === undefined)
-  const cells = shown.map(({ name, type, jsonPath }) => {
-    const value = readPath(resource, jsonPath)
-    const text = type === 'date' ? ageOf(new Date(String(value)), now) : String(value ?? '')
-    return { head: name.toUpperCase(), text }
-  })
-  const all = [{ head: 'NAME', text: resource.metadata.name }, ...cells]
-  const widths = all.map(({ head, text }) => Math.max(head.length, text.length))
-  const line = (texts: readonly string[]): string =>
-    texts
-      .map((text, index) => text.padEnd(widths[index] ?? 0))
-      .join('   ')
-      .trimEnd()
-  return [line(all.map(({ head }) => head)), line(all.map(({ text }) => text))].join('\n')
-}
-
-/** The value at a path of the kind that columns have: fields, and one item of a list by the value of a field. */
-export function readPath(value: unknown, jsonPath: string): unknown {
-  const steps = jsonPath.matchAll(/\.([A-Za-z0-9]+)|\[\?\(@\.(\w+)=="([^"]*)"\)\]/g)
-  return [...steps].reduce((at: unknown, [, field, key, wanted]) => {
-    if (field !== undefined) return (at as Record<string, unknown> | undefined)?.[field]
-    return (at as Record<string, unknown>[] | undefined)?.find((item) => item[key ?? ''] === wanted)
-  }, value)
-}
-
-/** As kubectl writes it: seconds up to two minutes, then minutes and seconds up to ten. */
-function ageOf(since: Date, now: Date): string {
-  const seconds = Math.floor((now.getTime() - since.getTime()) / 1000)
-  if (seconds < 120) return `${seconds}s`
-  const minutes = Math.floor(seconds / 60)
-  return minutes < 10 && seconds % 60 > 0 ? `${minutes}m${seconds % 60}s` : `${minutes}m`
-}

@@ -1,5 +1,5 @@
-// `make sim` and `make sim-full`: the rule of controller/src/scale/decide.ts under simulated load, beside models of
-// other scalers. Ends with 1 when a target is missed. The same seeds give the same figures on every machine.
+// `make sim` and `make sim-full`: the rule of controller/src/operator/scale/decide.ts under simulated load, beside
+// models of other scalers. Ends with 1 when a target is missed. The same seeds give the same figures on every machine.
 import { parseArgs } from 'node:util'
 import { compareAll, judgeAll } from './comparison.ts'
 import { priceAll } from './prices.ts'

@@ -22,7 +22,7 @@ const condition = object(
     status: word<'True' | 'False' | 'Unknown'>({ description: 'True, False or Unknown.' }),
     observedGeneration: Type.Optional(count('metadata.generation that it speaks of.')),
     lastTransitionTime: time({ description: 'When `status` last changed.' }),
-    reason: word<Reason>({ description: 'One word of a closed list, for programs; docs/tritonpool.md has it.' }),
+    reason: word<Reason>({ description: 'One word of a closed list; docs/tritonpool-reference.md has it.' }),
     message: sentence('What it means here and what to do.'),
   },
   { description: 'One answer about the pool.' },

@@ -16,7 +16,7 @@ export type ConditionType = (typeof conditionTypes)[number]
 
 type ReasonText = { readonly means: string; readonly act: string }
 
-/** Every reason, what it means, and what to do about it. docs/tritonpool.md shows this table. */
+/** Every reason, what it means, and what to do about it. docs/tritonpool-reference.md shows this table. */
 export const reasons = {
   // Ready
   Available: { means: 'The pool takes images.', act: 'Nothing to do.' },

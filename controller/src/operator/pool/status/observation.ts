@@ -1,4 +1,4 @@
-// What was seen of a pool in one look at the world, as plain data: `scale/gather.ts` fills it, `status.ts` tells it.
+// What was seen of a pool in one look at the world, as plain data: `reconcile/gather.ts` fills it, `status.ts` tells it.
 import type { BoundsInForce } from '../../scale/bounds.ts'
 import type { Decision } from '../../scale/decision.ts'
 import type { Demand } from '../../scale/demand.ts'
