@@ -100,22 +100,16 @@ const rolloutStatus = object(
       minimum: -1,
       maximum: 100,
     }),
-    since: time({ description: 'When this step began, or when its share was reached, or the way back began.' }),
+    since: time({ description: 'When this step began, its share was reached, or a rollback last gave pods up.' }),
     reached: Type.Optional(
       Type.Boolean({
         description: 'The canary has had all of the share of this step: the time of the step began then.',
       }),
     ),
-    back: Type.Optional(
-      object(
-        {
-          kept: count('Pods of the canary that stay until the old revision has its own.'),
-          leaving: count('Pods of the canary that are on their way out.'),
-          tight: Type.Boolean({ description: 'The old pods have no room beside those of the canary: some go first.' }),
-          readyBefore: count('Ready pods of the old revision when pods of the canary were last given up for room.'),
-          since: time({ description: 'When `kept`, `leaving` or `tight` changed last.' }),
-        },
-        { description: 'The canary is on its way back: it was taken back, or spec no longer asks for it.' },
+    capacity: Type.Optional(
+      count(
+        'Set while the canary is rolled back: pods of both revisions that had a node when that began. All but a tenth of ' +
+          'them, or of the pods wanted if those are fewer, go on serving.',
       ),
     ),
     lacking: Type.Optional(

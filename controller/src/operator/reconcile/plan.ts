@@ -113,8 +113,7 @@ function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: P
     before.stable === rollout.stable &&
     before.canary === rollout.canary &&
     before.weight === rollout.weight &&
-    before.back?.kept === rollout.back?.kept &&
-    before.back?.tight === rollout.back?.tight &&
+    before.capacity === rollout.capacity &&
     before.step === rollout.step &&
     before.failed?.revision === rollout.failed?.revision
   )

@@ -182,11 +182,11 @@ describe('a changed pool', () => {
     expect(pods).toEqual({ old: 10, new: 0, newest: 1 })
   })
 
-  it('gives its images back before the newest change replaces it late', () => {
+  it('gives its requests back before the newest change replaces it late', () => {
     const late = { target: 'newest', state: trying(2, 90) }
     const first = plan({ ...late, revisions: [seen('old', 1), seen('new', 9)] })
-    expect(first.state).toMatchObject({ stable: 'old', canary: 'new', weight: 90 })
-    expect(first.pods).toEqual({ old: 10, new: 9 })
+    expect(first.state).toMatchObject({ stable: 'old', canary: 'new', weight: 89 })
+    expect(first.pods).toEqual({ old: 1, new: 8 })
     const last = plan({ target: 'newest', state: first.state, revisions: [seen('old', 10), seen('new', 9)] })
     expect(last.state).toMatchObject({ stable: 'old', canary: 'newest', step: -1 })
     expect(last.pods).toEqual({ old: 10, new: 0, newest: 1 })

@@ -8,12 +8,12 @@
 //
 // A pool at zero has nobody to notice: the new revision starts one pod, and when that is ready it is promoted and let go.
 //
-// What no longer goes on comes back the same way, with its capacity: see come-back.ts.
+// What no longer goes on is rolled back with its capacity: see rollback.ts.
 import { toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import type { Reason } from '../pool/reasons.ts'
-import { changeParts, comeBack, rollBack, settled, takeUp } from './come-back.ts'
 import { describeGate, findBreach, isSeenEnough } from './gate.ts'
+import { fail, isStuck, rollBack, settled } from './rollback.ts'
 import {
   elapsedSeconds,
   type Next,
@@ -42,11 +42,13 @@ function advance(input: RolloutInput): Next {
   const failed = state?.failed
   if (failed?.revision === target) {
     if (state?.canary === target && state.stable === stable)
-      return comeBack(input, { ...state, stable, canary: target })
+      return rollBack(input, { ...state, stable, canary: target })
     return { state: { ...settled(input, stable), failed }, why: failed.message }
   }
   if (state?.canary !== target || state.stable !== stable) return replace(input, stable)
-  const going = takeUp(input, { ...state, stable })
+  const { capacity, ...rest } = state
+  // Asked for again before it was gone: its step begins once more.
+  const going = { ...rest, stable, since: capacity === undefined ? state.since : toKubeTime(input.now) }
   return going.step < 0 ? start(input, going) : step(input, going)
 }
 
@@ -68,29 +70,27 @@ function settleOn(input: RolloutInput, stable: string): Next {
   if (dropped === undefined || dropped === stable) return { state: settled(input, stable), why: '' }
   const message = `Revision ${dropped} is withdrawn: the spec asks for ${stable} again, which has served all along.`
   const news = { type: 'Normal', reason: 'RolloutWithdrawn', message } as const
-  return comeBack(input, { ...(state ?? settled(input, stable)), stable, canary: dropped }, news)
+  return rollBack(input, { ...(state ?? settled(input, stable)), stable, canary: dropped }, news)
 }
 
-/** What is being tried, or on its way back, gives its images back before the next one is tried: they may be most of them. */
+/**
+ * What is being tried, or rolled back, gives its requests back before the next one is tried: they may be most of them.
+ * When that does not go on, the revision that serves more is kept, so that no change of the spec waits forever.
+ */
 function replace(input: RolloutInput, stable: string): Next {
   const { state } = input
-  if (state?.canary !== undefined && state.stable === stable) {
-    const trying = { ...state, stable, canary: state.canary }
-    const changed = changeParts(input, trying)
-    if (changed !== undefined) {
-      const message = `Revision ${changed.stable} serves on in place of ${stable}, whose pods have not come back for long.`
-      return { state: changed, why: message, news: { type: 'Normal', reason: 'RolloutPromoted', message } }
-    }
-    const back = comeBack(input, trying)
-    if (back.state.canary !== undefined) return back
-  }
-  return begin(input, stable)
+  if (state?.canary === undefined || state.stable !== stable) return begin(input, stable)
+  const { canary } = state
+  const next = rollBack(input, { ...state, stable, canary })
+  if (next.state.canary === undefined) return begin(input, stable)
+  if (!isStuck(input, next.state)) return next
+  return begin(input, seenOf(input, canary).ready > seenOf(input, stable).ready ? canary : stable)
 }
 
 function begin(input: RolloutInput, stable: string): Next {
   const { target, now, state } = input
-  const replaced =
-    state?.canary === undefined || state.canary === stable ? '' : ` in place of ${state.canary}, which is given up`
+  const others = [state?.stable, state?.canary].filter((revision) => revision !== undefined && revision !== stable)
+  const replaced = others.map((revision) => ` in place of ${revision}, which is given up`).join('')
   const message = `Revision ${target} is tried beside ${stable}${replaced}: one pod first, without images until it is ready.`
   return {
     state: { stable, canary: target, weight: 0, step: -1, since: toKubeTime(now) },
@@ -110,12 +110,7 @@ function start(input: RolloutInput, state: Serving): Next {
   if (elapsedSeconds(input, state) <= readySeconds) {
     return { state: { ...state, weight: 0 }, why: problem?.message ?? `revision ${target} has no ready pod yet` }
   }
-  return rollBack(
-    input,
-    state,
-    notReadyReason(problem),
-    `no pod was ready within ${readySeconds} s${becauseOf(problem)}`,
-  )
+  return fail(input, state, notReadyReason(problem), `no pod was ready within ${readySeconds} s${becauseOf(problem)}`)
 }
 
 function firstReady(input: RolloutInput, state: Serving): Next {
@@ -152,9 +147,9 @@ function step(input: RolloutInput, state: Serving): Next {
   const canary = seenOf(input, target)
   const judged = { canary: figures.get(target), stable: figures.get(state.stable), gate: rollout.gate }
   const breach = findBreach(judged)
-  if (breach) return rollBack(input, state, breach.reason, breach.message)
+  if (breach) return fail(input, state, breach.reason, breach.message)
   if (canary.problem?.reason === 'PodCrashing') {
-    return rollBack(input, state, 'CanaryNotReady', `a pod of it does not stay up${becauseOf(canary.problem)}`)
+    return fail(input, state, 'CanaryNotReady', `a pod of it does not stay up${becauseOf(canary.problem)}`)
   }
   if (canary.ready < podsInStep(input, state.step)) return lack(input, state, canary)
   const { lacking: _, ...whole } = state
@@ -197,7 +192,7 @@ function lack(input: RolloutInput, state: Serving, canary: RevisionSeen): Next {
   const { readySeconds } = rollout.gate
   if (elapsedSeconds(input, lacking) > readySeconds) {
     const what = `${missing} of its pods were not ready within ${readySeconds} s${becauseOf(problem)}`
-    return rollBack(input, state, notReadyReason(problem), what)
+    return fail(input, state, notReadyReason(problem), what)
   }
   const weight = ready === 0 ? state.weight : effectiveWeight(input, weightOf(rollout, state.step), state.stable)
   const why = `revision ${target} waits for ${missing} more ready pods${becauseOf(problem)}`
@@ -223,11 +218,11 @@ const setbacksMax = 3
 /** It had ready pods and has none: by its own fault it is taken back, otherwise it starts over, a few times. */
 function lost(input: RolloutInput, state: Serving, { problem }: RevisionSeen): Next {
   if (isOwnFault(problem)) {
-    return rollBack(input, state, 'CanaryNotReady', `its pods are no longer ready${becauseOf(problem)}`)
+    return fail(input, state, 'CanaryNotReady', `its pods are no longer ready${becauseOf(problem)}`)
   }
   const setbacks = (state.setbacks ?? 0) + 1
   if (setbacks > setbacksMax) {
-    return rollBack(input, state, 'CanaryNotReady', `it lost its ready pods ${setbacks} times`)
+    return fail(input, state, 'CanaryNotReady', `it lost its ready pods ${setbacks} times`)
   }
   const why = `revision ${input.target} has lost its ready pods and starts over`
   const { lacking: _, reached: __, ...kept } = state

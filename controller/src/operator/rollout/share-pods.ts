@@ -1,7 +1,7 @@
 // How many pods each revision gets, and how many of the images the new one.
 import type { PoolRollout } from '../pool/pool-spec.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { askedOfStable, isComingBack } from './come-back.ts'
+import { isRollingBack, podsInRollback } from './rollback.ts'
 import { type RolloutInput, seenOf } from './rollout-input.ts'
 
 /** Behind the last step comes one with everything, until as many pods are ready as are wanted. */
@@ -37,16 +37,16 @@ export function sharesNames({ namesOf }: RolloutInput, stable: string, canary: s
 /**
  * Pods of each revision. The old one gives way only to new pods that are ready and that can do its work, and no further
  * than the share that they get, which is rounded: so capacity never falls. It keeps one until the promotion: a rollout
- * needs room for the pods that are starting, not for the pool twice. One that comes back has all its pods again before the
- * other's go.
+ * needs room for the pods that are starting, not for the pool twice.
  */
 export function sharePods(state: RolloutStatus, input: RolloutInput): Map<string, number> {
   const { desired, revisions } = input
   const shares = new Map(revisions.map(({ revision }) => [revision, 0]))
   const { stable = input.target, canary } = state
   if (canary === undefined) return shares.set(stable, desired)
-  if (isComingBack(state, input)) {
-    return shares.set(stable, askedOfStable(input, state)).set(canary, state.back?.kept ?? 0)
+  if (isRollingBack(state, input)) {
+    const { stable: old, canary: kept } = podsInRollback(input, { ...state, stable, canary })
+    return shares.set(stable, old).set(canary, kept)
   }
   const canaryPods = podsInStep(input, state.step)
   const gives = state.step >= 0 && !retiresNames(input, stable, canary)

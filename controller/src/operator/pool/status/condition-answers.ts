@@ -195,8 +195,8 @@ function answerProgressing(input: AnswerInput): Answer {
   const isLeaving = canary === failed?.revision || canary !== target
   if (canary !== undefined && stable !== undefined && isLeaving) {
     const blocked = problems.find(({ blocking, revision }) => blocking && revision === stable)
-    if (blocked !== undefined && !isMoving(input)) {
-      const what = `Pods of ${stable} do not become ready, so ${canary} goes on for as many.`
+    if (blocked !== undefined) {
+      const what = `Pods of ${stable} do not become ready, so ${canary} keeps as many.`
       return no('RolloutBlocked', `${what} ${blocked.message}`)
     }
     return yes('RolloutInProgress', `${stable} takes its images back from ${canary} as its pods become ready. Wait.`)
@@ -225,12 +225,6 @@ function answerProgressing(input: AnswerInput): Answer {
     return no('RolledBack', `Revision ${rollout.failed.revision} was taken back; the condition RolledBack says why.`)
   }
   return no('Settled', 'Everything is as asked for. Nothing to do.')
-}
-
-/** In a tight place it goes on all the same, until nothing has gone or come for long. */
-function isMoving({ pool, rollout: { back }, now }: AnswerInput): boolean {
-  const quietMs = pool.spec.rollout.gate.readySeconds * 1_000
-  return back?.tight === true && now.getTime() - Date.parse(back.since) <= quietMs
 }
 
 function describeStep({ pool, rollout: { weight, step } }: AnswerInput): string {

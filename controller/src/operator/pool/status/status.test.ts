@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { toKubeTime } from '../conditions.ts'
 import type { PoolStatus, RolloutStatus } from '../pool-status.ts'
 import type { ConditionType } from '../reasons.ts'
 import { type PoolSpecInput, withDefaults } from '../triton-pool.ts'
@@ -417,21 +416,15 @@ describe('buildStatus', () => {
     expect(told('Progressing', of)).toMatchObject({ status: 'False', reason: 'Settled' })
   })
 
-  it('says that a way back is blocked when pods of the old revision do not come', () => {
-    const seen = {
+  it('says that a rollback is blocked when pods of the old revision do not come', () => {
+    const of = status({
       target: stable,
       models: [loaded(), loaded(canary)],
       pods: [pod('a'), pod('b', { ready: false, waiting: { reason: 'ImagePullBackOff', message: 'not found' } })],
-    }
-    const tight = (seconds: number) => {
-      const back = { kept: 1, leaving: 0, tight: true, readyBefore: 1, since: toKubeTime(ago(seconds)) }
-      return told('Progressing', status({ ...seen, rollout: { canary, step: 1, weight: 50, back } })).reason
-    }
-    expect(tight(600)).toBe('RolloutInProgress')
-    expect(tight(601)).toBe('RolloutBlocked')
-    const of = status({ ...seen, rollout: { canary, step: 1, weight: 50 } })
+      rollout: { canary, step: 1, weight: 50, capacity: 2 },
+    })
     expect(told('Progressing', of)).toMatchObject({ status: 'False', reason: 'RolloutBlocked' })
-    expect(told('Progressing', of).message).toMatch(/^Pods of aaaaaaaa do not become ready, so bbbbbbbb goes on/)
+    expect(told('Progressing', of).message).toMatch(/^Pods of aaaaaaaa do not become ready, so bbbbbbbb keeps as many/)
   })
 
   it('bounds what it quotes', () => {
