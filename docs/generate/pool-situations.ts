@@ -307,7 +307,7 @@ const scenarios: readonly Scenario[] = [
           failed: {
             revision: canary,
             reason: 'CanaryErrorRate',
-            message: '9 of 52 images failed (2 % are allowed, the old revision has 0 %)',
+            message: '9 of 52 requests failed (2 % are allowed, the old revision has 0 %)',
             time: '2026-11-21T08:10:58Z',
           },
         },

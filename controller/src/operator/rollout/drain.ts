@@ -4,7 +4,7 @@
 export type PodChoice = {
   readonly name: string
   readonly ready: boolean
-  /** Images in it that this controller knows of. */
+  /** Requests in it that this controller knows of. */
   readonly slotsUsed: number
   readonly createdAt: Date
   /** Where it runs; undefined while it has no node. */

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { planRollout } from './canary.ts'
-import type { RevisionSeen } from './rollout-input.ts'
+import type { RevisionObservation } from './rollout-input.ts'
 
 const at = (seconds: number): Date => new Date(Date.UTC(2026, 10, 21) + seconds * 1_000)
 const time = (seconds: number): string => `${at(seconds).toISOString().slice(0, 19)}Z`
@@ -45,7 +45,11 @@ const readyOf = ({ pods }: Group, second: number): number => pods.filter((when) 
 const readyIn = (cluster: Cluster, second: number): number =>
   revisions.reduce((sum, revision) => sum + readyOf(cluster[revision], second), 0)
 
-function observe({ scene, ...groups }: Cluster, revision: (typeof revisions)[number], second: number): RevisionSeen {
+function observe(
+  { scene, ...groups }: Cluster,
+  revision: (typeof revisions)[number],
+  second: number,
+): RevisionObservation {
   const { pods, leaving, asked } = groups[revision]
   const ready = readyOf(groups[revision], second)
   const pending = scene.quota ? 0 : Math.max(0, asked - pods.length)
@@ -109,7 +113,7 @@ function walk(scene: Scene, disturb?: (second: number, cluster: Cluster) => bool
     ready.push(readyIn(cluster, second))
     const seen = revisions.map((revision) => observe(cluster, revision, unready ? -1 : second))
     const { target, desired } = cluster.scene
-    const input = { rollout, target, desired, state, revisions: seen, namesOf: () => ['v2'], figures: new Map() }
+    const input = { rollout, target, desired, state, revisions: seen, namesOf: () => ['v2'], counts: new Map() }
     const next = planRollout({ ...input, now: at(second) })
     state = next.state
     carryOut(cluster, next.pods, second)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { at, did, plan, seen, time, trying } from './rollout-fixtures.ts'
-import type { RevisionSeen } from './rollout-input.ts'
+import { at, did, plan, seen, time, trying } from './rollout.fixtures.ts'
+import type { RevisionObservation } from './rollout-input.ts'
 
 const slow = new Map([
   ['new', did(500, { serviceSeconds: 2 })],
@@ -13,16 +13,16 @@ const returning = trying(2, 90, { failed, capacity: 10 })
 
 describe('a rollback', () => {
   it('leaves the canary the requests that the stable revision has no pods for, less a tenth', () => {
-    const { state, pods, news } = plan({ state: trying(2, 90), revisions: late, figures: slow, now: at(90) })
+    const { state, pods, event } = plan({ state: trying(2, 90), revisions: late, counts: slow, now: at(90) })
     expect(state).toMatchObject({ stable: 'old', canary: 'new', weight: 89, failed: { reason: 'CanaryLatency' } })
     expect(state).toMatchObject({ capacity: 10, since: time(90) })
     expect(pods).toEqual({ old: 1, new: 8 })
-    expect(news?.reason).toBe('RolloutRolledBack')
-    const half = plan({ state, revisions: [seen('old', 6), seen('new', 8)], figures: slow, now: at(95) })
+    expect(event?.reason).toBe('RolloutRolledBack')
+    const half = plan({ state, revisions: [seen('old', 6), seen('new', 8)], counts: slow, now: at(95) })
     expect(half.state).toMatchObject({ canary: 'new', weight: 34, failed: state.failed, since: time(95) })
     expect(half.pods).toEqual({ old: 6, new: 3 })
-    expect(half.news).toBeUndefined()
-    const over = plan({ state: half.state, revisions: [seen('old', 9), seen('new', 3)], figures: slow, now: at(99) })
+    expect(half.event).toBeUndefined()
+    const over = plan({ state: half.state, revisions: [seen('old', 9), seen('new', 3)], counts: slow, now: at(99) })
     expect(over.state).toEqual({ stable: 'old', weight: 0, step: -1, since: time(99), failed: state.failed })
     expect(over.pods).toEqual({ old: 10, new: 0 })
   })
@@ -40,7 +40,7 @@ describe('a rollback', () => {
   })
 
   it('asks for as many stable pods as canary pods have gone, and for those that have a node', () => {
-    const asked = (revisions: RevisionSeen[]) => plan({ state: returning, revisions }).pods
+    const asked = (revisions: RevisionObservation[]) => plan({ state: returning, revisions }).pods
     expect(asked([seen('old', 1), seen('new', 8, { pods: 9 })])).toEqual({ old: 1, new: 8 })
     expect(asked([seen('old', 1), seen('new', 8)])).toEqual({ old: 2, new: 8 })
     expect(asked([seen('old', 1, { coming: 1 }), seen('new', 8)])).toEqual({ old: 2, new: 8 })
@@ -113,16 +113,16 @@ describe('a rollback', () => {
 
   it('takes all requests at once from one that spoils more than one of ten', () => {
     const bad = new Map([['new', did(800, { failed: 100 })]])
-    const { state, pods } = plan({ state: trying(2, 90), revisions: late, figures: bad })
+    const { state, pods } = plan({ state: trying(2, 90), revisions: late, counts: bad })
     expect(state.canary).toBeUndefined()
     expect(pods).toEqual({ old: 10, new: 0 })
   })
 
   it('does not take one failure in the first requests of the rollback for a rate', () => {
     const one = new Map([['new', did(8, { failed: 1 })]])
-    expect(plan({ state: returning, revisions: late, figures: one }).pods).toEqual({ old: 1, new: 8 })
+    expect(plan({ state: returning, revisions: late, counts: one }).pods).toEqual({ old: 1, new: 8 })
     const many = new Map([['new', did(8, { failed: 6 })]])
-    expect(plan({ state: returning, revisions: late, figures: many }).pods).toEqual({ old: 10, new: 0 })
+    expect(plan({ state: returning, revisions: late, counts: many }).pods).toEqual({ old: 10, new: 0 })
   })
 
   it('leaves its share to one that spoils no more than the stable one', () => {
@@ -130,7 +130,7 @@ describe('a rollback', () => {
       ['new', did(85, { timedOut: 15, serviceSeconds: 2 })],
       ['old', did(85, { timedOut: 15 })],
     ])
-    expect(plan({ state: trying(2, 90), revisions: late, figures: both }).pods).toEqual({ old: 1, new: 8 })
+    expect(plan({ state: trying(2, 90), revisions: late, counts: both }).pods).toEqual({ old: 1, new: 8 })
   })
 
   it('keeps nothing of one that has never had requests', () => {
@@ -139,10 +139,10 @@ describe('a rollback', () => {
   })
 
   it('begins its time when it is withdrawn, however long the step has lasted', () => {
-    const lacking = { since: time(0), ready: 8 }
+    const shortfall = { since: time(0), ready: 8 }
     const { state } = plan({
       target: 'old',
-      state: trying(2, 90, { lacking, reached: true }),
+      state: trying(2, 90, { shortfall, weightReached: true }),
       revisions: late,
       now: at(99),
     })
@@ -152,10 +152,10 @@ describe('a rollback', () => {
   it('is the same for one that the spec no longer asks for, and is reported at its end', () => {
     const first = plan({ target: 'old', state: trying(2, 90), revisions: late })
     expect(first.state).toMatchObject({ stable: 'old', canary: 'new', weight: 89 })
-    expect(first.news).toBeUndefined()
+    expect(first.event).toBeUndefined()
     const last = plan({ target: 'old', state: first.state, revisions: [seen('old', 9), seen('new', 1)], now: at(9) })
     expect(last.state).toEqual({ stable: 'old', weight: 0, step: -1, since: time(9) })
-    expect(last.news?.reason).toBe('RolloutWithdrawn')
+    expect(last.event?.reason).toBe('RolloutWithdrawn')
   })
 
   it('goes on when what failed is withdrawn and asked for again before it has gone', () => {
@@ -166,8 +166,8 @@ describe('a rollback', () => {
 
   it('ends when the spec asks for what was withdrawn once more: its step begins again', () => {
     const state = trying(1, 50, { capacity: 10 })
-    const figures = new Map([['new', did(500)]])
-    const again = plan({ state, revisions: [seen('old', 6), seen('new', 5)], figures, now: at(80) })
+    const counts = new Map([['new', did(500)]])
+    const again = plan({ state, revisions: [seen('old', 6), seen('new', 5)], counts, now: at(80) })
     expect(again.state).toMatchObject({ step: 1, since: time(80) })
     expect(again.state.capacity).toBeUndefined()
   })
@@ -192,10 +192,10 @@ describe('a rollback', () => {
       [5, 5, 'old'],
     ])('is given up after readySeconds without progress: of %d and %d pods, %s serves on', (old, fresh, serves) => {
       const revisions = [seen('old', old, gone), seen('new', fresh, { replicas: 9 - old })]
-      const { state, pods, news } = plan({ ...third, revisions, now: at(600) })
+      const { state, pods, event } = plan({ ...third, revisions, now: at(600) })
       expect(state).toEqual({ stable: serves, canary: 'newest', weight: 0, step: -1, since: time(600) })
       expect(pods).toEqual({ old: 0, new: 0, [serves]: 10, newest: 1 })
-      expect(news?.message).toContain(`in place of ${serves === 'old' ? 'new' : 'old'}, which is given up`)
+      expect(event?.message).toContain(`in place of ${serves === 'old' ? 'new' : 'old'}, which is given up`)
     })
   })
 })

@@ -7,45 +7,44 @@ import type { RolloutStatus } from '../pool/pool-status.ts'
 import type { Reason } from '../pool/reasons.ts'
 import { isMostlyGood } from './gate.ts'
 import {
+  buildSettledState,
   elapsedSeconds,
-  type Next,
-  type RevisionSeen,
+  observationOf,
+  type RevisionObservation,
   type RolloutInput,
-  type RolloutNews,
-  type Serving,
-  seenOf,
-  type Trying,
 } from './rollout-input.ts'
-
-/** The state in which nothing is being tried; its time stays while it does. */
-export function settled({ state, now }: RolloutInput, stable: string): RolloutStatus {
-  const same = state !== undefined && state.stable === stable && state.canary === undefined
-  return { stable, weight: 0, step: -1, since: same ? state.since : toKubeTime(now) }
-}
+import type { Next, RolloutEvent, Serving, Trying } from './rollout-plan.ts'
 
 /** The canary has failed, or the spec no longer asks for it. */
 export const isRollingBack = ({ canary, failed }: RolloutStatus, { target }: RolloutInput): boolean =>
   canary !== undefined && (failed?.revision === canary || canary !== target)
 
-export function fail(input: RolloutInput, state: Serving, reason: Reason, what: string): Next {
+type Failure = { readonly reason: Reason; readonly what: string }
+
+/** The canary is no good: it is rolled back, and not tried again until the spec changes. */
+export function fail(input: RolloutInput, state: Serving, { reason, what }: Failure): Next {
   const { target, now } = input
   const failed = { revision: target, reason, message: what, time: toKubeTime(now) }
   const message = `Revision ${target} is rolled back and ${state.stable} serves on: ${what}.`
   const { state: next } = rollBack(input, { ...state, canary: target, failed })
-  return { state: next, why: message, news: { type: 'Warning', reason: 'RolloutRolledBack', message } }
+  return { state: next, why: message, event: { type: 'Warning', reason: 'RolloutRolledBack', message } }
 }
 
 /** One pass of a rollback; `done` is emitted with its end. */
-export function rollBack(input: RolloutInput, before: Trying, done?: RolloutNews): Next {
-  const { lacking: _, reached: __, ...state } = { ...before, capacity: before.capacity ?? countPlaced(input, before) }
+export function rollBack(input: RolloutInput, before: Trying, done?: RolloutEvent): Next {
+  const {
+    shortfall: _,
+    weightReached: __,
+    ...state
+  } = { ...before, capacity: before.capacity ?? countPlaced(input, before) }
   const { stable, canary, failed, capacity } = state
   const message = failed?.message ?? ''
   const kept = keptPods(input, state)
   if (kept === 0) {
-    const rest = { ...settled(input, stable), ...(failed && { failed }) }
-    return { state: rest, why: message, ...(done && { news: done }) }
+    const rest = { ...buildSettledState(input, stable), ...(failed && { failed }) }
+    return { state: rest, why: message, ...(done && { event: done }) }
   }
-  const moves = before.capacity === undefined || kept < seenOf(input, canary).replicas
+  const moves = before.capacity === undefined || kept < observationOf(input, canary).replicas
   const since = moves ? toKubeTime(input.now) : state.since
   const why = `revision ${canary} gives its requests back as pods of ${stable} become ready`
   return {
@@ -60,8 +59,8 @@ export function podsInRollback(
   state: Trying,
 ): { readonly stable: number; readonly canary: number } {
   const { desired } = input
-  const { ready, coming } = seenOf(input, state.stable)
-  const asked = Math.max(1, ready + coming, desired - seenOf(input, state.canary).pods)
+  const { ready, coming } = observationOf(input, state.stable)
+  const asked = Math.max(1, ready + coming, desired - observationOf(input, state.canary).pods)
   return { stable: Math.min(desired, asked), canary: keptPods(input, state) }
 }
 
@@ -71,7 +70,7 @@ export const isStuck = (input: RolloutInput, { capacity, since }: RolloutStatus)
 
 /** A pool that has no room for all pods that it wants keeps a tenth less than it had room for. */
 function countPlaced(input: RolloutInput, { stable, canary }: Trying): number {
-  const [old, fresh] = [seenOf(input, stable), seenOf(input, canary)]
+  const [old, fresh] = [observationOf(input, stable), observationOf(input, canary)]
   return old.ready + old.coming + fresh.ready + fresh.coming
 }
 
@@ -79,25 +78,25 @@ function countPlaced(input: RolloutInput, { stable, canary }: Trying): number {
 function keptPods(input: RolloutInput, state: Trying): number {
   const { stable, canary, weight, capacity = 0 } = state
   // One without a share never had requests.
-  if (weight === 0 || !isMostlyGood(input.figures.get(canary), input.figures.get(stable))) return 0
-  const old = seenOf(input, stable)
+  if (weight === 0 || !isMostlyGood(input.counts.get(canary), input.counts.get(stable))) return 0
+  const old = observationOf(input, stable)
   const serving = Math.min(input.desired, capacity)
   const least = serving - Math.max(1, Math.floor(serving / 10))
   // The last pod of the pool goes only for one that is ready, or when the two have no room beside each other.
   const last = old.ready === 0 && !(isWithoutRoom(old) && isStuck(input, state)) ? 1 : 0
-  return Math.min(seenOf(input, canary).replicas, serving, Math.max(last, least - old.ready))
+  return Math.min(observationOf(input, canary).replicas, serving, Math.max(last, least - old.ready))
 }
 
 /** The part of the pods that stay among all that are ready, as far as they are wanted, in percent. */
 function weightOfKept(input: RolloutInput, { stable, canary }: Trying, kept: number): number {
-  const { ready } = seenOf(input, canary)
+  const { ready } = observationOf(input, canary)
   // When this process alone reaches none, the others go on sending.
   const usable = ready === 0 ? kept : Math.min(kept, ready)
-  const serving = Math.min(input.desired, usable + seenOf(input, stable).ready)
+  const serving = Math.min(input.desired, usable + observationOf(input, stable).ready)
   return Math.min(100, Math.ceil((100 * usable) / Math.max(1, serving)))
 }
 
 const roomReasons: readonly Reason[] = ['PodUnschedulable', 'QuotaRefused']
 
-const isWithoutRoom = ({ problem }: RevisionSeen): boolean =>
+const isWithoutRoom = ({ problem }: RevisionObservation): boolean =>
   problem !== undefined && roomReasons.includes(problem.reason)

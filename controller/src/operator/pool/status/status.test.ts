@@ -332,7 +332,7 @@ describe('buildStatus', () => {
     })
   })
 
-  it('keeps a failed load in sight after the canary was taken back, and forgets it when the next one loads', () => {
+  it('keeps a failed load in sight after the canary was rolled back, and forgets it when the next one loads', () => {
     const failed = {
       revision: canary,
       reason: 'CanaryLoadFailed',
@@ -370,14 +370,14 @@ describe('buildStatus', () => {
   it('says which step a rollout is at, and that it takes over behind the last', () => {
     const at = (step: number, weight: number) =>
       told('Progressing', status({ rollout: { canary, step, weight } })).message
-    expect(at(-1, 0)).toContain('gets no images until a pod of it is ready')
-    expect(at(1, 50)).toContain('gets 50 % of the images, step 2 of 2')
-    expect(at(2, 80)).toContain('gets 80 % of the images, and takes over')
+    expect(at(-1, 0)).toContain('gets no requests until a pod of it is ready')
+    expect(at(1, 50)).toContain('gets 50 % of the requests, step 2 of 2')
+    expect(at(2, 80)).toContain('gets 80 % of the requests, and takes over')
   })
 
-  it('says of a revision that is withdrawn that the old one takes its images back', () => {
+  it('says of a revision that is withdrawn that the old one takes its requests back', () => {
     const of = status({ rollout: { canary, step: 1, weight: 50 }, target: stable, models: [loaded(), loaded(canary)] })
-    const message = `${stable} takes its images back from ${canary} as its pods become ready. Wait.`
+    const message = `${stable} takes its requests back from ${canary} as its pods become ready. Wait.`
     expect(told('Progressing', of)).toEqual({ status: 'True', reason: 'RolloutInProgress', message })
     expect(told('Ready', of).message).toBe(`1 pod takes images. ${message}`)
     expect(of.models[0]).toMatchObject({ target: { revision: stable, state: 'Loaded' }, transition: 'InProgress' })
