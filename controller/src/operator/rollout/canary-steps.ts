@@ -74,8 +74,8 @@ export function stepCanary(input: RolloutInput, state: Serving): Next {
 }
 
 /**
- * A step is held with all of its share, so its time begins when that is first reached, with the last of its pods. A pool
- * that grows afterwards has less of it for a moment, which leaves what was observed as it is.
+ * A step is held with all of its share, so its time begins when that is first reached, with the last of its pods. A
+ * pool that grows afterwards has less of it for a moment, which leaves what was observed as it is.
  */
 function holdStep(input: RolloutInput, { shortfall: _, ...state }: Serving): Serving {
   const full = weightOf(input.rollout, state.step)

@@ -1,12 +1,13 @@
 // What a changed pool does next: a pure step from what status remembers and what is observed to the next state and the
-// pods of each revision. The state is written before it is acted on, so a leader that dies between the two is followed by
-// one that goes on from the same place.
+// pods of each revision. The state is written before it is acted on, so a leader that dies between the two is followed
+// by one that goes on from the same place.
 //
 //   starting ──a pod ready──► step 0 ──held, judged──► step 1 … ──► everything ──all ready──► promoted
 //      │  (weight 0, one pod)     │  (weight of the step)               │
 //      └──────────────── not ready in time, errors, too slow ───────────┴──► rolled back, until the spec changes
 //
-// A pool at zero has nobody to notice: the new revision starts one pod, and when that is ready it is promoted and let go.
+// A pool at zero has nobody to notice: the new revision starts one pod, and when that is ready it is promoted and let
+// go.
 import { toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { startCanary, stepCanary } from './canary-steps.ts'
@@ -44,8 +45,8 @@ function advance(input: RolloutInput): Next {
 
 /**
  * The revision that serves. Without a memory of it (a new pool, or a status that was lost), or when its Deployment was
- * deleted by somebody, it is the one with most ready pods, of equals the wanted one. Of a new pool it is the wanted one,
- * which has nothing to be compared with.
+ * deleted by somebody, it is the one with most ready pods, of equals the wanted one. Of a new pool it is the wanted
+ * one, which has nothing to be compared with.
  */
 function stableOf({ state, revisions, target }: RolloutInput): string {
   const exists = (revision: string): boolean => revisions.some((observed) => observed.revision === revision)

@@ -31,8 +31,8 @@ const rateOf = (counts: RequestCounts): number => failuresOf(counts) / Math.max(
 const judgedMin = 20
 
 /**
- * At most one request of ten is spoilt: what a few of five attempts make good, without many images meeting it twice. Or no
- * more than the old revision spoils, and then the images are the cause.
+ * At most one request of ten is spoilt: what a few of five attempts make good, without many images meeting it twice. Or
+ * no more than the old revision spoils, and then the images are the cause.
  */
 export const isMostlyGood = (canary: RequestCounts | undefined, stable: RequestCounts | undefined): boolean =>
   failuresOf(canary) <= 0.1 * Math.max(requestsOf(canary ?? none), judgedMin) ||

@@ -1,5 +1,5 @@
-// Rollbacks in clusters of all kinds, second by second: whatever happens they end where they can, no more than a tenth of the
-// pods (one at least) is missing where nothing else happens, and the last one that serves stays.
+// Rollbacks in clusters of all kinds, second by second: whatever happens they end where they can, no more than a tenth
+// of the pods (one at least) is missing where nothing else happens, and the last one that serves stays.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RolloutStatus } from '../pool/pool-status.ts'
@@ -92,7 +92,7 @@ function carryOut({ scene, ...groups }: Cluster, asked: ReadonlyMap<string, numb
   }
 }
 
-/** A rollback until its end or `limitSeconds`. `disturb` changes the cluster each second; it says when nothing is ready. */
+/** Until its end or `limitSeconds`. `disturb` changes the cluster each second; it says when nothing is ready. */
 function walk(scene: Scene, disturb?: (second: number, cluster: Cluster) => boolean) {
   const cluster = clusterOf(scene)
   const start = readyIn(cluster, 0)

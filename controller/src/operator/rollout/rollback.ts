@@ -1,7 +1,7 @@
-// The rollback of a revision that failed, or that the spec no longer asks for, by a Deployment's own rule: at most a tenth of
-// the pods (one at least) is missing, and both revisions together have no more than are wanted, so it needs no room of its
-// own. The canary keeps what the stable revision has too few, less that tenth; when the others have gone as many are asked
-// of the stable one, and when those are ready the next ones go.
+// The rollback of a revision that failed, or that the spec no longer asks for, by a Deployment's own rule: at most a
+// tenth of the pods (one at least) is missing, and both revisions together have no more than are wanted, so it needs no
+// room of its own. The canary keeps what the stable revision has too few, less that tenth; when the others have gone as
+// many are asked of the stable one, and when those are ready the next ones go.
 import { toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import type { Reason } from '../pool/reasons.ts'
@@ -32,28 +32,25 @@ export function fail(input: RolloutInput, state: Serving, { reason, what }: Fail
 
 /** One pass of a rollback; `done` is emitted with its end. */
 export function rollBack(input: RolloutInput, before: Trying, done?: RolloutEvent): Next {
-  const {
-    shortfall: _,
-    weightReached: __,
-    ...state
-  } = { ...before, capacity: before.capacity ?? countPlaced(input, before) }
-  const { stable, canary, failed, capacity } = state
+  const state = { ...before, capacity: before.capacity ?? countPlaced(input, before) }
+  const { stable, canary, failed } = state
   const message = failed?.message ?? ''
   const kept = keptPods(input, state)
   if (kept === 0) {
-    const rest = { ...buildSettledState(input, stable), ...(failed && { failed }) }
-    return { state: rest, why: message, ...(done && { event: done }) }
+    const end = { ...buildSettledState(input, stable), ...(failed && { failed }) }
+    return { state: end, why: message, ...(done && { event: done }) }
   }
   const moves = before.capacity === undefined || kept < observationOf(input, canary).replicas
   const since = moves ? toKubeTime(input.now) : state.since
+  const { shortfall: _, weightReached: __, ...rest } = state
   const why = `revision ${canary} gives its requests back as pods of ${stable} become ready`
   return {
-    state: { ...state, since, capacity, weight: weightOfKept(input, state, kept) },
+    state: { ...rest, since, weight: weightOfKept(input, state, kept) },
     why: message === '' ? why : `${message}; ${why}`,
   }
 }
 
-/** Pods of both revisions in a rollback. The stable one is asked for one at least, and for no fewer than have a node. */
+/** The stable revision is asked for one pod at least, and for no fewer than have a node. */
 export function podsInRollback(
   input: RolloutInput,
   state: Trying,

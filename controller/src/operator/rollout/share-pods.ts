@@ -8,8 +8,9 @@ import { observationOf, type RolloutInput } from './rollout-input.ts'
 export const weightOf = ({ steps }: PoolRollout, index: number): number => steps[index]?.weight ?? 100
 
 /**
- * The step's share, or less while too few of the new pods are ready for it: of the pods that are ready, as far as they are
- * wanted, a new one gets its part of the requests and no more. What is still to come for either of the two plays no part.
+ * The step's share, or less while too few of the new pods are ready for it: of the pods that are ready, as far as they
+ * are wanted, a new one gets its part of the requests and no more. What is still to come for either of the two plays no
+ * part.
  */
 export function effectiveWeight(input: RolloutInput, weight: number, stable: string): number {
   const { ready } = observationOf(input, input.target)
@@ -22,7 +23,7 @@ export function podsInStep({ rollout, desired }: RolloutInput, index: number): n
   return index < 0 ? 1 : Math.max(1, Math.ceil((desired * weightOf(rollout, index)) / 100))
 }
 
-/** Some name of the old revision is not the new one's: who asks for it goes on asking the old one until the promotion. */
+/** Some name of the old revision is not the new one's: who asks for it asks the old one until the promotion. */
 function retiresNames({ namesOf }: RolloutInput, stable: string, canary: string): boolean {
   const kept = new Set(namesOf(canary))
   return namesOf(stable).some((name) => !kept.has(name))
