@@ -6,8 +6,7 @@
 //      │  (weight 0, one pod)     │  (weight of the step)               │
 //      └──────────────── not ready in time, errors, too slow ───────────┴──► rolled back, until the spec changes
 //
-// A pool at zero has nobody to notice: the new revision starts one pod, and when that is ready it is promoted and let
-// go.
+// A pool at zero has nobody to notice: the new revision starts one pod, is promoted when that is ready, and lets it go.
 import { toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { startCanary, stepCanary } from './canary-steps.ts'

@@ -9,8 +9,7 @@ export const weightOf = ({ steps }: PoolRollout, index: number): number => steps
 
 /**
  * The step's share, or less while too few of the new pods are ready for it: of the pods that are ready, as far as they
- * are wanted, a new one gets its part of the requests and no more. What is still to come for either of the two plays no
- * part.
+ * are wanted, a new one gets its part of the requests and no more. What is still to come of either counts for nothing.
  */
 export function effectiveWeight(input: RolloutInput, weight: number, stable: string): number {
   const { ready } = observationOf(input, input.target)
