@@ -174,7 +174,7 @@ describe('a canary', () => {
       expect(reasonOf(rolledBack, 'RolledBack')).toBe(reason)
       expect(status?.rollout).toMatchObject({ stable: serving, weight: 0 })
       await until('its pods are gone', async () => (await operator.deploymentsOf(name)).length === 1)
-      tell(`taken back (${reason}): ${status?.rollout?.failed?.message}`)
+      tell(`rolled back (${reason}): ${status?.rollout?.failed?.message}`)
     })
   }
 

@@ -100,7 +100,7 @@ describe.skipIf(!cluster)('a changed pool', () => {
     expect(fewest).toBeGreaterThanOrEqual(2)
   })
 
-  it('comes back by itself when images fail in the new revision, and does not try it again', async () => {
+  it('is rolled back by itself when requests fail in the new revision, and does not try it again', async () => {
     const before = stableOf(await ready('failing', { rollout: patient }))
     await pools.apply('failing', { rollout: patient, ...changed('bad') })
     const trying = await pools.until('failing', 'tries it', ({ rollout }) => (rollout?.weight ?? 0) > 0)
@@ -167,7 +167,7 @@ describe.skipIf(!cluster)('a changed pool', () => {
     await pools.until('blocked', 'is right again', (now) => reasonOf(now, 'Degraded', 'False') && !now.rollout?.canary)
   })
 
-  it('does not send images to pods whose model has another shape, and says so', async () => {
+  it('does not send requests to pods whose model has another shape, and says so', async () => {
     const pool = await ready('shapes', { rollout: patient })
     await pools.apply('shapes', { rollout: patient, podPatch: patchWithEnv(pool, { FAKE_WRONG_SHAPES: 'true' }) })
     const { status } = await pools.until('shapes', 'says so', (now) => reasonOf(now, 'Degraded') === 'ModelShapeWrong')

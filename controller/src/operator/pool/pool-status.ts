@@ -94,44 +94,38 @@ const rolloutStatus = object(
   {
     stable: Type.Optional(revisionName('The revision that serves; absent before the first look.')),
     canary: Type.Optional(revisionName('The revision that is being tried; absent when none is.')),
-    weight: integer({ description: "The canary's share of the images, in percent.", minimum: 0, maximum: 100 }),
+    weight: integer({ description: "The canary's share of the requests, in percent.", minimum: 0, maximum: 100 }),
     step: integer({
       description: 'Index in rollout.steps; -1 until the canary is ready, and the number of steps while it takes over.',
       minimum: -1,
       maximum: 100,
     }),
-    since: time({ description: 'When this step began, or when its share was reached, or the way back began.' }),
-    reached: Type.Optional(
+    since: time({ description: 'When this step began, its share was reached, or a rollback last gave pods up.' }),
+    weightReached: Type.Optional(
       Type.Boolean({
         description: 'The canary has had all of the share of this step: the time of the step began then.',
       }),
     ),
-    back: Type.Optional(
-      object(
-        {
-          kept: count('Pods of the canary that stay until the old revision has its own.'),
-          leaving: count('Pods of the canary that are on their way out.'),
-          tight: Type.Boolean({ description: 'The old pods have no room beside those of the canary: some go first.' }),
-          readyBefore: count('Ready pods of the old revision when pods of the canary were last given up for room.'),
-          since: time({ description: 'When `kept`, `leaving` or `tight` changed last.' }),
-        },
-        { description: 'The canary is on its way back: it was taken back, or spec no longer asks for it.' },
+    capacity: Type.Optional(
+      count(
+        'Set while the canary is rolled back: pods of both revisions that had a node when that began. All but a tenth of ' +
+          'them, or of the pods wanted if those are fewer, go on serving.',
       ),
     ),
-    lacking: Type.Optional(
+    shortfall: Type.Optional(
       object(
         {
           since: time({ description: 'Since when, or when the last one came.' }),
-          ready: count('How many can.'),
+          ready: count('How many are ready.'),
         },
-        { description: 'The canary has fewer pods that can take images than this step needs.' },
+        { description: 'The canary has fewer ready pods than this step needs.' },
       ),
     ),
     setbacks: Type.Optional(count('How often the canary has lost all its ready pods and started over.')),
     failed: Type.Optional(
       object(
         {
-          revision: revisionName('The revision that was taken back. It is not tried again until spec changes.'),
+          revision: revisionName('The revision that was rolled back. It is not tried again until spec changes.'),
           reason: word<Reason>({ description: 'Why: CanaryErrorRate, CanaryLatency, CanaryNotReady, …' }),
           message: sentence('What was measured against what is allowed.'),
           time: time({ description: 'When.' }),

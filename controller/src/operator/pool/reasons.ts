@@ -21,7 +21,7 @@ export const reasons = {
   // Ready
   Available: { means: 'The pool takes images.', act: 'Nothing to do.' },
   RolledBack: {
-    means: 'The pool takes images with the revision before; what spec asks for was taken back.',
+    means: 'The revision before serves on; what spec asks for was rolled back.',
     act: 'Read the condition RolledBack.',
   },
   AtZero: {
@@ -129,16 +129,19 @@ export const reasons = {
   },
   NothingDraining: { means: 'No pod is on its way out.', act: 'Nothing to do.' },
   // Progressing
-  RolloutInProgress: { means: 'A new revision is taking over.', act: 'Wait; status.rollout shows the step.' },
+  RolloutInProgress: {
+    means: 'A new revision is taking over, or is rolled back.',
+    act: 'Wait; status.rollout shows the step.',
+  },
   RolloutBlocked: {
-    means: 'Pods that the rollout, or its way back, waits for do not become ready; the other revision keeps serving.',
+    means: 'Pods that a rollout or rollback waits for do not become ready; the other revision keeps serving.',
     act: 'Read the condition Degraded. A new revision is rolled back after rollout.gate.readySeconds.',
   },
   PodsStarting: { means: 'Pods are on their way.', act: 'Wait.' },
   Settled: { means: 'Everything is as asked for.', act: 'Nothing to do.' },
   // RolledBack
   CanaryErrorRate: {
-    means: 'Too many images failed in the new revision.',
+    means: 'Too many requests failed in the new revision.',
     act: 'Read the log of the controller and correct spec: any change of it is tried again.',
   },
   CanaryLatency: {
@@ -153,7 +156,7 @@ export const reasons = {
     means: 'The new revision could not load a model.',
     act: "Correct the model's files or spec.models.",
   },
-  NotRolledBack: { means: 'What spec asks for has not been taken back.', act: 'Nothing to do.' },
+  NotRolledBack: { means: 'What spec asks for has not been rolled back.', act: 'Nothing to do.' },
 } as const satisfies Record<string, ReasonText>
 
 export type Reason = keyof typeof reasons

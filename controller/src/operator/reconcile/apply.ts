@@ -203,10 +203,10 @@ function tell({ events, logger }: ApplyDeps, { pool }: Observed, plan: PoolPlan,
   if (decision.replicas !== from) {
     logger.info({ ...fields, from, to: decision.replicas, why: decision.sentence }, 'pool scaled')
   }
-  if (rollout.news) {
+  if (rollout.event) {
     const { stable, canary, weight, step } = rollout.state
     logger.info(
-      { pool: pool.metadata.name, stable, canary, weight, step, why: rollout.news.message },
+      { pool: pool.metadata.name, stable, canary, weight, step, why: rollout.event.message },
       'rollout moved on',
     )
   }

@@ -9,7 +9,7 @@ import type { ServedPools } from '../pool/served-pools.ts'
 import type { DeploymentObservation, PoolObservation } from '../pool/status/observation.ts'
 import { countPods } from '../pool/status/status-input.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
-import type { Figures } from '../rollout/gate.ts'
+import type { RequestCounts } from '../rollout/gate.ts'
 import { boundsInForce } from '../scale/bounds.ts'
 import { holdFor, startMemory, unmeasuredStartSeconds } from '../scale/decide.ts'
 import type { EffectiveScaling, ScaleInput } from '../scale/decision.ts'
@@ -49,7 +49,7 @@ export type Observed = {
   readonly observation: PoolObservation
   readonly reading: DemandReading | undefined
   /** What each revision did since the present step of the rollout began. */
-  readonly figures: ReadonlyMap<string, Figures>
+  readonly figures: ReadonlyMap<string, RequestCounts>
   readonly scale: ScaleInput
   readonly now: Date
   readonly nowMs: number

@@ -1,7 +1,7 @@
 // What people are told of a plan in Events: one for each decision, and one when something goes wrong or is right again.
 import type { Note } from '../kube/events.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
-import type { RolloutPlan } from '../rollout/rollout-input.ts'
+import type { RolloutPlan } from '../rollout/rollout-plan.ts'
 import type { Decision } from '../scale/decision.ts'
 
 export type Noted = {
@@ -24,7 +24,7 @@ export function notesOf({ decision, from, rollout, status, previous }: Noted): N
             message: `${from} → ${replicas}: ${sentence}`,
           },
         ]
-  return [...scaled, ...(rollout.news ? [rollout.news] : []), ...troubleNotes(status, previous)]
+  return [...scaled, ...(rollout.event ? [rollout.event] : []), ...troubleNotes(status, previous)]
 }
 
 /** Degraded, for a reason that it was not degraded for before; and its end. */

@@ -7,7 +7,8 @@ import type { PoolDecision } from '../pool/status/observation.ts'
 import { findProblems } from '../pool/status/problems.ts'
 import { buildStatus, shouldWrite } from '../pool/status/status.ts'
 import { planRollout } from '../rollout/canary.ts'
-import type { RevisionSeen, RolloutPlan } from '../rollout/rollout-input.ts'
+import type { RevisionObservation } from '../rollout/rollout-input.ts'
+import type { RolloutPlan } from '../rollout/rollout-plan.ts'
 import { decideReplicas } from '../scale/decide.ts'
 import type { Decision } from '../scale/decision.ts'
 import type { Observed } from './gather.ts'
@@ -39,7 +40,7 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext): Poo
     state: stateOf(pool.status),
     revisions: seeRevisions(observed, decision),
     namesOf: observed.namesOf,
-    figures: observed.figures,
+    counts: observed.figures,
     now,
   })
   const previous = pool.status
@@ -113,14 +114,13 @@ function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: P
     before.stable === rollout.stable &&
     before.canary === rollout.canary &&
     before.weight === rollout.weight &&
-    before.back?.kept === rollout.back?.kept &&
-    before.back?.tight === rollout.back?.tight &&
+    before.capacity === rollout.capacity &&
     before.step === rollout.step &&
     before.failed?.revision === rollout.failed?.revision
   )
 }
 
-function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[] {
+function seeRevisions(observed: Observed, decision: PoolDecision): RevisionObservation[] {
   const { pool, target, observation, deployments, pods, usable } = observed
   const problems = findProblems({ pool, observed: observation, target, decision })
   // With the one that could not be made, if there is one.

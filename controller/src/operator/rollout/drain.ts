@@ -1,10 +1,10 @@
-// Which pods go when a revision gets fewer. Kubernetes alone would take any ready one, the busiest too; among ready pods
-// it takes those of lowest deletion cost first, so the victims are marked before the number is lowered.
+// Which pods go when a revision gets fewer. Kubernetes alone would take any ready one, the busiest too; among ready
+// pods it takes those of lowest deletion cost first, so the victims are marked before the number is lowered.
 
 export type PodChoice = {
   readonly name: string
   readonly ready: boolean
-  /** Images in it that this controller knows of. */
+  /** Requests in it that this controller knows of. */
   readonly slotsUsed: number
   readonly createdAt: Date
   /** Where it runs; undefined while it has no node. */

@@ -1,16 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { type Figures, findBreach } from './gate.ts'
+import { findBreach, type RequestCounts } from './gate.ts'
 
 const gate = { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minRequests: 50 }
-const did = (done: number, failed = 0, serviceSeconds = 0.5): Figures => ({ done, failed, timedOut: 0, serviceSeconds })
-const breach = (canary: Figures, stable: Figures = did(1_000)) => findBreach({ canary, stable, gate })?.reason
+const did = (done: number, failed = 0, serviceSeconds = 0.5): RequestCounts => ({
+  done,
+  failed,
+  timedOut: 0,
+  serviceSeconds,
+})
+const breach = (canary: RequestCounts, stable: RequestCounts = did(1_000)) =>
+  findBreach({ canary, stable, gate })?.reason
 
 describe('findBreach', () => {
   it.each([
     ['nothing was done', did(0), undefined],
     ['one failure of few', did(0, 1), undefined],
-    ['as many failures as so many images may have', did(49, 1), undefined],
-    ['more failures than the least number of images may have', did(0, 2), 'CanaryErrorRate'],
+    ['as many failures as so many requests may have', did(49, 1), undefined],
+    ['more failures than the least number of requests may have', did(0, 2), 'CanaryErrorRate'],
     ['two of a hundred', did(98, 2), undefined],
     ['three of a hundred', did(97, 3), 'CanaryErrorRate'],
   ])('judges errors: %s', (_what, canary, expected) => {
@@ -31,7 +37,7 @@ describe('findBreach', () => {
     ['slower, as far as is allowed', did(50, 0, 0.75), undefined],
     ['too slow', did(50, 0, 0.76), 'CanaryLatency'],
     ['too slow, of too few', did(49, 0, 5), undefined],
-  ])('judges the time of an image: %s', (_what, canary, expected) => {
+  ])('judges the time of a request: %s', (_what, canary, expected) => {
     expect(breach(canary)).toBe(expected)
   })
 

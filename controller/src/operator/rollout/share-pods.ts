@@ -1,19 +1,19 @@
-// How many pods each revision gets, and how many of the images the new one.
+// How many pods each revision gets, and how many of the requests the new one.
 import type { PoolRollout } from '../pool/pool-spec.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { askedOfStable, isComingBack } from './come-back.ts'
-import { type RolloutInput, seenOf } from './rollout-input.ts'
+import { isRollingBack, podsInRollback } from './rollback.ts'
+import { observationOf, type RolloutInput } from './rollout-input.ts'
 
 /** Behind the last step comes one with everything, until as many pods are ready as are wanted. */
 export const weightOf = ({ steps }: PoolRollout, index: number): number => steps[index]?.weight ?? 100
 
 /**
- * The step's share, or less while too few of the new pods are ready for it: of the pods that are ready, as far as they are
- * wanted, a new one gets its part of the images and no more. What is still to come for either of the two plays no part.
+ * The step's share, or less while too few of the new pods are ready for it: of the pods that are ready, as far as they
+ * are wanted, a new one gets its part of the requests and no more. What is still to come of either counts for nothing.
  */
 export function effectiveWeight(input: RolloutInput, weight: number, stable: string): number {
-  const { ready } = seenOf(input, input.target)
-  const serving = Math.min(input.desired, ready + seenOf(input, stable).ready)
+  const { ready } = observationOf(input, input.target)
+  const serving = Math.min(input.desired, ready + observationOf(input, stable).ready)
   return Math.min(weight, Math.floor((100 * ready) / Math.max(1, serving)))
 }
 
@@ -22,13 +22,13 @@ export function podsInStep({ rollout, desired }: RolloutInput, index: number): n
   return index < 0 ? 1 : Math.max(1, Math.ceil((desired * weightOf(rollout, index)) / 100))
 }
 
-/** Some name of the old revision is not the new one's: who asks for it goes on asking the old one until the promotion. */
-export function retiresNames({ namesOf }: RolloutInput, stable: string, canary: string): boolean {
+/** Some name of the old revision is not the new one's: who asks for it asks the old one until the promotion. */
+function retiresNames({ namesOf }: RolloutInput, stable: string, canary: string): boolean {
   const kept = new Set(namesOf(canary))
   return namesOf(stable).some((name) => !kept.has(name))
 }
 
-/** Some name is answered for by both: its images are what the new revision is tried with. */
+/** Some name is answered for by both: its requests are what the new revision is tried with. */
 export function sharesNames({ namesOf }: RolloutInput, stable: string, canary: string): boolean {
   const common = new Set(namesOf(canary))
   return namesOf(stable).some((name) => common.has(name))
@@ -37,19 +37,19 @@ export function sharesNames({ namesOf }: RolloutInput, stable: string, canary: s
 /**
  * Pods of each revision. The old one gives way only to new pods that are ready and that can do its work, and no further
  * than the share that they get, which is rounded: so capacity never falls. It keeps one until the promotion: a rollout
- * needs room for the pods that are starting, not for the pool twice. One that comes back has all its pods again before the
- * other's go.
+ * needs room for the pods that are starting, not for the pool twice.
  */
 export function sharePods(state: RolloutStatus, input: RolloutInput): Map<string, number> {
   const { desired, revisions } = input
   const shares = new Map(revisions.map(({ revision }) => [revision, 0]))
   const { stable = input.target, canary } = state
   if (canary === undefined) return shares.set(stable, desired)
-  if (isComingBack(state, input)) {
-    return shares.set(stable, askedOfStable(input, state)).set(canary, state.back?.kept ?? 0)
+  if (isRollingBack(state, input)) {
+    const { stable: old, canary: kept } = podsInRollback(input, { ...state, stable, canary })
+    return shares.set(stable, old).set(canary, kept)
   }
   const canaryPods = podsInStep(input, state.step)
   const gives = state.step >= 0 && !retiresNames(input, stable, canary)
-  const given = gives ? Math.min(seenOf(input, canary).ready, Math.floor((desired * state.weight) / 100)) : 0
+  const given = gives ? Math.min(observationOf(input, canary).ready, Math.floor((desired * state.weight) / 100)) : 0
   return shares.set(stable, Math.max(desired - given, Math.min(1, desired))).set(canary, canaryPods)
 }

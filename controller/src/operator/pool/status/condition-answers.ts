@@ -191,15 +191,15 @@ function reasonOfDrain(going: readonly PodObservation[]): Reason {
 function answerProgressing(input: AnswerInput): Answer {
   const { rollout, problems, target } = input
   const { stable, canary, since, failed } = rollout
-  // Taken back, or not asked for any more.
+  // It failed, or spec no longer asks for it.
   const isLeaving = canary === failed?.revision || canary !== target
   if (canary !== undefined && stable !== undefined && isLeaving) {
     const blocked = problems.find(({ blocking, revision }) => blocking && revision === stable)
-    if (blocked !== undefined && !isMoving(input)) {
-      const what = `Pods of ${stable} do not become ready, so ${canary} goes on for as many.`
+    if (blocked !== undefined) {
+      const what = `Pods of ${stable} do not become ready, so ${canary} keeps as many.`
       return no('RolloutBlocked', `${what} ${blocked.message}`)
     }
-    return yes('RolloutInProgress', `${stable} takes its images back from ${canary} as its pods become ready. Wait.`)
+    return yes('RolloutInProgress', `${stable} takes its requests back from ${canary} as its pods become ready. Wait.`)
   }
   if (canary !== undefined && stable !== undefined) {
     const blocked = problems.find(({ blocking, revision }) => blocking && revision === canary)
@@ -222,32 +222,26 @@ function answerProgressing(input: AnswerInput): Answer {
   }
   if (starting > 0) return yes('PodsStarting', `${pods(starting)} ${areStarting(starting)}. Wait.`)
   if (rollout.failed !== undefined) {
-    return no('RolledBack', `Revision ${rollout.failed.revision} was taken back; the condition RolledBack says why.`)
+    return no('RolledBack', `Revision ${rollout.failed.revision} was rolled back; the condition RolledBack says why.`)
   }
   return no('Settled', 'Everything is as asked for. Nothing to do.')
 }
 
-/** In a tight place it goes on all the same, until nothing has gone or come for long. */
-function isMoving({ pool, rollout: { back }, now }: AnswerInput): boolean {
-  const quietMs = pool.spec.rollout.gate.readySeconds * 1_000
-  return back?.tight === true && now.getTime() - Date.parse(back.since) <= quietMs
-}
-
 function describeStep({ pool, rollout: { weight, step } }: AnswerInput): string {
   const { steps } = pool.spec.rollout
-  if (step < 0) return 'gets no images until a pod of it is ready'
+  if (step < 0) return 'gets no requests until a pod of it is ready'
   const which = step < steps.length ? `step ${step + 1} of ${steps.length}` : 'and takes over as its pods become ready'
-  return `gets ${weight} % of the images, ${which}`
+  return `gets ${weight} % of the requests, ${which}`
 }
 
 function answerRolledBack({ rollout }: AnswerInput): Answer {
   const { failed, stable, canary } = rollout
-  const serving = canary === failed?.revision ? `${stable} takes its images` : `${stable} serves`
-  if (failed === undefined) return no('NotRolledBack', 'What spec asks for has not been taken back. Nothing to do.')
+  const serving = canary === failed?.revision ? `${stable} takes its requests` : `${stable} serves`
+  if (failed === undefined) return no('NotRolledBack', 'What spec asks for has not been rolled back. Nothing to do.')
   const { act } = reasons[failed.reason]
   return yes(
     failed.reason,
-    `Revision ${failed.revision} was taken back at ${failed.time}; ${serving}. ${failed.message}. ${act}`,
+    `Revision ${failed.revision} was rolled back at ${failed.time}; ${serving}. ${failed.message}. ${act}`,
   )
 }
 

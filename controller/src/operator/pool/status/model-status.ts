@@ -53,8 +53,8 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: ModelStatusI
 type Target = ModelStatus['target']
 
 /**
- * A revision that could not load and was taken back stays the target: spec still asks for it. One that is withdrawn is
- * none: it is there only until the old one has its images back.
+ * A revision that could not load and was rolled back stays the target: spec still asks for it. One that is withdrawn is
+ * none: it is there only until the old one has its requests back.
  */
 function targetOf(
   { rollout: { stable, canary, failed }, target: asked }: ModelStatusInput,

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { toKubeTime } from '../conditions.ts'
 import type { PoolStatus, RolloutStatus } from '../pool-status.ts'
 import type { ConditionType } from '../reasons.ts'
 import { type PoolSpecInput, withDefaults } from '../triton-pool.ts'
@@ -333,7 +332,7 @@ describe('buildStatus', () => {
     })
   })
 
-  it('keeps a failed load in sight after the canary was taken back, and forgets it when the next one loads', () => {
+  it('keeps a failed load in sight after the canary was rolled back, and forgets it when the next one loads', () => {
     const failed = {
       revision: canary,
       reason: 'CanaryLoadFailed',
@@ -371,14 +370,14 @@ describe('buildStatus', () => {
   it('says which step a rollout is at, and that it takes over behind the last', () => {
     const at = (step: number, weight: number) =>
       told('Progressing', status({ rollout: { canary, step, weight } })).message
-    expect(at(-1, 0)).toContain('gets no images until a pod of it is ready')
-    expect(at(1, 50)).toContain('gets 50 % of the images, step 2 of 2')
-    expect(at(2, 80)).toContain('gets 80 % of the images, and takes over')
+    expect(at(-1, 0)).toContain('gets no requests until a pod of it is ready')
+    expect(at(1, 50)).toContain('gets 50 % of the requests, step 2 of 2')
+    expect(at(2, 80)).toContain('gets 80 % of the requests, and takes over')
   })
 
-  it('says of a revision that is withdrawn that the old one takes its images back', () => {
+  it('says of a revision that is withdrawn that the old one takes its requests back', () => {
     const of = status({ rollout: { canary, step: 1, weight: 50 }, target: stable, models: [loaded(), loaded(canary)] })
-    const message = `${stable} takes its images back from ${canary} as its pods become ready. Wait.`
+    const message = `${stable} takes its requests back from ${canary} as its pods become ready. Wait.`
     expect(told('Progressing', of)).toEqual({ status: 'True', reason: 'RolloutInProgress', message })
     expect(told('Ready', of).message).toBe(`1 pod takes images. ${message}`)
     expect(of.models[0]).toMatchObject({ target: { revision: stable, state: 'Loaded' }, transition: 'InProgress' })
@@ -417,21 +416,15 @@ describe('buildStatus', () => {
     expect(told('Progressing', of)).toMatchObject({ status: 'False', reason: 'Settled' })
   })
 
-  it('says that a way back is blocked when pods of the old revision do not come', () => {
-    const seen = {
+  it('says that a rollback is blocked when pods of the old revision do not come', () => {
+    const of = status({
       target: stable,
       models: [loaded(), loaded(canary)],
       pods: [pod('a'), pod('b', { ready: false, waiting: { reason: 'ImagePullBackOff', message: 'not found' } })],
-    }
-    const tight = (seconds: number) => {
-      const back = { kept: 1, leaving: 0, tight: true, readyBefore: 1, since: toKubeTime(ago(seconds)) }
-      return told('Progressing', status({ ...seen, rollout: { canary, step: 1, weight: 50, back } })).reason
-    }
-    expect(tight(600)).toBe('RolloutInProgress')
-    expect(tight(601)).toBe('RolloutBlocked')
-    const of = status({ ...seen, rollout: { canary, step: 1, weight: 50 } })
+      rollout: { canary, step: 1, weight: 50, capacity: 2 },
+    })
     expect(told('Progressing', of)).toMatchObject({ status: 'False', reason: 'RolloutBlocked' })
-    expect(told('Progressing', of).message).toMatch(/^Pods of aaaaaaaa do not become ready, so bbbbbbbb goes on/)
+    expect(told('Progressing', of).message).toMatch(/^Pods of aaaaaaaa do not become ready, so bbbbbbbb keeps as many/)
   })
 
   it('bounds what it quotes', () => {

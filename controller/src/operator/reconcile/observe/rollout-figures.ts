@@ -1,5 +1,5 @@
 import type { TritonPool } from '../../pool/triton-pool.ts'
-import type { Figures } from '../../rollout/gate.ts'
+import type { RequestCounts } from '../../rollout/gate.ts'
 import type { DemandReading } from './demand-reader.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { DemandReading } from './demand-reader.ts'
 export function figuresOf(
   { status }: Pick<TritonPool, 'status'>,
   reading: Pick<DemandReading, 'at' | 'demand'> | undefined,
-): ReadonlyMap<string, Figures> {
+): ReadonlyMap<string, RequestCounts> {
   const since = status?.rollout?.since
   if (reading === undefined || since === undefined || reading.at.getTime() < Date.parse(since) + 1_000) return new Map()
   return new Map(reading.demand.perRevision.map((figures) => [figures.revision, figures]))

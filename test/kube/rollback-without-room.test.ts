@@ -16,7 +16,7 @@ const spec = {
   scaling: { minReplicas: replicas, maxReplicas: replicas },
 }
 
-describe.skipIf(!cluster)('a way back without room', () => {
+describe.skipIf(!cluster)('a rollback without room', () => {
   const database = useDatabase()
   const namespace = useNamespace(cluster)
   const pools = poolClient(namespace.kube)
@@ -41,13 +41,13 @@ describe.skipIf(!cluster)('a way back without room', () => {
     } as KubeObject)
     await pools.apply('cramped', spec)
     let fewest = replicas
-    let wasTight = false
-    await pools.until('cramped', 'has come back', ({ readyReplicas = 0, rollout }) => {
+    let capacity: number | undefined
+    await pools.until('cramped', 'is rolled back', ({ readyReplicas = 0, rollout }) => {
       fewest = Math.min(fewest, readyReplicas)
-      wasTight ||= rollout?.back?.tight === true
+      capacity ??= rollout?.capacity
       return rollout?.canary === undefined && readyReplicas === replicas
     })
-    expect(wasTight).toBe(true)
+    expect(capacity).toBe(replicas)
     expect(fewest).toBe(replicas - 1)
   })
 })

@@ -1,8 +1,8 @@
 // Rollouts to plan in tests: ten pods wanted, an old and a new revision, times in seconds after noon.
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { planRollout } from './canary.ts'
-import type { Figures } from './gate.ts'
-import type { RevisionSeen, RolloutInput } from './rollout-input.ts'
+import type { RequestCounts } from './gate.ts'
+import type { RevisionObservation, RolloutInput } from './rollout-input.ts'
 
 export const at = (seconds: number): Date => new Date(Date.UTC(2026, 10, 21, 12, 0, seconds))
 export const time = (seconds: number): string => `${at(seconds).toISOString().slice(0, 19)}Z`
@@ -15,7 +15,11 @@ export const rollout: RolloutInput['rollout'] = {
   gate: { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minRequests: 50 },
 }
 
-export const seen = (revision: string, ready: number, more: Partial<RevisionSeen> = {}): RevisionSeen => ({
+export const seen = (
+  revision: string,
+  ready: number,
+  more: Partial<RevisionObservation> = {},
+): RevisionObservation => ({
   revision,
   replicas: ready,
   pods: ready,
@@ -25,12 +29,12 @@ export const seen = (revision: string, ready: number, more: Partial<RevisionSeen
   ...more,
 })
 
-export const did = (done: number, faults: Partial<Figures> = {}): Figures => ({
+export const did = (done: number, failures: Partial<RequestCounts> = {}): RequestCounts => ({
   done,
   failed: 0,
   timedOut: 0,
   serviceSeconds: 0.5,
-  ...faults,
+  ...failures,
 })
 
 export const trying = (step: number, weight: number, more: Partial<RolloutStatus> = {}): RolloutStatus => ({
@@ -50,7 +54,7 @@ export function plan(input: Partial<RolloutInput>) {
     state: undefined,
     revisions: [],
     namesOf: () => ['v2', 'service-v2'],
-    figures: new Map(),
+    counts: new Map(),
     now: at(0),
     ...input,
   })

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest'
+import { at, did, plan, rollout, seen, time, trying } from './rollout.fixtures.ts'
+
+describe('a canary', () => {
+  it('enters the first step when a pod is ready', () => {
+    const { state, pods } = plan({ state: trying(-1, 0), revisions: [seen('old', 10), seen('new', 1)], now: at(20) })
+    expect(state).toMatchObject({ step: 0, weight: 10, since: time(20) })
+    expect(pods).toEqual({ old: 9, new: 1 })
+  })
+
+  it('waits for as many requests as it asks for, and says so', () => {
+    const revisions = [seen('old', 9), seen('new', 1)]
+    const { state, why } = plan({ state: trying(0, 10), revisions, counts: new Map([['new', did(49)]]), now: at(90) })
+    expect(state).toMatchObject({ step: 0, since: time(0) })
+    expect(why).toContain('50 requests')
+  })
+
+  it('goes on when it was held and seen enough', () => {
+    const revisions = [seen('old', 9), seen('new', 1)]
+    const { state, pods } = plan({
+      state: trying(0, 10),
+      revisions,
+      counts: new Map([['new', did(50)]]),
+      now: at(60),
+    })
+    expect(state).toMatchObject({ step: 1, since: time(60) })
+    expect(pods).toEqual({ old: 9, new: 5 })
+  })
+
+  it('goes on after ten durations with fewer requests: nobody was there to notice', () => {
+    const revisions = [seen('old', 9), seen('new', 1)]
+    expect(plan({ state: trying(0, 10), revisions, now: at(599) }).state).toMatchObject({ step: 0 })
+    expect(plan({ state: trying(0, 10), revisions, now: at(600) }).state).toMatchObject({ step: 1 })
+  })
+
+  it('gives the new pods no more than their part of the pool', () => {
+    const { state } = plan({ state: trying(1, 10), revisions: [seen('old', 9), seen('new', 2)], now: at(5) })
+    expect(state).toMatchObject({ step: 1, weight: 20 })
+  })
+
+  it('begins to hold when the step has all of its share', () => {
+    const enough = new Map([['new', did(500)]])
+    const revisions = [seen('old', 5), seen('new', 5)]
+    const { state } = plan({ state: trying(1, 40), revisions, counts: enough, now: at(300) })
+    expect(state).toMatchObject({ step: 1, weight: 50, since: time(300) })
+    expect(plan({ state, revisions, counts: enough, now: at(359) }).state).toMatchObject({ step: 1 })
+    expect(plan({ state, revisions, counts: enough, now: at(360) }).state).toMatchObject({ step: 2 })
+  })
+
+  it('holds on while the pool grows, and goes on when the share is whole again', () => {
+    const enough = new Map([['new', did(500)]])
+    const held = plan({ state: trying(0, 0), revisions: [seen('old', 9), seen('new', 1)], counts: enough }).state
+    expect(held).toMatchObject({ weight: 10, since: time(0), weightReached: true })
+    const more = { desired: 20, counts: enough }
+    const grown = plan({ ...more, state: held, revisions: [seen('old', 19), seen('new', 1)], now: at(30) })
+    expect(grown.state).toMatchObject({ step: 0, weight: 5, since: time(0), weightReached: true })
+    const whole = plan({ ...more, state: grown.state, revisions: [seen('old', 18), seen('new', 2)], now: at(59) })
+    expect(whole.state).toMatchObject({ step: 0, weight: 10, since: time(0) })
+    const next = plan({ ...more, state: whole.state, revisions: [seen('old', 18), seen('new', 2)], now: at(60) })
+    expect(next.state).toMatchObject({ step: 1, since: time(60) })
+    expect(next.state.weightReached).toBeUndefined()
+  })
+
+  it('never has fewer ready pods than are wanted, whatever is ready by then', () => {
+    for (let ready = 0; ready <= 10; ready++) {
+      for (const step of [-1, 0, 1, 2]) {
+        const { pods } = plan({
+          state: trying(step, 10),
+          revisions: [seen('old', 10), seen('new', ready)],
+          desired: 10,
+        })
+        expect((pods.old ?? 0) + ready).toBeGreaterThanOrEqual(10)
+      }
+    }
+  })
+
+  it.each([
+    [2, 0, 2, 1],
+    [2, 1, 1, 1],
+    [3, 0, 3, 1],
+    [5, 1, 3, 3],
+    [7, 1, 4, 4],
+  ])(
+    'of %d wanted, in step %d, keeps %d old pods beside %d new ones: a share is rounded down',
+    (desired, index, old, fresh) => {
+      const full = rollout.steps[index]?.weight ?? 0
+      const revisions = [seen('old', desired), seen('new', fresh)]
+      const { state, pods } = plan({ state: trying(index, full), desired, revisions })
+      expect(pods).toEqual({ old, new: fresh })
+      // What is left to the old pods is no more than they are for.
+      expect((desired * (100 - state.weight)) / 100).toBeLessThanOrEqual(old)
+    },
+  )
+
+  it.each([
+    [1, 9, 40, 90],
+    [1, 9, 20, 90],
+    [5, 5, 40, 50],
+    [10, 1, 40, 9],
+  ])(
+    'with %d old and %d new pods ready keeps the share of the new when %d are wanted: %d %%',
+    (old, fresh, desired, weight) => {
+      const { state } = plan({ state: trying(2, 90), desired, revisions: [seen('old', old), seen('new', fresh)] })
+      expect(state.weight).toBe(weight)
+    },
+  )
+
+  it('keeps one old pod until everything is promoted', () => {
+    const { pods, state } = plan({ state: trying(2, 90), revisions: [seen('old', 1), seen('new', 9)] })
+    expect(pods).toEqual({ old: 1, new: 10 })
+    expect(state).toMatchObject({ step: 2, weight: 90 })
+  })
+
+  it('is promoted when every pod is ready, and lets the old ones go', () => {
+    const { state, pods, event } = plan({ state: trying(2, 100), revisions: [seen('old', 1), seen('new', 10)] })
+    expect(state).toMatchObject({ stable: 'new', weight: 0, step: -1 })
+    expect(state.canary).toBeUndefined()
+    expect(pods).toEqual({ old: 0, new: 10 })
+    expect(event?.reason).toBe('RolloutPromoted')
+  })
+
+  it('goes out at once without steps', () => {
+    const { state, pods } = plan({
+      rollout: { ...rollout, steps: [] },
+      state: trying(-1, 0),
+      revisions: [seen('old', 1), seen('new', 1)],
+      desired: 1,
+    })
+    expect(state).toMatchObject({ step: 0, weight: 100 })
+    expect(pods).toEqual({ old: 1, new: 1 })
+  })
+})

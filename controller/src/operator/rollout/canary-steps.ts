@@ -1,0 +1,93 @@
+// The steps of a canary: its first pod, its shares, its promotion.
+import { toKubeTime } from '../pool/conditions.ts'
+import { describeGate, findBreach, isSeenEnough } from './gate.ts'
+import { fail } from './rollback.ts'
+import { buildSettledState, elapsedSeconds, observationOf, type RolloutInput } from './rollout-input.ts'
+import type { Next, Serving } from './rollout-plan.ts'
+import { effectiveWeight, podsInStep, sharesNames, weightOf } from './share-pods.ts'
+import { becauseOf, notReadyReason, waitForPods } from './shortfall.ts'
+
+/** Until its first pod is ready. What is wrong is shown at once (`BlockedByFailedLoad`) and given time to mend. */
+export function startCanary(input: RolloutInput, state: Serving): Next {
+  const { target, rollout } = input
+  const { ready, problem } = observationOf(input, target)
+  if (ready > 0) return leaveStart(input, state)
+  const { readySeconds } = rollout.gate
+  if (elapsedSeconds(input, state) <= readySeconds) {
+    return { state: { ...state, weight: 0 }, why: problem?.message ?? `revision ${target} has no ready pod yet` }
+  }
+  const what = `no pod was ready within ${readySeconds} s${becauseOf(problem)}`
+  return fail(input, state, { reason: notReadyReason(problem), what })
+}
+
+function leaveStart(input: RolloutInput, state: Serving): Next {
+  const { desired } = input
+  const stable = observationOf(input, state.stable)
+  if (desired === 0) return promote(input, state, 'It is ready, and the pool is at zero: there is nobody to notice.')
+  if (stable.ready === 0 && stable.up === 0 && stable.problem !== undefined) {
+    return promote(input, state, `It is ready, and ${state.stable} is not: ${stable.problem.message}`)
+  }
+  // Nobody can ask the new revision for anything before it serves, so there is nothing to watch in steps.
+  if (!sharesNames(input, state.stable, input.target)) return enter(input, state, input.rollout.steps.length)
+  return enter(input, state, 0)
+}
+
+function enter(input: RolloutInput, state: Serving, index: number): Next {
+  const { target, rollout, now } = input
+  const full = weightOf(rollout, index)
+  const weight = effectiveWeight(input, full, state.stable)
+  const held = rollout.steps[index]
+  const message =
+    held === undefined
+      ? `Revision ${target} takes over from ${state.stable}: all requests as its pods become ready.`
+      : `Revision ${target} gets ${full} % of the requests for ${held.durationSeconds} s.`
+  const { shortfall: _, weightReached: __, ...rest } = state
+  const weightReached = weight === full && { weightReached: true }
+  return {
+    state: { ...rest, canary: target, weight, step: index, since: toKubeTime(now), ...weightReached },
+    why: message,
+    event: { type: 'Normal', reason: 'RolloutStep', message },
+  }
+}
+
+export function stepCanary(input: RolloutInput, state: Serving): Next {
+  const { target, rollout, counts } = input
+  const canary = observationOf(input, target)
+  const judged = { canary: counts.get(target), stable: counts.get(state.stable), gate: rollout.gate }
+  const breach = findBreach(judged)
+  if (breach) return fail(input, state, { reason: breach.reason, what: breach.message })
+  if (canary.problem?.reason === 'PodCrashing') {
+    const what = `a pod of it does not stay up${becauseOf(canary.problem)}`
+    return fail(input, state, { reason: 'CanaryNotReady', what })
+  }
+  if (canary.ready < podsInStep(input, state.step)) return waitForPods(input, state, canary)
+  const held = rollout.steps[state.step]
+  if (held === undefined) return promote(input, state, 'Every pod that is wanted is ready.')
+  const next = holdStep(input, state)
+  const { durationSeconds } = held
+  const watched = { ...judged, seconds: elapsedSeconds(input, next), durationSeconds }
+  if (watched.seconds >= durationSeconds) {
+    if (input.desired === 0) return promote(input, state, 'The pool is at zero: there is nobody left to notice.')
+    if (isSeenEnough(watched)) return enter(input, state, state.step + 1)
+  }
+  return { state: next, why: describeGate(watched) }
+}
+
+/**
+ * A step is held with all of its share, so its time begins when that is first reached, with the last of its pods. A
+ * pool that grows afterwards has less of it for a moment, which leaves what was observed as it is.
+ */
+function holdStep(input: RolloutInput, { shortfall: _, ...state }: Serving): Serving {
+  const full = weightOf(input.rollout, state.step)
+  const weight = effectiveWeight(input, full, state.stable)
+  const wasReached = state.weightReached === true || state.weight >= full
+  const since = weight === full && !wasReached ? toKubeTime(input.now) : state.since
+  return { ...state, weight, since, ...((wasReached || weight === full) && { weightReached: true }) }
+}
+
+function promote(input: RolloutInput, { stable }: Serving, because: string): Next {
+  const { target } = input
+  const message = `Revision ${target} serves now, in place of ${stable}. ${because}`
+  const event = { type: 'Normal', reason: 'RolloutPromoted', message } as const
+  return { state: buildSettledState(input, target), why: '', event }
+}

@@ -1,0 +1,28 @@
+// What is decided of a rollout: plain data.
+import type { RolloutStatus } from '../pool/pool-status.ts'
+
+export type RolloutEvent = {
+  readonly type: 'Normal' | 'Warning'
+  readonly reason: 'RolloutStarted' | 'RolloutStep' | 'RolloutPromoted' | 'RolloutRolledBack' | 'RolloutWithdrawn'
+  readonly message: string
+}
+
+export type RolloutPlan = {
+  readonly state: RolloutStatus
+  /** Pods wanted of each revision that has a Deployment or needs one. */
+  readonly pods: ReadonlyMap<string, number>
+  /** Revisions without a pod and without a purpose: their Deployments may go. */
+  readonly leftover: readonly string[]
+  /** What the rollout waits for, for a person; empty when there is none. */
+  readonly why: string
+  /** Set when the state has changed in a way that people want to know of. */
+  readonly event?: RolloutEvent
+}
+
+/** The state after this pass. */
+export type Next = Pick<RolloutPlan, 'state' | 'why' | 'event'>
+
+/** A state in which something serves. */
+export type Serving = RolloutStatus & { readonly stable: string }
+/** A state in which something is being tried or rolled back. */
+export type Trying = Serving & { readonly canary: string }

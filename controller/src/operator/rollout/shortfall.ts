@@ -1,0 +1,66 @@
+// A canary with fewer ready pods than its step needs: it is waited for, starts over, or has failed.
+import { toKubeTime } from '../pool/conditions.ts'
+import type { Reason } from '../pool/reasons.ts'
+import { fail } from './rollback.ts'
+import { elapsedSeconds, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
+import type { Next, Serving } from './rollout-plan.ts'
+import { effectiveWeight, podsInStep, weightOf } from './share-pods.ts'
+
+type Problem = RevisionObservation['problem']
+
+const loadProblems: readonly Reason[] = ['ModelLoadFailed', 'ModelShapeWrong', 'ChecksumMismatch', 'SourceMissing']
+
+export const notReadyReason = (problem: Problem): Reason =>
+  problem && loadProblems.includes(problem.reason) ? 'CanaryLoadFailed' : 'CanaryNotReady'
+
+export const becauseOf = (problem: Problem): string => (problem ? `: ${problem.message.replace(/\.$/, '')}` : '')
+
+/** Pods that are not ready for a moment, all at once, are more often a network's doing than their own. */
+const blinkSeconds = 10
+
+/**
+ * Pods of this step are still to come, or are gone for a moment: the old revision has its own until then. They have
+ * `readySeconds`, again with each that comes. When Kubernetes calls some ready and this process reaches none, their
+ * requests go elsewhere as it is, and the share stays.
+ */
+export function waitForPods(input: RolloutInput, state: Serving, canary: RevisionObservation): Next {
+  const { target, rollout } = input
+  const { ready, up, pods, problem } = canary
+  const shortfall = shortfallOf(input, state, ready)
+  const isGone = pods === 0 || isOwnFailure(problem) || elapsedSeconds(input, shortfall) >= blinkSeconds
+  if (ready === 0 && up === 0 && isGone) return startOver(input, state, canary)
+  const missing = podsInStep(input, state.step) - ready
+  const { readySeconds } = rollout.gate
+  if (elapsedSeconds(input, shortfall) > readySeconds) {
+    const what = `${missing} of its pods were not ready within ${readySeconds} s${becauseOf(problem)}`
+    return fail(input, state, { reason: notReadyReason(problem), what })
+  }
+  const weight = ready === 0 ? state.weight : effectiveWeight(input, weightOf(rollout, state.step), state.stable)
+  const why = `revision ${target} waits for ${missing} more ready pods${becauseOf(problem)}`
+  return { state: { ...state, weight, shortfall }, why }
+}
+
+function shortfallOf({ now }: RolloutInput, { shortfall: before }: Serving, ready: number) {
+  const same = before !== undefined && ready <= before.ready && (ready > 0 || before.ready === 0)
+  return same ? before : { since: toKubeTime(now), ready }
+}
+
+const isOwnFailure = (problem: Problem): boolean =>
+  problem !== undefined && (problem.reason === 'PodCrashing' || loadProblems.includes(problem.reason))
+
+/** A node goes, and a pod with it; one that loses all its pods so often does so by its own doing. */
+const setbacksMax = 3
+
+/** It had ready pods and has none: by its own failure it is rolled back, otherwise it starts over, a few times. */
+function startOver(input: RolloutInput, state: Serving, { problem }: RevisionObservation): Next {
+  if (isOwnFailure(problem)) {
+    return fail(input, state, { reason: 'CanaryNotReady', what: `its pods are no longer ready${becauseOf(problem)}` })
+  }
+  const setbacks = (state.setbacks ?? 0) + 1
+  if (setbacks > setbacksMax) {
+    return fail(input, state, { reason: 'CanaryNotReady', what: `it lost its ready pods ${setbacks} times` })
+  }
+  const why = `revision ${input.target} has lost its ready pods and starts over`
+  const { shortfall: _, weightReached: __, ...rest } = state
+  return { state: { ...rest, weight: 0, step: -1, since: toKubeTime(input.now), setbacks }, why }
+}
