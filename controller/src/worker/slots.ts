@@ -3,7 +3,8 @@
 // process dies, its claims lapse and others go on; nothing here is the only copy of anything.
 
 import { type Loop, loop } from '@matte/core/runtime/loop'
-import { deferred, type Service, settledOrAborted } from '@matte/core/runtime/service'
+import { settledOrAborted } from '@matte/core/runtime/race'
+import { deferred, type Service } from '@matte/core/runtime/service'
 import type { ClaimedTask } from '@matte/core/task/claim-task'
 import type { Logger } from 'pino'
 import { type Pod, type PodSource, takesPictures } from './routing/pod-source.ts'
