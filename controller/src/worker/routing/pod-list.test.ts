@@ -2,7 +2,9 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { InferenceError } from '../triton/inference-error.ts'
-import type { ModelShape, Readiness, TritonClient } from '../triton/triton-client.ts'
+import type { ModelShape } from '../triton/model-shape.ts'
+import type { Readiness } from '../triton/probe.ts'
+import type { TritonClient } from '../triton/triton-client.ts'
 import { createPodList, type MemberSpec } from './pod-list.ts'
 import { createPodMetrics } from './pod-metrics.ts'
 import type { Outcome } from './pod-probation.ts'
@@ -55,7 +57,7 @@ function given(...specs: MemberSpec[]) {
         return (await answerFor(address)) === undefined ? 'unready' : 'ready'
       },
       infer: () => Promise.reject(new Error('not asked for')),
-      endResting: told('rests nothing'),
+      endIdleStreams: told('rests nothing'),
       retire: told('retired'),
       close: told('closed'),
     }

@@ -4,7 +4,8 @@
 // one asks every pod again. Nothing here waits for a pod that hangs: probes have deadlines, and few run at once.
 import { type Deferred, deferred } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
-import type { ModelShape, TritonClient } from '../triton/triton-client.ts'
+import type { ModelShape } from '../triton/model-shape.ts'
+import type { TritonClient } from '../triton/triton-client.ts'
 import type { PodMetrics } from './pod-metrics.ts'
 import {
   afterAnswer,
@@ -239,7 +240,7 @@ export function createPodList(options: PodListOptions): PodList {
     if (accepts === spec.accepts) return
     if (!spec.accepts) {
       logger.info({ pod: spec.name, revision: spec.revision }, 'pod gets no new pictures')
-      member.client.endResting()
+      member.client.endIdleStreams()
       member.asked.resolve()
     } else if (isUsable(member.standing)) {
       // It was not ready meanwhile, so it is asked again before it is used.

@@ -1,7 +1,8 @@
 // What the working end knows of pods, wherever they come from: a static list (static-pods.ts) or Kubernetes
 // (kube/pod-source.ts). Both keep their pods in the same list (pod-list.ts).
 import type { Service } from '@matte/core/runtime/service'
-import type { ModelShape, TritonClient } from '../triton/triton-client.ts'
+import type { ModelShape } from '../triton/model-shape.ts'
+import type { TritonClient } from '../triton/triton-client.ts'
 import type { Outcome } from './pod-probation.ts'
 
 /** One model of one pod that may be used now. A pod with several models is listed once for each. */

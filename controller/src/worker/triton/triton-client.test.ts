@@ -4,7 +4,8 @@ import net, { type AddressInfo } from 'node:net'
 import * as grpc from '@grpc/grpc-js'
 import { propagation, type TextMapPropagator } from '@opentelemetry/api'
 import { afterEach, describe, expect, it } from 'vitest'
-import { connectTriton, type InferInput, type TritonClient } from './triton-client.ts'
+import type { InferInput } from './infer-messages.ts'
+import { connectTriton, type TritonClient } from './triton-client.ts'
 import { type InferRequest, loadTriton, type StreamResponse } from './triton-protocol.ts'
 
 type Stream = grpc.ServerDuplexStream<InferRequest, StreamResponse>
@@ -271,7 +272,7 @@ describe('a client that is let go', () => {
     await ask(client)
     const [stream] = streams
     const ended = stream && once(stream, 'end')
-    client.endResting()
+    client.endIdleStreams()
     await ended
     expect(await ask(client)).toEqual(mask)
     expect(streams).toHaveLength(2)
