@@ -7,7 +7,7 @@ import { settledOrAborted } from '@matte/core/runtime/race'
 import { deferred, type Service } from '@matte/core/runtime/service'
 import type { ClaimedTask } from '@matte/core/task/claim-task'
 import type { Logger } from 'pino'
-import { type Pod, type PodSource, takesPictures } from './routing/pod-source.ts'
+import { type Pod, type PodSource, takesRequests } from './routing/pod-source.ts'
 
 export type SlotsOptions = {
   readonly source: PodSource
@@ -151,7 +151,7 @@ type Total = { readonly versions: string[]; capacity: number; readonly addresses
 
 function linesOf(pods: readonly Pod[], ahead: number): Line[] {
   const pools = new Map<string, Total>()
-  for (const { address, modelVersions, pool: name, shape, podSlots } of pods.filter(takesPictures)) {
+  for (const { address, modelVersions, pool: name, shape, podSlots } of pods.filter(takesRequests)) {
     const pool = pools.get(name) ?? { versions: [], capacity: 0, addresses: new Set<string>(), lines: [] }
     pools.set(name, pool)
     if (!pool.addresses.has(address)) pool.capacity += podSlots + ahead

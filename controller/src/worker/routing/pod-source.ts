@@ -29,7 +29,7 @@ export type Pod = {
 }
 
 /** One of a revision that is tried and has no share yet is known, asked for its readiness, and gets nothing. */
-export const takesPictures = ({ role, weight }: Pod): boolean => role !== 'canary' || weight > 0
+export const takesRequests = ({ role, weight }: Pod): boolean => role !== 'canary' || weight > 0
 
 export type PodSource = Service & {
   /** The pods that may get pictures now. The same array until something changes. */
