@@ -127,14 +127,14 @@ describe('pods of a static list', () => {
     const [wrong, right] = [await startPod({ behaviour: { hasWrongShapes: true } }), await startPod()]
     const { source, untilPods, send } = staticRouting(wrong, right)
     await untilPods(right.address)
-    await until('the fault is known', () => source.faults().has(wrong.address))
-    expect(source.faults().get(wrong.address)).toContain(
+    await until('the fault is known', () => source.errors().has(wrong.address))
+    expect(source.errors().get(wrong.address)).toContain(
       'it has image UINT8 [-1,320,320,3] and alpha UINT8 [-1,1,320,320]',
     )
     expect(await send()).toBe(right.address)
     wrong.change({ hasWrongShapes: false })
     await untilPods(wrong.address, right.address)
-    expect(source.faults().size).toBe(0)
+    expect(source.errors().size).toBe(0)
   })
 
   it('whose process is stopped are taken out, and used again after', async () => {

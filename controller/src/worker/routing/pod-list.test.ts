@@ -5,7 +5,8 @@ import { InferenceError } from '../triton/inference-error.ts'
 import type { ModelShape } from '../triton/model-shape.ts'
 import type { Readiness } from '../triton/probe.ts'
 import type { TritonClient } from '../triton/triton-client.ts'
-import { createPodList, type MemberSpec } from './pod-list.ts'
+import { createPodList } from './pod-list.ts'
+import type { MemberSpec } from './pod-member.ts'
 import { createPodMetrics } from './pod-metrics.ts'
 import type { Outcome } from './pod-probation.ts'
 import type { Pod } from './pod-source.ts'
@@ -238,11 +239,11 @@ describe('createPodList', () => {
     shapes.set('a:8001', new InferenceError('failed', 'model u2netp must take image'))
     await pass(60_000)
     expect(names()).toEqual(['b'])
-    expect([...list.faults()]).toEqual([['a', 'model u2netp must take image']])
+    expect([...list.errors()]).toEqual([['a', 'model u2netp must take image']])
     shapes.set('a:8001', shape)
     await pass(30_000)
     expect(names()).toEqual(['a', 'b'])
-    expect(list.faults().size).toBe(0)
+    expect(list.errors().size).toBe(0)
   })
 
   it('asks a healthy pod every ten seconds, and one that is not there ever more seldom', async () => {

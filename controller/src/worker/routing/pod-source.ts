@@ -37,7 +37,7 @@ export type PodSource = Service & {
   /** How an inference on this pod ended; takes the pod out when it is to blame. */
   report(pod: Pod, outcome: Outcome): void
   /** Pods that say they are ready and cannot be used: name (static: address) → what is wrong, for a person. */
-  faults(): ReadonlyMap<string, string>
+  errors(): ReadonlyMap<string, string>
   /** Resolves when every pod that it knows of now has been asked once: before that, none being usable says nothing. */
   settled(): Promise<void>
   /** Called soon after the list of pods has changed; several changes at once come as one. */
