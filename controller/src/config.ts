@@ -13,7 +13,7 @@ import {
   text,
 } from '@matte/core/runtime/env'
 import { defaultPlans, parsePlans } from '@matte/core/workspace/plan'
-import type { StaticModel } from './worker/routing/static-model.ts'
+import type { StaticModel } from './worker/routing/static-pods.ts'
 
 export const schema = {
   databaseUrl: secret('DATABASE_URL', { description: 'PostgreSQL 15 to 18, as a postgresql:// URL' }),

@@ -7,7 +7,17 @@ import { createPodList } from './pod-list.ts'
 import type { MemberSpec, ServedModel } from './pod-member.ts'
 import type { PodMetrics } from './pod-metrics.ts'
 import type { PodSource } from './pod-source.ts'
-import type { StaticModel } from './static-model.ts'
+
+/** One model of `models.static` (D84): where it is served when no TritonPool says so. */
+export type StaticModel = {
+  /** The public `modelVersion`. */
+  readonly name: string
+  /** The model's folder in the repository. */
+  readonly tritonModel: string
+  /** `host:port` of each Triton's gRPC. */
+  readonly addresses: readonly string[]
+  readonly default: boolean
+}
 
 export type StaticPodsOptions = {
   readonly models: readonly StaticModel[]
@@ -18,7 +28,7 @@ export type StaticPodsOptions = {
   readonly channels?: number
 }
 
-/** Figures of such pods are kept under this revision. */
+/** Sums of such pods are kept under this revision. */
 export const staticRevision = 'static'
 
 /**
