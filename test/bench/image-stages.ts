@@ -53,7 +53,7 @@ async function measureStages(format: string, file: Buffer, pixels: number): Prom
   const stages: [name: string, run: () => unknown][] = [
     ['readHeader', () => readHeader(file, { maxPixels })],
     ['decodePhoto', () => decodePhoto(file, { maxPixels })],
-    ['toModelInput', () => toModelInput(photo)],
+    ['toModelInput', () => toModelInput(photo, 320)],
     // Its PNG included. Each call takes the pixels away, hence the copies made beforehand.
     ['pool.cutOut', () => pool.cutOut(photos.pop() ?? photo, mask)],
   ]

@@ -14,8 +14,8 @@ import { until } from '../support/until.ts'
 
 const png = { contentType: 'image/png' }
 
-describe('a picture', () => {
-  // Room for one large picture at a time, so that several have to wait for each other.
+describe('an image', () => {
+  // Room for one large image at a time, so that several have to wait for each other.
   const stack = useStack({ env: { controller: { PIXEL_BUDGET: '20000000', SLOTS_AHEAD: '8' } } })
   let receiver: Receiver
 

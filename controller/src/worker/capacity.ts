@@ -6,7 +6,7 @@ import { type Pod, type PodSource, takesRequests } from './routing/pod-source.ts
  * revisions. A version that only one of the two answers for has the slots of that one. The models of a pool share its
  * pods, so the pool has a bound too.
  */
-export type Line = {
+type Line = {
   readonly versions: string[]
   capacity: number
   /** Slots of the pods that answer for a version. */

@@ -12,7 +12,7 @@ import type { Outcome } from './routing/pod-probation.ts'
 import type { Pod } from './routing/pod-source.ts'
 
 /** Whose sums they are. */
-export type Served = Pick<Pod, 'pool' | 'revision'>
+type Served = Pick<Pod, 'pool' | 'revision'>
 
 export type InferenceRecord = Loop & {
   /** An inference has ended; `seconds` it had a slot. */

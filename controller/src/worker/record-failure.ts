@@ -19,7 +19,7 @@ export type RecordFailureDeps = {
 /** An attempt that fails on purpose, asked for by an operator (D53). */
 export class InjectedFault extends Error {}
 
-export type Failure = { readonly error: unknown; readonly stopped: boolean; readonly lost: boolean }
+type Failure = { readonly error: unknown; readonly stopped: boolean; readonly lost: boolean }
 
 /** Never rejects. */
 export async function recordFailure(

@@ -20,7 +20,7 @@ export type CutOut = {
 }
 
 // Where no pixel reaches one half, the network nowhere finds foreground likelier than background. u2netp stays below
-// 0.06 on blank, striped, gradient and sky-like pictures and reaches 0.998 or more on each of the five test photos.
+// 0.06 on blank, striped, gradient and sky-like images and reaches 0.998 or more on each of the five test photos.
 const foregroundProbabilityMin = 0.5
 
 /**

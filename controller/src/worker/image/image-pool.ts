@@ -1,6 +1,6 @@
 import type { Output } from '@matte/core/db/tables/task'
 import { Piscina } from 'piscina'
-import type { Picture } from './apply-output.ts'
+import type { ResultImage } from './apply-output.ts'
 import type { Photo } from './decode.ts'
 import type { EncodedResult } from './encode.ts'
 
@@ -10,7 +10,7 @@ import type { EncodedResult } from './encode.ts'
 
 export type ImagePool = {
   /**
-   * cutOut and applyOutput on a thread, and the file where that is a PNG of the picture's own size; else the picture,
+   * cutOut and applyOutput on a thread, and the file where that is a PNG of the image's own size; else the image,
    * for encodeResult. The photo's pixels move away: after this call `photo.pixels` is empty, however it ends.
    * Rejects with an AbortError when `signal` fires (a call that had begun loses its thread, which is replaced), and with
    * the thread's error when it dies.
@@ -20,7 +20,7 @@ export type ImagePool = {
     mask: Uint8Array,
     options?: CutOutOptions,
     signal?: AbortSignal,
-  ): Promise<EncodedResult | Picture>
+  ): Promise<EncodedResult | ResultImage>
   /** Lets calls in progress end, at most `closeTimeoutMs`; then ends the threads. */
   close(): Promise<void>
 }
@@ -28,7 +28,7 @@ export type ImagePool = {
 /** Absent or null: the cut-out as it is. */
 export type CutOutOptions = { readonly output?: Output | null }
 
-// Calls waiting for a thread. Slots and pixel budget keep this far lower; reaching it is a fault that must show, because
+// Calls waiting for a thread. Slots and pixel budget keep this far lower; reaching it must show, because
 // each waiting call holds a decoded photo.
 const waitingMax = 256
 

@@ -17,11 +17,11 @@ export type Refinement = {
   readonly alpha: Float32Array
 }
 
-// The numbers below were chosen on lemur.png against its true matte, then looked at on the four photos without one.
+// The numbers below were chosen on lemur.png against its true matte, then judged by eye on the four photos without one.
 // Gradient error with windows of radius 2, 3, 4, 5: 10.8, 8.1, 7.0, 6.5, where the mask merely stretched has 27.5; but
 // beyond 3 a dark halo grows around rocket.jpg.
 
-// Cells on either side of the middle of a window: 7 x 7 cells, 4 % of the picture's side.
+// Cells on either side of the middle of a window: 7 x 7 cells, 4 % of the image's side.
 const windowRadius = 3
 
 // Variance of colour (0..1 scale) up to which a window counts as even: more smooths, less lets texture through.

@@ -41,7 +41,7 @@ export function registerPodGauges(registry: Registry, source: PodSource, picker:
   })
   new Gauge({
     name: 'matte_pod_slots_used',
-    help: 'Slots of pods that this process has pictures in, by pool and revision; not by pod, of which there may be a thousand',
+    help: 'Slots of pods that this process has requests in, by pool and revision; not by pod, of which there may be a thousand',
     labelNames: ['pool', 'revision'],
     registers,
     collect() {

@@ -14,7 +14,7 @@ export type Pod = {
   readonly revision: string
   /** What its revision is to the pool: the one that serves, the one being tried, or a leftover of neither. */
   readonly role: 'stable' | 'canary' | 'other'
-  /** Share of the pool's pictures that its revision is to get, 0..100. */
+  /** Share of the pool's requests that its revision is to get, 0..100. */
   readonly weight: number
   readonly tritonModel: string
   /** Public model versions that it answers for. */
@@ -32,7 +32,7 @@ export type Pod = {
 export const takesRequests = ({ role, weight }: Pod): boolean => role !== 'canary' || weight > 0
 
 export type PodSource = Service & {
-  /** The pods that may get pictures now. The same array until something changes. */
+  /** The pods that may get requests now. The same array until something changes. */
   pods(): readonly Pod[]
   /** How an inference on this pod ended; takes the pod out when it is to blame. */
   report(pod: Pod, outcome: Outcome): void

@@ -1,4 +1,4 @@
-// Pods from `models.static` (D84): addresses that somebody else keeps running. Nobody tells when one of them is back, so
+// Pods from `models.static` (D84): addresses that somebody else keeps running. Nobody says when one of them is back, so
 // every one is asked each second.
 import type { Logger } from 'pino'
 import { connectTriton } from '../triton/triton-client.ts'
@@ -29,11 +29,11 @@ export type StaticPodsOptions = {
 }
 
 /** Sums of such pods are kept under this revision. */
-export const staticRevision = 'static'
+const staticRevision = 'static'
 
 /**
- * An instance then finds its next picture there when it has answered: two cores that serve the model were idle for 16
- * CPU ms a picture instead of 30. Pods of a pool get none: what they may hold is the pool's to say, and what it is sized by.
+ * An instance then finds its next request there when it has answered: two cores that serve the model were idle for 16
+ * CPU ms a request instead of 30. Pods of a pool get none: what they may hold is the pool's to say, and what it is sized by.
  */
 const queuedAtPod = 1
 
@@ -69,6 +69,6 @@ function staticMembers(models: readonly StaticModel[]): MemberSpec[] {
 
 /** The default model answers for `service-v2` too, unless a model has that very name (D38). */
 function versionsOf(model: StaticModel, all: readonly StaticModel[]): readonly string[] {
-  const standsIn = model.default && !all.some(({ name }) => name === 'service-v2')
-  return standsIn ? [model.name, 'service-v2'] : [model.name]
+  const isFallback = model.default && !all.some(({ name }) => name === 'service-v2')
+  return isFallback ? [model.name, 'service-v2'] : [model.name]
 }
