@@ -1,4 +1,4 @@
-// Pictures that are none, lie about themselves, or are meant to do harm: each gets its refusal, at creation where a
+// Images that are none, lie about themselves, or are meant to do harm: each gets its refusal, at creation where a
 // look can tell and else after decoding, and the process stays up within its memory.
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import sharp from 'sharp'

@@ -2,7 +2,7 @@ import type { Output } from '@matte/core/db/tables/task'
 import { defaultOutput } from '@matte/core/task/output'
 import { describe, expect, it } from 'vitest'
 import { applyOutput } from './apply-output.ts'
-import type { CutOut } from './cut-out.ts'
+import type { CutOut } from './cut-out/cut-out.ts'
 
 const output = (wish: Partial<Output>): Output => ({ ...defaultOutput, ...wish })
 

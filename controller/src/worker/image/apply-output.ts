@@ -3,8 +3,8 @@
 // are walked once; without a wish they are not touched.
 // Reading a typed array is `number | undefined` to the checker; every index here is bounded by the image.
 import type { Output } from '@matte/core/db/tables/task'
-import type { CutOut } from './cut-out.ts'
-import type { Box } from './foreground.ts'
+import type { CutOut } from './cut-out/cut-out.ts'
+import type { Box } from './cut-out/foreground.ts'
 
 /** A finished image, still in memory. */
 export type ResultImage = {

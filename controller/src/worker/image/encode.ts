@@ -1,7 +1,7 @@
 import type { Output } from '@matte/core/db/tables/task'
 import sharp, { type Sharp } from 'sharp'
 import type { ResultImage } from './apply-output.ts'
-import type { Box } from './foreground.ts'
+import type { Box } from './cut-out/foreground.ts'
 import { ImageError } from './image-error.ts'
 
 export type OutputFormat = Output['format']

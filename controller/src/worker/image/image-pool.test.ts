@@ -7,7 +7,7 @@ import { defaultOutput } from '@matte/core/task/output'
 import sharp from 'sharp'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { applyOutput } from './apply-output.ts'
-import { cutOut } from './cut-out.ts'
+import { cutOut } from './cut-out/cut-out.ts'
 import type { Photo } from './decode.ts'
 import { createImagePool, type ImagePool } from './image-pool.ts'
 

@@ -1,4 +1,4 @@
-import type { Photo } from './decode.ts'
+import type { Photo } from '../decode.ts'
 import type { ColourField } from './decontaminate.ts'
 
 // The one pass over the full-size photo. It walks each row from cell centre to cell centre of the grid: a stretch between

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Photo } from '../decode.ts'
 import { cutOut } from './cut-out.ts'
-import type { Photo } from './decode.ts'
 
 const maskSize = 64
 

@@ -1,4 +1,4 @@
-import type { Photo } from './decode.ts'
+import type { Photo } from '../decode.ts'
 
 /** Planes of red, green, blue (0..1) on a square grid stretched over a photo. */
 export type CellColours = readonly [red: Float32Array, green: Float32Array, blue: Float32Array]

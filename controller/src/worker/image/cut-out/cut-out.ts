@@ -1,5 +1,5 @@
+import type { Photo } from '../decode.ts'
 import { compose } from './compose.ts'
-import type { Photo } from './decode.ts'
 import { buildColourField } from './decontaminate.ts'
 import { type Box, findForeground } from './foreground.ts'
 import { toMaskCells } from './mask-cells.ts'
