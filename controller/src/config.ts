@@ -42,7 +42,8 @@ export const schema = {
     {
       default: [],
       description:
-        'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default"}]; needed unless TRITON_POOLS is on',
+        'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default"}]; ' +
+        'needed unless TRITON_POOLS is on',
     },
     checkModels,
   ),

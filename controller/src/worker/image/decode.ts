@@ -95,7 +95,8 @@ const opaque = 0xff << 24
 
 /**
  * The colours alone where alpha hides nothing, as many editors write it: without it every later step is cheaper by a
- * quarter. Undefined at the first pixel that is not opaque, so an image with a real alpha costs a read of its beginning.
+ * quarter. Undefined at the first pixel that is not opaque, so an image with a real alpha costs a read of its
+ * beginning.
  */
 function dropIdleAlpha(rgba: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   // Sharp's buffers begin where their memory does, so that whole words can be read.

@@ -89,7 +89,8 @@ describe('encodeResult', () => {
     })
 
     it('lets no colour in from under alpha 0, and draws no ring around an edge', async () => {
-      // Left half white and opaque, right half nothing, whose hidden black would darken an average that is not weighted.
+      // Left half white and opaque, right half nothing, whose hidden black would darken an average that is not
+      // weighted.
       const rgba = new Uint8Array(90 * 30 * 4)
       for (let i = 0; i < 90 * 30; i++) if (i % 90 < 45) rgba.set([255, 255, 255, 255], i * 4)
       const { data } = await rawOf((await encodeResult(imageOf(rgba, 90, 30), { format: 'png', maxSide: 20 })).file)

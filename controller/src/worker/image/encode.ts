@@ -36,7 +36,8 @@ export async function encodeResult(
   if (Math.max(width, height) > sideMax[format]) {
     throw new ImageError(
       'INPUT_TOO_LARGE',
-      `A ${format} file holds at most ${sideMax[format]} pixels a side, and the image is ${width} x ${height}; ask for png.`,
+      `A ${format} file holds at most ${sideMax[format]} pixels a side, ` +
+        `and the image is ${width} x ${height}; ask for png.`,
     )
   }
   const raw = { width: image.width, height: image.height, channels }

@@ -18,7 +18,8 @@ export async function toModelInput(photo: Photo, size: number): Promise<Buffer> 
 
 // A visible part darker than this on average (0..255, Rec. 601 luma) is shown over white, any other over black.
 // Measured on the five test photos and their negatives, cut out and given to u2netp again: soft IoU with the first mask
-// was 0.956 on average over black, 0.936 over white, 0.934 over ImageNet's mean colour. Black fails only where it hides.
+// was 0.956 on average over black, 0.936 over white, 0.934 over ImageNet's mean colour. Black fails only where it
+// hides.
 const darkLumaMax = 64
 
 // Pixels sampled for that mean: enough for two digits, and no pause worth naming on the event loop (0.05 ms).

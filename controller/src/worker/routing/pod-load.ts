@@ -1,5 +1,5 @@
-// What is in flight on each pod, and which pod has least to do. A named state and functions over it, without promises and
-// without time; the counts are changed in place, since that is done twice for each request.
+// What is in flight on each pod, and which pod has least to do. A named state and functions over it, without promises
+// and without time; the counts are changed in place, since that is done twice for each request.
 import type { Pod } from './pod-source.ts'
 
 type AddressLoad = { total: number; readonly byModel: Map<string, number>; pickedAt: number }

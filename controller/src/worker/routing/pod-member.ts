@@ -1,5 +1,5 @@
-// What the list knows of one pod, as a pure state machine: what its source says of it, what it has answered, and whether
-// it may be used (pod-probation.ts). Time, connections and log lines are the list's (pod-list.ts).
+// What the list knows of one pod, as a pure state machine: what its source says of it, what it has answered, and
+// whether it may be used (pod-probation.ts). Time, connections and log lines are the list's (pod-list.ts).
 import type { ModelShape } from '../triton/model-shape.ts'
 import type { TritonClient } from '../triton/triton-client.ts'
 import { afterAnswer, afterProbe, isUsable, joining, type Outcome, type Standing } from './pod-probation.ts'

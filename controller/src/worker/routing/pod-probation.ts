@@ -52,8 +52,8 @@ export function afterProbe(standing: Standing, isReady: boolean): Standing {
 }
 
 /**
- * `othersSucceed`: since this pod's present row of failures began, another usable pod of its pool has answered well. Only
- * then are failures the pod's own, and only then is there another to go on with.
+ * `othersSucceed`: since this pod's present row of failures began, another usable pod of its pool has answered well.
+ * Only then are failures the pod's own, and only then is there another to go on with.
  */
 export function afterAnswer(standing: Standing, outcome: Outcome, othersSucceed: () => boolean): Standing {
   if (!isUsable(standing)) return standing

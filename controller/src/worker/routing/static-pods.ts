@@ -33,7 +33,8 @@ const staticRevision = 'static'
 
 /**
  * An instance then finds its next request there when it has answered: two cores that serve the model were idle for 16
- * CPU ms a request instead of 30. Pods of a pool get none: what they may hold is the pool's to say, and what it is sized by.
+ * CPU ms a request instead of 30. Pods of a pool get none: what they may hold is the pool's to say, and what it is
+ * sized by.
  */
 const queuedAtPod = 1
 

@@ -25,7 +25,9 @@ export type TritonClient = {
   endIdleStreams(): void
   /** Takes no further request, and closes when the last one has ended. */
   retire(): void
-  /** Closes at once: requests that still wait for a connection end with `unavailable`, probes as if nobody were there. */
+  /**
+   * Closes at once: requests that still wait for a connection end with `unavailable`, probes as if nobody were there.
+   */
   close(): void
 }
 

@@ -17,7 +17,8 @@ export function errorOfStatus(status: Status): InferenceError {
 
 /**
  * A connection that broke under a call. grpc-js makes INTERNAL of a stream that was reset or ended without a status, as
- * Triton's own inference errors are, and RESOURCE_EXHAUSTED of a peer that wants fewer pings; its words tell them apart.
+ * Triton's own inference errors are, and RESOURCE_EXHAUSTED of a peer that wants fewer pings; its words tell them
+ * apart.
  */
 const isTransport = ({ code, details }: Status): boolean =>
   (code === grpc.status.INTERNAL && details.startsWith('Received RST_STREAM')) ||
