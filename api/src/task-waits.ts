@@ -3,7 +3,8 @@
 // none the wiser.
 import type { Db } from '@matte/core/db/database'
 import { loop } from '@matte/core/runtime/loop'
-import { deferred, pause, type Service, settledOrAborted } from '@matte/core/runtime/service'
+import { settledOrAborted } from '@matte/core/runtime/race'
+import { deferred, pause, type Service } from '@matte/core/runtime/service'
 import { findEndedTasks, type ShownTask } from '@matte/core/task/task-queries'
 import type { Logger } from 'pino'
 

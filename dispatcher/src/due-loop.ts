@@ -2,9 +2,11 @@
 // never waits in memory; attempts run side by side and no pass waits for one, so a receiver that hangs costs its own
 // slots only. A pass follows a nudge, the end of an attempt while more waits, the due time of the next delivery, and
 // a second without any of these. If the process dies, its claims lapse and another's pass takes them.
+
 import type { Db } from '@matte/core/db/database'
 import type { Clock } from '@matte/core/runtime/clock'
 import { loop } from '@matte/core/runtime/loop'
+import { settledWithin } from '@matte/core/runtime/race'
 import { deferred, pause, type Service } from '@matte/core/runtime/service'
 import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { readDueState } from '@matte/core/webhook/delivery-queries'
@@ -111,9 +113,7 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
       clearTimeout(nextDue)
       clearTimeout(gathering)
       const all = Promise.all(inFlight)
-      const waited = new AbortController()
-      await Promise.race([all, pause(options.finishWithinMs, waited.signal)])
-      waited.abort()
+      await settledWithin(all, options.finishWithinMs)
       ending.abort(new Error('the process stops'))
       await all
     },

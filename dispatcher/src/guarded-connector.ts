@@ -1,10 +1,11 @@
 // How a connection to a receiver is made: the addresses of its host are judged, one of exactly these is dialled, and
 // the peer of the socket is judged again. So a name that changes between check and use gains nothing. This is a
 // connector and no `lookup` option, because a lookup is never called for a host that is an address already.
+
 import { connect as connectTcp, isIPv6, type LookupFunction, type Socket, type TcpNetConnectOpts } from 'node:net'
+import { orAborted } from '@matte/core/runtime/race'
 import { buildConnector } from 'undici'
 import { AttemptFailure } from './attempt-failure.ts'
-import { orAborted } from './or-aborted.ts'
 
 export type Dial = (options: TcpNetConnectOpts) => Socket
 

@@ -5,8 +5,10 @@
 // There are two pools. `strict` knows no exceptions. `open` is for targets that only the operator's `allowedTargets`
 // let through (D67): the list is asked on every attempt before that pool is used, so taking an entry away works at
 // once, kept connections included; and no answer that came through it is kept.
+
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { orAborted } from '@matte/core/runtime/race'
 import { isDialable } from '@matte/core/webhook/address'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
 import { type Resolve, resolveName } from '@matte/core/webhook/resolve-name'
@@ -15,7 +17,6 @@ import { Agent, type Dispatcher, request } from 'undici'
 import { AttemptFailure } from './attempt-failure.ts'
 import { classifyFailure } from './classify-failure.ts'
 import { type Dial, guardedConnector } from './guarded-connector.ts'
-import { orAborted } from './or-aborted.ts'
 
 export type HttpClientOptions = {
   readonly deniedNetworks: readonly string[]

@@ -1,6 +1,8 @@
 // Who holds an API key, asked of the database once per key and a few seconds. Only keys that were found are kept:
 // a wrong key costs its query each time, so that guessing fills no memory and a new key works at once.
+
 import type { Db } from '@matte/core/db/database'
+import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import { type Caller, findCaller } from '@matte/core/workspace/api-key-queries'
 
 /** A revoked key, a changed plan: in force within this time. D14 gives 5 s; the rest is for a slow query. */
@@ -18,7 +20,7 @@ export type CallerCache = {
 }
 
 export function callerCache(db: Db): CallerCache {
-  const entries = new Map<string, Entry>()
+  const entries = new BoundedMap<string, Entry>(entriesMax)
 
   function read(name: string, hash: Buffer): Promise<Caller | undefined> {
     const caller = findCaller(db, hash)
@@ -26,12 +28,7 @@ export function callerCache(db: Db): CallerCache {
     const forget = (): void => {
       if (entries.get(name) === entry) entries.delete(name)
     }
-    entries.delete(name) // so that a renewed entry is the youngest in the map's order
     entries.set(name, entry)
-    for (const oldest of entries.keys()) {
-      if (entries.size <= entriesMax) break
-      entries.delete(oldest)
-    }
     caller.then((found) => found === undefined && forget(), forget)
     return caller
   }

@@ -2,8 +2,10 @@
 // that cheap. A subject whose window is known to be full is refused here, without asking, until that window ends: a
 // flood costs no statement. And requests that come while a statement is on its way are counted by the next one
 // together, so that the more there are, the fewer statements each of them costs; alone, none waits.
+
 import type { Db } from '@matte/core/db/database'
 import { countRequests, type RateWindow } from '@matte/core/rate-limit/rate-window-queries'
+import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import type { Clock } from '@matte/core/runtime/clock'
 
 export type RateVerdict = {
@@ -39,18 +41,9 @@ type Counted = {
 }
 
 export function rateLimiter(db: Db, { monotonicMs }: Pick<Clock, 'monotonicMs'>): RateLimiter {
-  const full = new Map<string, FullWindow>()
+  const full = new BoundedMap<string, FullWindow>(entriesMax)
   let waiting = new Map<string, Waiting>() // bounded by the requests in work (capacity.ts)
   let asking = false
-
-  function remember(subject: string, window: FullWindow): void {
-    full.delete(subject) // so that the youngest is the last in the map's order
-    full.set(subject, window)
-    for (const oldest of full.keys()) {
-      if (full.size <= entriesMax) break
-      full.delete(oldest)
-    }
-  }
 
   function refusal(subject: string, limit: number): RateVerdict | undefined {
     const known = full.get(subject)
@@ -108,7 +101,7 @@ export function rateLimiter(db: Db, { monotonicMs }: Pick<Clock, 'monotonicMs'>)
       if (refused !== undefined) return refused
       const { number, window, askedAtMs } = await count(subject, limit)
       const { used, resetsAt, resetsInMs } = window
-      if (used >= limit) remember(subject, { limit, resetsAt, endsAtMs: askedAtMs + resetsInMs })
+      if (used >= limit) full.set(subject, { limit, resetsAt, endsAtMs: askedAtMs + resetsInMs })
       const remaining = Math.max(0, limit - number)
       return { allowed: number <= limit, limit, remaining, resetsAt, resetsInSeconds: toSeconds(resetsInMs) }
     },

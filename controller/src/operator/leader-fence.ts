@@ -5,6 +5,7 @@
 // What a former leader could still make are objects that were not there: a Deployment without pods, and a Service or
 // budget that is the same whoever makes it. Pods are too many to be marked here; those of a revision are when its number
 // is first lowered in a term (scale/steps.ts), since what a former leader writes on a pod does nothing before that.
+import { eachAtOnce } from '@matte/core/runtime/each-at-once'
 import type { Logger } from 'pino'
 import {
   deployments,
@@ -14,7 +15,6 @@ import {
   type Resource,
   services,
 } from './kube/client.ts'
-import { eachAtOnce } from './kube/each-at-once.ts'
 import { type Leadership, stampOf, type Term } from './kube/lease.ts'
 import type { KubeObject } from './kube/objects.ts'
 import { listAll } from './kube/watch/list-all.ts'

@@ -5,7 +5,8 @@
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
-import { pause, type Service, settledOrAborted } from '@matte/core/runtime/service'
+import { settledOrAborted, settledWithin } from '@matte/core/runtime/race'
+import { pause, type Service } from '@matte/core/runtime/service'
 import { readDemand } from '@matte/core/scale/demand-queries'
 import type { Plans } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
@@ -137,8 +138,7 @@ export function operator(options: OperatorOptions): Service {
     ready: async () => {
       await Promise.all([pools, options.slices, ...Object.values(reflectors)].map((one) => one.synced()))
       // A leader that has not asked the pods yet would take every revision for one without a usable pod.
-      const limit = new AbortController()
-      await Promise.race([source.settled(), pause(settleMaxMs, limit.signal)]).finally(() => limit.abort())
+      await settledWithin(source.settled(), settleMaxMs)
     },
     putUp: (ofTerm, signal) => putUpFence({ kube, leadership: leading, logger }, ofTerm, signal),
     begin: (ofTerm, unmarked) => {

@@ -1,7 +1,9 @@
 // What the pods of each revision did, summed in memory and written each second: scaling reads service times and
 // latencies from it, a rollout its error rates. Sums that could not be written are kept and go with the next write. If
-// the process dies, the last second is lost, which costs the figures a little accuracy and nothing else.
+// the process dies, the last second is lost, which costs the sums a little accuracy and nothing else.
+
 import type { Db } from '@matte/core/db/database'
+import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import { type Counts, type Loop, loop } from '@matte/core/runtime/loop'
 import { type InferenceWindow, recordInference } from '@matte/core/scale/inference-queries'
 import { bucketOf, emptyBuckets } from '@matte/core/scale/latency'
@@ -9,8 +11,8 @@ import type { Logger } from 'pino'
 import type { Outcome } from './routing/pod-probation.ts'
 import type { Pod } from './routing/pod-source.ts'
 
-/** Whose figures they are. */
-export type Served = Pick<Pod, 'pool' | 'revision'>
+/** Whose sums they are. */
+type Served = Pick<Pod, 'pool' | 'revision'>
 
 export type InferenceRecord = Loop & {
   /** An inference has ended; `seconds` it had a slot. */
@@ -29,19 +31,16 @@ export type InferenceRecordOptions = {
 }
 
 const flushEveryMs = 1_000
-/** Pools × revisions of a large cluster; figures of more are dropped while the database is away. */
+/** Pools × revisions of a large cluster; while the database is away, the sums of more drop the oldest. */
 const revisionsMax = 1_000
 
 export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions): InferenceRecord {
-  let sums = new Map<string, Sums>()
+  let sums = new BoundedMap<string, Sums>(revisionsMax)
 
   function sumsOf({ pool, revision }: Served): Sums {
     const key = `${pool} ${revision}`
     let found = sums.get(key)
     if (found) return found
-    // Dropped is the oldest: it has waited longest, and what it says is of the past.
-    const [oldest] = sums.keys()
-    if (sums.size >= revisionsMax && oldest !== undefined) sums.delete(oldest)
     found = newSums(pool, revision)
     sums.set(key, found)
     return found
@@ -49,7 +48,7 @@ export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions)
 
   async function flush(): Promise<Counts> {
     const written = sums
-    sums = new Map()
+    sums = new BoundedMap(revisionsMax)
     try {
       await recordInference(db, replica, [...written.values()])
     } catch (error) {
@@ -76,7 +75,7 @@ export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions)
     },
     stop: async () => {
       await flushing.stop()
-      await flush().catch((error: unknown) => logger.warn({ err: error }, 'last figures not written'))
+      await flush().catch((error: unknown) => logger.warn({ err: error }, 'last sums not written'))
     },
   }
 }

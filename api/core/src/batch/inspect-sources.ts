@@ -2,6 +2,7 @@
 // several times is looked at once.
 import type { Db } from '../db/database.ts'
 import { invalidParam, MatteError } from '../error.ts'
+import { eachAtOnce } from '../runtime/each-at-once.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { isKeyForm } from '../storage/object-key.ts'
 import { findUploads } from '../upload/grant-queries.ts'
@@ -50,24 +51,6 @@ export async function inspectSources(db: Db, bucket: Bucket, request: InspectSou
 function itemFault(error: unknown): MatteError {
   if (error instanceof MatteError && error.code !== 'TASK_STORAGE_UNAVAILABLE') return error
   throw error
-}
-
-/** Runs `act` for each, at most `atOnce` at a time; rejects with the first fault, and begins nothing after it. */
-async function eachAtOnce<T>(atOnce: number, items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values()
-  let failed = false
-  const worker = async (): Promise<void> => {
-    for (const item of rest) {
-      if (failed) return
-      try {
-        await act(item)
-      } catch (error) {
-        failed = true
-        throw error
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
 }
 
 export const malformedItem = (index: number): MatteError =>

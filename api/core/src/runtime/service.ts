@@ -29,16 +29,3 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', done, { once: true })
   })
 }
-
-/** Resolves with the promise or with the signal's abort, whichever is first; leaves no listener behind. */
-export async function settledOrAborted(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  const { promise: aborted, resolve } = Promise.withResolvers<void>()
-  const abort = (): void => resolve()
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
-}

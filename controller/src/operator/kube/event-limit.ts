@@ -1,3 +1,4 @@
+import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import type { Clock } from '@matte/core/runtime/clock'
 
 export type EventLimit = {
@@ -21,16 +22,13 @@ export type EventLimitOptions = {
  */
 export function createEventLimit(options: EventLimitOptions): EventLimit {
   const { clock, burst = 20, everyMs = 10_000, objectsMax = 1_000 } = options
-  const buckets = new Map<string, { left: number; at: number }>()
+  const buckets = new BoundedMap<string, { left: number; at: number }>(objectsMax)
   return {
     take: (object) => {
       const now = clock.monotonicMs()
       const bucket = buckets.get(object) ?? { left: burst, at: now }
       const left = Math.min(burst, bucket.left + (now - bucket.at) / everyMs)
-      buckets.delete(object) // and set again below: the map keeps the order of use
       buckets.set(object, { left: left < 1 ? left : left - 1, at: now })
-      const [longest] = buckets.keys()
-      if (buckets.size > objectsMax && longest !== undefined) buckets.delete(longest)
       return left >= 1
     },
   }

@@ -1,8 +1,10 @@
 // Events tell people what was decided, in `kubectl describe` and `kubectl get events`. They are a courtesy: recording
 // one never throws and never waits, what cannot be written is counted and forgotten, and a pool that flaps cannot flood
 // the API server. What was told within ten minutes is not told again but counted, in the Event that is there.
+
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
@@ -54,7 +56,7 @@ export function eventRecorder(options: EventRecorderOptions): EventRecorder {
   const { kube, logger, metrics, clock = systemClock } = options
   const limit = options.limit ?? createEventLimit({ clock })
   const waiting: { object: KubeObject; note: Note; at: string }[] = []
-  const told = new Map<string, Told>()
+  const told = new BoundedMap<string, Told>(toldMax)
   const instance = hostname()
   const giveUp = new AbortController()
   const call = { timeoutMs, signal: giveUp.signal }
@@ -73,10 +75,7 @@ export function eventRecorder(options: EventRecorderOptions): EventRecorder {
     }
     const name = `${object.metadata.name.slice(0, 200)}.${randomBytes(8).toString('hex')}`
     await kube.create(events, buildEvent(object, note, { name, namespace: kube.namespace, at, instance }), call)
-    told.delete(key)
     told.set(key, { name, count: 1, at: clock.monotonicMs() })
-    const [oldest] = told.keys()
-    if (told.size > toldMax && oldest !== undefined) told.delete(oldest)
     return 'created'
   }
 

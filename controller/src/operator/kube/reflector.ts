@@ -3,7 +3,8 @@
 // the length of a fault (see `lastSeenMs`), and is never wrong for good: every few minutes a list is compared with it,
 // and what the watch had not told is counted as drift and mended.
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
-import { pause, type Service, settledOrAborted } from '@matte/core/runtime/service'
+import { settledOrAborted } from '@matte/core/runtime/race'
+import { pause, type Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { backoffMs, jittered } from './backoff.ts'
 import type { KubeClient, Resource } from './client.ts'

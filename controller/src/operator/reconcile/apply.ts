@@ -1,6 +1,7 @@
 // Carries a plan out, step by step. Before each write the lease is read again, and each write to what exists carries the
 // resourceVersion that was decided on; so a leader that was replaced between deciding and writing writes nothing (see
 // leader-fence.ts). What has changed meanwhile throws a conflict, and the queue comes back with a new look.
+import { eachAtOnce } from '@matte/core/runtime/each-at-once'
 import type { Logger } from 'pino'
 import {
   deployments,
@@ -11,7 +12,6 @@ import {
   type Resource,
   services,
 } from '../kube/client.ts'
-import { eachAtOnce } from '../kube/each-at-once.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import type { Leadership } from '../kube/lease.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'

@@ -1,9 +1,11 @@
 // One request to the API server over node:https. Credentials are asked of the kubeconfig for every request, because
 // tokens of service accounts are rotated and exec plugins renew theirs. Every request has a deadline; a request that
 // runs into it takes the idle connections with it, since they most likely lead to the same dead end.
+
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import type { KubeConfig } from '@kubernetes/client-node'
+import { orAborted } from '@matte/core/runtime/race'
 import { type KubeError, type LocalReason, localError } from './kube-error.ts'
 
 export type KubeRequest = {
@@ -71,7 +73,7 @@ export function createTransport(config: KubeConfig): Transport {
         ...(body && { 'content-type': asked.contentType ?? 'application/json', 'content-length': body.length }),
       },
     }
-    await Promise.race([config.applyToHTTPSOptions(options), deadline.passed])
+    await orAborted(config.applyToHTTPSOptions(options), deadline.signal)
     // The kubeconfig's agent is needed for the proxy that it knows; else it would make a connection for each request.
     if (cluster?.proxyUrl === undefined) options.agent = pool
     return await send(options, body, deadline.signal)
@@ -153,8 +155,6 @@ function send(options: RequestOptions, body: Buffer | undefined, signal: AbortSi
 
 type Deadline = {
   readonly signal: AbortSignal
-  /** Rejects when the signal is aborted; never resolves. */
-  readonly passed: Promise<never>
   /** Why the signal was aborted. */
   reason(): KubeError | undefined
   lift(): void
@@ -168,15 +168,10 @@ function startDeadline({ method, path, timeoutMs, signal }: KubeRequest): Deadli
   }
   const aborted = (): void => end('Aborted', 'given up by the caller')
   const timer = setTimeout(() => end('Timeout', `no answer within ${timeoutMs} ms`), timeoutMs)
-  const passed = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true })
-  })
-  passed.catch(() => undefined) // read by those who race with it
   signal?.addEventListener('abort', aborted, { once: true })
   if (signal?.aborted) aborted()
   return {
     signal: controller.signal,
-    passed,
     reason: () => (controller.signal.aborted ? (controller.signal.reason as KubeError) : undefined),
     lift: () => clearTimeout(timer),
     clear: () => {

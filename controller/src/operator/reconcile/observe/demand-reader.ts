@@ -1,7 +1,8 @@
 // The demand of all pools, read together: whoever of them looks first has one statement run, and the others take what it
 // found. A database that is away costs each look a bounded wait, and leaves the last figures, which grow old.
+
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
-import { pause } from '@matte/core/runtime/service'
+import { settledWithin } from '@matte/core/runtime/race'
 import type { PoolDemand } from '@matte/core/scale/demand-queries'
 import type { Logger } from 'pino'
 
@@ -67,9 +68,7 @@ export function demandReader(options: DemandReaderOptions): DemandReader {
 
   async function settle(): Promise<void> {
     if (asking === undefined) return
-    const late = new AbortController()
-    await Promise.race([asking, pause(waitMs, late.signal)])
-    late.abort()
+    await settledWithin(asking, waitMs)
   }
 
   // A pool that was made since the last statement cannot wait for a shared one.

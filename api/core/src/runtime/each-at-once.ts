@@ -1,16 +1,18 @@
-/** Runs `work` for each, at most `atOnceMax` at a time; rejects with the first fault, and begins nothing after it. */
+/** Runs `work` for each, at most `atOnceMax` at a time; rejects with the first error, and begins nothing after it. */
 export async function eachAtOnce<T>(
   atOnceMax: number,
   items: readonly T[],
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const left = [...items]
+  const left = items.values()
+  let failed = false
   const worker = async (): Promise<void> => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) {
+    for (const item of left) {
+      if (failed) return
       try {
         await work(item)
       } catch (error) {
-        left.length = 0
+        failed = true
         throw error
       }
     }
