@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench gen verify
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench house gen verify
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ admin: $(installed) ## run matte-admin against the local service, such as ARGS="
 test: $(installed) ## everything: check, then sim, then int
 	@node test/run.ts check sim int
 
-check: $(installed) ## types, lint, format, unused code, generated files, the API's contract, unit tests
+check: $(installed) ## types, lint, format, unused code, borders and sizes, generated files, API contract, unit tests
 	@node test/run.ts check
 
 unit: $(installed) ## unit tests; ARGS are vitest's, such as a file name
@@ -61,7 +61,10 @@ sim-full: $(installed) ## the same with all seeds, and what each setting costs: 
 bench: $(installed) ## measure the service against the bare model and the bare database; ARGS=model or accept for one
 	@node test/bench/main.ts $(ARGS)
 
-gen: $(installed) ## write the generated files again
+house: $(installed) ## write down that sizes shrank; ARGS='--accept "the reason"' to let one grow
+	@node test/house/main.ts --write $(ARGS)
+
+gen: $(installed) ## write the generated files
 	@node docs/generate/generate.ts
 
 verify: $(installed) ## fail when a generated file is stale

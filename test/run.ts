@@ -20,6 +20,7 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
       `--colors=${process.stdout.isTTY ? 'force' : 'off'}`,
     ]),
     tool('unused code', 'knip', ['--no-progress']),
+    tool('house', 'node', ['test/house/main.ts']),
     tool('generated files', 'node', ['docs/generate/generate.ts', '--check']),
     tool('API contract', 'node', ['docs/generate/lint-contract.ts']),
     tests('unit'),
