@@ -13,7 +13,6 @@
 import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePorts, isPortFree } from './free-ports.ts'
 import { goThreads } from './go-threads.ts'
 import { installWheel } from './install-wheel.ts'
 import type { Say } from './say.ts'
@@ -59,15 +58,6 @@ export type ObjectStoreOptions = StartOptions & {
   readonly credentials: Credentials
 }
 
-/** Any free ports. */
-export async function pickObjectStorePorts(): Promise<ObjectStorePorts> {
-  for (;;) {
-    const picked = toObjectStorePorts(await freePorts(9))
-    // One in some thousand is taken, or too low for the admin part's pair.
-    if (picked.admin > 1_024 && (await isPortFree(picked.admin))) return picked
-  }
-}
-
 /** The ports for a fixed S3 address: eight in a row 10,000 above (or below, near the end of the range), and `s3` + 8. */
 export function deriveObjectStorePorts(s3: number): ObjectStorePorts {
   const first = s3 > 50_000 ? s3 - 10_000 : s3 + 10_000
@@ -75,7 +65,8 @@ export function deriveObjectStorePorts(s3: number): ObjectStorePorts {
   return toObjectStorePorts([s3, ...inner])
 }
 
-function toObjectStorePorts([
+/** Nine ports as the store uses them: `s3` first, the gRPC port of its admin part last. */
+export function toObjectStorePorts([
   s3 = 0,
   s3Grpc = 0,
   master = 0,

@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { freePorts } from './free-ports.ts'
 import { findPortFaults, listPortUses, type PartName, readPorts } from './ports.ts'
 
 describe('readPorts', () => {
@@ -43,6 +42,11 @@ describe('findPortFaults', () => {
     await new Promise<void>((resolve) => server.listen(0, host, resolve))
     return (server.address() as AddressInfo).port
   }
+  const findFreePort = async (): Promise<number> => {
+    const port = await takePort('127.0.0.1')
+    await new Promise((resolve) => servers.pop()?.close(resolve))
+    return port
+  }
   const use = (port: number, variable = 'MATTE_PORT') => ({ part: 'api' as const, port, what: 'the service', variable })
 
   it('names a taken port and the variable that moves it', async () => {
@@ -57,13 +61,13 @@ describe('findPortFaults', () => {
   })
 
   it('finds no fault with a free port, nor with one on which a process of ours listens', async () => {
-    const [free = 0] = await freePorts(1)
+    const free = await findFreePort()
     const ours = await takePort('127.0.0.1')
     expect(await findPortFaults([use(free), use(ours, 'MATTE_NATS_PORT')], new Set([ours]))).toEqual([])
   })
 
   it('names two uses of one port', async () => {
-    const [port = 0] = await freePorts(1)
+    const port = await findFreePort()
     const faults = await findPortFaults([use(port), use(port, 'MATTE_NATS_PORT')], new Set())
     expect(faults).toEqual([expect.stringMatching(/wanted for .* set MATTE_NATS_PORT/)])
   })

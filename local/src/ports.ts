@@ -1,6 +1,6 @@
 // Every port that `make up` uses, its default, and the variable that moves it: here and nowhere else.
 // All of them listen on 127.0.0.1 only.
-import { isPortFree } from './free-ports.ts'
+import { isPortFree } from './is-port-free.ts'
 import { deriveObjectStorePorts } from './object-store.ts'
 
 /** The part that listens, as it is called in messages, in `.local/run` and in `.local/log`. */

@@ -2,12 +2,12 @@
 // Triton, each a real server on a free port with its files in one temporary folder. The servers end with this program
 // however it ends. After a failure the folder stays, with logs and databases, and its name is printed.
 import { join } from 'node:path'
-import { findSystemPostgres } from '@matte/local/postgres'
 import type { Say } from '@matte/local/say'
 import type { TestProject } from 'vitest/node'
 import { makeTemplate, type PostgresServer } from './database.ts'
 import { createRunDir, keepRunDir, removeRunDir } from './run-dir.ts'
 import { type OwnServer, ownNats, ownPostgres, ownStore, ownTriton } from './servers.ts'
+import { findSystemPostgres } from './system-postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
