@@ -21,6 +21,7 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
     ]),
     tool('unused code', 'knip', ['--no-progress']),
     tool('house', 'node', ['test/house/main.ts']),
+    tool('shell', 'node', ['test/house/check-shell.ts']),
     tool('generated files', 'node', ['docs/generate/generate.ts', '--check']),
     tool('API contract', 'node', ['docs/generate/lint-contract.ts']),
     tests('unit'),

@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isPortFree } from './is-port-free.ts'
 import { type ProcessRecord, readLiveRecord, stopProcess, writeRecord } from './pid-file.ts'
 import { identify, isAlive, signalGroup } from './process-identity.ts'
@@ -153,13 +153,11 @@ function spawnProcess(launch: Launch): ProcessRecord {
 }
 
 /**
- * Kills the server's group when this program is gone. The guard waits for a line on a pipe whose other end only this
- * program holds: however this program ends, the kernel closes it. Returned: what to call once the server has ended.
+ * Kills the server's group when this program is gone (`guard.sh`). Returned: what to call once the server has ended.
  * (PR_SET_PDEATHSIG would need a helper program and is lost where the server changes its user.)
  */
 function guard({ pid, leftovers }: ProcessRecord): () => void {
-  const script = 'read -r line; [ "$line" = ended ] && exit; kill -9 "-$1"; shift; rm -f "$@"'
-  const args = ['-c', script, 'guard', String(pid), ...leftovers]
+  const args = [join(import.meta.dirname, 'guard.sh'), String(pid), ...leftovers]
   const child = spawn('/bin/sh', args, { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
   child.on('error', () => {})
   child.stdin.on('error', () => {})

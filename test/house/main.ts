@@ -1,6 +1,6 @@
 // The checks of the house: cycles, borders, exports, sizes. `make check` runs them and compares with baseline.json;
 // `make house` writes the baseline again, smaller. See test/README.md for what to do about a finding.
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Baseline, compare, firstBaseline, update } from './baseline.ts'
@@ -10,6 +10,7 @@ import { checkColumns, checkSizes } from './check-sizes.ts'
 import { findCycles } from './find-cycles.ts'
 import type { Finding } from './finding.ts'
 import * as layers from './layers.ts'
+import { listFiles } from './list-files.ts'
 import { readSources } from './read-sources.ts'
 import { readWorkspaces, resolveImports } from './resolve-imports.ts'
 
@@ -36,9 +37,7 @@ function runChecks(): Finding[] {
 
 /** Other texts that people write, for their width. */
 function readScripts(): { path: string; lines: string[] }[] {
-  const paths = globSync(['Makefile', '.ci/run', '{charts,controller,local,models,protos,test}/**/*.{sh,py,pbtxt}'], {
-    cwd: rootDir,
-  })
+  const paths = [...listFiles(rootDir, '{*.{sh,py,pbtxt},Makefile,Dockerfile}'), '.ci/run']
   return paths.map((path) => ({ path, lines: readFileSync(join(rootDir, path), 'utf8').split('\n') }))
 }
 

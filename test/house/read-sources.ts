@@ -1,11 +1,12 @@
 // What the checks know of each TypeScript file: its lines, imports, exports and functions, as the compiler's own parser
 // sees them. Nothing is resolved or type-checked here.
-import { globSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Node } from 'typescript/unstable/ast'
 import * as is from 'typescript/unstable/ast/is'
 import { createVirtualFileSystem } from 'typescript/unstable/fs'
 import { API } from 'typescript/unstable/sync'
+import { listFiles } from './list-files.ts'
 import { functionName, isTestBlock, modifiersOf } from './syntax.ts'
 
 export type Import = {
@@ -34,15 +35,10 @@ export type SourceFile = {
   readonly mentions: ReadonlyMap<string, number>
 }
 
-const folders = '{api,controller,dispatcher,docs,local,models,protos,test}'
-
 /** Every TypeScript file of the repository. */
 export function readSources(rootDir: string): SourceFile[] {
-  const paths = globSync(`{*.ts,${folders}/**/*.ts}`, {
-    cwd: rootDir,
-    exclude: (path) => path.includes('node_modules'),
-  })
-  return parseSources(Object.fromEntries(paths.sort().map((path) => [path, readFileSync(join(rootDir, path), 'utf8')])))
+  const paths = listFiles(rootDir, '*.ts')
+  return parseSources(Object.fromEntries(paths.map((path) => [path, readFileSync(join(rootDir, path), 'utf8')])))
 }
 
 /** Parses texts by their path. The compiler gets them as a file system of their own, so that it loads nothing else. */
