@@ -7,6 +7,7 @@ import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { TestProcess } from '../support/processes.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { reportSkip } from '../support/skips.ts'
 import { until } from '../support/until.ts'
 import { isLeading } from './support/controllers.ts'
 import { countSucceeded, expectNothingLost, type Load, startLoad } from './support/load.ts'
@@ -22,7 +23,7 @@ const cutOutsMin = 10
 
 const loaded = await loadKubeConfig()
 const found = loaded === undefined ? 'there is no kube context' : findApiServer(loaded)
-if (typeof found === 'string') tell(`SKIPPED api-server-restart.test.ts: ${found}`)
+if (typeof found === 'string') reportSkip({ matching: 'test/e2e/api-server-restart.test.ts', reason: found })
 
 describe.skipIf(typeof found === 'string')('the API server is killed', () => {
   const operator = useOperator()

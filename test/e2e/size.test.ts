@@ -6,6 +6,7 @@ import { finishTask } from '@matte/core/task/finish-task'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { claimNext, givenTask, givenWorkspace, success, type TestWorkspace } from '../support/factories.ts'
 import type { TestProcess } from '../support/processes.ts'
+import { reportSkip } from '../support/skips.ts'
 import { until } from '../support/until.ts'
 import { type Metrics, readMetrics } from './support/metrics.ts'
 import { smallPool, useOperator } from './support/operator.ts'
@@ -21,7 +22,8 @@ const burstImages = 16
 const minuteMs = 60_000
 
 const kwok = findKwok()
-if (kwok === undefined) tell('SKIPPED size.test.ts: there is no kwok in $PATH, and $KWOK names none')
+if (kwok === undefined)
+  reportSkip({ matching: 'test/e2e/size.test.ts', reason: 'there is no kwok in $PATH, and $KWOK names none' })
 
 describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, () => {
   const operator = useOperator(['api'])
