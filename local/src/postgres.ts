@@ -25,7 +25,7 @@ export async function installPostgres(_say: Say): Promise<PostgresInstallation> 
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') }
 }
 
-export type PostgresOptions = StartOptions & {
+type PostgresOptions = StartOptions & {
   readonly installation: PostgresInstallation
   /** Initialised when it holds no cluster yet. */
   readonly dataDir: string

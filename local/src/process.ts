@@ -10,7 +10,7 @@ import { answers } from './wait.ts'
 /** Node 24, which runs the sources unbuilt, whatever `node` the caller has. */
 export const nodePath = join(rootDir, 'node_modules/.bin/node')
 
-export type ProcessOptions = StartOptions & {
+type ProcessOptions = StartOptions & {
   readonly name: ProcessName
   readonly env: NodeJS.ProcessEnv
   /** Where `/readyz` is. */

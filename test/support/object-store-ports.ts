@@ -1,5 +1,5 @@
 import { isPortFree } from '@matte/local/is-port-free'
-import { type ObjectStorePorts, toObjectStorePorts } from '@matte/local/object-store'
+import { type ObjectStorePorts, toObjectStorePorts } from '@matte/local/object-store-ports'
 import { freePorts } from './free-ports.ts'
 
 /** Any free ports for an object store. */
