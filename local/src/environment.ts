@@ -3,6 +3,7 @@ import { configSchema as apiSchema } from '@matte/api/config'
 import { schema as controllerSchema } from '@matte/controller/config'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
 import type { Ports } from './ports.ts'
+import type { ProcessName } from './process.ts'
 import type { Secrets } from './secrets.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -39,8 +40,6 @@ function toTritonAddress(url: string): string {
   if (!/^[^\s/]+:\d{1,5}$/.test(address)) throw new Error('TRITON_URL must be host:port of the gRPC endpoint.')
   return address
 }
-
-export type ProcessName = 'api' | 'controller' | 'dispatcher'
 
 type Environments = {
   /** What all have in common; `matte-admin` gets this. */
