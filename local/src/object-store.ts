@@ -6,9 +6,9 @@
 // - The admin part listens even with its pages off (it answers /health only), and its worker looks for it at the admin
 //   port + 10,000 only.
 // - Sockets lie in /tmp, whatever TMPDIR says, and stay there after the end.
-// - The inner ports would serve every user of this machine without the S3 keys, hence the signing keys in security.toml.
-// - The default Raft of a restarted store wakes 900 times a second. The other one has its leader after 0.1 s at a heartbeat
-//   of 50 ms; the volume server asks for it after 0.2 s, and then every 5 s.
+// - The inner ports would serve every user of this machine without the S3 keys, hence the keys in security.toml.
+// - The default Raft of a restarted store wakes 900 times a second. The other one has its leader after 0.1 s at a
+//   heartbeat of 50 ms; the volume server asks for it after 0.2 s, and then every 5 s.
 // - Without a cache each read asks the inner parts again, and a photo is read twice: its beginning, then all of it.
 import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
