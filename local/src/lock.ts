@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { type ProcessRecord, readLiveRecord } from './pid-file.ts'
 import { identify } from './process-identity.ts'
 
-/** Keeps two `make up` or `make down` from working on one folder at once. Returns the release. @throws Error when held */
+/**
+ * Keeps two `make up` or `make down` from working on one folder at once. Returns the release.
+ * @throws Error when another holds it
+ */
 export function takeLock(runDir: string): () => void {
   const path = join(runDir, 'lock')
   mkdirSync(runDir, { recursive: true })
@@ -14,7 +17,8 @@ export function takeLock(runDir: string): () => void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     const holder = readLiveRecord(path)
-    if (holder) throw new Error(`another make up or make down is at work here (process ${holder.pid}): let it finish.`)
+    if (holder)
+      throw new Error(`another make up or make down is running here (process ${holder.pid}): wait for its end.`)
     writeFileSync(path, JSON.stringify(content)) // left behind by one that was killed
   }
   return () => rmSync(path, { force: true })

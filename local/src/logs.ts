@@ -9,7 +9,7 @@ import { readLayout } from './paths.ts'
 /** How much of each log is shown at first, and at most read at a time. */
 const tailBytes = 4_096
 const readBytesMax = 256 * 1024
-const lookEveryMs = 250
+const readEveryMs = 250
 
 type Tail = { readonly path: string; position: number; rest: string; readonly decoder: StringDecoder }
 
@@ -27,7 +27,7 @@ for (;;) {
     process.stderr.write(`make logs: no log of ${wanted.join(', ') || 'any part'} in ${logDir}. Run make up first.\n`)
     process.exit(1)
   }
-  await pause(lookEveryMs)
+  await pause(readEveryMs)
 }
 
 function listLogs(): string[] {
@@ -42,7 +42,7 @@ function openTail(name: string): Tail {
   return { path, position, rest: position > 0 ? '… ' : '', decoder: new StringDecoder() }
 }
 
-/** Whole lines that were added since the last look; a log that was moved aside is read from its new beginning. */
+/** Whole lines that were added since the last read; a log that was moved aside is read from its new beginning. */
 function readLines(tail: Tail): string[] {
   const size = statSync(tail.path, { throwIfNoEntry: false })?.size ?? 0
   if (size < tail.position) tail.position = 0

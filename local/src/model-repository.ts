@@ -1,7 +1,7 @@
 import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
-export interface ModelRepositoryOptions {
+interface ModelRepositoryOptions {
   /** The folder `models/`: one folder for each model, with `configs/cpu.pbtxt`. It is only read. */
   source: string
   /** The folder that Triton is to serve. It is made, or replaced as a whole. */

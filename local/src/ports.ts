@@ -1,7 +1,6 @@
 // Every port that `make up` uses, its default, and the variable that moves it: here and nowhere else.
 // All of them listen on 127.0.0.1 only.
-import { isPortFree } from './free-ports.ts'
-import { deriveObjectStorePorts } from './object-store.ts'
+import { deriveObjectStorePorts } from './object-store-ports.ts'
 
 /** The part that listens, as it is called in messages, in `.local/run` and in `.local/log`. */
 export type PartName = 'postgres' | 'nats' | 'object-store' | 'triton' | 'api' | 'controller' | 'dispatcher'
@@ -41,22 +40,17 @@ type Env = Readonly<Record<string, string | undefined>>
 
 /** @throws Error that names every variable which is no port */
 export function readPorts(env: Env): Ports {
-  const faults: string[] = []
+  const errors: string[] = []
   const entries = Object.entries(portTable).map(([name, { variable, fallback }]) => {
     const port = Number(env[variable] || fallback)
-    if (!Number.isInteger(port) || port < 1 || port > 65_535) faults.push(`${variable} must be a port, 1 to 65535`)
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) errors.push(`${variable} must be a port, 1 to 65535`)
     return [name, port]
   })
-  if (faults.length > 0) throw new Error(faults.join('\n'))
+  if (errors.length > 0) throw new Error(errors.join('\n'))
   return Object.fromEntries(entries) as Ports
 }
 
-export type PortUse = {
-  readonly part: PartName
-  readonly port: number
-  readonly what: string
-  readonly variable: string
-}
+type PortUse = Omit<PortRow, 'fallback'> & { readonly port: number }
 
 /** The ports of these parts, those that the object store derives from its own included. */
 export function listPortUses(ports: Ports, parts: ReadonlySet<PartName>): PortUse[] {
@@ -65,20 +59,4 @@ export function listPortUses(ports: Ports, parts: ReadonlySet<PartName>): PortUs
   const { part, variable } = portTable.s3
   const derived = Object.values(inner).map((port) => ({ part, variable, port, what: 'inside the object store' }))
   return [...rows, ...derived].filter((row) => parts.has(row.part))
-}
-
-/**
- * One line for each port that cannot be had, with the variable that moves it; empty when all can.
- * `ours` are ports on which processes of an earlier `make up` listen: they are no obstacle.
- */
-export async function findPortFaults(uses: readonly PortUse[], ours: ReadonlySet<number>): Promise<string[]> {
-  const faults = await Promise.all(
-    uses.map(async ({ port, what, variable }, index) => {
-      const twin = uses.slice(0, index).find((earlier) => earlier.port === port)
-      if (twin) return `Port ${port} is wanted for ${twin.what} and for ${what}: set ${variable} to another port.`
-      if (ours.has(port) || (await isPortFree(port))) return undefined
-      return `Port ${port} (${what}) is taken by another program: set ${variable} to a free port.`
-    }),
-  )
-  return faults.filter((fault) => fault !== undefined)
 }

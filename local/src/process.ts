@@ -1,16 +1,17 @@
 // Our own processes, started from source as a cluster starts them from the image.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ProcessName } from './environment.ts'
 import { hugePageEnv, hugePageFlags } from './huge-pages.ts'
 import { rootDir } from './paths.ts'
 import { type RunningServer, type StartOptions, startServer } from './server.ts'
 import { answers } from './wait.ts'
 
+export type ProcessName = 'api' | 'controller' | 'dispatcher'
+
 /** Node 24, which runs the sources unbuilt, whatever `node` the caller has. */
 export const nodePath = join(rootDir, 'node_modules/.bin/node')
 
-export type ProcessOptions = StartOptions & {
+type ProcessOptions = StartOptions & {
   readonly name: ProcessName
   readonly env: NodeJS.ProcessEnv
   /** Where `/readyz` is. */

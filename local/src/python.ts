@@ -1,6 +1,6 @@
 import { runCommand } from './run-command.ts'
 
-export type Python = { readonly command: string; readonly version: string }
+type Python = { readonly command: string; readonly version: string }
 
 /**
  * The interpreter whose pip fetches wheels and whose library the inference server loads: `PYTHON`, else the first that

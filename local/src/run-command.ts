@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-export type CommandOptions = {
+type CommandOptions = {
   readonly env?: NodeJS.ProcessEnv
   readonly cwd?: string
   readonly uid?: number

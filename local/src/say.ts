@@ -1,4 +1,4 @@
-/** Tells the person what is being done, one line at a time. */
+/** Prints what is being done, one line at a time. */
 export type Say = (line: string) => void
 
 export const sayToTerminal: Say = (line) => void process.stdout.write(`${line}\n`)
@@ -8,7 +8,7 @@ export async function sayWhile<T>(say: Say, text: string, act: () => Promise<T>)
   const begun = performance.now()
   const seconds = () => ((performance.now() - begun) / 1_000).toFixed(1)
   say(`${text} …`)
-  const timer = setInterval(() => say(`${text}: still at it after ${seconds()} s`), 15_000)
+  const timer = setInterval(() => say(`${text}: still running after ${seconds()} s`), 15_000)
   try {
     const result = await act()
     say(`${text}: done in ${seconds()} s`)

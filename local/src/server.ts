@@ -4,8 +4,8 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { isPortFree } from './free-ports.ts'
+import { dirname, join } from 'node:path'
+import { isPortFree } from './is-port-free.ts'
 import { type ProcessRecord, readLiveRecord, stopProcess, writeRecord } from './pid-file.ts'
 import { identify, isAlive, signalGroup } from './process-identity.ts'
 import { waitUntil } from './wait.ts'
@@ -29,7 +29,7 @@ export type StartOptions = {
   readonly pidFile?: string
 }
 
-export type Launch = StartOptions & {
+type Launch = StartOptions & {
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
@@ -37,7 +37,7 @@ export type Launch = StartOptions & {
   readonly cwd?: string
   readonly uid?: number
   readonly gid?: number
-  /** Of what is run, where the command does not tell: one that runs another is started again. */
+  /** Version of what is run, where the command does not show it: a process of another version is restarted. */
   readonly version?: string
   readonly url: string
   /** A real question in the server's own protocol; throwing means "not yet". */
@@ -63,7 +63,7 @@ export async function startServer(launch: Launch): Promise<RunningServer> {
   const running = launch.pidFile === undefined ? undefined : readLiveRecord(launch.pidFile)
   if (running?.fingerprint === fingerprintOf(launch)) return awaitReady(launch, running, 0)
   if (running) await stopProcess(running)
-  // Asked beforehand: whoever listens there might answer our question of readiness in our server's place.
+  // Asked beforehand: another program that listens there could answer the readiness probe for our server.
   for (const port of launch.ports) {
     if (!(await isPortFree(port))) throw new Error(`${launch.name} needs port ${port}, which another program has taken`)
   }
@@ -134,7 +134,7 @@ function spawnProcess(launch: Launch): ProcessRecord {
     ...(gid !== undefined && { gid }),
   })
   closeSync(log)
-  child.on('error', () => {}) // told by the missing pid below; an unhandled 'error' event would end this program
+  child.on('error', () => {}) // seen by the missing pid below; an unhandled 'error' event would end this program
   if (child.pid === undefined) throw new Error(`${name} could not be started: cannot run ${command}`)
   child.unref()
   const record: ProcessRecord = {
@@ -153,13 +153,11 @@ function spawnProcess(launch: Launch): ProcessRecord {
 }
 
 /**
- * Kills the server's group when this program is gone. The guard waits for a line on a pipe whose other end only this
- * program holds: however this program ends, the kernel closes it. Returned: what to call once the server has ended.
+ * Kills the server's group when this program is gone (`guard.sh`). Returned: what to call once the server has ended.
  * (PR_SET_PDEATHSIG would need a helper program and is lost where the server changes its user.)
  */
 function guard({ pid, leftovers }: ProcessRecord): () => void {
-  const script = 'read -r line; [ "$line" = ended ] && exit; kill -9 "-$1"; shift; rm -f "$@"'
-  const args = ['-c', script, 'guard', String(pid), ...leftovers]
+  const args = [join(import.meta.dirname, 'guard.sh'), String(pid), ...leftovers]
   const child = spawn('/bin/sh', args, { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
   child.on('error', () => {})
   child.stdin.on('error', () => {})

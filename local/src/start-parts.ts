@@ -6,18 +6,19 @@ import { openBucket } from '@matte/core/storage/bucket'
 import { buildEnvironments, type Env, type ExistingServers } from './environment.ts'
 import { prepareModelRepository } from './model-repository.ts'
 import { installNats, startNats } from './nats.ts'
-import { deriveObjectStorePorts, installObjectStore, startObjectStore } from './object-store.ts'
+import { installObjectStore, startObjectStore } from './object-store.ts'
+import { deriveObjectStorePorts } from './object-store-ports.ts'
 import { type Layout, rootDir } from './paths.ts'
 import { pidFileOf, readLiveRecord } from './pid-file.ts'
 import type { PartName, Ports } from './ports.ts'
 import { installPostgres, startPostgres } from './postgres.ts'
-import { startProcess } from './process.ts'
+import { type ProcessName, startProcess } from './process.ts'
 import { type Say, sayWhile } from './say.ts'
 import { type Secrets, writePrivately } from './secrets.ts'
 import type { RunningServer, StartOptions } from './server.ts'
 import { installTriton, startTriton } from './triton.ts'
 
-export type StartPartsOptions = {
+type StartPartsOptions = {
   readonly layout: Layout
   readonly ports: Ports
   readonly existing: ExistingServers
@@ -30,70 +31,83 @@ export type StartPartsOptions = {
 
 /** @throws AggregateError with one error for each part that could not be started; the others keep running */
 export async function startParts(options: StartPartsOptions): Promise<{ common: NodeJS.ProcessEnv; apiUrl: string }> {
-  const { layout, ports, parts, secrets, say } = options
-  const environments = buildEnvironments(options)
-  const start = (part: PartName): StartOptions => ({
-    lifetime: 'detached',
-    logFile: join(layout.logDir, `${part}.log`),
-    pidFile: pidFileOf(layout.runDir, part),
+  const { common, processes: environments } = buildEnvironments(options)
+  const servers = startServers(options)
+  const processes = Promise.all([servers.postgres, servers.nats, servers.objectStore]).then(async () => {
+    await ensureBucket(common)
+    await startProcesses(options, environments)
   })
-  const dataDir = (part: PartName): string => join(layout.dataDir, part)
-  const launch = async (part: PartName, act: () => Promise<RunningServer>): Promise<void> => {
-    if (!parts.has(part)) return say(`${part}: taking the existing server`)
-    const before = readLiveRecord(pidFileOf(layout.runDir, part))
-    if (!before) return void (await sayWhile(say, `starting ${part}`, act))
-    const kept = (await act()).pid === before.pid
-    say(`${part}: ${kept ? 'is running' : 'started again, since its settings or its sources have changed'}`)
-  }
-  const servers = {
-    postgres: launch('postgres', async () =>
+  writePrivately(options.layout.commonEnvFile, `${JSON.stringify(common, null, 2)}\n`)
+  await settle([...Object.values(servers), processes])
+  return { common, apiUrl: `http://127.0.0.1:${options.ports.api}` }
+}
+
+function startServers(options: StartPartsOptions) {
+  const { layout, ports, secrets, say } = options
+  return {
+    postgres: launch(options, 'postgres', async (start) =>
       startPostgres({
-        ...start('postgres'),
+        ...start,
         installation: await installPostgres(say),
-        dataDir: dataDir('postgres'),
+        dataDir: join(layout.dataDir, 'postgres'),
         port: ports.postgres,
         password: secrets.databasePassword,
       }),
     ),
-    nats: launch('nats', async () =>
+    nats: launch(options, 'nats', async (start) =>
       startNats({
-        ...start('nats'),
+        ...start,
         installation: await installNats(say),
-        dataDir: dataDir('nats'),
+        dataDir: join(layout.dataDir, 'nats'),
         ports: { client: ports.nats, monitor: ports.natsMonitor },
       }),
     ),
-    objectStore: launch('object-store', async () =>
+    objectStore: launch(options, 'object-store', async (start) =>
       startObjectStore({
-        ...start('object-store'),
+        ...start,
         installation: await installObjectStore(say),
-        dataDir: dataDir('object-store'),
+        dataDir: join(layout.dataDir, 'object-store'),
         ports: deriveObjectStorePorts(ports.s3),
         credentials: { accessKeyId: secrets.s3AccessKeyId, secretAccessKey: secrets.s3SecretAccessKey },
       }),
     ),
-    triton: launch('triton', () => startLocalTriton(options, start('triton'))),
+    triton: launch(options, 'triton', (start) => startLocalTriton(options, start)),
   }
-  const processes = Promise.all([servers.postgres, servers.nats, servers.objectStore]).then(async () => {
-    await ensureBucket(environments.common)
-    const healthPorts = { api: ports.apiHealth, controller: ports.controllerHealth, dispatcher: ports.dispatcherHealth }
-    await settle(
-      (['api', 'controller', 'dispatcher'] as const).map((name) =>
-        launch(name, () =>
-          startProcess({
-            ...start(name),
-            name,
-            env: environments.processes[name],
-            healthPort: healthPorts[name],
-            ...(name === 'api' && { port: ports.api }),
-          }),
-        ),
+}
+
+type ProcessEnvironments = Readonly<Record<ProcessName, NodeJS.ProcessEnv>>
+
+function startProcesses(options: StartPartsOptions, environments: ProcessEnvironments): Promise<void> {
+  const { ports } = options
+  const healthPorts = { api: ports.apiHealth, controller: ports.controllerHealth, dispatcher: ports.dispatcherHealth }
+  return settle(
+    (['api', 'controller', 'dispatcher'] as const).map((name) =>
+      launch(options, name, (start) =>
+        startProcess({
+          ...start,
+          name,
+          env: environments[name],
+          healthPort: healthPorts[name],
+          ...(name === 'api' && { port: ports.api }),
+        }),
       ),
-    )
-  })
-  writePrivately(layout.commonEnvFile, `${JSON.stringify(environments.common, null, 2)}\n`)
-  await settle([...Object.values(servers), processes])
-  return { common: environments.common, apiUrl: `http://127.0.0.1:${ports.api}` }
+    ),
+  )
+}
+
+/** Starts a part unless it exists already, and prints what became of it. */
+async function launch(
+  { layout, parts, say }: StartPartsOptions,
+  part: PartName,
+  start: (options: StartOptions) => Promise<RunningServer>,
+): Promise<void> {
+  if (!parts.has(part)) return say(`${part}: using the existing server`)
+  const pidFile = pidFileOf(layout.runDir, part)
+  const run = () => start({ lifetime: 'detached', logFile: join(layout.logDir, `${part}.log`), pidFile })
+  const before = readLiveRecord(pidFile)
+  if (!before) return void (await sayWhile(say, `starting ${part}`, run))
+  const kept = (await run()).pid === before.pid
+  say(`${part}: ${kept ? 'is running' : 'restarted, since its settings or its sources have changed'}`)
 }
 
 async function startLocalTriton({ layout, ports, say }: StartPartsOptions, start: StartOptions) {
@@ -125,10 +139,10 @@ async function ensureBucket(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** Waits for all, also when one fails, so that nothing goes on unseen; the same fault is told once. */
+/** Waits for all, also when one fails, so that nothing continues unseen; the same error is reported once. */
 async function settle(promises: readonly Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(promises)
   const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
-  const faults = new Set(reasons.flatMap((reason) => (reason instanceof AggregateError ? reason.errors : [reason])))
-  if (faults.size > 0) throw new AggregateError(faults)
+  const errors = new Set(reasons.flatMap((reason) => (reason instanceof AggregateError ? reason.errors : [reason])))
+  if (errors.size > 0) throw new AggregateError(errors)
 }

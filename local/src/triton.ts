@@ -15,7 +15,7 @@ const scripts = join(rootDir, 'local/triton')
 /** The server's version inside the wheel that install.sh names; part of the folder's name. */
 const version = '2.51.0'
 
-export type TritonInstallation = { readonly dir: string }
+type TritonInstallation = { readonly dir: string }
 
 export async function installTriton(say: Say): Promise<TritonInstallation> {
   const python = await findPython()
@@ -29,9 +29,9 @@ export async function installTriton(say: Say): Promise<TritonInstallation> {
   return { dir }
 }
 
-export type TritonPorts = { readonly http: number; readonly grpc: number; readonly metrics: number }
+type TritonPorts = { readonly http: number; readonly grpc: number; readonly metrics: number }
 
-export type TritonOptions = StartOptions & {
+type TritonOptions = StartOptions & {
   readonly installation: TritonInstallation
   /** A model repository ready to serve, one folder a model. */
   readonly repository: string
@@ -68,7 +68,7 @@ export function startTriton(options: TritonOptions): Promise<RunningServer> {
 
 function environment(): NodeJS.ProcessEnv {
   const { PATH, HOME, LD_LIBRARY_PATH } = process.env
-  // The model walks through 250 MB for each picture: 4 to 5 % faster, in no more memory (`models/u2netp/README.md`).
+  // The model reads and writes 250 MB for each image: 4 to 5 % faster, in no more memory (`models/u2netp/README.md`).
   return { PATH, HOME, ...hugePageEnv(), ...(LD_LIBRARY_PATH && { LD_LIBRARY_PATH }) }
 }
 

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { runCommand } from './run-command.ts'
 
-export type User = { readonly name: string; readonly uid: number; readonly gid: number }
+type User = { readonly name: string; readonly uid: number; readonly gid: number }
 
 /** Undefined when this program is not root and needs no other user. @throws Error when root finds no other user */
 export async function unprivilegedUser(): Promise<User | undefined> {

@@ -1,12 +1,13 @@
 // `make up`: the whole service on this machine as ordinary processes. Everything that can be refused is refused before
-// the first process starts; whatever runs already with the same settings is left alone, so a second call costs seconds.
+// the first process starts; what runs already with the same settings is kept, so that a second call takes seconds.
 import { mkdirSync } from 'node:fs'
 import { type Env, readExistingServers } from './environment.ts'
 import { ensureFirstWorkspace } from './first-workspace.ts'
 import { takeLock } from './lock.ts'
 import { type Layout, readLayout } from './paths.ts'
 import { listRecords, pidFileOf, readLiveRecord } from './pid-file.ts'
-import { findPortFaults, listPortUses, type PartName, type Ports, readPorts } from './ports.ts'
+import { findPortConflicts } from './port-conflicts.ts'
+import { listPortUses, type PartName, type Ports, readPorts } from './ports.ts'
 import { sayToTerminal as say } from './say.ts'
 import { readSecrets } from './secrets.ts'
 import { startParts } from './start-parts.ts'
@@ -15,8 +16,8 @@ const begun = performance.now()
 try {
   await up(process.env)
 } catch (error) {
-  const faults = error instanceof AggregateError ? error.errors : [error]
-  for (const fault of faults) process.stderr.write(`make up: ${fault instanceof Error ? fault.message : fault}\n`)
+  const errors = error instanceof AggregateError ? error.errors : [error]
+  for (const one of errors) process.stderr.write(`make up: ${one instanceof Error ? one.message : one}\n`)
   process.exitCode = 1
 }
 
@@ -45,8 +46,8 @@ async function up(env: Env): Promise<void> {
 async function refuseTakenPorts(layout: Layout, ports: Ports, parts: ReadonlySet<PartName>): Promise<void> {
   const records = listRecords(layout.runDir).map((name) => readLiveRecord(pidFileOf(layout.runDir, name)))
   const ours = new Set(records.flatMap((record) => record?.ports ?? []))
-  const faults = await findPortFaults(listPortUses(ports, parts), ours)
-  if (faults.length > 0) throw new AggregateError(faults.map((fault) => new Error(fault)))
+  const conflicts = await findPortConflicts(listPortUses(ports, parts), ours)
+  if (conflicts.length > 0) throw new AggregateError(conflicts.map((conflict) => new Error(conflict)))
 }
 
 function sayHowToUse(layout: Layout, apiUrl: string): void {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-export type WaitOptions = {
+type WaitOptions = {
   /** What is waited for, for the error's text. */
   readonly what: string
   readonly timeoutMs: number

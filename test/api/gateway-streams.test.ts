@@ -1,10 +1,10 @@
 // How the gateway treats its two sides, seen from a store that the test plays: what arrives there, and when.
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { freePorts } from '@matte/local/free-ports'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApi, type TestApi } from '../support/api.ts'
 import { useDatabase } from '../support/database.ts'
+import { freePorts } from '../support/free-ports.ts'
 import { picture } from './given.ts'
 
 type Play = (incoming: IncomingMessage, outgoing: ServerResponse) => void

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '@matte/local/free-ports'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
+import { freePorts } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const database = useDatabase()

@@ -3,9 +3,9 @@ import { openBucket } from '@matte/core/storage/bucket'
 import { fileLinkSigner } from '@matte/core/storage/file-link'
 import { resultKey } from '@matte/core/storage/object-key'
 import { finishTask } from '@matte/core/task/finish-task'
-import { freePorts } from '@matte/local/free-ports'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startApi } from '../support/api.ts'
+import { freePorts } from '../support/free-ports.ts'
 import { claim, picture, useApi } from './given.ts'
 
 const world = useApi({ RESULTS_DELIVERY: 'gateway', CORS_ALLOWED_ORIGINS: 'https://app.example.com' })

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import { insertGrant } from '@matte/core/upload/grant-queries'
-import { freePorts } from '@matte/local/free-ports'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApi, type TestApi } from '../support/api.ts'
 import { useDatabase } from '../support/database.ts'
+import { freePorts } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 import { givenCaller } from './given.ts'
 

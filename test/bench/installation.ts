@@ -1,11 +1,11 @@
 // A whole installation for the benchmark alone, made by the very program behind `make up` in a folder of its own.
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { freePorts } from '@matte/local/free-ports'
-import { pickObjectStorePorts } from '@matte/local/object-store'
 import { rootDir } from '@matte/local/paths'
 import { nodePath } from '@matte/local/process'
 import { runCommand } from '@matte/local/run-command'
+import { freePorts } from '../support/free-ports.ts'
+import { pickObjectStorePorts } from '../support/object-store-ports.ts'
 
 export type Installation = {
   readonly origin: string

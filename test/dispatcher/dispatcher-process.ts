@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '@matte/local/free-ports'
+import { freePorts } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 import { masterKeysText } from './given.ts'
 import type { Line } from './in-process.ts'

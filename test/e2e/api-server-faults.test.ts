@@ -1,6 +1,6 @@
 // What happens between the controller and the API server: connections that are cut, a history that has expired, an API
-// server that is away, and silence. Images go on meanwhile, since routing needs no API server; and afterwards a change
-// of the pool is carried out, and the controller has said what it met.
+// server that is away, and silence. Requests are served meanwhile, since routing needs no API server; and afterwards a
+// change of the pool is carried out, and the controller has counted and logged what happened.
 import { pods } from '@matte/controller/operator/kube/client'
 import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import { type Controller, isLeading, startProxied } from './support/controllers.
 import { expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { readMetrics } from './support/metrics.ts'
 import { isReady, useOperator } from './support/operator.ts'
-import { inSeconds, tell } from './support/scenario.ts'
+import { inSeconds, print } from './support/scenario.ts'
 
 const name = 'faults'
 /** Cut-outs of tasks that were created during a fault. */
@@ -34,11 +34,11 @@ describe('while the API server', () => {
     await controller.proxy.close()
   })
 
-  /** Returns when so many tasks that were created since are cut out; how long that took is told by the caller. */
+  /** Returns when so many tasks that were created since are cut out; the caller prints how long that took. */
   async function untilCutOut(count = cutOutsMin): Promise<void> {
     const from = load.ids.length
     const since = await until('tasks are accepted', () => load.ids.length >= from + count && load.ids.slice(from))
-    await until('tasks of this hour are cut out', async () => {
+    await until('these tasks are cut out', async () => {
       const { rows } = { rows: await statuses(since.slice(0, count)) }
       return rows.every(({ status }) => status === 'succeeded')
     })
@@ -58,14 +58,14 @@ describe('while the API server', () => {
   const restarts = async (reason: string): Promise<number> =>
     (await readMetrics(controller.process)).sum('matte_kube_watch_restarts_total', { reason })
 
-  it('has its connections cut, again and again', async () => {
+  it('has its connections cut, ten times', async () => {
     const { proxy } = controller
     for (let round = 1; round <= 10; round++) {
       proxy.cut()
       await untilCutOut()
     }
     const count = await until('the cuts are counted', () => restarts('cut'))
-    tell(`10 cuts: ${count} watches begun again; ${await expectConvergence(2)}`)
+    print(`10 cuts: ${count} watches restarted; ${await expectConvergence(2)}`)
   })
 
   it('has forgotten its history', async () => {
@@ -79,15 +79,16 @@ describe('while the API server', () => {
     })
     proxy.cut()
     await until('each watch was refused once', () => refused.size >= 6)
-    let told = 0
-    proxy.onWatchLine((line) => (told++ < 3 ? JSON.stringify({ type: 'ERROR', object: expired }) : line))
+    let sent = 0
+    proxy.onWatchLine((line) => (sent++ < 3 ? JSON.stringify({ type: 'ERROR', object: expired }) : line))
     const convergence = await expectConvergence(3)
     await untilCutOut()
-    expect(told).toBeGreaterThanOrEqual(3)
+    expect(sent).toBeGreaterThanOrEqual(3)
     const count = await restarts('gone')
     expect(count).toBeGreaterThanOrEqual(refused.size)
-    tell(
-      `history expired: ${count} watches listed again (${refused.size} when they began, the others amid); ${convergence}`,
+    print(
+      `history expired: ${count} watches listed again (${refused.size} at their start, the others later); ` +
+        convergence,
     )
   })
 
@@ -103,7 +104,7 @@ describe('while the API server', () => {
     await proxy.comeBack()
     await until('it leads again', () => isLeading(controller))
     expect(process.log().some(({ msg }) => msg === 'the lease could not be written')).toBe(true)
-    tell(`away for ${inSeconds(away)}, a pod gone: images went on; ${await expectConvergence(2)}`)
+    print(`away for ${inSeconds(away)}, a pod gone: requests were served; ${await expectConvergence(2)}`)
   })
 
   it('is silent', async () => {
@@ -116,8 +117,9 @@ describe('while the API server', () => {
     const convergence = await expectConvergence(3)
     const count = await restarts('idle')
     expect(count).toBeGreaterThan(0)
-    tell(
-      `silent for ${inSeconds(performance.now() - begun)} altogether: ${count} watches were given up as idle; ${convergence}`,
+    print(
+      `silent for ${inSeconds(performance.now() - begun)} in all: ${count} watches were given up as idle; ` +
+        convergence,
     )
   })
 
@@ -126,7 +128,7 @@ describe('while the API server', () => {
     const { tasks } = await expectNothingLost({ stack: operator.stack, receiver }, load)
     const metrics = await readMetrics(controller.process)
     const drift = metrics.sum('matte_kube_drift_total')
-    tell(`${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent; drift ${drift}`)
+    print(`${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent; drift ${drift}`)
     expect(drift).toBe(0)
   })
 })

@@ -1,19 +1,19 @@
-// The API server is killed and started again, while a pool scales under load: a real one, of the scenario's own, beside that
-// of the cluster and on the same etcd; the controller speaks to it alone. Its cut watches, its refused connections and
-// its cold caches are those of an API server that is restarted. Kubernetes' own parts speak to the cluster's meanwhile,
-// so that what is seen is what the controller makes of it.
-
+// The API server is killed and restarted while a pool scales under load: a real one, of the scenario's own, beside that
+// of the cluster and on the same etcd; only the controller uses it. Its cut watches, its refused connections and its
+// cold caches are those of an API server that is restarted. Kubernetes' own parts use the cluster's meanwhile, so that
+// the scenario shows the controller's behaviour alone.
 import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { TestProcess } from '../support/processes.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { reportSkip } from '../support/skips.ts'
 import { until } from '../support/until.ts'
 import { isLeading } from './support/controllers.ts'
 import { countSucceeded, expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { readMetrics } from './support/metrics.ts'
 import { reasonOf, useOperator, withEnvironment } from './support/operator.ts'
 import { findApiServer, type OwnApiServer, startOwnApiServer } from './support/own-api-server.ts'
-import { inSeconds, tell } from './support/scenario.ts'
+import { inSeconds, print } from './support/scenario.ts'
 
 const name = 'restarts'
 /** Tasks a second. */
@@ -22,7 +22,7 @@ const cutOutsMin = 10
 
 const loaded = await loadKubeConfig()
 const found = loaded === undefined ? 'there is no kube context' : findApiServer(loaded)
-if (typeof found === 'string') tell(`SKIPPED api-server-restart.test.ts: ${found}`)
+if (typeof found === 'string') reportSkip({ matching: 'test/e2e/api-server-restart.test.ts', reason: found })
 
 describe.skipIf(typeof found === 'string')('the API server is killed', () => {
   const operator = useOperator()
@@ -59,19 +59,19 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
     controller.log().filter(({ msg }) => msg === 'the lease could not be written').length
   const begun = async (): Promise<number> => (await readMetrics(controller)).sum('matte_kube_watch_restarts_total')
 
-  /** Images go on: so many more have been cut out. */
+  /** Requests are served: so many more tasks have succeeded. */
   async function untilCutOut(): Promise<void> {
     const before = await countSucceeded(operator.stack.db)
-    await until('images are cut out', async () => (await countSucceeded(operator.stack.db)) >= before + cutOutsMin)
+    await until('tasks succeed', async () => (await countSucceeded(operator.stack.db)) >= before + cutOutsMin)
   }
 
   const untilSmall = () =>
     operator.untilPool(name, 'is small again', ({ status }) => status?.desiredReplicas === 1 && status.replicas === 1)
 
-  /** From now until more pods are ready and nothing is amiss. */
+  /** From now until more pods are ready and no condition reports a problem. */
   async function untilGrown(): Promise<string> {
     const from = performance.now()
-    const { status } = await operator.untilPool(name, 'has grown, and says that all is well', (pool) => {
+    const { status } = await operator.untilPool(name, 'has grown, and reports no problem', (pool) => {
       const { desiredReplicas = 0, readyReplicas = 0 } = pool.status ?? {}
       return (
         desiredReplicas > 1 &&
@@ -84,7 +84,7 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
     return `grown to ${status?.readyReplicas} ready pods ${inSeconds(performance.now() - from)} after it was ready`
   }
 
-  it('and comes back at once, three times, while the pool is to grow', async () => {
+  it('and restarts at once, three times, while the pool is to grow', async () => {
     for (let round = 1; round <= 3; round++) {
       await untilSmall()
       const watches = await begun()
@@ -96,7 +96,7 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
       const growth = await untilGrown()
       const restarted = (await begun()) - watches
       expect(restarted).toBeGreaterThan(0)
-      tell(`restart ${round}: away for ${inSeconds(away)}, ${restarted} watches begun again; ${growth}`)
+      print(`restart ${round}: away for ${inSeconds(away)}, ${restarted} watches restarted; ${growth}`)
       load.rate(rates.quiet)
     }
   })
@@ -114,7 +114,7 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
     const away = performance.now() - killed
     await until('it leads again', () => isLeading({ process: controller }))
     const growth = await untilGrown()
-    tell(`away for ${inSeconds(away)}: it led no more and said so, and images went on; ${growth}`)
+    print(`away for ${inSeconds(away)}: it gave up the leadership and logged it, and requests were served; ${growth}`)
     load.rate(rates.quiet)
     await untilSmall()
   })
@@ -125,7 +125,7 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
     const metrics = await readMetrics(controller)
     const drift = metrics.sum('matte_kube_drift_total')
     const failed = metrics.sum('matte_reconcile_total', { queue: 'pools', outcome: 'failed' })
-    tell(`${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent; drift ${drift}; looks that failed: ${failed}`)
+    print(`${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent; drift ${drift}; failed reconciles: ${failed}`)
     expect(drift).toBe(0)
   })
 })

@@ -1,5 +1,5 @@
-// A pool is deleted while no controller is there: Kubernetes alone takes its pods and objects away, in their time; what
-// callers had asked for waits, and the same pool made again takes it up.
+// A pool is deleted while no controller is there: Kubernetes alone removes its pods and objects, with their grace; open
+// tasks wait, and the same pool, created again, runs them.
 import { deployments, endpointSlices, podDisruptionBudgets, services } from '@matte/controller/operator/kube/client'
 import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -7,11 +7,11 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
 import { expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { useOperator } from './support/operator.ts'
-import { inSeconds, tell } from './support/scenario.ts'
+import { inSeconds, print } from './support/scenario.ts'
 
 const name = 'deleted'
 const waitingMin = 20
-/** A pre-stop long enough for a test to look at a pod amid it. */
+/** A pre-stop long enough for a test to query a pod during it. */
 const drain = { routeStopSeconds: 5, exitTimeoutSeconds: 5, graceSeconds: 16 }
 const spec = { replicas: 3, scaling: { owner: 'external' }, drain } as const
 
@@ -52,13 +52,13 @@ describe('a deleted pool', () => {
     await until('tasks wait', async () => (await open()) >= waitingMin)
     await load.stop()
     const made = await left()
-    tell(`the controller is gone; ${await open()} tasks wait; there are ${made.join(', ')}`)
+    print(`the controller is gone; ${await open()} tasks wait; there are ${made.join(', ')}`)
     const running = await operator.podsOf(name)
     expect(running).toHaveLength(3)
 
     const begun = performance.now()
     await kube.delete(tritonPools, name)
-    await until('its pods are on their way out', async () => {
+    await until('its pods are terminating', async () => {
       const seen = await operator.podsOf(name)
       return seen.length === 3 && seen.every(({ metadata }) => metadata.deletionTimestamp !== undefined)
     })
@@ -66,14 +66,16 @@ describe('a deleted pool', () => {
     expect(draining.map(({ spec: { terminationGracePeriodSeconds } }) => terminationGracePeriodSeconds)).toEqual(
       running.map(() => drain.graceSeconds),
     )
-    // Amid the pre-stop they answer on while everyone hears that they go.
+    // During the pre-stop they still answer, while the endpoints already say that they terminate.
     const addresses = draining.map(({ status }) => `http://${status?.podIP}:8000/v2/health/ready`)
     expect(await Promise.all(addresses.map(async (address) => (await fetch(address)).status))).toEqual([200, 200, 200])
     await until('its pods are gone', async () => (await operator.podsOf(name)).length === 0)
     const gone = performance.now() - begun
     expect(gone).toBeGreaterThan(drain.routeStopSeconds * 1_000)
     await until('its objects are collected', async () => (await left()).length === 0)
-    tell(`pods drained in ${inSeconds(gone)}, all objects were collected after ${inSeconds(performance.now() - begun)}`)
+    print(
+      `pods drained in ${inSeconds(gone)}, all objects were collected after ${inSeconds(performance.now() - begun)}`,
+    )
   })
 
   it('keeps its open tasks waiting, with a controller as well', async () => {
@@ -84,16 +86,17 @@ describe('a deleted pool', () => {
     const { status } = await client.getTask(load.ids.at(-1) ?? '')
     expect(['queued', 'processing']).toContain(status)
     expect(waiting).toBeGreaterThanOrEqual(waitingMin)
-    tell(`a controller is there, and no pool: ${waiting} tasks wait, none has failed`)
+    print(`a controller is there, and no pool: ${waiting} tasks wait, none has failed`)
   })
 
-  it('made again, takes them up', async () => {
+  it('runs them when it is created again', async () => {
     const begun = performance.now()
     await operator.applyPool(name, spec)
     const { tasks, repeated } = await expectNothingLost({ stack: operator.stack, receiver, attempts: 'more' }, load)
-    tell(
-      `made again: all done after ${inSeconds(performance.now() - begun)}; ${tasks} tasks: 0 lost, 0 twice, 0 failed; ` +
-        `${repeated} were in flight of the killed controller`,
+    print(
+      `created again: all done after ${inSeconds(performance.now() - begun)}; ` +
+        `${tasks} tasks: 0 lost, 0 twice, 0 failed; ` +
+        `${repeated} were in flight in the killed controller`,
     )
   })
 })

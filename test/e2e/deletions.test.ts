@@ -7,7 +7,7 @@ import { until } from '../support/until.ts'
 import { fakeImage, tritonImage } from './support/images.ts'
 import { expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { isReady, useOperator } from './support/operator.ts'
-import { inSeconds, quantile, tell } from './support/scenario.ts'
+import { inSeconds, print, quantile } from './support/scenario.ts'
 
 /** 30 in `make e2e`, 1,000 in `make e2e-full`. */
 const deletions = Number(process.env.E2E_DELETIONS ?? 30)
@@ -48,7 +48,7 @@ describe('random deletions of pods under load', () => {
         await load.stop()
         const { tasks } = await expectNothingLost({ stack, receiver }, load)
         expect(tasks).toBeGreaterThan(count)
-        tell(
+        print(
           `${name}: ${count} deletions (${abrupt} without grace) in ${inSeconds(took)}; ` +
             `${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent; ${await waits()}`,
         )
@@ -74,7 +74,7 @@ describe('random deletions of pods under load', () => {
             ...(isAbrupt && { gracePeriodSeconds: 0 }),
           })
           if (done % Math.max(10, of / 20) === 0) {
-            tell(`${name}: ${done} of ${of} pods deleted, ${load.ids.length} tasks accepted`)
+            print(`${name}: ${done} of ${of} pods deleted, ${load.ids.length} tasks accepted`)
           }
         }
         return abrupt
@@ -83,7 +83,8 @@ describe('random deletions of pods under load', () => {
       async function waits(): Promise<string> {
         const rows = await operator.stack.db.selectFrom('task').select(['queued_at', 'completed_at']).execute()
         const seconds = rows.map((row) => (row.completed_at?.getTime() ?? Number.NaN) - row.queued_at.getTime())
-        return `created to succeeded: median ${inSeconds(quantile(seconds, 0.5))}, p99 ${inSeconds(quantile(seconds, 0.99))}, longest ${inSeconds(quantile(seconds, 1))}`
+        const [median, p99, longest] = [0.5, 0.99, 1].map((share) => inSeconds(quantile(seconds, share)))
+        return `created to succeeded: median ${median}, p99 ${p99}, longest ${longest}`
       }
     })
   }

@@ -1,5 +1,5 @@
-// A node is drained: every pod of a pool is evicted through the Eviction API, as `kubectl drain` does it, all asked for at
-// once and again when refused. The pool's budget lets go of a few at a time, and no task may notice.
+// A node is drained: every pod of a pool is evicted through the Eviction API, as `kubectl drain` does it, all asked for
+// at once and again when refused. The pool's budget lets go of a few at a time, and no task may notice.
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
 import type { Pod } from '@matte/controller/operator/kube/objects'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 import { fakeImage, tritonImage } from './support/images.ts'
 import { expectNothingLost, startLoad } from './support/load.ts'
 import { isReady, useOperator } from './support/operator.ts'
-import { inSeconds, tell } from './support/scenario.ts'
+import { inSeconds, print } from './support/scenario.ts'
 
 /** A tenth of the pool at a time, rounded up: two of twelve, one of three. */
 const cases = [
@@ -57,7 +57,7 @@ describe('a node is drained', () => {
         const { stack } = operator
         const load = await startLoad({ stack, receiver })
         load.rate(rate)
-        await until('tasks are under way', () => load.ids.length > rate)
+        await until('tasks are accepted', () => load.ids.length > rate)
         const begun = performance.now()
         const first = await operator.podsOf(name)
         const count = { granted: 0, refused: 0 }
@@ -88,9 +88,10 @@ describe('a node is drained', () => {
         const { status } = await operator.untilPool(name, 'is whole', (pool) => pool.status?.readyReplicas === replicas)
         expect(status?.desiredReplicas).toBe(replicas)
         const { tasks } = await expectNothingLost({ stack, receiver }, load)
-        tell(
+        print(
           `${name}: ${count.granted} pods evicted in ${inSeconds(took)}, ${count.refused} evictions refused by the ` +
-            `budget, never fewer than ${fewest} of ${replicas} ready; ${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent`,
+            `budget, never fewer than ${fewest} of ${replicas} ready; ` +
+            `${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent`,
         )
       })
     })

@@ -1,6 +1,6 @@
 // The leadership moves fifty times between two controllers, under load and with a demand that changes: handed over,
-// taken from one that was killed, and taken from one that was stopped in the middle of a write. What the former leader
-// still sends is refused; pods and Deployments do not notice.
+// acquired after one was killed, and acquired after one was stopped in the middle of a write. What the former leader
+// still sends is refused; pods and Deployments are not affected.
 import type { ScalingEntry } from '@matte/controller/operator/pool/pool-status'
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 import { type Controller, freeLease, killController, startProxied, untilOneLeads } from './support/controllers.ts'
 import { expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { useOperator, withEnvironment } from './support/operator.ts'
-import { inSeconds, median, tell } from './support/scenario.ts'
+import { inSeconds, median, print } from './support/scenario.ts'
 
 const name = 'moves'
 const stabilizationWindowSeconds = 10
@@ -33,7 +33,7 @@ describe('the leadership', () => {
   beforeAll(async () => {
     receiver = await startReceiver()
     const made = await operator.applyPool(name, spec)
-    // Slow enough that the demand moves the number of pods.
+    // Slow enough that the demand changes the number of pods.
     await operator.applyPool(name, { ...spec, podPatch: withEnvironment(made, { FAKE_SERVICE_MS: '300' }) })
     controllers.push(await startProxied(operator), await startProxied(operator))
     await operator.untilPool(name, 'is at its size', ({ status }) => (status?.readyReplicas ?? 0) >= 2)
@@ -52,7 +52,7 @@ describe('the leadership', () => {
     const times: number[] = []
     let leader = await untilOneLeads(operator.kube, controllers)
     for (let move = 1; move <= moves; move++) {
-      // A busy hour and a quiet one, in turn; the leaders of the quiet one let the pods go, once one of them stays.
+      // Busy and quiet times in turn; in a quiet one pods are removed once a leader stays long enough.
       if (move % 25 === 1) load.rate(rates.busy)
       if (move % 25 === 15) load.rate(rates.quiet)
       const begun = performance.now()
@@ -70,27 +70,28 @@ describe('the leadership', () => {
       }
       times.push(performance.now() - begun)
       if (move % 10 === 0)
-        tell(`${move} moves, ${load.ids.length} tasks accepted, last move took ${inSeconds(times.at(-1) ?? 0)}`)
+        print(`${move} moves, ${load.ids.length} tasks accepted, last move took ${inSeconds(times.at(-1) ?? 0)}`)
       if (move % 25 === 0)
         await operator.untilPool(name, 'is small again', ({ status }) => status?.desiredReplicas === 2)
     }
     await load.stop()
     const history = await watched.end()
-    tell(
-      `${moves} moves: ${count.handed} handed over, ${count.killed} leaders killed, ${count.stopped} stopped amid a write; ` +
+    print(
+      `${moves} moves: ${count.handed} handed over, ${count.killed} leaders killed, ` +
+        `${count.stopped} stopped during a write; ` +
         `a move took ${inSeconds(median(times))} (median), ${inSeconds(Math.max(...times))} at most`,
     )
     expect(refused).toHaveLength(count.stopped)
     expect(refused.filter((line) => !line.endsWith(' 409'))).toEqual([])
-    tell(`what former leaders still sent: ${refused.join('; ')}`)
+    print(`what former leaders still sent: ${refused.join('; ')}`)
 
     const after = await operator.deploymentsOf(name)
     expect(after.map(({ metadata }) => metadata.uid)).toEqual([made?.metadata.uid])
     expectNoFlapping(history)
     const { tasks, repeated } = await expectNothingLost({ stack: operator.stack, receiver, attempts: 'more' }, load)
-    tell(`one Deployment throughout; ${history.length} changes of its pods, each with its reason:`)
-    for (const { time, from, to, rule, sentence } of history) tell(`  ${time} ${from} → ${to} ${rule}: ${sentence}`)
-    tell(`${tasks} tasks: 0 lost, 0 twice, 0 failed; ${repeated} took more than one attempt`)
+    print(`one Deployment throughout; ${history.length} changes of its pods, each with its reason:`)
+    for (const { time, from, to, rule, sentence } of history) print(`  ${time} ${from} → ${to} ${rule}: ${sentence}`)
+    print(`${tasks} tasks: 0 lost, 0 twice, 0 failed; ${repeated} took more than one attempt`)
   })
 
   const otherOf = (leader: Controller): Controller => {
@@ -129,7 +130,7 @@ describe('the leadership', () => {
     })
     const [write] = await until('the leader writes', () => late.length > 0 && late)
     const fences = other.process.log().filter(({ msg }) => msg === 'the fence is up').length
-    await until('the other has put up its fence', () => {
+    await until('the fence of the other is up', () => {
       return other.process.log().filter(({ msg }) => msg === 'the fence is up').length > fences
     })
     release()
@@ -140,7 +141,7 @@ describe('the leadership', () => {
     return { next: other, refused: [`${write?.method} …/${kind} ${status}`] }
   }
 
-  /** Every entry of the scaling history, also those that have left it meanwhile. */
+  /** Every entry of the scaling history, also those that have dropped out of it meanwhile. */
   function watchPool() {
     const seen = new Map<string, ScalingEntry>()
     const ended = new AbortController()
@@ -169,7 +170,7 @@ describe('the leadership', () => {
 const isGuarded = ({ method, url }: ProxiedRequest): boolean =>
   method === 'PATCH' && /\/(deployments|tritonpools)\//.test(url.pathname)
 
-/** Each change goes on from the one before, and no pod is taken away sooner than it may be after one was added. */
+/** Each change starts where the one before ended, and no pod is removed within the window after one was added. */
 function expectNoFlapping(history: readonly ScalingEntry[]): void {
   let raisedAt = Number.NEGATIVE_INFINITY
   for (const [index, { time, from, to, sentence }] of history.entries()) {

@@ -1,5 +1,5 @@
 // A changed pool goes out as a canary under load, while the leading controller is killed at every step of it; then
-// revisions that are broken in three ways come back by themselves.
+// revisions that are broken in three ways are rolled back.
 import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
 import { targetRevision } from '@matte/controller/operator/specs/triton-deployment'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 import { type Controller, freeLease, killController, startProxied } from './support/controllers.ts'
 import { countSucceeded, expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { reasonOf, useOperator, withEnvironment } from './support/operator.ts'
-import { tell } from './support/scenario.ts'
+import { print } from './support/scenario.ts'
 
 const name = 'canary'
 const replicas = 4
@@ -44,16 +44,16 @@ describe('a canary', () => {
     for (const { proxy } of stations) await proxy.close()
   })
 
-  /** A controller that can be held after each of its writes. */
-  type Station = Controller & { write: ProxiedRequest | undefined; go: (() => void) | undefined; holds: boolean }
+  /** A controller that can be paused after each of its writes. */
+  type Station = Controller & { write: ProxiedRequest | undefined; go: (() => void) | undefined; isPausing: boolean }
 
   async function startStation(): Promise<Station> {
-    const station: Station = { ...(await startProxied(operator)), write: undefined, go: undefined, holds: false }
+    const station: Station = { ...(await startProxied(operator)), write: undefined, go: undefined, isPausing: false }
     let gate: Promise<void> | undefined
     station.proxy.onRequest(async (request) => {
       if (request.isWatch) return undefined
       await gate
-      if (!station.holds || !isStep(request)) return undefined
+      if (!station.isPausing || !isStep(request)) return undefined
       const { promise, resolve } = Promise.withResolvers<void>()
       gate = promise
       station.write = request
@@ -68,7 +68,7 @@ describe('a canary', () => {
     const old = before.status?.rollout?.stable
     const wanted = targetRevision(await operator.applyPool(name, { ...spec, ...round(2) }))
     expect(wanted).not.toBe(old)
-    for (const station of stations) station.holds = true
+    for (const station of stations) station.isPausing = true
     const killedAt = new Set<string>()
     const isOver = async (): Promise<boolean> => {
       const { status } = await operator.pool(name)
@@ -76,30 +76,30 @@ describe('a canary', () => {
       return status?.rollout?.stable === wanted && status.rollout.canary === undefined && made.length === 1
     }
     for (;;) {
-      const held = await until(
-        'the leader writes, or all is done',
+      const paused = await until(
+        'the leader writes, or the rollout is over',
         async () => stations.find(({ write }) => write?.status !== undefined) ?? ((await isOver()) && 'over'),
         { timeoutMs: 180_000 },
       )
-      if (held === 'over') break
-      const step = await describeStep(held, wanted)
+      if (paused === 'over') break
+      const step = await describeStep(paused, wanted)
       if (killedAt.has(step)) {
-        held.write = undefined
-        held.go?.()
+        paused.write = undefined
+        paused.go?.()
         continue
       }
       killedAt.add(step)
-      tell(`killed after ${step}`)
-      stations.splice(stations.indexOf(held), 1)
-      await killController(held)
-      // Only to be quicker: the other would wait for the end of the dead one's lease.
+      print(`killed after ${step}`)
+      stations.splice(stations.indexOf(paused), 1)
+      await killController(paused)
+      // Only to be faster: the other would wait until the lease of the dead one ends.
       await freeLease(operator.kube)
       const next = await startStation()
-      next.holds = true
+      next.isPausing = true
       stations.push(next)
     }
     for (const station of stations) {
-      station.holds = false
+      station.isPausing = false
       station.go?.()
     }
     const pool = await operator.untilPool(
@@ -110,10 +110,10 @@ describe('a canary', () => {
     expect(pool.status?.rollout).toMatchObject({ stable: wanted, weight: 0 })
     expect(pool.status?.readyReplicas).toBe(replicas)
     expect(killedAt.size).toBeGreaterThan(6)
-    tell(`promoted ${old} → ${wanted} with the leader killed ${killedAt.size} times; ${load.ids.length} tasks so far`)
+    print(`promoted ${old} → ${wanted} with the leader killed ${killedAt.size} times; ${load.ids.length} tasks so far`)
   })
 
-  /** What a person would call this moment. */
+  /** A name for this moment of the rollout. */
   async function describeStep({ write }: Station, wanted: string): Promise<string> {
     const { method = '', url } = write ?? {}
     const path = url?.pathname ?? ''
@@ -121,35 +121,35 @@ describe('a canary', () => {
     if (path.endsWith('/scale')) return `pods were asked of ${whose}`
     if (method === 'POST') return `making a ${path.split('/').at(-1)?.replace(/s$/, '')}`
     if (method === 'DELETE') return `deleting a ${path.split('/').at(-2)?.replace(/s$/, '')} of ${whose}`
-    if (!path.includes('/tritonpools/')) return 'marking a Deployment with its term'
+    if (!path.includes('/tritonpools/')) return 'writing the fencing token to a Deployment'
     const { stable, canary, step, weight } = (await operator.pool(name)).status?.rollout ?? {}
     if (canary === undefined) return `status: ${stable === wanted ? 'promoted' : 'settled'}`
     return `status: step ${step}, ${weight} %`
   }
 
-  for (const { fault, env, reason, state } of [
+  for (const { defect, env, reason, state } of [
     {
-      fault: 'answers every other image with an error',
+      defect: 'answers every other request with an error',
       env: { FAKE_ERROR_RATE: '0.5' },
       reason: 'CanaryErrorRate',
     },
     {
-      fault: 'has the wrong shapes',
+      defect: 'has the wrong shapes',
       env: { FAKE_WRONG_SHAPES: 'true' },
       reason: 'CanaryLoadFailed',
       state: 'WrongShape',
     },
     {
-      fault: 'does not load',
+      defect: 'does not load',
       env: { FAKE_FAIL_MODEL: 'u2netp' },
       reason: 'CanaryLoadFailed',
       state: 'FailedToLoad',
     },
   ]) {
-    it(`that ${fault} comes back by itself, and the old copy serves meanwhile`, async () => {
+    it(`that ${defect} is rolled back, and the old revision serves meanwhile`, async () => {
       const settled = await operator.pool(name)
       const serving = settled.status?.rollout?.stable
-      // What loads wrongly is given up when this is over; a pod that starts on a busy machine needs most of it.
+      // The limit for what cannot load; a pod that starts on a busy machine needs most of it.
       const gate = { ...spec.rollout?.gate, readySeconds: state === undefined ? 120 : 30 }
       const podPatch = withEnvironment(settled, env)
       const bad = targetRevision(
@@ -161,27 +161,31 @@ describe('a canary', () => {
           return model?.transition === 'BlockedByFailedLoad' && model.target.revision === bad
         })
         expect(status?.models?.[0]).toMatchObject({ active: { revision: serving, state: 'Loaded' }, target: { state } })
-        tell(`blocked: ${status?.models?.[0]?.lastFailure?.message}`)
+        print(`blocked: ${status?.models?.[0]?.lastFailure?.message}`)
         const done = await countSucceeded(operator.stack.db)
-        await until('the old copy goes on', async () => (await countSucceeded(operator.stack.db)) > done + 10)
+        await until('the old revision goes on', async () => (await countSucceeded(operator.stack.db)) > done + 10)
       }
       const { status } = await operator.untilPool(
         name,
-        'takes it back',
+        'rolls it back',
         (pool) => pool.status?.rollout?.failed?.revision === bad,
       )
-      const rolledBack = await operator.untilPool(name, 'says so', (pool) => reasonOf(pool, 'RolledBack') !== undefined)
+      const rolledBack = await operator.untilPool(
+        name,
+        'has the condition',
+        (pool) => reasonOf(pool, 'RolledBack') !== undefined,
+      )
       expect(reasonOf(rolledBack, 'RolledBack')).toBe(reason)
       expect(status?.rollout).toMatchObject({ stable: serving, weight: 0 })
       await until('its pods are gone', async () => (await operator.deploymentsOf(name)).length === 1)
-      tell(`rolled back (${reason}): ${status?.rollout?.failed?.message}`)
+      print(`rolled back (${reason}): ${status?.rollout?.failed?.message}`)
     })
   }
 
   it('has lost nothing by any of it', async () => {
     await load.stop()
     const { tasks, repeated } = await expectNothingLost({ stack: operator.stack, receiver, attempts: 'more' }, load)
-    tell(`${tasks} tasks: 0 lost, 0 twice, 0 failed; ${repeated} took more than one attempt`)
+    print(`${tasks} tasks: 0 lost, 0 twice, 0 failed; ${repeated} took more than one attempt`)
   })
 })
 

@@ -1,5 +1,5 @@
-// Zero to one to several to zero, under load, with real Triton pods, and from each number to the next with fakes; how
-// long each step took is told.
+// Zero to one to several to zero, under load, with real Triton pods, and from each number to the next with fakes. The
+// output says how long each step took.
 import { deployments } from '@matte/controller/operator/kube/client'
 import type { TritonPool } from '@matte/controller/operator/pool/triton-pool'
 import { startPhases } from '@matte/controller/operator/reconcile/start-phases'
@@ -12,7 +12,7 @@ import { tritonImage } from './support/images.ts'
 import { expectNothingLost, type Load, startLoad, untilNoneOpen } from './support/load.ts'
 import { readMetrics } from './support/metrics.ts'
 import { type Operator, useOperator, withEnvironment } from './support/operator.ts'
-import { inSeconds, median, tell } from './support/scenario.ts'
+import { inSeconds, median, print } from './support/scenario.ts'
 
 const name = 'u2netp'
 /** From the answer to POST to the first higher number of pods asked for: the target of both blocks. */
@@ -33,7 +33,7 @@ describe('a pool under load', () => {
     controller = await operator.startController()
     await operator.applyPool(name, {
       image: tritonImage,
-      // Those of this repository are complete.
+      // The configurations of this repository are complete.
       autoCompleteConfig: false,
       resources: { requests: { cpu: '100m', memory: '200Mi' } },
       scaling: { minReplicas: 0, maxReplicas: 3, stabilizationWindowSeconds: 5 },
@@ -56,15 +56,17 @@ describe('a pool under load', () => {
       delays.push(delay)
       await untilStatus(client, id, 'succeeded')
       const whole = performance.now() - created
-      tell(
-        `wake ${round}: a pod was asked for ${inSeconds(delay)} after the answer to POST, the cut-out was there after ${inSeconds(whole)}`,
+      print(
+        `wake ${round}: a pod was asked for ${inSeconds(delay)} after the answer to POST, ` +
+          `the cut-out was there after ${inSeconds(whole)}`,
       )
     }
-    tell(
-      `delay of the decision: median of ${wakes} ${inSeconds(median(delays))}, longest ${inSeconds(Math.max(...delays))}`,
+    print(
+      `delay of the decision: median of ${wakes} ${inSeconds(median(delays))}, ` +
+        `longest ${inSeconds(Math.max(...delays))}`,
     )
     expect(Math.max(...delays)).toBeLessThanOrEqual(decisionMaxMs)
-    tell(await phases())
+    print(await phases())
   })
 
   it('grows with what arrives, shrinks to zero, and loses nothing', async () => {
@@ -75,17 +77,18 @@ describe('a pool under load', () => {
       'has more than one pod',
       (pool) => (pool.status?.readyReplicas ?? 0) > 1,
     )
-    tell(`grown to ${status?.readyReplicas} ready pods, ${status?.desiredReplicas} wanted`)
+    print(`grown to ${status?.readyReplicas} ready pods, ${status?.desiredReplicas} wanted`)
     await load.stop()
     const shrunk = await operator.untilPool(name, 'is at zero again', isAtZero, { timeoutMs: 300_000 })
     const { tasks } = await expectNothingLost({ stack }, load)
-    tell(`at zero again; ${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent`)
+    print(`at zero again; ${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent`)
     for (const { time, from, to, rule, sentence, outcome, outcomeSeconds } of shrunk.status?.scalingHistory ?? []) {
-      tell(
-        `  ${time} ${from} → ${to} ${rule}: ${sentence} ${outcome}${outcomeSeconds ? ` after ${outcomeSeconds} s` : ''}`,
+      print(
+        `  ${time} ${from} → ${to} ${rule}: ${sentence} ${outcome}` +
+          (outcomeSeconds ? ` after ${outcomeSeconds} s` : ''),
       )
     }
-    tell(await phases())
+    print(await phases())
   })
 
   /** The mean of each phase of the starts so far, as the controller's own metric has them. */
@@ -106,7 +109,7 @@ describe('a pool that has pods', () => {
   /** How many pods it has when the burst comes. */
   const sizes = [1, 2, 3, 1, 2, 3]
   /** Half a second each, one at a time: more than a pod can do in the five seconds that a backlog may take. */
-  const imagesPerPod = 20
+  const requestsPerPod = 20
   let controller: TestProcess
   let podPatch: Record<string, unknown>
   beforeAll(async () => {
@@ -129,7 +132,7 @@ describe('a pool that has pods', () => {
         return isSettled && [desiredReplicas, readyReplicas, replicas].every((count) => count === size)
       })
       expect(await askedOf(operator, grows)).toBe(size)
-      const answers = Array.from({ length: imagesPerPod * size }, () => client.createTask({ imageUrl }))
+      const answers = Array.from({ length: requestsPerPod * size }, () => client.createTask({ imageUrl }))
       // The first of them, although the later ones are what makes the pool too small.
       await Promise.race(answers)
       const answered = performance.now()
@@ -143,17 +146,17 @@ describe('a pool that has pods', () => {
       )
       const delay = performance.now() - answered
       delays.push(delay)
-      tell(
+      print(
         `${size} → ${more}: asked for ${inSeconds(delay)} after the first answer to a burst of ${answers.length} tasks`,
       )
       await Promise.all(answers)
       await untilNoneOpen(operator.stack.db)
     }
     const metrics = await readMetrics(controller)
-    const told = metrics.quantile('matte_scale_decision_delay_seconds', 0.5)
-    tell(
+    const reported = metrics.quantile('matte_scale_decision_delay_seconds', 0.5)
+    print(
       `delay of the decision: median of ${delays.length} ${inSeconds(median(delays))}, longest ` +
-        `${inSeconds(Math.max(...delays))}; by the controller's own metric half are below ${told} s`,
+        `${inSeconds(Math.max(...delays))}; by the controller's own metric half are below ${reported} s`,
     )
     expect(Math.max(...delays)).toBeLessThanOrEqual(decisionMaxMs)
   })

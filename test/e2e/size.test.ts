@@ -1,27 +1,30 @@
 // A hundred pools with a thousand pods on nodes that do not exist: what the controller costs at this size, idle and
-// while the demand changes. How long Kubernetes takes to make so many pods is told and not aimed at.
+// while the demand changes. How long Kubernetes takes to make so many pods is printed and has no target.
 import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
 import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { finishTask } from '@matte/core/task/finish-task'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { claimNext, givenTask, givenWorkspace, success, type TestWorkspace } from '../support/factories.ts'
 import type { TestProcess } from '../support/processes.ts'
+import { reportSkip } from '../support/skips.ts'
 import { until } from '../support/until.ts'
 import { type Metrics, readMetrics } from './support/metrics.ts'
 import { smallPool, useOperator } from './support/operator.ts'
-import { inSeconds, tell } from './support/scenario.ts'
+import { inSeconds, print } from './support/scenario.ts'
 import { findKwok, type SimulatedNodes, startNodes } from './support/simulated-nodes.ts'
 
 /** 20 in `make e2e`, 100 in `make e2e-full`. */
 const poolCount = Number(process.env.E2E_POOLS ?? 20)
 const podsPerPool = 10
 const podCount = poolCount * podsPerPool
-/** Of an image that takes 0.25 s, as is assumed before any is done: more than the pods of a pool are to do in 3 s. */
-const burstImages = 16
+/** At 0.25 s each, as is assumed before any is done: more than the pods of a pool are to serve in 3 s. */
+const burstRequests = 16
 const minuteMs = 60_000
 
 const kwok = findKwok()
-if (kwok === undefined) tell('SKIPPED size.test.ts: there is no kwok in $PATH, and $KWOK names none')
+if (kwok === undefined) {
+  reportSkip({ matching: 'test/e2e/size.test.ts', reason: 'there is no kwok in $PATH, and $KWOK names none' })
+}
 
 describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, () => {
   const operator = useOperator(['api'])
@@ -47,7 +50,7 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
       maxReplicas: podsPerPool + 2,
       stabilizationWindowSeconds: 5,
       panicWindowSeconds: 3,
-      // So that a few images move the number of pods.
+      // So that a few requests change the number of pods.
       target: { p95Seconds: 2, utilization: 0.1 },
     },
     ...simulated?.pool,
@@ -60,45 +63,47 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
   it('are made', { timeout: 1_800_000 }, async () => {
     const begun = performance.now()
     for (const name of names) await operator.applyPool(name, specOf(name), { 'matte.dev/simulated': 'true' })
-    let told = 0
+    let printed = 0
     await until(
       'all pods are ready',
       async () => {
         const ready = await readyCount()
-        if (ready >= told + podCount / 4) tell(`${ready} pods are ready after ${inSeconds(performance.now() - begun)}`)
-        told = Math.floor(ready / (podCount / 4)) * (podCount / 4)
+        if (ready >= printed + podCount / 4)
+          print(`${ready} pods are ready after ${inSeconds(performance.now() - begun)}`)
+        printed = Math.floor(ready / (podCount / 4)) * (podCount / 4)
         return ready >= podCount
       },
       { timeoutMs: 1_500_000, everyMs: 2_000 },
     )
-    tell(
-      `${podCount} pods in ${poolCount} pools were ready ${inSeconds(performance.now() - begun)} after the first was asked for`,
+    print(
+      `${podCount} pods in ${poolCount} pools were ready ${inSeconds(performance.now() - begun)} ` +
+        'after the first was asked for',
     )
   })
 
   it('cost little idle', async () => {
     await until('the pools are settled', async () => (await readyCount()) === podCount)
-    tell(`idle: ${await measureMinute(async () => undefined)}`)
+    print(`idle: ${await measureMinute(async () => undefined)}`)
   })
 
   it('cost little while the demand of each changes', async () => {
     let bursts = 0
-    tell(`busy: ${await measureMinute(async () => burst(names[bursts++ % poolCount] ?? ''))}`)
+    print(`busy: ${await measureMinute(async () => burst(names[bursts++ % poolCount] ?? ''))}`)
     const { items } = await operator.kube.list(tritonPools)
     const entries = items.flatMap(({ status }) => status?.scalingHistory ?? [])
     const changes = entries.length - poolCount
-    tell(`${bursts} bursts of ${burstImages} images, one after the other; pools changed their size ${changes} times`)
+    print(`${bursts} bursts of ${burstRequests} tasks, one after the other; pools changed their size ${changes} times`)
     expect(changes).toBeGreaterThan(bursts / 2)
     const metrics = await readMetrics(controller)
     expect(metrics.sum('matte_pods_ready')).toBe(0)
-    tell(`memory ${megabytes(controller.peakMemoryBytes())} at most; no simulated pod was dialled`)
+    print(`memory ${megabytes(controller.peakMemoryBytes())} at most; no simulated pod was dialled`)
   })
 
   it('are taken over by another leader', async () => {
     await controller.stop()
     const next = await operator.startController()
     const { objects, ms } = await next.untilLogged('the fence is up')
-    tell(`the fence of the next leader: ${objects} objects stamped in ${ms} ms`)
+    print(`the fence of the next leader: ${objects} objects stamped in ${ms} ms`)
     // Deployments, Services and budgets, and the pools themselves.
     expect(objects).toBe(4 * poolCount)
     await until('every pool has been written by the next one', async () => {
@@ -106,18 +111,18 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
       const [first] = items
       return items.every(({ status }) => status?.leaderTerm === first?.status?.leaderTerm && status?.conditions)
     })
-    tell(`requests to the API server until then: ${(await readMetrics(next)).sum('matte_kube_requests_total')}`)
+    print(`requests to the API server until then: ${(await readMetrics(next)).sum('matte_kube_requests_total')}`)
   })
 
-  /** One pool gets images all at once; those of before are done by a worker that is none of ours. */
+  /** One pool gets tasks all at once; the earlier ones are finished by a worker that is none of ours. */
   async function burst(model: string): Promise<void> {
     const { db } = operator.stack
-    for (let count = 0; count < 2 * burstImages; count++) {
+    for (let count = 0; count < 2 * burstRequests; count++) {
       const task = await claimNext(db, names)
       if (task === undefined) break
       await finishTask(db, task, success(task))
     }
-    for (let count = 0; count < burstImages; count++) await givenTask(db, workspace, { model })
+    for (let count = 0; count < burstRequests; count++) await givenTask(db, workspace, { model })
   }
 
   async function measureMinute(act: () => Promise<void>): Promise<string> {
@@ -148,7 +153,8 @@ function describeDifference(before: Metrics, after: Metrics, minutes: number): s
   const cores = rate('process_cpu_seconds_total') / 60
   return (
     `${rate('matte_kube_requests_total').toFixed(0)} requests to the API server a minute (${byVerb.join(', ')}); ` +
-    `${rate('matte_reconcile_total', { queue: 'pools' }).toFixed(0)} reconciles a minute, half below ${half} s, 99 % below ${most} s; ` +
+    `${rate('matte_reconcile_total', { queue: 'pools' }).toFixed(0)} reconciles a minute, half below ${half} s, ` +
+    `99 % below ${most} s; ` +
     `${cores.toFixed(2)} cores, ${megabytes(after.sum('process_resident_memory_bytes'))}`
   )
 }

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePorts } from '@matte/local/free-ports'
 import { installNats, startNats } from '@matte/local/nats'
 import { rootDir } from '@matte/local/paths'
 import { pidFileOf, readLiveRecord, stopProcess, writeRecord } from '@matte/local/pid-file'
 import { identify, isAlive } from '@matte/local/process-identity'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freePorts } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const quiet = (): void => {}

@@ -2,13 +2,14 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openBucket } from '@matte/core/storage/bucket'
-import { freePorts } from '@matte/local/free-ports'
 import { installNats, startNats } from '@matte/local/nats'
-import { installObjectStore, pickObjectStorePorts, startObjectStore } from '@matte/local/object-store'
+import { installObjectStore, startObjectStore } from '@matte/local/object-store'
 import { installPostgres, startPostgres } from '@matte/local/postgres'
 import type { RunningServer } from '@matte/local/server'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { freePorts } from '../support/free-ports.ts'
+import { pickObjectStorePorts } from '../support/object-store-ports.ts'
 
 const quiet = (): void => {}
 let dir: string

@@ -3,10 +3,10 @@
 import { type Config, readConfig } from '@matte/api/config'
 import { buildServices } from '@matte/api/services'
 import type { Service } from '@matte/core/runtime/service'
-import { freePorts } from '@matte/local/free-ports'
 import { pino } from 'pino'
 import { inject } from 'vitest'
 import { type Client, createClient } from './client.ts'
+import { freePorts } from './free-ports.ts'
 
 export type TestApi = {
   /** Origin, such as `http://127.0.0.1:12345`. */

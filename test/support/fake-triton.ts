@@ -12,7 +12,7 @@ import {
   loadTriton,
   type StreamResponse,
 } from '@matte/controller/worker/triton/triton-protocol'
-import { freePorts } from '@matte/local/free-ports'
+import { freePorts } from './free-ports.ts'
 
 export type FakeModel = {
   readonly name: string

@@ -2,12 +2,13 @@
 // Triton, each a real server on a free port with its files in one temporary folder. The servers end with this program
 // however it ends. After a failure the folder stays, with logs and databases, and its name is printed.
 import { join } from 'node:path'
-import { findSystemPostgres } from '@matte/local/postgres'
 import type { Say } from '@matte/local/say'
 import type { TestProject } from 'vitest/node'
 import { makeTemplate, type PostgresServer } from './database.ts'
 import { createRunDir, keepRunDir, removeRunDir } from './run-dir.ts'
 import { type OwnServer, ownNats, ownPostgres, ownStore, ownTriton } from './servers.ts'
+import { reportSkip } from './skips.ts'
+import { findSystemPostgres } from './system-postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -82,7 +83,7 @@ export async function startShared(
   async function postgres15() {
     const installation = findSystemPostgres(15)
     if (installation === undefined) {
-      say('PostgreSQL 15 is not on this machine (Debian: postgresql-15): SQL is tested on 18 only')
+      reportSkip({ matching: 'PostgreSQL 15', reason: 'this machine has no PostgreSQL 15 (Debian: postgresql-15)' })
       return { version: 15, url: null }
     }
     const { url } = await keep(ownPostgres(place('postgres-15'), installation))

@@ -1,16 +1,18 @@
 // A real cluster, the one that the current kube context names, and in it a namespace per test file. Where there is no
 // cluster the file is skipped, and says so by name.
 import { randomBytes } from 'node:crypto'
-import { basename } from 'node:path'
+import { relative } from 'node:path'
 import { createKubeClient, type KubeClient, type Resource } from '@matte/controller/operator/kube/client'
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
 import { createKubeMetrics, type KubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import { createRegistry } from '@matte/core/runtime/metrics'
+import { rootDir } from '@matte/local/paths'
 import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
 import { testLabel } from './config-map.ts'
+import { reportSkip } from './skips.ts'
 
 const namespaces: Resource<KubeObject> = {
   group: '',
@@ -27,7 +29,7 @@ const namespaces: Resource<KubeObject> = {
 export async function findCluster(file: string): Promise<LoadedConfig | undefined> {
   const why = await findFault()
   if (typeof why !== 'string') return why
-  process.stdout.write(`[kube] SKIPPED ${basename(file)}: ${why}\n`)
+  reportSkip({ matching: relative(rootDir, file), reason: why })
   return undefined
 }
 

@@ -2,9 +2,9 @@
 // shown when a test fails. They end with the test program, even when that is killed.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePorts } from '@matte/local/free-ports'
 import { startProcess } from '@matte/local/process'
 import { identify } from '@matte/local/process-identity'
+import { freePorts } from './free-ports.ts'
 import { until } from './until.ts'
 
 export type ProcessName = 'api' | 'controller' | 'dispatcher'

@@ -3,15 +3,16 @@
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { freePorts } from '@matte/local/free-ports'
 import { prepareModelRepository } from '@matte/local/model-repository'
 import { installNats, startNats } from '@matte/local/nats'
-import { type Credentials, installObjectStore, pickObjectStorePorts, startObjectStore } from '@matte/local/object-store'
+import { type Credentials, installObjectStore, startObjectStore } from '@matte/local/object-store'
 import { rootDir } from '@matte/local/paths'
 import { installPostgres, type PostgresInstallation, startPostgres } from '@matte/local/postgres'
 import type { Say } from '@matte/local/say'
 import type { RunningServer } from '@matte/local/server'
 import { installTriton, startTriton } from '@matte/local/triton'
+import { freePorts } from './free-ports.ts'
+import { pickObjectStorePorts } from './object-store-ports.ts'
 
 /** A server that a test may take down and bring back at the same address. */
 export type OwnServer = {

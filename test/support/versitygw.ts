@@ -7,13 +7,14 @@ import { runCommand } from '@matte/local/run-command'
 import { type Say, sayWhile } from '@matte/local/say'
 import { type RunningServer, type StartOptions, startServer } from '@matte/local/server'
 import { answers } from '@matte/local/wait'
+import { reportSkip } from './skips.ts'
 
 const module = 'github.com/versity/versitygw/cmd/versitygw'
 const version = 'v1.8.0'
 
 export type VersitygwInstallation = { readonly program: string }
 
-/** Undefined, and said so, where there is no Go or it cannot build the program. */
+/** Undefined, with a reason reported, where there is no Go or it cannot build the program. */
 export async function installVersitygw(say: Say): Promise<VersitygwInstallation | undefined> {
   try {
     const dir = await installPart(`versitygw-${version}`, async (aside) => {
@@ -26,7 +27,8 @@ export async function installVersitygw(say: Say): Promise<VersitygwInstallation 
     })
     return { program: join(dir, 'versitygw') }
   } catch (error) {
-    say(`versitygw is not available: ${error instanceof Error ? error.message : String(error)}`)
+    const [first] = (error instanceof Error ? error.message : String(error)).split('\n')
+    reportSkip({ matching: 'versitygw', reason: `versitygw is not available: ${first}` })
     return undefined
   }
 }

@@ -7,12 +7,12 @@ import type { Tables } from '@matte/core/db/tables/index'
 import { countRequests } from '@matte/core/rate-limit/rate-window-queries'
 import type { BucketOptions } from '@matte/core/storage/bucket'
 import { createTask } from '@matte/core/task/create-task'
-import { freePorts } from '@matte/local/free-ports'
 import { hugePageEnv, hugePageFlags } from '@matte/local/huge-pages'
 import { nodePath } from '@matte/local/process'
 import { runCommand } from '@matte/local/run-command'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import { freePorts } from '../../support/free-ports.ts'
 import { type Caller, plans, poolMax, type World } from './world.ts'
 
 export type Statement = { readonly text: string; readonly values: readonly unknown[] }

@@ -1,12 +1,12 @@
 // The fake as a program: it takes Triton's flags, refuses what Triton would not know, and stops as Triton does. How
-// it misbehaves is told by FAKE_… variables, and while it runs by POST /fake on its HTTP port.
+// it misbehaves is set by FAKE_… variables, and while it runs by POST /fake on its HTTP port.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type Behaviour, type FakeModel, startFake } from '../../support/fake-triton.ts'
 
-/** Flags that mean something here; the others are Triton's too, and are taken without effect. */
+/** Flags that have an effect here; the others are Triton's too, and are accepted without one. */
 const own = {
   'model-repository': { type: 'string', multiple: true },
   'model-store': { type: 'string', multiple: true },
@@ -23,18 +23,18 @@ const own = {
 } as const
 
 const ignored =
-  'allow-cpu-metrics allow-gpu-metrics allow-grpc allow-http allow-metrics backend-config backend-directory cache-config ' +
-  'grpc-address grpc-http2-max-ping-strikes grpc-http2-max-pings-without-data ' +
+  'allow-cpu-metrics allow-gpu-metrics allow-grpc allow-http allow-metrics backend-config backend-directory ' +
+  'cache-config grpc-address grpc-http2-max-ping-strikes grpc-http2-max-pings-without-data ' +
   'grpc-http2-min-recv-ping-interval-without-data grpc-infer-allocation-pool-size grpc-infer-thread-count ' +
   'grpc-keepalive-permit-without-calls grpc-max-connection-age http-restricted-api http-thread-count id log-error ' +
   'log-file log-format log-info log-verbose log-warning metrics-address metrics-config metrics-interval-ms ' +
-  'model-config-name model-control-mode model-load-gpu-limit model-load-retry-count model-load-thread-count pinned-memory-pool-byte-size ' +
-  'rate-limit response-cache-byte-size strict-model-config strict-readiness trace-config'
+  'model-config-name model-control-mode model-load-gpu-limit model-load-retry-count model-load-thread-count ' +
+  'pinned-memory-pool-byte-size rate-limit response-cache-byte-size strict-model-config strict-readiness trace-config'
 
 const withoutEffect: object = Object.fromEntries(
   ignored.split(' ').map((name) => [name, { type: 'string', multiple: true }]),
 )
-/** Triton's flags that are said by being there. */
+/** Triton's flags without a value. */
 const switches: object = { 'disable-auto-complete-config': { type: 'boolean' } }
 const { values: flags } = parseArgs({ options: { ...own, ...withoutEffect, ...switches } })
 const say = (event: string, more: object = {}): void =>
@@ -48,9 +48,9 @@ const local = repositories.filter((path) => existsSync(path))
 const isFound = (name: string): boolean => local.length === 0 || local.some((path) => existsSync(join(path, name)))
 
 function toModel(name: string): FakeModel {
-  const told = process.env.FAKE_FAIL_MODEL === name ? 'fake: told not to load it' : undefined
+  const wanted = process.env.FAKE_FAIL_MODEL === name ? 'fake: told not to load it' : undefined
   const missing = isFound(name) ? undefined : `failed to poll from model repository: no folder '${name}'`
-  const failure = told ?? missing
+  const failure = wanted ?? missing
   const preferredBatch = number('PREFERRED_BATCH', 0)
   return {
     name,

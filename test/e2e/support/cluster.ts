@@ -24,7 +24,7 @@ export type Cluster = {
   readonly kube: KubeClient
   readonly namespace: string
   readonly loaded: LoadedConfig
-  /** Deletes the namespace and all that is in it; returns when its pods are gone. */
+  /** Deletes the namespace with all that is in it; returns when its pods are gone. */
   end(): Promise<void>
 }
 

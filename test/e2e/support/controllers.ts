@@ -1,4 +1,4 @@
-// Controllers that speak to the API server through a proxy of their own, which can hold them at any request.
+// Controllers that reach the API server through a proxy of their own, which can delay any request.
 import { type KubeClient, leases } from '@matte/controller/operator/kube/client'
 import { leaseName } from '@matte/controller/operator/operator'
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts'
@@ -45,6 +45,6 @@ export async function findLeader(
 export const untilOneLeads = (kube: KubeClient, controllers: readonly Controller[]): Promise<Controller> =>
   until('one of the controllers leads', () => findLeader(kube, controllers), { everyMs: 200 })
 
-/** As if its holder had released it: who looks first takes it, without waiting for its end. */
+/** As if its holder had released it: the first to see that acquires it, without waiting for its end. */
 export const freeLease = (kube: KubeClient): Promise<unknown> =>
   kube.mergePatch(leases, leaseName, { spec: { holderIdentity: '' } })

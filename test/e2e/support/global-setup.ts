@@ -1,5 +1,5 @@
-// What the scenarios share: PostgreSQL, NATS and an object store beside the cluster; Triton runs in it. Said at once when
-// there is no cluster to use, or when it lacks the images.
+// What the scenarios share: PostgreSQL, NATS and an object store beside the cluster; Triton runs in it. It fails at
+// once when there is no cluster to use, or when the cluster lacks the images.
 import { createKubeClient } from '@matte/controller/operator/kube/client'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics'

@@ -31,15 +31,15 @@ export const fakeImage = fake.name
 /** The real server with this repository's models in it. */
 export const tritonImage = triton.name
 
-/** A kubelet tells of its 50 largest images only: of a node that tells of so many, nothing is known of the others. */
-const toldMax = 50
+/** A kubelet reports its 50 largest images only: of a node that reports so many, the others are unknown. */
+const reportedMax = 50
 
-/** How to come by what no node has; undefined when all is there, or when somebody has said where it is to be had. */
+/** How to get the images that no node has; undefined when all are there, or are named by a variable. */
 export async function findMissingImages(kube: KubeClient): Promise<string | undefined> {
   const { items } = await kube.list(nodes)
-  const told = items.map(({ status }) => (status?.images ?? []).flatMap(({ names }) => names ?? []))
-  if (told.some((names) => names.length >= toldMax)) return undefined
-  const has = ({ name }: Image): boolean => told.flat().some((full) => full === name || full.endsWith(`/${name}`))
+  const reported = items.map(({ status }) => (status?.images ?? []).flatMap(({ names }) => names ?? []))
+  if (reported.some((names) => names.length >= reportedMax)) return undefined
+  const has = ({ name }: Image): boolean => reported.flat().some((full) => full === name || full.endsWith(`/${name}`))
   const missing = [fake, triton].filter((one) => !one.isNamed && !has(one))
   if (missing.length === 0) return undefined
   const how = missing.map(

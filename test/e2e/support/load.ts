@@ -15,7 +15,7 @@ export type Load = {
   readonly ids: readonly string[]
   /** Changes the rate, tasks a second; 0 pauses. */
   rate(perSecond: number): void
-  /** No more tasks; returns when those under way are accepted. */
+  /** No more tasks; returns when those being sent are accepted. */
   stop(): Promise<void>
 }
 
@@ -46,7 +46,7 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       .then(
         ({ id }) => void ids.push(id),
         (error: unknown) => {
-          // The API may say that it has too much to do; what it refuses it has not accepted.
+          // The API may refuse a task as too much; what it refuses it has not accepted.
           if (!(error instanceof ApiError) || error.status !== 429) failures.push(error)
         },
       )
@@ -92,19 +92,20 @@ export type Fate = {
   readonly receiver?: Receiver
   /**
    * `one`: nothing may have cost an attempt. `more`: a controller was killed, which costs its tasks one each, and may
-   * leave a result in the store that nobody refers to.
+   * leave a result in the store that no task refers to.
    */
   readonly attempts?: 'one' | 'more'
 }
 
 export type Outcome = {
-  readonly tasks: number /** Tasks that took more than one attempt. */
+  readonly tasks: number
+  /** Tasks that took more than one attempt. */
   readonly repeated: number
 }
 
 /**
  * Nothing lost, nothing done twice in effect, nothing failed: every task that was ever accepted has succeeded in its
- * first run, with one result that can be had and, where asked for, one webhook; and all counters agree.
+ * first run, with one result in the store and, where asked for, one webhook; and all counters agree.
  */
 export async function expectNothingLost({ stack, receiver, attempts = 'one' }: Fate, load: Load): Promise<Outcome> {
   const { db, bucket } = stack

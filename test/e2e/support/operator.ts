@@ -31,7 +31,7 @@ export type Operator = {
   deploymentsOf(name: string): Promise<Deployment[]>
 }
 
-/** Rolls and drains in seconds, so that a scenario of many steps has an end. */
+/** Rolls out and drains in seconds, for scenarios of many steps. */
 export const smallPool: PoolSpecInput = {
   default: true,
   image: fakeImage,
@@ -134,7 +134,7 @@ export function withEnvironment(pool: TritonPool, variables: Readonly<Record<str
 export const reasonOf = ({ status }: TritonPool, type: string, is: 'True' | 'False' = 'True'): string | undefined =>
   status?.conditions?.find((condition) => condition.type === type && condition.status === is)?.reason
 
-/** Ready, and on no way out. */
+/** Ready, and not terminating. */
 export const isReady = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined &&
   Boolean(status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'))

@@ -1,6 +1,6 @@
 // An API server of the scenario's own, which may be killed: another process of the cluster's own program, with its
-// arguments, on the same etcd and another port. The cluster's is left alone, since others use it too. That needs an API
-// server that runs as a process of this machine, and the right to enter its network and mounts.
+// arguments, on the same etcd and another port. The cluster's is not touched, since others use it too. That needs an
+// API server that runs as a process of this machine, and the right to enter its network and mounts.
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
@@ -41,7 +41,7 @@ export type OwnApiServer = {
   /** Leads to it; for children. */
   readonly kubeconfig: string
   kill(): Promise<void>
-  /** Begins it again, on the same port; returns when it is ready. */
+  /** Restarts it on the same port; returns when it is ready. */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -51,7 +51,7 @@ export async function startOwnApiServer(
   { pid, program, args }: Found,
   dir: string,
 ): Promise<OwnApiServer> {
-  // In another network than ours, where nobody tells us which ports are free.
+  // In another network than ours, whose free ports we do not know.
   const port = 20_000 + (process.pid % 10_000)
   const server = new URL(config.getCurrentCluster()?.server ?? '')
   server.port = String(port)

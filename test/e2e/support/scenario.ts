@@ -1,7 +1,7 @@
-// What a scenario tells while it runs: one line each, so that the output of `make e2e` can be kept as it is.
+// What a scenario prints while it runs: one line each, so that the output of `make e2e` can be kept as it is.
 const begun = performance.now()
 
-export function tell(line: string): void {
+export function print(line: string): void {
   process.stdout.write(`[e2e ${((performance.now() - begun) / 1_000).toFixed(1).padStart(6)} s] ${line}\n`)
 }
 

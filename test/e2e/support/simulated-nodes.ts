@@ -1,12 +1,12 @@
-// Nodes that do not exist, and whose pods say that they run: KWOK plays their kubelets. Nothing else is put on them, and
-// their pods go nowhere else.
+// Nodes that do not exist, and whose pods report that they run: KWOK simulates their kubelets. Nothing else is
+// scheduled on them, and their pods nowhere else.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
-import { freePorts } from '@matte/local/free-ports'
 import { type RunningServer, startServer } from '@matte/local/server'
 import { answers } from '@matte/local/wait'
 import { testLabel } from '../../support/config-map.ts'
+import { freePorts } from '../../support/free-ports.ts'
 import { until } from '../../support/until.ts'
 import type { Cluster } from './cluster.ts'
 import { nodes } from './images.ts'
@@ -23,7 +23,7 @@ export type SimulatedNodes = {
   end(): Promise<void>
 }
 
-const place = 'matte.dev/simulated-nodes'
+const nodeLabel = 'matte.dev/simulated-nodes'
 const managed = 'kwok.x-k8s.io/node'
 
 /** Longer than the scenario takes: an older node belongs to a run that was killed. */
@@ -45,14 +45,14 @@ export async function startNodes(
       kind: 'Node',
       metadata: {
         name: `${namespace}-${index}`,
-        labels: { [testLabel]: 'true', [place]: namespace, 'kubernetes.io/hostname': `${namespace}-${index}` },
+        labels: { [testLabel]: 'true', [nodeLabel]: namespace, 'kubernetes.io/hostname': `${namespace}-${index}` },
         annotations: { [managed]: namespace },
       },
-      spec: { taints: [{ key: place, value: namespace, effect: 'NoSchedule' }] },
+      spec: { taints: [{ key: nodeLabel, value: namespace, effect: 'NoSchedule' }] },
       status: { allocatable: resources, capacity: resources },
     })
   }
-  const own = { labelSelector: `${place}=${namespace}` }
+  const own = { labelSelector: `${nodeLabel}=${namespace}` }
   await until(
     'the simulated nodes are ready',
     async () => {
@@ -65,8 +65,8 @@ export async function startNodes(
   )
   return {
     pool: {
-      nodeSelector: { [place]: namespace },
-      tolerations: [{ key: place, operator: 'Equal', value: namespace, effect: 'NoSchedule' }],
+      nodeSelector: { [nodeLabel]: namespace },
+      tolerations: [{ key: nodeLabel, operator: 'Equal', value: namespace, effect: 'NoSchedule' }],
     },
     end: async () => {
       await removeNodes(cluster, () => true, own)
@@ -99,7 +99,7 @@ async function startKwok(command: string, { kubeconfig, dir, namespace }: Kwok):
       `--manage-nodes-with-annotation-selector=${managed}=${namespace}`,
       // Renewed at a quarter of it, within the grace that nodes have.
       '--node-lease-duration-seconds=40',
-      // Addresses that lead nowhere: nobody shall dial them.
+      // Addresses that lead nowhere: nothing may dial them.
       '--cidr=10.250.0.0/16',
       '--node-ip=192.0.2.1',
       `--server-address=127.0.0.1:${port}`,

@@ -2,60 +2,10 @@
 // init container costs about half a second of every start.
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { JsonObject } from './merge-patch.ts'
+import { readScript } from './read-script.ts'
 import { claimsOf, configName, repositoryOf } from './triton-arguments.ts'
 
 export const checksumContainer = 'checksums'
-
-/**
- * A model's file is the one that Triton loads, in the folder of the highest version, which is the one that Triton serves:
- * `default_model_filename` of the configuration that it reads, else the usual name of the backend that this names, else
- * the first of the usual names that is there, in the order in which Triton takes them. What is not there at all is left
- * to Triton, which says so. A fault is told in the container's last words, one line for each model, `name: what`; then
- * the kubelet starts it again, and it waits before it looks again, so that a file that was put right is found and nothing
- * spins. `$1` is that wait in seconds, `$2` the name of the configuration, then for each model its folder, its name and
- * its checksum.
- */
-const script = `set -u
-wait=$1; config=$2; shift 2
-if [ -e /tmp/checksums-differ ]; then sleep "$wait"; fi
-: > /dev/termination-log
-setting() {
-  sed 's/#.*//' "$1" 2>/dev/null | tr '\\n\\t\\r' '   ' | sed -n "s/.*\\<$2 *: *[\\"']\\([^\\"']*\\)[\\"'].*/\\1/p"
-}
-while [ $# -gt 0 ]; do
-  folder=$1; name=$2; wanted=$3; shift 3
-  version=$(ls "$folder" 2>/dev/null | grep -E '^[0-9]+$' | sort -n | tail -n 1)
-  [ -n "$version" ] || continue
-  text=$folder/configs/$config.pbtxt
-  [ -f "$text" ] || text=$folder/config.pbtxt
-  names=$(setting "$text" default_model_filename)
-  if [ -z "$names" ]; then
-    case $(setting "$text" backend),$(setting "$text" platform) in
-      *onnxruntime*) names=model.onnx ;;
-      *tensorrt_plan*|tensorrt,*) names=model.plan ;;
-      *pytorch*) names=model.pt ;;
-      *tensorflow_graphdef*) names=model.graphdef ;;
-      *openvino*) names=model.xml ;;
-      python,*) names=model.py ;;
-      *) names='model.graphdef model.plan model.onnx model.xml model.pt model.py' ;;
-    esac
-  fi
-  file=
-  for one in $names; do
-    if [ -f "$folder/$version/$one" ]; then file=$folder/$version/$one; break; fi
-  done
-  if [ -z "$file" ]; then
-    echo "$name: $folder/$version has no file $names, and the spec asks for $wanted" >> /dev/termination-log
-    continue
-  fi
-  if sum=$(sha256sum < "$file" 2>&1); then sum="sha256:\${sum%% *}"; fi
-  [ "$sum" = "$wanted" ] || echo "$name: $file has $sum, and the spec asks for $wanted" >> /dev/termination-log
-done
-[ -s /dev/termination-log ] || exit 0
-cat /dev/termination-log >&2
-: > /tmp/checksums-differ
-exit 1
-`
 
 /** How long a pod with a wrong file waits before it looks again. */
 const lookAgainSeconds = 60
@@ -72,13 +22,14 @@ export function buildChecksumContainers(spec: PoolSpec): JsonObject[] {
       : [`${repositoryOf(source, claims)}/${name}`, name, checksum],
   )
   if (compared.length === 0) return []
+  const script = ['sh', '-c', readScript('compare-checksums.sh'), 'sh']
   return [
     {
       name: checksumContainer,
       image: spec.image,
       imagePullPolicy: spec.imagePullPolicy,
       // Without the entry point of Triton's image, which has much to say.
-      command: ['sh', '-c', script, 'sh', String(lookAgainSeconds), configName(spec), ...compared],
+      command: [...script, String(lookAgainSeconds), configName(spec), ...compared],
     },
   ]
 }

@@ -1,6 +1,7 @@
 // How Triton is started in a pod: the models, their configuration, and what it promises to those who connect.
 import { keepaliveFlags } from '../../worker/triton/keepalive.ts'
 import type { ModelSource, PoolSpec } from '../pool/pool-spec.ts'
+import { readScript } from './read-script.ts'
 
 export const ports = { http: 8000, grpc: 8001, metrics: 8002 } as const
 
@@ -71,31 +72,6 @@ export function coresAllowed({ limits }: PoolSpec['resources']): number | undefi
   return Number.isFinite(cores) ? Math.floor(cores) : undefined
 }
 
-/**
- * On the CPU a model wants one instance to a core, and Triton has no word for that: the count is written into a copy of
- * the repository before Triton starts, in the container itself, which costs milliseconds where an init container would
- * cost half a second of every start. Weights are links. Only `cpu.pbtxt` with a single group is touched. `$1` is the
- * count, then for each model its repository and its name, `--`, and Triton's command.
- */
-const prepareScript = `set -eu
-count=$1; shift
-while [ "$1" != -- ]; do
-  from=$1/$2; to=/tmp/models$1/$2; mkdir -p "/tmp/models$1"; shift 2
-  rm -rf "$to"
-  if [ -d "$from" ]; then
-    mkdir -p "$to"
-    for entry in "$from"/*; do ln -sfn "$entry" "$to/"; done
-  fi
-  if [ -f "$from/configs/cpu.pbtxt" ]; then
-    rm "$to/configs"; mkdir "$to/configs"
-    sed -zE "s/(instance_group[[:space:]]*\\[[[:space:]]*\\{[^{}]*count[[:space:]]*:[[:space:]]*)[0-9]+([^{}]*\\}[[:space:]]*\\])/\\1$count\\2/" \\
-      "$from/configs/cpu.pbtxt" > "$to/configs/cpu.pbtxt"
-  fi
-done
-shift
-exec "$@"
-`
-
 /** The container's arguments; its image's entry point stays, since NVIDIA's prepares the libraries of the driver. */
 export function containerArguments(spec: PoolSpec, uid: string): string[] {
   const claims = claimsOf(spec)
@@ -105,5 +81,6 @@ export function containerArguments(spec: PoolSpec, uid: string): string[] {
   if (cores === undefined || cores < 2 || local.length === 0) return tritonArguments(spec, uid, (path) => path)
   const prepared = local.flatMap(({ name, source }) => [repositoryOf(source, claims), name])
   const toCopy = (path: string): string => (path.startsWith('s3://') ? path : `/tmp/models${path}`)
-  return ['sh', '-c', prepareScript, 'sh', String(cores), ...prepared, '--', ...tritonArguments(spec, uid, toCopy)]
+  const script = ['sh', '-c', readScript('prepare-models.sh'), 'sh']
+  return [...script, String(cores), ...prepared, '--', ...tritonArguments(spec, uid, toCopy)]
 }

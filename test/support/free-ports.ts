@@ -1,5 +1,4 @@
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 
 /** Ports of 127.0.0.1 that were free a moment ago, all different. Held until all are known, then released together. */
 export async function freePorts(count: number): Promise<number[]> {
@@ -9,19 +8,10 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports
 }
 
-function listen(): Promise<ReturnType<typeof createServer>> {
+function listen(): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)
     server.listen(0, '127.0.0.1', () => resolve(server))
-  })
-}
-
-/** True when nothing listens on this port of 127.0.0.1, or on all addresses. */
-export function isPortFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)))
   })
 }

@@ -1,0 +1,149 @@
+// The rooms of the house: who may import whom, and what else the checks have to be told. A room is a folder or a file,
+// named by its path without `src`. It holds every file below it that no longer name claims. It shows the files that lie
+// directly in its folder; what lies in folders below is its own.
+
+/** Where the names below begin. The longest path that fits counts, so `api/core/src` is not a part of `api/src`. */
+export const roots: Readonly<Record<string, string>> = {
+  core: 'api/core/src',
+  api: 'api/src',
+  controller: 'controller/src',
+  dispatcher: 'dispatcher/src',
+  local: 'local/src',
+  docs: 'docs/generate',
+  protos: 'protos',
+}
+
+/** What every noun of the domain may use: errors, rows and their types. */
+const rows = ['core/error.ts', 'core/db']
+
+const operatorLowest = ['core', 'controller/operator/kube', 'controller/operator/pool', 'controller/operator/scale']
+
+/**
+ * Room → the rooms that it may import; one that is named brings the rooms below it. Files of one room import each other
+ * freely. Each list is meant to be the shortest that holds: lengthen it in the same commit as the code, with a reason.
+ */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  // The domain: batch → task → webhook, credit, upload → workspace, and below them the four edges, which know no noun.
+  'core/error.ts': [],
+  'core/runtime': [],
+  'core/bus': ['core/runtime'],
+  'core/storage': ['core/runtime'],
+  'core/db/tables': [],
+  'core/db': ['core/db/tables', 'core/runtime'],
+  'core/idempotency': rows,
+  'core/model': rows,
+  'core/rate-limit': rows,
+  'core/setting': [...rows, 'core/runtime'],
+  'core/workspace': [...rows, 'core/runtime'],
+  'core/credit': [...rows, 'core/workspace'],
+  'core/usage': [...rows, 'core/workspace'],
+  'core/upload': [...rows, 'core/storage', 'core/workspace'],
+  'core/webhook': [...rows, 'core/runtime', 'core/idempotency', 'core/workspace'],
+  'core/task': [
+    ...rows,
+    ...['core/storage', 'core/idempotency', 'core/workspace', 'core/credit', 'core/upload', 'core/webhook'],
+  ],
+  'core/batch': [
+    ...rows,
+    ...['core/storage', 'core/idempotency', 'core/workspace', 'core/credit', 'core/upload', 'core/task'],
+  ],
+  'core/scale': [...rows, 'core/workspace', 'core/task'],
+  'core/retention': [...rows, 'core/storage', 'core/workspace', 'core/credit', 'core/webhook'],
+
+  // HTTP: main, services and app → routes → http, views → schemas.
+  api: ['api', 'core'],
+  'api/config.ts': ['core/runtime', 'core/workspace'],
+  'api/uuid.ts': [],
+  'api/envelope.ts': ['core/error.ts'],
+  'api/errors.ts': ['core', 'api/envelope.ts'],
+  'api/model-cache.ts': ['core'],
+  'api/store-probe.ts': ['core'],
+  'api/task-waits.ts': ['core'],
+  'api/schemas': ['core', 'api/errors.ts'],
+  'api/views': ['core', 'api/schemas', 'api/uuid.ts'],
+  'api/limit': ['core'],
+  'api/auth': ['core', 'api/limit'],
+  'api/http': ['core', 'api/errors.ts', 'api/schemas'],
+  'api/routes': ['core', 'api/http'],
+  'api/routes/open/developer': [
+    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts'],
+    ...['api/model-cache.ts', 'api/store-probe.ts', 'api/task-waits.ts'],
+  ],
+  'api/routes/legacy': ['api/routes/open/developer'],
+  'api/admin': ['core', 'api/uuid.ts'],
+
+  // The worker: slots and runs → routing → Triton; pixels know nobody.
+  controller: ['controller', 'core'],
+  'controller/worker': ['controller/worker', 'core'],
+  'controller/worker/sweep': ['core'],
+  'controller/worker/routing': ['controller/worker/triton', 'core/runtime'],
+  'controller/worker/triton': ['core/runtime', 'protos/triton'],
+  'controller/worker/image': ['core/db/tables', 'core/task'],
+
+  // The operator: wiring → reconcile → rollout, specs → status → pool → scale, and Kubernetes beside them.
+  'controller/operator': ['core', 'controller/operator', 'controller/worker/routing', 'controller/worker/triton'],
+  'controller/operator/reconcile': [
+    ...operatorLowest,
+    ...['controller/operator/rollout', 'controller/operator/specs', 'controller/operator/reconcile/observe'],
+  ],
+  'controller/operator/reconcile/observe': [
+    ...operatorLowest,
+    ...['controller/operator/rollout', 'controller/operator/specs'],
+    ...['controller/worker/routing', 'controller/worker/triton'],
+  ],
+  'controller/operator/rollout': ['controller/operator/pool', 'controller/operator/scale'],
+  'controller/operator/specs': ['controller/operator/pool', 'controller/operator/kube', 'controller/worker/triton'],
+  'controller/operator/pool/status': ['controller/operator/pool', 'controller/operator/scale'],
+  'controller/operator/pool': ['controller/operator/scale', 'controller/operator/kube', 'core/model', 'core/scale'],
+  'controller/operator/scale': [],
+  'controller/operator/kube': ['core/runtime'],
+
+  dispatcher: ['core', 'dispatcher'],
+  'protos/triton': [],
+
+  // Local mode knows the settings of the processes, and nothing else of them. Documents are made of anything.
+  'controller/config.ts': ['core', 'controller/worker/routing'],
+  'dispatcher/config.ts': ['core'],
+  local: ['core/storage', 'api/config.ts', 'controller/config.ts', 'dispatcher/config.ts'],
+  docs: ['core', 'api', 'controller', 'dispatcher', 'local'],
+}
+
+/** Libraries that are an edge: who may import them. Any other is free where its package declares it. */
+export const edgeLibraries: Readonly<Record<string, readonly string[]>> = {
+  '@aws-sdk/client-s3': ['core/storage'],
+  '@aws-sdk/s3-request-presigner': ['core/storage'],
+  '@grpc/grpc-js': ['controller/worker/triton'],
+  '@grpc/proto-loader': ['controller/worker/triton'],
+  '@kubernetes/client-node': ['controller/operator/kube'],
+  '@nats-io/jetstream': ['core/bus'],
+  '@nats-io/nats-core': ['core/bus'],
+  '@nats-io/transport-node': ['core/bus'],
+  fastify: ['api'],
+  kysely: ['core'],
+  pg: ['core/db', 'local'],
+  piscina: ['controller/worker/image'],
+  sharp: ['controller/worker/image', 'local'],
+  undici: ['core/storage', 'api', 'dispatcher'],
+}
+
+/** Files that are started and not imported. */
+export const programs: readonly string[] = [
+  'api/src/main.ts',
+  'api/src/admin/main.ts',
+  'controller/src/main.ts',
+  'dispatcher/src/main.ts',
+  'docs/generate/generate.ts',
+  'docs/generate/lint-contract.ts',
+  ...['admin', 'demo', 'down', 'logs', 'up'].map((name) => `local/src/${name}.ts`),
+]
+
+/** Tables and schemas: long by nature, with a name for each thing that they describe. Folders or files. */
+export const tables: readonly string[] = [
+  'api/core/src/db/migrations',
+  'api/core/src/db/tables',
+  'api/src/schemas',
+  'controller/src/operator/pool/pool-spec.ts',
+  'controller/src/operator/pool/pool-status.ts',
+  'docs/generate/pool-situations.ts',
+  'test/house/layers.ts',
+]

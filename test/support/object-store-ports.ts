@@ -1,0 +1,12 @@
+import { isPortFree } from '@matte/local/is-port-free'
+import { type ObjectStorePorts, toObjectStorePorts } from '@matte/local/object-store-ports'
+import { freePorts } from './free-ports.ts'
+
+/** Any free ports for an object store. */
+export async function pickObjectStorePorts(): Promise<ObjectStorePorts> {
+  for (;;) {
+    const picked = toObjectStorePorts(await freePorts(9))
+    // One in some thousand is taken, or too low for the admin part's pair.
+    if (picked.admin > 1_024 && (await isPortFree(picked.admin))) return picked
+  }
+}

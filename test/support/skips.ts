@@ -1,0 +1,46 @@
+// Why tests are skipped. Whoever finds that something is missing reports it here, with a part of the path or of the
+// title of the tests that need it; `test/run.ts` lists the skipped tests by these reasons.
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+
+type SkipReason = {
+  /** Part of a file's path, or of a test's full title. */
+  readonly matching: string
+  readonly reason: string
+}
+
+/** What is read here of vitest's JSON report. */
+export type TestReport = {
+  readonly testResults: readonly {
+    readonly name: string
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
+  }[]
+}
+
+/** Names the file that collects the reasons of a run; absent when vitest was started by hand. */
+export const skipReasonsVariable = 'MATTE_SKIP_REASONS'
+
+export function reportSkip(skip: SkipReason): void {
+  process.stdout.write(`[skipped] ${skip.matching}: ${skip.reason}\n`)
+  const file = process.env[skipReasonsVariable]
+  // One short line in one write: files of tests that run at the same time do not mix theirs.
+  if (file) appendFileSync(file, `${JSON.stringify(skip)}\n`)
+}
+
+export function readSkipReasons(file: string): SkipReason[] {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as SkipReason)
+}
+
+/** How many tests were skipped for each reason, the most first. */
+export function countSkips(report: TestReport, reasons: readonly SkipReason[]): [reason: string, count: number][] {
+  const counts = new Map<string, number>()
+  for (const { name: path, assertionResults } of report.testResults) {
+    for (const { fullName, status } of assertionResults) {
+      if (!['skipped', 'pending', 'todo', 'disabled'].includes(status)) continue
+      const known = reasons.find(({ matching }) => path.includes(matching) || fullName.includes(matching))
+      const reason = known?.reason ?? `no reason is given in ${path}`
+      counts.set(reason, (counts.get(reason) ?? 0) + 1)
+    }
+  }
+  return [...counts].sort(([, a], [, b]) => b - a)
+}
