@@ -44,7 +44,15 @@ type Look = {
   readonly rollout?: RolloutStatus
 } & Partial<Pick<PoolObservation, 'models' | 'deployments' | 'startSeconds' | 'demandFailure'>>
 
-const quiet = { arrivals3s: 0, arrivals30s: 0, backlog: 0, batchSlots: 0, processing: 0, oldestSeconds: 0 }
+const quiet = {
+  arrivals3s: 0,
+  arrivals30s: 0,
+  backlog: 0,
+  batchSlots: 0,
+  batchProcessing: 0,
+  processing: 0,
+  oldestSeconds: 0,
+}
 const usual = { serviceSeconds: 0.31, p95Seconds: 0.94, missedShare: 0 }
 /** Of a pool that has never served. */
 const never = { serviceSeconds: undefined, p95Seconds: undefined, missedShare: undefined }

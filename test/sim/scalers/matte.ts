@@ -32,6 +32,7 @@ export const matte =
           arrivals30s: arrived(30),
           backlog: waiting,
           batchSlots: 0,
+          batchProcessing: 0,
           processing: busy,
           serviceSeconds,
           // Told in status, and no part of the rule.

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { maxAttempts } from '../task/task.ts'
 import type { Plans } from '../workspace/plan.ts'
+import type { Demand } from './demand.ts'
 import { type LatencyBuckets, latencyBoundsSeconds, latencyQuantile } from './latency.ts'
 
 export type AskedPool = {
@@ -16,26 +17,9 @@ export type AskedPool = {
 
 export type DemandRequest = { readonly plans: Plans; readonly pools: readonly AskedPool[] }
 
-/** Figures of one pool at one moment of the database's clock. */
-export type PoolDemand = {
-  /** Single creations and caller's retries that began to wait within 3 s and 30 s. */
-  readonly arrivals3s: number
-  readonly arrivals30s: number
-  /** Such tasks that wait and may be worked on now: due again after an attempt, or queued below the plan's limit. */
-  readonly backlog: number
-  /** Children of batches that wait and may be worked on now, in the places that singles leave them. */
-  readonly batchSlots: number
-  /** Tasks under a live claim, of both kinds. */
-  readonly processing: number
-  /** Those of them that are children of batches: places that batches hold beside `batchSlots`. */
-  readonly batchProcessing: number
-  /** How long the oldest task of the backlog has waited, 0 without one. */
-  readonly oldestSeconds: number
-  /** Mean time of an image in a slot over 60 s, or over the latest windows of the last hour; undefined: unknown. */
-  readonly serviceSeconds: number | undefined
-  /** From creation to success, over 60 s; undefined: none ended. */
-  readonly p95Seconds: number | undefined
-  /** The same 60 s, for `shareSlowerThan`. */
+/** The demand on one pool. The database knows no pool's target, so it has latencies in place of the share that missed. */
+export type PoolDemand = Omit<Demand, 'missedShare'> & {
+  /** From creation to success over the last 60 s, for `shareSlowerThan`. */
   readonly latencyBuckets: LatencyBuckets
   readonly perRevision: readonly RevisionFigures[]
 }

@@ -1,5 +1,6 @@
 // What the controller says about a pool. Only `status.ts` builds it. Lists that people read are short, and every
 // figure carries its unit in its name.
+import { type DemandFieldName, demandFields } from '@matte/core/scale/demand'
 import { type Static, Type } from 'typebox'
 import type { Rule } from '../scale/decision.ts'
 import { integer, list, map, number, object, text, time, word } from './field.ts'
@@ -67,27 +68,18 @@ const modelStatus = object(
   { description: 'One model of the pool.' },
 )
 
-const demand = object(
-  {
-    at: time({ description: 'When the figures were read.' }),
-    arrivals3s: count('Single images that began to wait in the last 3 s.'),
-    arrivals30s: count('Single images that began to wait in the last 30 s.'),
-    backlog: count('Single images that wait.'),
-    batchSlots: count('Slots that batches may use now, over all workspaces.'),
-    batchProcessing: Type.Optional(count('Slots that batches hold.')),
-    processing: count('Images in flight.'),
-    oldestSeconds: seconds('Age of the single image that waits longest, in seconds; 0 when none waits.'),
-    serviceSeconds: Type.Optional(
-      seconds('Mean time of one image in a slot over the last minute, in seconds; else as last known.'),
-    ),
-    p95Seconds: Type.Optional(
-      seconds("95 % of the last minute's images were done within so many seconds of their creation."),
-    ),
-    missedShare: Type.Optional(
-      share("Share of the last minute's images later than scaling.target.p95Seconds, 0 to 1."),
-    ),
-  },
-  { description: 'What scaling sees.' },
+const byUnit = { count, seconds, share }
+const demandProperties = Object.fromEntries(
+  Object.entries(demandFields).map(([name, { unit, description }]) => [name, byUnit[unit](description)]),
+)
+
+export type DemandStatus = { at: string } & { [Name in DemandFieldName]?: number }
+
+const demand = Type.Unsafe<DemandStatus>(
+  object(
+    { at: time({ description: 'When the demand was read.' }), ...demandProperties },
+    { description: 'The demand that scaling follows.' },
+  ),
 )
 
 const rolloutStatus = object(
@@ -253,5 +245,4 @@ export type ModelStatus = PoolStatus['models'][number]
 export type ModelFailure = NonNullable<ModelStatus['lastFailure']>
 export type RolloutStatus = PoolStatus['rollout']
 export type RolloutFailure = NonNullable<RolloutStatus['failed']>
-export type DemandStatus = NonNullable<PoolStatus['demand']>
 export type ScalingEntry = PoolStatus['scalingHistory'][number]

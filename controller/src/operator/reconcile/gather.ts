@@ -1,6 +1,7 @@
 // Everything that a decision about one pool needs, read once: objects from the reflectors, figures from the database,
 // and what the pods themselves say. Nothing here writes; what it starts in the background tells the queue when done.
 import type { Clock } from '@matte/core/runtime/clock'
+import type { Demand } from '@matte/core/scale/demand'
 import { shareSlowerThan } from '@matte/core/scale/latency'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
 import { modelsAnnotation, revisionLabel } from '../pool/labels.ts'
@@ -83,13 +84,14 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
   const scaling = scalingOf(pool, timetable.at(now))
   const { defaultConflict, duplicates } = served.of(pool)
   const startSeconds = startSecondsOf(memory)
+  const demand = reading && demandOf(reading, pool)
   const seen = told.map(({ pod }) => pod)
   const observation: PoolObservation = {
     pods: seen,
     deployments: observeDeployments(deployments, target, memory),
     models: observeModels(modelsOf, told),
     modelsOf,
-    demand: reading && demandOf(reading, pool, nowMs),
+    demand: reading && demand && { ...demand, at: reading.at, ageSeconds: (nowMs - reading.atMs) / 1000 },
     ...(failure !== undefined && { demandFailure: failure }),
     ...(defaultConflict !== undefined && { defaultConflict }),
     duplicates,
@@ -112,7 +114,7 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
     observation,
     reading,
     figures: figuresOf(pool, reading),
-    scale: scaleInput(pool, observation, { scaling, memory, nowMs }),
+    scale: scaleInput(pool, observation, { demand, scaling, memory, nowMs }),
     now,
     nowMs,
   }
@@ -159,10 +161,9 @@ function rememberSlots({ source }: World, { metadata, spec }: TritonPool, memory
   else memory.slotsPerPod ??= spec.slotsPerPod
 }
 
-function demandOf({ demand, at, atMs }: DemandReading, { spec }: TritonPool, nowMs: number): PoolObservation['demand'] {
-  const { latencyBuckets, perRevision: _, ...figures } = demand
-  const missedShare = shareSlowerThan(latencyBuckets, spec.scaling.target.p95Seconds)
-  return { ...figures, missedShare, at, ageSeconds: (nowMs - atMs) / 1000 }
+function demandOf({ demand }: DemandReading, { spec }: TritonPool): Demand {
+  const { latencyBuckets, perRevision: _, ...counts } = demand
+  return { ...counts, missedShare: shareSlowerThan(latencyBuckets, spec.scaling.target.p95Seconds) }
 }
 
 /** With the Deployment of the wanted revision that could not be made, if there is one. */
@@ -184,8 +185,8 @@ function observeDeployments(
 
 function scaleInput(
   { status }: TritonPool,
-  { pods, deployments, demand, startSeconds }: PoolObservation,
-  { scaling, memory, nowMs }: { scaling: EffectiveScaling; memory: PoolMemory; nowMs: number },
+  { pods, deployments, demand: read, startSeconds }: PoolObservation,
+  { demand, scaling, memory, nowMs }: Pick<ScaleInput, 'demand' | 'scaling'> & { memory: PoolMemory; nowMs: number },
 ): ScaleInput {
   const { ready, replicas, draining } = countPods(pods)
   const nowSeconds = nowMs / 1000
@@ -195,7 +196,7 @@ function scaleInput(
     nowSeconds,
     scaling,
     demand,
-    demandAgeSeconds: demand?.ageSeconds ?? 0,
+    demandAgeSeconds: read?.ageSeconds ?? 0,
     slotsPerPod: memory.slotsPerPod ?? 1,
     pods: { current, ready, starting: replicas - ready, draining },
     startSeconds: startSeconds ?? unmeasuredStartSeconds,

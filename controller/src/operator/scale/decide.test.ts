@@ -1,15 +1,16 @@
+import type { Demand } from '@matte/core/scale/demand'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { boundsInForce } from './bounds.ts'
 import { decideReplicas, holdFor, startMemory } from './decide.ts'
 import type { Decision, EffectiveScaling, ScaleInput } from './decision.ts'
-import type { Demand } from './demand.ts'
 
 const quiet: Demand = {
   arrivals3s: 0,
   arrivals30s: 0,
   backlog: 0,
   batchSlots: 0,
+  batchProcessing: 0,
   processing: 0,
   oldestSeconds: 0,
   serviceSeconds: 0.5,

@@ -1,8 +1,8 @@
 // How many pods a pool should have: a pure rule, run once a second by the leader and by the simulator of test/sim.
 // docs/autoscaling.md explains it with its formula, its sources and its price.
+import type { Demand } from '@matte/core/scale/demand'
 import { boundsInForce, type Limit, limitOf } from './bounds.ts'
 import type { Decision, EffectiveScaling, Rule, ScaleInput } from './decision.ts'
-import type { Demand } from './demand.ts'
 import { listInputs } from './inputs.ts'
 import { describeDecision, type KeptFor } from './sentence.ts'
 import { highestPeak, rememberPeak, type ScaleMemory } from './stabilization.ts'

@@ -1,6 +1,6 @@
 // What goes into a decision about a pool's pods, and what comes out: plain data both.
+import type { Demand } from '@matte/core/scale/demand'
 import type { Bounds, Limit } from './bounds.ts'
-import type { Demand } from './demand.ts'
 import type { ScaleMemory } from './stabilization.ts'
 
 /** What the pool's `scaling` says, with the schedules of this moment resolved by `schedule.ts`. */

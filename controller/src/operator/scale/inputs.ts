@@ -14,15 +14,8 @@ export function listInputs({
 }: DecisionFacts): Record<string, number> {
   const { demand, pods } = input
   const figures: Record<string, number | undefined> = {
-    arrivals3s: demand?.arrivals3s,
-    arrivals30s: demand?.arrivals30s,
-    backlog: demand?.backlog,
-    batchSlots: demand?.batchSlots,
-    processing: demand?.processing,
-    oldestSeconds: demand?.oldestSeconds,
+    ...demand,
     serviceSeconds: terms?.serviceSeconds,
-    p95Seconds: demand?.p95Seconds,
-    missedShare: demand?.missedShare,
     demandAgeSeconds: input.demandAgeSeconds,
     rate: terms?.rate,
     steadyPods: terms?.steadyPods,

@@ -1,5 +1,5 @@
 // The arithmetic of what is wanted before hold and bounds: three terms, in pods, each from measured figures.
-import type { Demand } from './demand.ts'
+import type { Demand } from '@matte/core/scale/demand'
 
 export type TermInput = {
   readonly scaling: { readonly p95Seconds: number; readonly utilization: number }

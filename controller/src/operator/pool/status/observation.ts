@@ -1,7 +1,7 @@
 // What was seen of a pool in one look at the world, as plain data: `scale/gather.ts` fills it, `status.ts` tells it.
+import type { Demand } from '@matte/core/scale/demand'
 import type { BoundsInForce } from '../../scale/bounds.ts'
 import type { Decision } from '../../scale/decision.ts'
-import type { Demand } from '../../scale/demand.ts'
 import type { ScheduleFault } from '../../scale/schedule.ts'
 import type { RevisionModel } from '../revision-models.ts'
 

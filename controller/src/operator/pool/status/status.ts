@@ -1,6 +1,7 @@
 // What a user reads about a pool, made from what was seen and what was decided. Pure: the same look gives the same
 // status, so that it is written only when something has changed.
 import { isDeepStrictEqual } from 'node:util'
+import { type DemandFieldName, demandFields } from '@matte/core/scale/demand'
 import { setCondition, toKubeTime } from '../conditions.ts'
 import { poolSelectorText } from '../labels.ts'
 import type { Condition, DemandStatus, PoolStatus, ScalingEntry } from '../pool-status.ts'
@@ -65,21 +66,9 @@ function writeHistory(
   return settleHistory(history, { ...counts, refused }, now)
 }
 
-function toDemandStatus({ at, ...figures }: DemandObservation): DemandStatus {
-  const { arrivals3s, arrivals30s, backlog, batchSlots, batchProcessing, processing, oldestSeconds } = figures
-  return {
-    at: toKubeTime(at),
-    arrivals3s,
-    arrivals30s,
-    backlog,
-    batchSlots,
-    ...present('batchProcessing', batchProcessing),
-    processing,
-    oldestSeconds: round(oldestSeconds),
-    ...present('serviceSeconds', figures.serviceSeconds),
-    ...present('p95Seconds', figures.p95Seconds),
-    ...present('missedShare', figures.missedShare),
-  }
+function toDemandStatus({ at, ...demand }: DemandObservation): DemandStatus {
+  const names = Object.keys(demandFields) as DemandFieldName[]
+  return Object.assign({ at: toKubeTime(at) }, ...names.map((name) => present(name, demand[name])))
 }
 
 /** The figure under its name, or nothing: a field that is undefined would differ from one that was read back. */
