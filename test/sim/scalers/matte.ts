@@ -1,4 +1,4 @@
-import { scalingDefaults } from '@matte/controller/operator/pool/pool-spec'
+import { scalingDefaults } from '@matte/controller/operator/pool/spec/scaling'
 import { decideReplicas, startMemory } from '@matte/controller/operator/scale/decide'
 import type { EffectiveScaling } from '@matte/controller/operator/scale/decision'
 import { lateSeconds } from '../pool.ts'

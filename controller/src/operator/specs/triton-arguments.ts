@@ -1,6 +1,7 @@
 // How Triton is started in a pod: the models, their configuration, and what it promises to those who connect.
 import { keepaliveFlags } from '../../worker/triton/keepalive.ts'
-import type { ModelSource, PoolSpec } from '../pool/pool-spec.ts'
+import type { PoolSpec } from '../pool/pool-spec.ts'
+import type { ModelSource } from '../pool/spec/models.ts'
 
 export const ports = { http: 8000, grpc: 8001, metrics: 8002 } as const
 

@@ -1,7 +1,8 @@
 // What becomes of each model: the copy that serves, the copy that is to serve, and what went wrong last.
 import { toKubeTime } from '../conditions.ts'
-import type { PoolModel } from '../pool-spec.ts'
+
 import type { ModelFailure, ModelState, ModelStatus, ModelTransition, RolloutStatus } from '../pool-status.ts'
+import type { PoolModel } from '../spec/models.ts'
 import type { ModelObservation, PoolObservation } from './observation.ts'
 import { quote } from './problems.ts'
 

@@ -1,7 +1,7 @@
 // What the spec names and is not there, as Kubernetes tells of it while it cannot start a pod. Asking for it ourselves
 // would need the right to read every Secret of the namespace.
 
-import type { PoolModel } from '../../pool/pool-spec.ts'
+import type { PoolModel } from '../../pool/spec/models.ts'
 import type { PodObservation, PoolObservation } from '../../pool/status/observation.ts'
 
 export function missingSourcesOf(
