@@ -10,7 +10,12 @@ import type {
 import { buildStatus } from '@matte/controller/operator/pool/status/status'
 import { group, kind, type PoolSpecInput, version, withDefaults } from '@matte/controller/operator/pool/triton-pool'
 import { boundsInForce } from '@matte/controller/operator/scale/bounds'
-import { decideReplicas, holdFor, startMemory, unmeasuredStartSeconds } from '@matte/controller/operator/scale/decide'
+import {
+  decideReplicas,
+  stabilizationSecondsFor,
+  startMemory,
+  unmeasuredStartSeconds,
+} from '@matte/controller/operator/scale/decide'
 
 export type Situation = {
   readonly id: string
@@ -100,7 +105,7 @@ function watch(spec: PoolSpecInput, generation: number, looks: readonly Look[]):
       bounds: boundsInForce(effective),
       slotsPerPod: startSeconds === undefined ? undefined : 2,
       startSeconds,
-      stabilizationWindowSeconds: holdFor(effective, startSeconds ?? unmeasuredStartSeconds),
+      stabilizationWindowSeconds: stabilizationSecondsFor(effective, startSeconds ?? unmeasuredStartSeconds),
     }
     const rollout = look.rollout ?? { stable, weight: 0, step: -1, since: '2026-11-21T08:00:00Z' }
     const target = rollout.failed?.revision ?? rollout.canary ?? stable

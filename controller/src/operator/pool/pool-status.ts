@@ -161,7 +161,7 @@ const historyEntry = object(
     to: count('Pods wanted since.'),
     rule: word<Rule>({
       description:
-        'The rule that won: rate, backlog, batch, wake, hold, burst, minimum, maximum, schedule, fallback, idle or ' +
+        'The rule that won: rate, backlog, batch, wake, stabilization, burst, minimum, maximum, schedule, fallback, idle or ' +
         'external.',
     }),
     sentence: sentence('The decision in words.'),

@@ -2,7 +2,7 @@ import type { Demand } from '@matte/core/scale/demand'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { boundsInForce } from './bounds.ts'
-import { decideReplicas, holdFor, startMemory } from './decide.ts'
+import { decideReplicas, stabilizationSecondsFor, startMemory } from './decide.ts'
 import type { Decision, EffectiveScaling, ScaleInput } from './decision.ts'
 
 const quiet: Demand = {
@@ -83,7 +83,7 @@ describe('decideReplicas', () => {
     ['gives batches the slots that they may use', { demand: { batchSlots: 9 }, slotsPerPod: 2 }, 5, 'batch'],
     ['keeps what batches use', { demand: { batchProcessing: 4, processing: 4 } }, 4, 'batch'],
     ['adds batches to singles', { demand: { ...steady(16), batchSlots: 2 } }, 13, 'rate'],
-    ['keeps a pod for an image in work', { demand: { processing: 1 } }, 1, 'hold'],
+    ['keeps a pod for an image in work', { demand: { processing: 1 } }, 1, 'stabilization'],
     ['goes to zero with nothing to do', {}, 0, 'idle'],
     [
       'wakes on the first arrival',
@@ -124,7 +124,12 @@ describe('decideReplicas', () => {
     ['starts the fallback without figures', { demand: undefined, pods: { current: 0 } }, 2, 'fallback'],
     ['keeps what there is when figures are stale', { demandAgeSeconds: 31, pods: { current: 7 } }, 7, 'fallback'],
     ['believes figures up to the age that is set', { demandAgeSeconds: 30, demand: steady(16) }, 11, 'rate'],
-    ['takes no pod away on figures that are not fresh', { demandAgeSeconds: 10, pods: { current: 7 } }, 7, 'hold'],
+    [
+      'takes no pod away on figures that are not fresh',
+      { demandAgeSeconds: 10, pods: { current: 7 } },
+      7,
+      'stabilization',
+    ],
     [
       'takes half the bound for a service time never measured',
       { demand: { ...steady(3), serviceSeconds: undefined } },
@@ -207,7 +212,7 @@ describe('the hold', () => {
     )
     expect(replicasOf(decisions).findIndex((replicas, second) => second > 10 && replicas < 11)).toBeLessThanOrEqual(102)
     expect(decisions[60]).toMatchObject({
-      rule: 'hold',
+      rule: 'stabilization',
       sentence: expect.stringContaining('wanted within the last 90 s'),
     })
   })
@@ -233,8 +238,10 @@ describe('the hold', () => {
   })
 
   it('is derived from the start-up time, within a bound', () => {
-    expect([0, 3, 20, 60, 100_000].map((seconds) => holdFor(scaling, seconds))).toEqual([60, 64.5, 90, 150, 900])
-    expect(holdFor({ ...scaling, stabilizationWindowSeconds: 300 }, 20)).toBe(300)
+    expect([0, 3, 20, 60, 100_000].map((seconds) => stabilizationSecondsFor(scaling, seconds))).toEqual([
+      60, 64.5, 90, 150, 900,
+    ])
+    expect(stabilizationSecondsFor({ ...scaling, stabilizationWindowSeconds: 300 }, 20)).toBe(300)
   })
 
   it('lets a new leader hold the pods that it found', () => {

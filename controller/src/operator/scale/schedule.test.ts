@@ -155,7 +155,7 @@ describe('several schedules', () => {
     ['a day that never comes', { start: '0 8 31 2 *' }, 'start 0 8 31 2 * never comes'],
   ])('leave out one with %s, and say so', (_name, changes, message) => {
     const table = readTimetable([office, { ...office, name: 'broken', ...changes }])
-    expect(table.faults).toEqual([{ name: 'broken', message: expect.stringContaining(message) }])
+    expect(table.errors).toEqual([{ name: 'broken', message: expect.stringContaining(message) }])
     expect(table.at(at)?.names).toEqual(['office'])
   })
 })

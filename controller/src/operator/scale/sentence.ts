@@ -1,9 +1,9 @@
-// What is said of a decision: one sentence for people, with the figures in it, for log, Event, condition and history.
+// A decision in one sentence for people, with the numbers that decided: for log, Event, condition and history.
 import type { BoundsInForce } from './bounds.ts'
 import type { Rule, ScaleInput } from './decision.ts'
 import type { Terms } from './terms.ts'
 
-/** Why there are more pods than the figures ask for. */
+/** Why there are more pods than the demand needs. */
 export type KeptFor = 'peak' | 'burst' | 'age'
 
 export type DecisionFacts = {
@@ -11,10 +11,10 @@ export type DecisionFacts = {
   readonly replicas: number
   readonly rule: Rule
   readonly keptFor: KeptFor | undefined
-  /** Undefined: the figures were not believed. */
+  /** Undefined: there is no current demand. */
   readonly terms?: Terms
   /** Before the bounds. */
-  readonly held: number
+  readonly stabilized: number
   readonly stabilizationWindowSeconds: number
   readonly bounds: BoundsInForce
 }
@@ -30,14 +30,15 @@ const sentences: Readonly<Record<Rule, Sentence>> = {
       ? `Stays at ${pods(facts.replicas)} while a burst lasts; now ${need(facts)}.`
       : `${pods(facts.replicas)} for a burst, ${rates(facts)}: ${need(facts)}.`,
   wake: (facts) => `Wakes from zero with ${pods(facts.replicas)}: ${need(facts)}.`,
-  hold: (facts) =>
+  stabilization: (facts) =>
     facts.keptFor
       ? `Keeps ${pods(facts.replicas)}, ${reasonsToKeep[facts.keptFor](facts)}; now ${need(facts)}.`
       : `Keeps ${pods(facts.replicas)} while images are in work.`,
   minimum: (facts) => `${pods(facts.replicas)}, the minimum: ${need(facts)}.`,
-  maximum: (facts) => `${pods(facts.replicas)}, the maximum, where ${facts.held} would be wanted: ${need(facts)}.`,
+  maximum: (facts) =>
+    `${pods(facts.replicas)}, the maximum, where ${facts.stabilized} would be wanted: ${need(facts)}.`,
   schedule: (facts) =>
-    `${pods(facts.replicas)}, a bound of ${schedules(facts)}, where ${facts.held} would be wanted: ${need(facts)}.`,
+    `${pods(facts.replicas)}, a bound of ${schedules(facts)}, where ${facts.stabilized} would be wanted: ${need(facts)}.`,
   idle: (facts) =>
     `No pods: nothing has arrived, waited or been in work for ${seconds(facts.stabilizationWindowSeconds)}.`,
   fallback: (facts) =>

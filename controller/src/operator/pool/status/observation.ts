@@ -2,7 +2,7 @@
 import type { Demand } from '@matte/core/scale/demand'
 import type { BoundsInForce } from '../../scale/bounds.ts'
 import type { Decision } from '../../scale/decision.ts'
-import type { ScheduleFault } from '../../scale/schedule.ts'
+import type { ScheduleError } from '../../scale/schedule.ts'
 import type { RevisionModel } from '../revision-models.ts'
 
 type ContainerExit = { readonly exitCode: number; readonly reason?: string; readonly message?: string }
@@ -29,7 +29,7 @@ export type PodObservation = {
   /** Of Triton's container. */
   readonly restarts: number
   /** An init container that ended with a fault and has not gone well since: Triton is not started before it has. */
-  readonly initFault?: { readonly container: string; readonly restarts: number; readonly lastExit: ContainerExit }
+  readonly initFailure?: { readonly container: string; readonly restarts: number; readonly lastExit: ContainerExit }
   /** Models whose files are not those that the spec gives the checksums of; Triton is not started with them. */
   readonly wrongFiles?: readonly { readonly model: string; readonly message: string }[]
   /** Images in flight that this controller knows of. */
@@ -90,7 +90,7 @@ export type PoolObservation = {
   readonly duplicates: readonly { readonly modelVersion: string; readonly pool: string }[]
   /** What spec names and is not there: claims, Secrets. */
   readonly missingSources: readonly { readonly model: string; readonly message: string }[]
-  readonly badSchedules: readonly ScheduleFault[]
+  readonly badSchedules: readonly ScheduleError[]
   /** The bounds in force at this moment. */
   readonly bounds: BoundsInForce
   /** Undefined until a pod has told, unless spec says it. */

@@ -112,7 +112,7 @@ const order = ['ChecksumMismatch', 'ImagePullFailed', 'ConfigMissing', 'PodUnsch
 type Trouble = { readonly reason: (typeof order)[number]; readonly say: (image: string) => string }
 
 function judge(pod: PodObservation): Trouble | undefined {
-  const { waiting, unschedulable, initFault, lastExit, restarts, wrongFiles = [] } = pod
+  const { waiting, unschedulable, initFailure, lastExit, restarts, wrongFiles = [] } = pod
   if (wrongFiles.length > 0) {
     const files = wrongFiles.map(({ model, message }) => `model ${model}: ${quote(message)}`).join('; ')
     return { reason: 'ChecksumMismatch', say: () => `has another file than the spec names, of ${files}` }
@@ -128,8 +128,8 @@ function judge(pod: PodObservation): Trouble | undefined {
     return { reason: 'ConfigMissing', say: () => `cannot be started: ${words}` }
   }
   const isBackingOff = waiting?.reason === 'CrashLoopBackOff'
-  if (initFault !== undefined && (isBackingOff || initFault.restarts >= crashesMin)) {
-    const { container, restarts: times, lastExit: exit } = initFault
+  if (initFailure !== undefined && (isBackingOff || initFailure.restarts >= crashesMin)) {
+    const { container, restarts: times, lastExit: exit } = initFailure
     const what = `has an init container, ${container}, that has ended ${timesOf(times)}${exitOf(exit)}`
     return { reason: 'PodCrashing', say: () => what }
   }

@@ -63,7 +63,7 @@ const keptInputs = [
   'batchSlots',
   'processing',
   'wantedPods',
-  'heldPods',
+  'stabilizedPods',
   'readyPods',
   'demandAgeSeconds',
 ]

@@ -398,14 +398,14 @@ describe('buildStatus', () => {
   })
 
   it('names the init container that ends again and again, with its own restarts', () => {
-    const initFault = { container: 'fetch', restarts: 4, lastExit: { exitCode: 6, message: 'no such host' } }
+    const initFailure = { container: 'fetch', restarts: 4, lastExit: { exitCode: 6, message: 'no such host' } }
     const waiting = { reason: 'CrashLoopBackOff' }
-    const of = status({ pods: [pod('a', { ready: false, waiting, initFault })] })
+    const of = status({ pods: [pod('a', { ready: false, waiting, initFailure })] })
     expect(told('Ready', of)).toMatchObject({ status: 'False', reason: 'PodCrashing' })
     expect(told('Ready', of).message).toContain(
       'Pod a has an init container, fetch, that has ended 4 times, last with exit code 6: no such host.',
     )
-    const first = pod('a', { ready: false, initFault: { ...initFault, restarts: 1 } })
+    const first = pod('a', { ready: false, initFailure: { ...initFailure, restarts: 1 } })
     expect(told('Ready', status({ pods: [first] }))).toMatchObject({ reason: 'Starting' })
   })
 
