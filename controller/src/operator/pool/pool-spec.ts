@@ -13,14 +13,14 @@ export const specSchema = object(
     models,
     default: flag({
       description:
-        'Makes it the pool of `service-v2` and of an omitted modelVersion. Of two, the older is, and the other is ' +
-        'Degraded with reason DefaultConflict.',
+        'Makes it the pool of `service-v2` and of an omitted modelVersion. Of two such pools the older one is, and the ' +
+        'other is Degraded with reason DefaultConflict.',
       default: false,
     }),
     ...podFields,
     replicas: Type.Optional(
       replicas(
-        'Pods wanted, 0 to 1000: the field behind the scale subresource. Needed with scaling.owner external, refused ' +
+        'Desired pods, 0 to 1000: the field of the scale subresource. Required with scaling.owner external, refused ' +
           'otherwise.',
       ),
     ),
@@ -30,7 +30,7 @@ export const specSchema = object(
     podPatch,
   },
   {
-    description: 'What is asked for.',
+    description: 'Desired state.',
     rules: [
       {
         rule: "self.scaling.owner == 'external' || !has(self.replicas)",

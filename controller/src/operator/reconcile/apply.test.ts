@@ -105,8 +105,8 @@ describe('a step that the API server refuses', () => {
     await carryOut(['createDeployment', 'create', 'createBudget'])
     expect([...memory.refusals.values()]).toMatchObject([{ message: 'create Deployment is refused' }])
     expect([...memory.refusedChanges.values()]).toMatchObject([
-      { what: 'make Service p-Service', blocking: true },
-      { what: 'make PodDisruptionBudget p-PodDisruptionBudget', blocking: false },
+      { what: 'create Service p-Service', blocking: true },
+      { what: 'create PodDisruptionBudget p-PodDisruptionBudget', blocking: false },
     ])
   })
 

@@ -9,6 +9,7 @@ import { planRollout } from '../rollout/canary.ts'
 import type { RevisionSeen, RolloutPlan } from '../rollout/rollout-input.ts'
 import { decideReplicas } from '../scale/decide.ts'
 import type { Decision } from '../scale/decision.ts'
+import { describeExternal } from '../scale/sentence.ts'
 import type { Observed } from './gather.ts'
 import { hasEnded, isReady, revisionOfPod } from './observe/observe-pods.ts'
 import { objectSteps, scaleSteps } from './plan-steps.ts'
@@ -91,11 +92,10 @@ function isUrgent(previous: Partial<PoolStatus> | undefined, next: PoolStatus): 
 function decide({ pool, scale }: Observed): Decision {
   if (pool.spec.scaling.owner === 'matte') return decideReplicas(scale)
   const replicas = pool.spec.replicas ?? 0
-  const count = replicas === 1 ? '1 pod' : `${replicas} pods`
   return {
     replicas,
     rule: 'external',
-    sentence: `${count}, as the external owner says.`,
+    sentence: describeExternal(replicas),
     inputs: { replicas },
     memory: scale.memory,
     requeueAfterMs: 1_000,

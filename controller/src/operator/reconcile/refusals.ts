@@ -77,13 +77,13 @@ function revisionOfStep(step: WorkStep): string | undefined {
 function describe(step: WorkStep): string {
   switch (step.kind) {
     case 'create':
-      return `make ${keyOf(step.object)}`
+      return `create ${keyOf(step.object)}`
     case 'restore':
-      return `make ${keyOf(step.live)} as it should be`
+      return `update ${keyOf(step.live)}`
     case 'annotate':
-      return `mark pods of revision ${revisionOfStep(step)}, so none of them goes`
+      return `annotate pods of revision ${revisionOfStep(step)}, so none of them is removed`
     case 'scale':
-      return `change the number of pods of ${keyOf(step.deployment)}`
+      return `scale ${keyOf(step.deployment)}`
     case 'delete':
       return `delete ${keyOf(step.object)}`
   }

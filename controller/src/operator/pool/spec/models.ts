@@ -12,8 +12,7 @@ const source = object(
   {
     imagePath: Type.Optional(
       text({
-        description:
-          "A folder in the pool's image, from its root, that holds one folder for each model, such as `/models`.",
+        description: "A folder in the pool's image, from its root, with one folder for each model, such as `/models`.",
         minLength: 1,
         maxLength: 255,
         pattern: '^/[^\\s,]*$',
@@ -30,14 +29,14 @@ const source = object(
             pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
           }),
           path: text({
-            description: 'The folder in the volume that holds one folder for each model; empty for its root.',
+            description: 'The folder in the volume with one folder for each model; empty for its root.',
             maxLength: 255,
             pattern: '^([^/\\s,][^\\s,]*)?$',
             default: '',
             rules: [noParent],
           }),
         },
-        { description: 'A volume that holds the models.' },
+        { description: 'A volume that has the models.' },
       ),
     ),
     s3: Type.Optional(
@@ -45,7 +44,7 @@ const source = object(
         {
           prefix: text({
             description:
-              'Where one folder for each model lies, as Triton writes it: `s3://bucket/folder`, or ' +
+              'The place with one folder for each model, in the form that Triton takes: `s3://bucket/folder`, or ' +
               '`s3://https://host:port/bucket/folder` for a store other than AWS.',
             minLength: 6,
             maxLength: 512,
@@ -54,16 +53,16 @@ const source = object(
           secretName: Type.Optional(
             text({
               description:
-                "A Secret in the pool's namespace with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if need be, " +
-                "AWS_SESSION_TOKEN and AWS_DEFAULT_REGION. Without it the pod's own identity is used. One for the " +
-                'whole pool, since Triton reads them from its environment.',
+                "A Secret in the pool's namespace with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if needed, " +
+                "AWS_SESSION_TOKEN and AWS_DEFAULT_REGION. Without it the pod's own identity is used. The same for all " +
+                'models, since Triton reads it from its environment.',
               minLength: 1,
               maxLength: 253,
               pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
             }),
           ),
         },
-        { description: 'An S3 bucket that holds the models. Each pod fetches them when it starts.' },
+        { description: 'An S3 bucket that has the models. Each pod downloads them when it starts.' },
       ),
     ),
   },
@@ -88,16 +87,16 @@ const model = object(
     }),
     modelVersion: text({
       description:
-        'What callers write as `modelVersion` to get it. Names are shared by all pools: of two pools with the same, ' +
-        'the older serves it and the other is Degraded.',
+        'What callers write as `modelVersion` to get it, unique among all pools: of two pools with the same one, the ' +
+        'older serves it and the other is Degraded.',
       minLength: 1,
       maxLength: 63,
       pattern: '^[a-z0-9][a-z0-9_-]*(\\.[a-z0-9_-]+)*$',
     }),
     default: flag({
       description:
-        'Marks the model that stands for the pool: of the default pool it also answers `service-v2` and an omitted ' +
-        'modelVersion. With no mark it is the first of the list.',
+        "Makes it the pool's default model, which in the default pool also serves `service-v2` and an omitted " +
+        'modelVersion. Without a default it is the first of the list.',
       default: false,
     }),
     licence: Type.Optional(
@@ -110,10 +109,11 @@ const model = object(
     checksum: Type.Optional(
       text({
         description:
-          "SHA-256 of the model's file, as `sha256:` and 64 hex digits. A pod in which the file that Triton loads of the model's " +
-          'highest version does not have it does not start (ChecksumMismatch). That file is default_model_filename of the ' +
-          "model's configuration, else the usual one of its backend, such as `model.onnx`. Of a model in S3, which Triton " +
-          'fetches itself, nothing is compared. A new one rolls out as a new revision, also where the file changes in place.',
+          "SHA-256 of the model's file, as `sha256:` and 64 hex digits. A pod whose file differs does not start " +
+          "(ChecksumMismatch). The file is the one that Triton loads of the model's highest version: " +
+          'default_model_filename of its configuration, or the usual one of its backend, such as `model.onnx`. Not ' +
+          'checked for a model in S3, which Triton downloads itself. A new checksum rolls out as a new revision, also ' +
+          'where the file changes in place.',
         maxLength: 71,
         pattern: '^sha256:[0-9a-f]{64}$',
       }),

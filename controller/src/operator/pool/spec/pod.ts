@@ -6,18 +6,18 @@ const resources = object(
   {
     requests: map(quantity(), {
       description:
-        'What the node must have free. Default one CPU and 1Gi: Triton with u2netp on one core was measured at half.',
+        'What a node must have free. Default one CPU and 1Gi: Triton with u2netp on one core was measured at half.',
       maxProperties: 16,
       default: { cpu: '1', memory: '1Gi' },
     }),
     limits: Type.Optional(
       map(quantity(), {
-        description: 'What Triton may take at most; a GPU goes here, as `nvidia.com/gpu: 1`.',
+        description: 'What Triton may use at most; a GPU goes here, as `nvidia.com/gpu: 1`.',
         maxProperties: 16,
       }),
     ),
   },
-  { description: "Triton's container in each pod.", default: {} },
+  { description: "Resources of Triton's container in each pod.", default: {} },
 )
 
 /** A toleration as Kubernetes has it. */
@@ -39,7 +39,7 @@ export const podFields = {
     default: 'nvcr.io/nvidia/tritonserver:26.07-py3',
   }),
   imagePullPolicy: choice(['IfNotPresent', 'Always', 'Never'], {
-    description: 'When a node fetches the image, as Kubernetes has it.',
+    description: 'When a node pulls the image, as in a container.',
     default: 'IfNotPresent',
   }),
   resources,
@@ -51,24 +51,22 @@ export const podFields = {
   ),
   tolerations: Type.Optional(
     list(kubernetes<Toleration>({ description: 'A toleration.' }), {
-      description: 'Taints that the pods tolerate, as Kubernetes has them, at most 32.',
+      description: 'Taints that the pods tolerate, as in a pod, at most 32.',
       maxItems: 32,
     }),
   ),
-  affinity: Type.Optional(
-    kubernetes<Record<string, unknown>>({ description: "The pods' affinity, as Kubernetes has it." }),
-  ),
+  affinity: Type.Optional(kubernetes<Record<string, unknown>>({ description: "The pods' affinity, as in a pod." })),
   autoCompleteConfig: flag({
     description:
-      "Whether Triton fills in what a model's config.pbtxt leaves out. It loads each model once more for that; with " +
-      'configurations that are complete, false spares that time at every start of a pod.',
+      "Whether Triton completes a model's config.pbtxt. For that it loads each model once more; when the " +
+      'configurations are complete, false saves that time at each start of a pod.',
     default: true,
   }),
   slotsPerPod: Type.Optional(
     integer({
       description:
-        "Images in one pod at once, at most, 1 to 1024. Without it the model's instances × its preferred batch, " +
-        "read from Triton's config.",
+        "Requests that a pod serves at once, 1 to 1024. Default the model's instances × its preferred batch size, " +
+        "from Triton's configuration of the model.",
       minimum: 1,
       maximum: 1024,
     }),
@@ -77,6 +75,6 @@ export const podFields = {
 
 export const podPatch = Type.Optional(
   kubernetes<Record<string, unknown>>({
-    description: 'A JSON merge patch of the pod template, laid over it at the end: for whatever has no field here.',
+    description: 'A JSON merge patch, applied to the pod template last: for whatever has no field here.',
   }),
 )

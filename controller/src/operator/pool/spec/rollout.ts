@@ -4,7 +4,7 @@ import { integer, list, number, object } from '../field.ts'
 const step = object(
   {
     weight: integer({
-      description: "The new revision's share of the images, in percent, 1 to 100.",
+      description: "The new revision's share of the requests, in percent, 1 to 100.",
       minimum: 1,
       maximum: 100,
     }),
@@ -22,7 +22,7 @@ export const rollout = object(
   {
     steps: list(step, {
       description:
-        'The shares by which a new revision takes over, ascending, at most 20; after the last it has everything. ' +
+        'The shares by which a new revision takes over, ascending, at most 20; after the last it gets everything. ' +
         'Empty: everything at once when it is ready. Default 10 % and 50 %, a minute each.',
       maxItems: 20,
       default: [
@@ -40,16 +40,16 @@ export const rollout = object(
       {
         readySeconds: integer({
           description:
-            'How long the new revision may take until its first pod is ready, in seconds, 10 to 86400; later it is ' +
-            "rolled back. Default 600, as a Deployment's progressDeadlineSeconds: a GPU node, an image of 10 GB and a " +
-            'model have been seen to take 425.',
+            'Time within which the first pod of the new revision must be ready, in seconds, 10 to 86400; otherwise it is ' +
+            "rolled back. Default 600, like a Deployment's progressDeadlineSeconds: a GPU node, an image of 10 GB and a " +
+            'model took 425 in a measurement.',
           minimum: 10,
           maximum: 86_400,
           default: 600,
         }),
         maxErrorRate: number({
           description:
-            "Share of the new revision's images that may fail, 0 to 1; above it, and above the old one's, it is " +
+            "Share of the new revision's requests that may fail, 0 to 1; above it, and above the old one's, it is " +
             'rolled back. Default 0.02.',
           minimum: 0,
           maximum: 1,
@@ -57,7 +57,7 @@ export const rollout = object(
         }),
         maxLatencyRatio: number({
           description:
-            "The new revision's mean time of an image in a slot divided by the old one's, 1 to 100; above it, it is " +
+            "The new revision's mean time of a request in a slot divided by the old one's, 1 to 100; above it, it is " +
             'rolled back. Default 1.5.',
           minimum: 1,
           maximum: 100,
@@ -65,16 +65,16 @@ export const rollout = object(
         }),
         minRequests: integer({
           description:
-            'Images that the new revision must have done in a step before it is judged, 0 to 100000. A step that has ' +
-            'lasted ten times its durationSeconds without so many goes on: nobody was there to notice. Default 50: with ' +
-            'fewer, one failure is already 2 %.',
+            'Requests that the new revision must have served in a step before it is judged, 0 to 100000. A step ends ' +
+            'without them after ten times its durationSeconds, since hardly anybody uses the pool then. Default 50: ' +
+            'with fewer, one failure is more than 2 %.',
           minimum: 0,
           maximum: 100_000,
           default: 50,
         }),
       },
-      { description: 'What a new revision must hold to.', default: {} },
+      { description: 'What a new revision must meet.', default: {} },
     ),
   },
-  { description: 'How a changed pool goes out: as a canary beside the revision that serves.', default: {} },
+  { description: 'How a change of the pool rolls out: as a canary beside the revision that serves.', default: {} },
 )

@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { choice, integer, list, number, object, text } from '../field.ts'
 
-/** Five fields of what cron fields are made of. Whether the hour exists is judged when it is read (`ScheduleInvalid`). */
+/** Checks the form alone; whether such a time exists is checked when the pattern is parsed (`ScheduleInvalid`). */
 const cron = (description: string) =>
   text({
     description,
@@ -18,7 +18,7 @@ const cron = (description: string) =>
   })
 
 export const replicas = (description: string, options: { minimum?: number; default?: number } = {}) =>
-  // 1,000 pods is the size that the controller is measured at.
+  // The controller is measured with 1,000 pods.
   integer({ description, minimum: 0, maximum: 1000, ...options })
 
 const schedule = object(
@@ -47,8 +47,8 @@ const schedule = object(
   },
   {
     description:
-      'Other bounds at certain hours. Of several in force at once the highest minReplicas and the lowest maxReplicas ' +
-      'hold; where they contradict each other, minReplicas.',
+      'Other bounds at certain times. Of several in force at once the highest minReplicas and the lowest maxReplicas ' +
+      'apply; where they contradict each other, minReplicas does.',
     rules: [
       {
         rule: 'has(self.minReplicas) || has(self.maxReplicas)',
@@ -58,7 +58,7 @@ const schedule = object(
   },
 )
 
-/** Also what an external owner leaves untouched, which is why they stand by themselves. */
+/** Named, because a rule below compares with them: an external owner must leave them as they are. */
 export const scalingDefaults = {
   minReplicas: 1,
   maxReplicas: 10,
@@ -74,33 +74,33 @@ export const scaling = object(
   {
     owner: choice(['matte', 'external'], {
       description:
-        'Who decides how many pods there are: `matte` by the demand it sees, or `external`: whoever writes the scale ' +
+        'Who decides how many pods there are: `matte` by the demand, or `external`, the writer of the scale ' +
         'subresource, such as a HorizontalPodAutoscaler, KEDA or `kubectl scale`. Never both.',
       default: 'matte',
     }),
     minReplicas: replicas(
-      `Fewest pods, 0 to 1000. At 0 an idle pool has none, and the first task waits until one has started. Default 1: ` +
-        `nobody waits for a start.${only}`,
+      `Fewest pods, 0 to 1000. At 0 an idle pool has none, and the first request waits until one has started. Default ` +
+        `1: no request waits for a start.${only}`,
       { default: scalingDefaults.minReplicas },
     ),
     maxReplicas: replicas(
-      'Most pods, 1 to 1000; those that finish their last images before they go are not counted. Default 10: what 15 ' +
-        `images of 0.5 s a second need at the default utilization.${only}`,
+      'Most pods, 1 to 1000, without those that drain. Default 10: what 15 requests of 0.5 s a second need at the ' +
+        `default utilization.${only}`,
       { minimum: 1, default: scalingDefaults.maxReplicas },
     ),
     target: object(
       {
         p95Seconds: number({
           description:
-            'How late an image may be, creation to result, in seconds, 0.5 to 600: later ones count as missed, and a ' +
-            'backlog is to be gone within two and a half times it. Default 2: a person waits for the result.',
+            'Latency target from creation to result, in seconds, 0.5 to 600: slower requests count as missed, and a ' +
+            'backlog should drain within two and a half times it. Default 2: a person waits for the result.',
           minimum: 0.5,
           maximum: 600,
           default: 2,
         }),
         utilization: number({
           description:
-            'Share of the slots that steady demand may fill, 0.1 to 1; the rest is for what arrives by chance. ' +
+            'Share of the slots that steady demand may fill, 0.1 to 1; the rest is for random peaks. ' +
             `Default 0.75, from the simulator (\`make sim\`).${only}`,
           minimum: 0.1,
           maximum: 1,
@@ -111,8 +111,8 @@ export const scaling = object(
     ),
     panicWindowSeconds: integer({
       description:
-        'How long no pod is taken away after the last sign of a burst, which is that far more arrives in 3 s than on ' +
-        `average in 30 s; in seconds, 0 to 600. Default 6, as Knative's panic window.${only}`,
+        'How long the pool does not scale down after the last sign of a burst, which is an arrival rate over 3 s far ' +
+        `above that over 30 s; in seconds, 0 to 600. Default 6, like Knative's panic window.${only}`,
       minimum: 0,
       maximum: 600,
       default: scalingDefaults.panicWindowSeconds,
@@ -120,17 +120,17 @@ export const scaling = object(
     stabilizationWindowSeconds: Type.Optional(
       integer({
         description:
-          'How long a pod is kept after it was last needed, in seconds, 0 to 86400. Longer costs pod-seconds and ' +
-          'spares misses when demand returns. Without it 60 s + 1.5 × the measured start-up time, from the simulator; ' +
-          `status.stabilizationWindowSeconds shows it.${only}`,
+          'How long a pod is kept after it was last needed, in seconds, 0 to 86400. A longer window costs ' +
+          'pod-seconds and avoids misses when demand returns. Default 60 s + 1.5 × the measured start-up time, from ' +
+          `the simulator; status.stabilizationWindowSeconds shows it.${only}`,
         minimum: 0,
         maximum: 86_400,
       }),
     ),
     schedules: Type.Optional(
       list(schedule, {
-        description: `Other bounds at certain hours, at most 16.${only}`,
-        // One for each hour of a working day, and it bounds what the rules cost.
+        description: `Other bounds at certain times, at most 16.${only}`,
+        // One for each hour of a working day. It also bounds the cost of the CEL rules.
         maxItems: 16,
         keys: ['name'],
       }),
@@ -139,19 +139,19 @@ export const scaling = object(
       {
         afterSeconds: integer({
           description:
-            'Age of the demand figures from which they are not believed, in seconds, 5 to 3600. Default 30: they are ' +
-            `read each second, so thirty reads in a row have failed.${only}`,
+            'Age from which the demand counts as unknown, in seconds, 5 to 3600. Default 30: it is read each second, ' +
+            `so thirty reads in a row have failed.${only}`,
           minimum: 5,
           maximum: 3600,
           default: scalingDefaults.fallbackAfterSeconds,
         }),
         replicas: replicas(
-          'Pods to have at least while the figures are not believed, 0 to 1000; those that run are kept. Default 1: ' +
-            `what waits goes on.${only}`,
+          'Fewest pods while the demand is unknown, 0 to 1000; those that run are kept. Default 1: waiting requests ' +
+            `are served.${only}`,
           { default: scalingDefaults.fallbackReplicas },
         ),
       },
-      { description: 'What holds while the demand is not known.', default: {} },
+      { description: 'What applies while the demand is unknown.', default: {} },
     ),
   },
   {
