@@ -17,14 +17,18 @@ export type AskedPool = {
 
 export type DemandRequest = { readonly plans: Plans; readonly pools: readonly AskedPool[] }
 
-/** The demand on one pool. The database knows no pool's target, so it has latencies in place of the share that missed. */
+/**
+ * The demand on one pool. The database knows no pool's target, so it has latencies in place of the share that missed.
+ */
 export type PoolDemand = Omit<Demand, 'missedShare'> & {
   /** From creation to success over the last 60 s, for `shareSlowerThan`. */
   readonly latencyBuckets: LatencyBuckets
   readonly perRevision: readonly RevisionFigures[]
 }
 
-/** What the pods of one revision did within the `revisionSeconds` asked for; revisions that did nothing are left out. */
+/**
+ * What the pods of one revision did within the `revisionSeconds` asked for; revisions that did nothing are left out.
+ */
 export type RevisionFigures = {
   readonly revision: string
   readonly done: number

@@ -1,9 +1,10 @@
 // The demand on one pool at one moment of the database's clock, and the only list of its fields. Core owns it, because
-// the statement that measures it is here and core imports nothing of the controller. The operator's scaling rule imports
-// the type alone, so it runs without core; the status of a pool takes names and descriptions from this list too.
+// the statement that measures it is here and core imports nothing of the controller. The operator's scaling rule
+// imports the type alone, so it runs without core; the status of a pool takes names and descriptions from this list
+// too.
 //
-// A single request is of a task that was created alone, or of any retry by a caller. Nobody waits for one particular child
-// of a batch, so children are counted apart.
+// A single request is of a task that was created alone, or of any retry by a caller. Nobody waits for one particular
+// child of a batch, so children are counted apart.
 
 type DemandField = { readonly unit: 'count' | 'seconds' | 'share'; readonly description: string }
 

@@ -3,7 +3,9 @@
 /** Upper bounds of the buckets in seconds, the bound included; above the last one lies one more bucket. */
 export const latencyBoundsSeconds = [0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 60] as const
 
-/** Counts of each bucket by itself, so not cumulative, in the order of the bounds: `latencyBoundsSeconds.length + 1`. */
+/**
+ * Counts of each bucket by itself, so not cumulative, in the order of the bounds: `latencyBoundsSeconds.length + 1`.
+ */
 export type LatencyBuckets = readonly number[]
 
 export const emptyBuckets = (): number[] => Array.from({ length: latencyBoundsSeconds.length + 1 }, () => 0)

@@ -56,8 +56,8 @@ export const scalePaths = {
 } as const
 
 /**
- * Deployment and Service are called `<pool>-<revision>`: a Service's name has at most 63 characters, less a hyphen and eight
- * digits here, and begins with a letter.
+ * Deployment and Service are called `<pool>-<revision>`: a Service's name has at most 63 characters, less a hyphen and
+ * eight digits here, and begins with a letter.
  */
 const nameMax = 54
 
@@ -140,8 +140,8 @@ const requireOfUsers: RequiredRule = ({ required = [], properties = {} }) =>
   required.filter((name) => properties[name]?.default === undefined)
 
 /**
- * Of a status only the keys of lists: a new leader writes its term before there is a status, and the status of a controller of
- * another version than the definition must not be refused.
+ * Of a status only the keys of lists: a new leader writes its term before there is a status, and the status of a
+ * controller of another version than the definition must not be refused.
  */
 const requireOfController: RequiredRule = (_, keys) => keys
 

@@ -13,8 +13,8 @@ export const specSchema = object(
     models,
     default: flag({
       description:
-        'Makes it the pool of `service-v2` and of an omitted modelVersion. Of two such pools the older one is, and the ' +
-        'other is Degraded with reason DefaultConflict.',
+        'Makes it the pool of `service-v2` and of an omitted modelVersion. Of two such pools the older one is, and ' +
+        'the other is Degraded with reason DefaultConflict.',
       default: false,
     }),
     ...podFields,
@@ -42,8 +42,8 @@ export const specSchema = object(
       {
         rule: "self.scaling.owner != 'external' || has(self.replicas)",
         message:
-          'an external owner needs replicas to begin with, since the scale subresource cannot be read without it: set ' +
-          'spec.replicas',
+          'an external owner needs replicas to begin with, since the scale subresource cannot be read without it: ' +
+          'set spec.replicas',
         fieldPath: '.scaling.owner',
       },
     ],

@@ -51,8 +51,8 @@ const modelStatus = object(
     target: revisionState('The copy in the revision that is to serve; the same one when no rollout is in progress.'),
     transition: word<ModelTransition>({
       description:
-        'UpToDate; InProgress: the target is on its way; BlockedByFailedLoad: the target does not load and the active ' +
-        'copy keeps serving; InvalidSpec: what spec names does not exist.',
+        'UpToDate; InProgress: the target starts or loads; BlockedByFailedLoad: the target does not load and the ' +
+        'active copy keeps serving; InvalidSpec: what spec names does not exist.',
     }),
     lastFailure: Type.Optional(
       object(
@@ -161,8 +161,8 @@ const historyEntry = object(
     to: count('Desired pods since.'),
     rule: word<Rule>({
       description:
-        'The rule that won: rate, backlog, batch, wake, stabilization, burst, minimum, maximum, schedule, fallback, idle or ' +
-        'external.',
+        'The rule that won: rate, backlog, batch, wake, stabilization, burst, minimum, maximum, schedule, fallback, ' +
+        'idle or external.',
     }),
     sentence: sentence('The decision in words.'),
     inputs: map(number({ description: 'A value that the rule used.', minimum: -countMax, maximum: countMax }), {

@@ -54,7 +54,9 @@ export const reasons = {
     means:
       'Kubernetes refuses to create, update or delete an object of the pool, such as its Service or budget: an ' +
       'admission policy, a missing permission, or an immutable field. The rest of the pool is not affected.',
-    act: 'Correct what the message names. A Service or budget that cannot be updated may be deleted: it is created again.',
+    act:
+      'Correct what the message names. A Service or budget that cannot be updated may be deleted: it is created ' +
+      'again.',
   },
   PodCrashing: {
     means: "Triton's container, or an init container of podPatch, exits again and again.",
@@ -135,7 +137,7 @@ export const reasons = {
     act: 'Read the condition Degraded. A new revision is rolled back after rollout.gate.readySeconds.',
   },
   PodsStarting: { means: 'Pods are starting.', act: 'Wait.' },
-  Settled: { means: 'The pool is as spec asks.', act: 'Nothing to do.' },
+  Settled: { means: 'The pool matches spec.', act: 'Nothing to do.' },
   // RolledBack
   CanaryErrorRate: {
     means: 'Too many images failed in the new revision.',

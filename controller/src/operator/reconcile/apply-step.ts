@@ -1,5 +1,5 @@
-// The write of each kind of step. Each returns the object to the index that it came from, so that the next reconcile pass
-// does not have to wait for the watch.
+// The write of each kind of step. Each returns the object to the index that it came from, so that the next reconcile
+// pass does not have to wait for the watch.
 import {
   deployments,
   type KubeClient,
@@ -57,7 +57,9 @@ async function create(deps: StepDeps, { object }: Of<'create'>): Promise<void> {
   index.recordWrite(undefined, await deps.kube.create(resource, object))
 }
 
-/** Whether somebody else's object has the name. One of ours may exist already although the watch has not reported it. */
+/**
+ * Whether somebody else's object has the name. One of ours may exist already although the watch has not reported it.
+ */
 export async function isNameTaken(deps: StepDeps, object: OwnedObject, { reason }: KubeError): Promise<boolean> {
   if (reason !== 'AlreadyExists') return false
   const live = await deps.kube.get(storeOf(deps, object).resource, object.metadata.name)

@@ -1,5 +1,6 @@
-// Everything that a decision about one pool needs, read once: objects from the reflectors, demand from the database, and
-// what the pods themselves report. Nothing here writes; what it asks in the background requeues the pool when answered.
+// Everything that a decision about one pool needs, read once: objects from the reflectors, demand from the database,
+// and what the pods themselves report. Nothing here writes; what it asks in the background requeues the pool when
+// answered.
 import type { Clock } from '@matte/core/runtime/clock'
 import type { Demand } from '@matte/core/scale/demand'
 import { shareSlowerThan } from '@matte/core/scale/latency'

@@ -1,6 +1,6 @@
-// The leader receives every nudge, also while no pod exists and so nobody pulls them: besides being in a stream a nudge is an
-// ordinary message, and a plain subscription gets a copy of it without taking it from a consumer. A nudge wakes a pool from
-// zero; the reconcile pass of each second covers a nudge that was lost.
+// The leader receives every nudge, also while no pod exists and so nobody pulls them: besides being in a stream a nudge
+// is an ordinary message, and a plain subscription gets a copy of it without taking it from a consumer. A nudge wakes a
+// pool from zero; the reconcile pass of each second covers a nudge that was lost.
 import type { Bus } from '@matte/core/bus/bus'
 import { modelOf, subjects } from '@matte/core/bus/streams'
 import { pause, type Service } from '@matte/core/runtime/service'

@@ -1,5 +1,5 @@
-// The steps from the observed objects to the desired ones: what is missing or was changed, and how many pods each revision
-// has.
+// The steps from the observed objects to the desired ones: what is missing or was changed, and how many pods each
+// revision has.
 
 import { stampOf } from '../kube/lease.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'
@@ -64,8 +64,8 @@ function askedOf({ metadata, spec }: OwnedObject): Json {
 export const keyOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
 
 /**
- * One desired state over one version of an object. A budget that nobody changes has one desired state during a rollout and
- * another one after it.
+ * One desired state over one version of an object. A budget that nobody changes has one desired state during a rollout
+ * and another one after it.
  */
 export const restorationOf = (live: OwnedObject, wanted: OwnedObject): string =>
   `${versionOf(live)} ${canonical(askedOf(wanted))}`
@@ -96,9 +96,9 @@ export function scaleSteps(observed: Observed, { pods }: RolloutPlan, context: P
 }
 
 /**
- * Victims get their deletion cost before the number is lowered. In the same step each pod that might stay gets the fencing
- * token of this term, once: what a former leader may still write to it then carries an old resourceVersion and is refused.
- * When all pods go there is nothing to choose and nothing to protect.
+ * Victims get their deletion cost before the number is lowered. In the same step each pod that might stay gets the
+ * fencing token of this term, once: what a former leader may still write to it then carries an old resourceVersion and
+ * is refused. When all pods go there is nothing to choose and nothing to protect.
  */
 function annotateSteps({ pods, observation }: Observed, revision: string, left: number, { term }: PlanContext): Step[] {
   if (left === 0) return []

@@ -214,7 +214,7 @@ describe('the plan of a pool', () => {
     ])
   })
 
-  it('writes its fencing token once to each pod that may stay, so that a former leader annotates none of them', async () => {
+  it('fences the pods that may stay once in a term, so that a former leader annotates none of them', async () => {
     const names = ['busy-1', 'idle', 'busy-2']
     const seen = await settled({ replicas: 1, scaling: { owner: 'external' } }, names)
     const pool = { ...seen.pool, spec: { ...seen.pool.spec, replicas: 2 } }

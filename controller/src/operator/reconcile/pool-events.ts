@@ -4,7 +4,7 @@ import type { PoolStatus } from '../pool/pool-status.ts'
 import type { RolloutPlan } from '../rollout/rollout-input.ts'
 import type { Decision } from '../scale/decision.ts'
 
-export type EventInput = {
+type EventInput = {
   readonly decision: Decision
   readonly from: number
   readonly rollout: RolloutPlan

@@ -1,5 +1,5 @@
-// What a leader remembers about a pool between two reconcile passes. All of it can be lost: a new leader starts from the
-// status, and keeps the pods it finds for one stabilization window.
+// What a leader remembers about a pool between two reconcile passes. All of it can be lost: a new leader starts from
+// the status, and keeps the pods it finds for one stabilization window.
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { readTimetable, type Timetable } from '../scale/schedule.ts'
@@ -15,7 +15,7 @@ export type Refusal = {
 }
 
 /** A refusal of anything but the creation of a Deployment. */
-export type RefusedChange = Refusal & {
+type RefusedChange = Refusal & {
   /** What was refused, as the end of a sentence that begins with "Kubernetes refuses to". */
   readonly what: string
   /** Keeps pods from being created, or requests from reaching them. */

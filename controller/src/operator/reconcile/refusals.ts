@@ -1,6 +1,6 @@
-// Writes that the API server refuses although the request was right: a quota, an admission policy, a missing permission, an
-// immutable field. A refusal becomes a condition of the pool. The pool's other steps go on, and the same step is not tried
-// again for a while.
+// Writes that the API server refuses although the request was right: a quota, an admission policy, a missing
+// permission, an immutable field. A refusal becomes a condition of the pool. The pool's other steps go on, and the same
+// step is not tried again for a while.
 import { KubeError } from '../kube/client.ts'
 import { revisionLabel } from '../pool/labels.ts'
 import { revisionOfPod } from './observe/observe-pods.ts'
@@ -9,7 +9,7 @@ import type { PoolMemory, Refusal } from './pool-memory.ts'
 import type { OwnedObject, Step } from './step.ts'
 
 /** Every step but the status: a refused status could not be reported in the status. */
-export type WorkStep = Exclude<Step, { kind: 'status' }>
+type WorkStep = Exclude<Step, { kind: 'status' }>
 
 const refusalStatuses = new Set([400, 403, 422])
 const refusedForMs = 10_000

@@ -20,8 +20,8 @@ export type BoundsInForce = { minReplicas: number; maxReplicas: number; schedule
 export type Limit = 'minimum' | 'maximum' | 'schedule'
 
 /**
- * A schedule's bound replaces the pool's own, whether it is higher or lower. Where minimum and maximum contradict each other,
- * as those of two schedules may, the minimum wins: missing pods are worse than spare ones.
+ * A schedule's bound replaces the pool's own, whether it is higher or lower. Where minimum and maximum contradict each
+ * other, as those of two schedules may, the minimum wins: missing pods are worse than spare ones.
  */
 export function boundsInForce({ minReplicas, maxReplicas, schedule }: Bounds): BoundsInForce {
   const min = schedule?.minReplicas ?? minReplicas

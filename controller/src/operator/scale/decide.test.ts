@@ -158,7 +158,8 @@ describe('decideReplicas', () => {
     [
       'a burst',
       { demand: { arrivals3s: 48, arrivals30s: 75 } },
-      '11 pods for a burst, 16 requests/s in the last 3 s after 2.5 in 30 s: 16 requests/s of 0.5 s at 75 % load need 10.7.',
+      '11 pods for a burst, 16 requests/s in the last 3 s after 2.5 in 30 s: 16 requests/s of 0.5 s at 75 % load need ' +
+        '10.7.',
     ],
     ['an idle pool', {}, 'No pods: there were no requests for 90 s.'],
     ['a request in flight', { demand: { processing: 1 } }, 'Keeps 1 pod while requests are in flight.'],

@@ -15,8 +15,8 @@ const tickMs = 1_000
 export const unmeasuredStartSeconds = 20
 
 /**
- * Older demand no longer scales down, long before `fallback.afterSeconds` gives up on it: after one pass of a second and
- * one that failed.
+ * Older demand no longer scales down, long before `fallback.afterSeconds` gives up on it: after one pass of a second
+ * and one that failed.
  */
 const freshSeconds = 3
 
@@ -26,9 +26,10 @@ export function startMemory(nowSeconds: number, current: number): ScaleMemory {
 }
 
 /**
- * The stabilization window. Unless it is set, it grows with the start-up time, since it weighs the cost of a pod that is not
- * needed against the wait for a new one. 60 s outlasts the pause of a minute in a usual burst. The bound is there because
- * start-up times are measured: one pod that waited an hour for its image must not keep all others for hours.
+ * The stabilization window. Unless it is set, it grows with the start-up time, since it weighs the cost of a pod that
+ * is not needed against the wait for a new one. 60 s outlasts the pause of a minute in a usual burst. The bound is
+ * there because start-up times are measured: one pod that waited an hour for its image must not keep all others for
+ * hours.
  */
 export function stabilizationSecondsFor(scaling: EffectiveScaling, startSeconds: number): number {
   return scaling.stabilizationWindowSeconds === undefined
@@ -110,7 +111,8 @@ function winningRule({ wanted, kept, stay, rule }: Outcome, stabilized: number, 
 function mainRule({ wanted, steadyPods, backlogPods, batchPods, isBurst }: Terms, current: number): Rule {
   if (wanted === 0) return 'idle'
   if (current === 0) return 'wake'
-  if (steadyPods + backlogPods + batchPods === 0) return 'stabilization' // only requests in flight, which end in the pods that they are in
+  // Only requests in flight, which end in the pods that they are in.
+  if (steadyPods + backlogPods + batchPods === 0) return 'stabilization'
   if (batchPods > steadyPods + backlogPods) return 'batch'
   if (Math.ceil(steadyPods + batchPods) < wanted) return 'backlog'
   return isBurst ? 'burst' : 'rate'

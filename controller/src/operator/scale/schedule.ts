@@ -1,6 +1,6 @@
-// Schedules: bounds that are in force between two times of day in some time zone, such as five pods on working days from 8
-// to 18 in Berlin. croner reads the cron patterns: it has no dependencies, and how patterns meet clock changes has more
-// cases than are worth writing again.
+// Schedules: bounds that are in force between two times of day in some time zone, such as five pods on working days
+// from 8 to 18 in Berlin. croner reads the cron patterns: it has no dependencies, and how patterns meet clock changes
+// has more cases than are worth writing again.
 import { Cron } from 'croner'
 import type { ScheduleBounds } from './bounds.ts'
 
@@ -77,9 +77,9 @@ function isInForce({ schedule, start, end }: Entry, now: Date): boolean {
   const [started] = start.previousRuns(1, justAfter)
   const [ended] = end.previousRuns(1, justAfter)
   if (!started || !ended || started.getTime() !== ended.getTime()) return !!started && !(ended && ended > started)
-  // In the same minute the start wins, so that a schedule from midnight to midnight, Monday to Friday, has no gaps. But a
-  // time in the hour that the clocks skip falls right after that hour, and counts as earlier than a time that is really
-  // meant.
+  // In the same minute the start wins, so that a schedule from midnight to midnight, Monday to Friday, has no gaps. But
+  // a time in the hour that the clocks skip falls right after that hour, and counts as earlier than a time that is
+  // really meant.
   if (start.match(started)) return true
   return !end.match(ended) && minuteOfDay(schedule.start) >= minuteOfDay(schedule.end)
 }

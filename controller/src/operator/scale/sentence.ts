@@ -59,7 +59,8 @@ function need({ terms, input }: DecisionFacts): string {
   if (!terms) return 'the demand is not known'
   const { rate, serviceSeconds, isServiceAssumed, steadyPods, excess, backlogPods, batchPods } = terms
   const assumed = isServiceAssumed ? ' (assumed)' : ''
-  const steady = `${round(rate)} requests/s of ${round(serviceSeconds)} s${assumed} at ${round(input.scaling.utilization * 100)} % load need ${round(steadyPods)}`
+  const load = `${round(input.scaling.utilization * 100)} % load`
+  const steady = `${round(rate)} requests/s of ${round(serviceSeconds)} s${assumed} at ${load} need ${round(steadyPods)}`
   const parts = rate > 0 ? [steady] : ['no requests arrive']
   if (excess > 0) parts.push(`${round(excess)} waiting need ${round(backlogPods)} more`)
   if (batchPods > 0) parts.push(`batches may use ${round(batchPods)} more`)

@@ -17,8 +17,9 @@ const peaksPerWindow = 60
 const peaksMax = 2 * peaksPerWindow
 
 /**
- * Adds this decision and drops the peaks that are older than the window. A peak stands for a sixtieth of the window, so that
- * few are kept. Lower values within that time are not recorded, which keeps pods a little too long rather than too short.
+ * Adds this decision and drops the peaks that are older than the window. A peak stands for a sixtieth of the window, so
+ * that few are kept. Lower values within that time are not recorded, which keeps pods a little too long rather than too
+ * short.
  */
 export function rememberPeak(
   peaks: readonly Peak[],

@@ -1,7 +1,7 @@
 // What the demand needs, before stabilization window and bounds: the sum of three terms, in pods.
 import type { Demand } from '@matte/core/scale/demand'
 
-export type TermInput = {
+type TermInput = {
   readonly scaling: { readonly p95Seconds: number; readonly utilization: number }
   readonly slotsPerPod: number
   readonly readySlots: number
@@ -33,15 +33,15 @@ const longSeconds = 30
 const burstDeviations = 2
 
 /**
- * A backlog should drain within two and a half times the latency target, 5 s at the default of 2 s. It is a multiple of the
- * target because a queue looks the same when all its times are scaled alike. The factor is from the simulator
+ * A backlog should drain within two and a half times the latency target, 5 s at the default of 2 s. It is a multiple of
+ * the target because a queue looks the same when all its times are scaled alike. The factor is from the simulator
  * (docs/autoscaling.md): with a smaller one the cap below decides, with a larger one requests are late.
  */
 const drainFactor = 2.5
 
 /**
- * The backlog's term is at most half the steady one plus two pods. While pods start, the backlog grows, and without this cap
- * the answer would grow with the start-up time up to the maximum.
+ * The backlog's term is at most half the steady one plus two pods. While pods start, the backlog grows, and without
+ * this cap the answer would grow with the start-up time up to the maximum.
  */
 const backlogShare = 0.5
 const backlogExtraPods = 2
@@ -54,7 +54,7 @@ export const finite = (value: number | undefined): number =>
   value !== undefined && value > 0 ? Math.min(value, valueMax) : 0
 
 /** Seconds in which a backlog should drain. */
-export const drainSecondsFor = (p95Seconds: number): number => drainFactor * Math.max(finite(p95Seconds), 0.1)
+const drainSecondsFor = (p95Seconds: number): number => drainFactor * Math.max(finite(p95Seconds), 0.1)
 
 export function countTerms(demand: Demand, { scaling, slotsPerPod, readySlots }: TermInput): Terms {
   const rates = estimateRate(finite(demand.arrivals3s), finite(demand.arrivals30s))

@@ -25,7 +25,10 @@ function write(path: string, text: string): void {
 const modelOf = (name: string, source: object, checksum: string | undefined = right) =>
   ({ name, modelVersion: name, ...(checksum && { checksum }), source }) as PoolSpecInput['models'][number]
 
-/** What the container says at its end, and how it ends. The kubelet's file and the pod's /tmp are files of the test's own. */
+/**
+ * What the container says at its end, and how it ends. The kubelet's file and the pod's /tmp are files of the test's
+ * own.
+ */
 function compare(names: readonly string[]): { code: number | null; words: string } {
   const models = names.map((name) => modelOf(name, { imagePath: dir }))
   const [container] = buildChecksumContainers(withDefaults({ models }))

@@ -21,8 +21,8 @@ export const drain = object(
     }),
     graceSeconds: integer({
       description:
-        'Time after which Kubernetes kills the pod in any case, in seconds, 8 to 7200; more than the sum of the other ' +
-        'two and 5. Default 45.',
+        'Time after which Kubernetes kills the pod in any case, in seconds, 8 to 7200; more than the sum of the ' +
+        'other two and 5. Default 45.',
       minimum: 8,
       maximum: 7200,
       default: 45,

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { flag, list, object, text } from '../field.ts'
 
-/** A path that cannot leave its folder. */
+/** The path stays within its folder. */
 const noParent = {
   rule: "!self.split('/').exists(part, part == '..')",
   message: 'a path must not contain "..": write it from its root',
@@ -36,7 +36,7 @@ const source = object(
             rules: [noParent],
           }),
         },
-        { description: 'A volume that has the models.' },
+        { description: 'A volume with the models.' },
       ),
     ),
     s3: Type.Optional(
@@ -54,15 +54,15 @@ const source = object(
             text({
               description:
                 "A Secret in the pool's namespace with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if needed, " +
-                "AWS_SESSION_TOKEN and AWS_DEFAULT_REGION. Without it the pod's own identity is used. The same for all " +
-                'models, since Triton reads it from its environment.',
+                "AWS_SESSION_TOKEN and AWS_DEFAULT_REGION. Without it the pod's own identity is used. The same for " +
+                'all models, since Triton reads it from its environment.',
               minLength: 1,
               maxLength: 253,
               pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
             }),
           ),
         },
-        { description: 'An S3 bucket that has the models. Each pod downloads them when it starts.' },
+        { description: 'An S3 bucket with the models. Each pod downloads them when it starts.' },
       ),
     ),
   },
@@ -112,8 +112,8 @@ const model = object(
           "SHA-256 of the model's file, as `sha256:` and 64 hex digits. A pod whose file differs does not start " +
           "(ChecksumMismatch). The file is the one that Triton loads of the model's highest version: " +
           'default_model_filename of its configuration, or the usual one of its backend, such as `model.onnx`. Not ' +
-          'checked for a model in S3, which Triton downloads itself. A new checksum rolls out as a new revision, also ' +
-          'where the file changes in place.',
+          'checked for a model in S3, which Triton downloads itself. A new checksum rolls out as a new revision, ' +
+          'also where the file changes in place.',
         maxLength: 71,
         pattern: '^sha256:[0-9a-f]{64}$',
       }),

@@ -39,7 +39,7 @@ export const podFields = {
     default: 'nvcr.io/nvidia/tritonserver:26.07-py3',
   }),
   imagePullPolicy: choice(['IfNotPresent', 'Always', 'Never'], {
-    description: 'When a node pulls the image, as in a container.',
+    description: "When a node pulls the image, as a container's imagePullPolicy.",
     default: 'IfNotPresent',
   }),
   resources,
@@ -51,11 +51,13 @@ export const podFields = {
   ),
   tolerations: Type.Optional(
     list(kubernetes<Toleration>({ description: 'A toleration.' }), {
-      description: 'Taints that the pods tolerate, as in a pod, at most 32.',
+      description: "The pods' tolerations, in the form of a pod's spec, at most 32.",
       maxItems: 32,
     }),
   ),
-  affinity: Type.Optional(kubernetes<Record<string, unknown>>({ description: "The pods' affinity, as in a pod." })),
+  affinity: Type.Optional(
+    kubernetes<Record<string, unknown>>({ description: "The pods' affinity, in the form of a pod's spec." }),
+  ),
   autoCompleteConfig: flag({
     description:
       "Whether Triton completes a model's config.pbtxt. For that it loads each model once more; when the " +

@@ -40,9 +40,9 @@ export const rollout = object(
       {
         readySeconds: integer({
           description:
-            'Time within which the first pod of the new revision must be ready, in seconds, 10 to 86400; otherwise it is ' +
-            "rolled back. Default 600, like a Deployment's progressDeadlineSeconds: a GPU node, an image of 10 GB and a " +
-            'model took 425 in a measurement.',
+            'Time within which the first pod of the new revision must be ready, in seconds, 10 to 86400; otherwise ' +
+            "it is rolled back. Default 600, like a Deployment's progressDeadlineSeconds: a GPU node, an image of 10 " +
+            'GB and a model took 425 in a measurement.',
           minimum: 10,
           maximum: 86_400,
           default: 600,

@@ -79,8 +79,8 @@ export const scaling = object(
       default: 'matte',
     }),
     minReplicas: replicas(
-      `Fewest pods, 0 to 1000. At 0 an idle pool has none, and the first request waits until one has started. Default ` +
-        `1: no request waits for a start.${only}`,
+      'Fewest pods, 0 to 1000. At 0 an idle pool has none, and the first request waits until one has started. ' +
+        `Default 1: no request waits for a start.${only}`,
       { default: scalingDefaults.minReplicas },
     ),
     maxReplicas: replicas(

@@ -1,5 +1,5 @@
-// The eight conditions of a pool. Each message says what is and, if there is a problem, what to do. No message has a number
-// that changes by itself, since the status is written again whenever a message differs.
+// The eight conditions of a pool. Each message says what is and, if there is a problem, what to do. No message has a
+// number that changes by itself, since the status is written again whenever a message differs.
 import type { ConditionAnswer } from '../conditions.ts'
 import type { ModelStatus, ScalingEntry } from '../pool-status.ts'
 import { type ConditionType, type Reason, reasons } from '../reasons.ts'
@@ -167,7 +167,8 @@ function answerScalingLimited({ pool, decision, observed }: AnswerInput): Answer
     case 'schedule':
       return yes(
         'ScheduleBound',
-        `Schedule ${schedules.join(', ')} limits the pool to ${minReplicas} to ${pods(maxReplicas)}. ${reasons.ScheduleBound.act}`,
+        `Schedule ${schedules.join(', ')} limits the pool to ${minReplicas} to ${pods(maxReplicas)}. ` +
+          reasons.ScheduleBound.act,
       )
     default:
       return no('WithinBounds', `Within the bounds of ${minReplicas} and ${pods(maxReplicas)}. Nothing to do.`)

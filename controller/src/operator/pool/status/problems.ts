@@ -1,5 +1,5 @@
-// The problems of a pool, worst first, each with what is wrong and what to do. A message must stay the same while nothing
-// changes, since the status is written again whenever one differs.
+// The problems of a pool, worst first, each with what is wrong and what to do. A message must stay the same while
+// nothing changes, since the status is written again whenever one differs.
 import { type Reason, reasons } from '../reasons.ts'
 import type { TritonPool } from '../triton-pool.ts'
 import type { PodObservation, PoolDecision, PoolObservation } from './observation.ts'

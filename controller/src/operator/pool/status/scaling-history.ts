@@ -52,8 +52,8 @@ function conclude(entry: ScalingEntry, outcome: ScaleOutcome, now: Date): Scalin
 }
 
 /**
- * The inputs that the history keeps, by their names in `Decision.inputs`: enough to check a decision by hand. The others are
- * elsewhere in status or spec, and the log has all; nobody reads twenty entries of twenty-five lines.
+ * The inputs that the history keeps, by their names in `Decision.inputs`: enough to check a decision by hand. The
+ * others are elsewhere in status or spec, and the log has all; nobody reads twenty entries of twenty-five lines.
  */
 const keptInputs = [
   'rate',

@@ -1,5 +1,5 @@
-// The demand on all pools, read together: the first reconcile pass that needs it runs one statement, and the others share
-// the answer. An outage of the database costs each pass a bounded wait and leaves the last demand, which ages.
+// The demand on all pools, read together: the first reconcile pass that needs it runs one statement, and the others
+// share the answer. An outage of the database costs each pass a bounded wait and leaves the last demand, which ages.
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import { pause } from '@matte/core/runtime/service'
 import type { PoolDemand } from '@matte/core/scale/demand-queries'

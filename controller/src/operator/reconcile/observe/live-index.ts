@@ -1,5 +1,5 @@
-// A reflector's objects by the pool that they belong to, with our own writes that the watch has not reported yet. Without
-// those a reconcile pass right after a write would see the state before it, and write again.
+// A reflector's objects by the pool that they belong to, with our own writes that the watch has not reported yet.
+// Without those a reconcile pass right after a write would see the state before it, and write again.
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Reflector } from '../../kube/reflector.ts'
 
@@ -11,7 +11,9 @@ export type LiveIndex<T extends KubeObject> = {
   recordWrite(base: T | undefined, written: T): void
 }
 
-/** `poolOf`: undefined for an object of no pool. `changed` is called when the watch reports a change of a pool's object. */
+/**
+ * `poolOf`: undefined for an object of no pool. `changed` is called when the watch reports a change of a pool's object.
+ */
 export function liveIndex<T extends KubeObject>(
   reflector: Pick<Reflector<T>, 'items' | 'onChange'>,
   poolOf: (object: T) => string | undefined,

@@ -1,12 +1,12 @@
-// What Triton reports about its models, asked in pods that run and are not ready: the reason why a model does not load is
-// nowhere else but in the pod's log. Asked in the background, seldom and few at once; nobody waits for the answer.
+// What Triton reports about its models, asked in pods that run and are not ready: the reason why a model does not load
+// is nowhere else but in the pod's log. Asked in the background, seldom and few at once; nobody waits for the answer.
 import * as grpc from '@grpc/grpc-js'
 import type { Logger } from 'pino'
 import type { TritonStubClass } from '../../../worker/triton/triton-protocol.ts'
 import { adminKey } from '../../specs/triton-arguments.ts'
 
 /** One entry of RepositoryIndex; a model that was never loaded has no state. */
-export type IndexedModel = { readonly name: string; readonly state?: string; readonly reason?: string }
+type IndexedModel = { readonly name: string; readonly state?: string; readonly reason?: string }
 
 export type PodIndex =
   | { readonly kind: 'index'; readonly models: readonly IndexedModel[] }
@@ -15,7 +15,7 @@ export type PodIndex =
   /** No answer yet: Triton opens its ports after it has loaded its models. */
   | { readonly kind: 'silent' }
 
-export type AskedPod = {
+type AskedPod = {
   readonly uid: string
   readonly pool: string
   readonly address: string
@@ -29,7 +29,7 @@ export type ModelIndex = {
   close(): void
 }
 
-export type ModelIndexOptions = {
+type ModelIndexOptions = {
   readonly Stub: TritonStubClass
   readonly logger: Logger
   /** Called when a pod's answer has changed. */

@@ -17,7 +17,7 @@ export type PodReporters = {
   readonly models: ModelIndex
 }
 
-export type ReportInput = {
+type ReportInput = {
   readonly pool: TritonPool
   readonly pods: readonly Pod[]
   /** By revision. */

@@ -4,8 +4,8 @@ import type { Figures } from '../../rollout/gate.ts'
 import type { DemandReading } from './demand-reader.ts'
 
 /**
- * Empty when the reading is older than the step, for instance during an outage of the database: its counts are of another
- * step. Status has the start of the step in whole seconds, so the second that it names does not count yet.
+ * Empty when the reading is older than the step, for instance during an outage of the database: its counts are of
+ * another step. Status has the start of the step in whole seconds, so the second that it names does not count yet.
  */
 export function countsByRevision(
   { status }: Pick<TritonPool, 'status'>,

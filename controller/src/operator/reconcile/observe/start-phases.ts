@@ -1,5 +1,5 @@
-// How long each phase of a pod's start takes, and the whole start. Observed by the watch and measured by our own clock, since
-// Kubernetes' times are whole seconds; a pod whose creation was not observed is not measured.
+// How long each phase of a pod's start takes, and the whole start. Observed by the watch and measured by our own clock,
+// since Kubernetes' times are whole seconds; a pod whose creation was not observed is not measured.
 //
 //   scheduled   from its creation until it has a node
 //   pulled      until its container runs: volumes, network, image
@@ -13,7 +13,7 @@ import { poolLabel } from '../../pool/labels.ts'
 import { isReady, tritonOf } from './observe-pods.ts'
 
 export const startPhases = ['scheduled', 'pulled', 'started', 'loaded', 'warm'] as const
-export type StartPhase = (typeof startPhases)[number]
+type StartPhase = (typeof startPhases)[number]
 
 export type StartPhases = {
   /** A change of a pod; undefined: it is gone. */
