@@ -28,6 +28,11 @@ const condition = object(
   { description: 'One answer about the pool.' },
 )
 
+const modelNames = {
+  name: text({ description: "The model's name in Triton.", maxLength: 63 }),
+  modelVersion: text({ description: 'What callers write.', maxLength: 63 }),
+}
+
 const revisionState = (description: string) =>
   object(
     {
@@ -43,8 +48,7 @@ const revisionState = (description: string) =>
 
 const modelStatus = object(
   {
-    name: text({ description: "The model's name in Triton.", maxLength: 63 }),
-    modelVersion: text({ description: 'What callers write.', maxLength: 63 }),
+    ...modelNames,
     active: Type.Optional(
       revisionState('The copy in the revision that serves; absent before the first reconcile pass.'),
     ),
@@ -142,8 +146,7 @@ const revisionModels = object(
     models: list(
       object(
         {
-          name: text({ description: "The model's name in Triton.", maxLength: 63 }),
-          modelVersion: text({ description: 'What callers write.', maxLength: 63 }),
+          ...modelNames,
           default: Type.Boolean({ description: "It is the pool's default model." }),
         },
         { description: 'One model.' },

@@ -6,7 +6,7 @@ import { revisionLabel } from '../pool/labels.ts'
 import { revisionOfPod } from './observe/observe-pods.ts'
 import { keyOf } from './plan-steps.ts'
 import type { PoolMemory, Refusal } from './pool-memory.ts'
-import type { OwnedObject, Step } from './step.ts'
+import type { Step } from './step.ts'
 
 /** Every step but the status: a refused status could not be reported in the status. */
 type WorkStep = Exclude<Step, { kind: 'status' }>
@@ -37,7 +37,7 @@ export function recordRefusal(
   if (createsDeployment(step)) return memory.refusals.set(keyOfStep(step), refusal)
   // Without its Service nobody finds the pods of a revision; without a budget they serve all the same.
   const ofPods = step.kind === 'scale' && step.to > step.from
-  const blocking = ofPods || (step.kind === 'create' && isService(step.object))
+  const blocking = ofPods || (step.kind === 'create' && step.object.kind === 'Service')
   return memory.refusedChanges.set(keyOfStep(step), { ...refusal, what: describe(step), blocking, ofPods })
 }
 
@@ -52,8 +52,6 @@ export function forgetRefusals(memory: PoolMemory, steps: readonly Step[]): void
     for (const key of map.keys()) if (!asked.has(key)) map.delete(key)
   }
 }
-
-const isService = ({ kind }: OwnedObject): boolean => kind === 'Service'
 
 /** Without a Deployment there are no pods, so its refusal is reported like a refusal of pods. */
 const createsDeployment = (step: WorkStep): boolean => step.kind === 'create' && step.object.kind === 'Deployment'

@@ -179,10 +179,7 @@ function answerDraining({ pool, observed, counts }: AnswerInput): Answer {
   if (counts.draining === 0) return no('NothingDraining', 'No pod is draining. Nothing to do.')
   const going = observed.pods.filter(({ draining }) => draining).toSorted((a, b) => (a.name < b.name ? -1 : 1))
   const reason: Reason = reasonOfDrain(going)
-  const names = going
-    .slice(0, 3)
-    .map(({ name }) => name)
-    .join(', ')
+  const names = Array.from(going.slice(0, 3), ({ name }) => name).join(', ')
   const more = going.length > 3 ? ` and ${going.length - 3} more` : ''
   const does = going.length === 1 ? 'finishes its requests and exits' : 'finish their requests and exit'
   const { graceSeconds } = pool.spec.drain

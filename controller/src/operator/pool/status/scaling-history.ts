@@ -35,10 +35,10 @@ export type Seen = {
 export function settleHistory(history: readonly ScalingEntry[], seen: Seen, now: Date): ScalingEntry[] {
   const last = history.at(-1)
   if (last === undefined || !isOpen(last)) return [...history]
-  const reached = last.to >= last.from ? seen.ready >= last.to : seen.replicas <= last.to
-  if (reached) return [...history.slice(0, -1), conclude(last, 'Reached', now)]
-  if (seen.refused && last.outcome === 'Pending') return [...history.slice(0, -1), conclude(last, 'Refused', now)]
-  return [...history]
+  const isReached = last.to >= last.from ? seen.ready >= last.to : seen.replicas <= last.to
+  const isRefused = seen.refused && last.outcome === 'Pending'
+  if (!isReached && !isRefused) return [...history]
+  return [...history.slice(0, -1), conclude(last, isReached ? 'Reached' : 'Refused', now)]
 }
 
 /** A refused decision may still be reached, for instance when the quota is raised. */

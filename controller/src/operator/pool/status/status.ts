@@ -77,16 +77,10 @@ const present = <K extends string>(name: K, value: number | undefined) =>
 
 /** The demand changes all the time and is read by people: four times a minute is enough for them. */
 const demandEveryMs = 15_000
-/**
- * When nothing but the time of the last reading is new, as in an idle pool, once a minute shows that the leader is
- * alive.
- */
+/** When only the time of the last reading is new, as in an idle pool: shows that the leader is alive. */
 const quietEveryMs = 60_000
 
-/**
- * Whether to write `next`: at once when anything but the demand has changed; otherwise 15 s after the last write, or 60
- * s when only the time of the reading is new.
- */
+/** Whether to write `next`: at once when anything but the demand has changed, otherwise after one of these times. */
 export function shouldWrite(previous: Partial<PoolStatus> | undefined, next: PoolStatus, ageMs: number): boolean {
   if (previous === undefined) return true
   if (!isDeepStrictEqual(withoutDemand(previous), withoutDemand(next))) return true

@@ -6,7 +6,7 @@ import type { TritonStubClass } from '../../../worker/triton/triton-protocol.ts'
 import { adminKey } from '../../specs/triton-arguments.ts'
 
 /** One entry of RepositoryIndex; a model that was never loaded has no state. */
-type IndexedModel = { readonly name: string; readonly state?: string; readonly reason?: string }
+export type IndexedModel = { readonly name: string; readonly state?: string; readonly reason?: string }
 
 export type PodIndex =
   | { readonly kind: 'index'; readonly models: readonly IndexedModel[] }

@@ -1,7 +1,7 @@
 // The state of each model in each revision, from the reports of its pods. Pure.
 import type { RevisionModel } from '../../pool/revision-models.ts'
 import type { ModelObservation, PodObservation } from '../../pool/status/observation.ts'
-import type { PodIndex } from './model-index.ts'
+import type { IndexedModel, PodIndex } from './model-index.ts'
 
 export type PodReport = {
   readonly pod: PodObservation
@@ -62,11 +62,7 @@ function observeModel(name: string, { pod, saysReady, usable, error, index }: Po
   return { state: pod.phase === 'Running' ? 'loading' : 'unknown' }
 }
 
-function observeEntry(
-  name: string,
-  pod: PodObservation,
-  models: readonly { name: string; state?: string; reason?: string }[],
-) {
+function observeEntry(name: string, pod: PodObservation, models: readonly IndexedModel[]) {
   const entries = models.filter((model) => model.name === name && model.state !== undefined)
   if (entries.some(({ state }) => state === 'READY')) return { state: 'ready' } as const
   const broken = entries.find(({ state }) => state === 'UNAVAILABLE')

@@ -1,6 +1,6 @@
 // What Kubernetes, our own connections and Triton report about each pod of a pool, brought together.
 import type { PodSource } from '../../../worker/routing/pod-source.ts'
-import type { Deployment, Pod } from '../../kube/objects.ts'
+import type { Deployment, Pod, Service } from '../../kube/objects.ts'
 import { simulatedAnnotation } from '../../pool/labels.ts'
 import type { RevisionModel } from '../../pool/revision-models.ts'
 import type { TritonPool } from '../../pool/triton-pool.ts'
@@ -20,10 +20,9 @@ export type PodReporters = {
 type ReportInput = {
   readonly pool: TritonPool
   readonly pods: readonly Pod[]
-  /** By revision. */
+  /** By revision, both. */
   readonly deployments: ReadonlyMap<string, Deployment>
-  /** Whether the revision has its Service. Without one no EndpointSlice lists its pods, and nobody sends to them. */
-  readonly hasService: (revision: string) => boolean
+  readonly services: ReadonlyMap<string, Service>
   /** Models of a revision that an older pool serves: requests for them are never sent here. */
   readonly unroutedIn: (revision: string) => readonly string[]
   /** What a revision serves. */
@@ -32,7 +31,7 @@ type ReportInput = {
 
 /** Also asks Triton, in the background, in pods that run and serve no requests. */
 export function collectPodReports({ source, slotsUsed, models }: PodReporters, input: ReportInput): PodReport[] {
-  const { pool, pods, deployments, hasService, unroutedIn, modelsOf } = input
+  const { pool, pods, deployments, services, unroutedIn, modelsOf } = input
   const { name } = pool.metadata
   const { stable, canary } = pool.status?.rollout ?? {}
   const usedRevisions = new Set([stable ?? '', canary ?? ''])
@@ -58,7 +57,8 @@ export function collectPodReports({ source, slotsUsed, models }: PodReporters, i
       error: faults.get(pod.metadata.name),
       index: models.of(pod.metadata.uid ?? ''),
     }
-    const servesNone = (connects && !hasService(seen.revision)) || hasBrokenModel(modelsOf(seen.revision), report)
+    // Without a Service no EndpointSlice lists the pods of a revision, and nobody sends to them.
+    const servesNone = (connects && !services.has(seen.revision)) || hasBrokenModel(modelsOf(seen.revision), report)
     return seen.ready && servesNone ? { ...report, pod: { ...seen, ready: false } } : report
   })
 }
