@@ -31,7 +31,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
   const degraded = (name: string, reason: string) =>
     pools.until(name, `is degraded by ${reason}`, (now) => reasonOf(now, 'Degraded') === reason)
 
-  it('says that its image cannot be fetched', async () => {
+  it('says that its image cannot be pulled', async () => {
     await pools.apply('imageless', { image: 'matte/there-is-none:1' })
     const { status } = await degraded('imageless', 'ImagePullFailed')
     expect(reasonOf(status ?? {}, 'Ready', 'False')).toBe('ImagePullFailed')
