@@ -6,7 +6,7 @@ import type { Decision, EffectiveScaling, Rule, ScaleInput } from './decision.ts
 import { listInputs } from './inputs.ts'
 import { describeDecision, type KeptFor } from './sentence.ts'
 import { highestPeak, rememberPeak, type ScaleMemory } from './stabilization.ts'
-import { countTerms, finite, type Terms } from './terms.ts'
+import { clampValue, countTerms, type Terms } from './terms.ts'
 
 /** Time to the next decision; a nudge brings it forward. */
 const tickMs = 1_000
@@ -33,8 +33,8 @@ export function startMemory(nowSeconds: number, current: number): ScaleMemory {
  */
 export function stabilizationSecondsFor(scaling: EffectiveScaling, startSeconds: number): number {
   return scaling.stabilizationWindowSeconds === undefined
-    ? Math.min(60 + 1.5 * finite(startSeconds), 900)
-    : finite(scaling.stabilizationWindowSeconds)
+    ? Math.min(60 + 1.5 * clampValue(startSeconds), 900)
+    : clampValue(scaling.stabilizationWindowSeconds)
 }
 
 /** Pure. The answer is a whole, finite number within the bounds in force, whatever the input is. */
@@ -46,18 +46,20 @@ export function decideReplicas(input: ScaleInput): Decision {
 
 /** Without demand: the pods that there are or the fallback's, whichever is more. */
 function fallBack(input: ScaleInput): Decision {
-  const wanted = Math.max(finite(input.pods.current), finite(input.scaling.fallback.replicas))
+  const wanted = Math.max(clampValue(input.pods.current), clampValue(input.scaling.fallback.replicas))
   return conclude(input, { wanted, kept: wanted, rule: 'fallback', burstUntilSeconds: input.memory.burstUntilSeconds })
 }
 
 function follow(input: ScaleInput, demand: Demand): Decision {
   const { nowSeconds, scaling, memory, pods } = input
-  const readySlots = finite(pods.ready) * input.slotsPerPod
+  const readySlots = clampValue(pods.ready) * input.slotsPerPod
   const terms = countTerms(demand, { scaling, slotsPerPod: input.slotsPerPod, readySlots })
-  const burstUntilSeconds = terms.isBurst ? nowSeconds + finite(scaling.panicWindowSeconds) : memory.burstUntilSeconds
+  const burstUntilSeconds = terms.isBurst
+    ? nowSeconds + clampValue(scaling.panicWindowSeconds)
+    : memory.burstUntilSeconds
   const stay = nowSeconds < burstUntilSeconds ? 'burst' : input.demandAgeSeconds > freshSeconds ? 'age' : undefined
   const { wanted } = terms
-  const kept = stay ? Math.max(wanted, finite(pods.current)) : wanted
+  const kept = stay ? Math.max(wanted, clampValue(pods.current)) : wanted
   return conclude(input, { wanted, kept, stay, rule: mainRule(terms, pods.current), terms, burstUntilSeconds })
 }
 

@@ -50,26 +50,26 @@ const backlogExtraPods = 2
 const valueMax = 1_000_000_000
 
 /** The value if it is positive, within a bound that keeps products finite; anything else counts as 0. */
-export const finite = (value: number | undefined): number =>
+export const clampValue = (value: number | undefined): number =>
   value !== undefined && value > 0 ? Math.min(value, valueMax) : 0
 
 /** Seconds in which a backlog should drain. */
-const drainSecondsFor = (p95Seconds: number): number => drainFactor * Math.max(finite(p95Seconds), 0.1)
+const drainSecondsFor = (p95Seconds: number): number => drainFactor * Math.max(clampValue(p95Seconds), 0.1)
 
 export function countTerms(demand: Demand, { scaling, slotsPerPod, readySlots }: TermInput): Terms {
-  const rates = estimateRate(finite(demand.arrivals3s), finite(demand.arrivals30s))
-  const measured = finite(demand.serviceSeconds)
+  const rates = estimateRate(clampValue(demand.arrivals3s), clampValue(demand.arrivals30s))
+  const measured = clampValue(demand.serviceSeconds)
   // A model that has served no request yet is assumed to take half the latency target.
-  const serviceSeconds = measured || finite(scaling.p95Seconds) / 2
-  const slots = Math.max(1, finite(slotsPerPod))
-  const load = Math.min(Math.max(finite(scaling.utilization), 0.05), 1)
+  const serviceSeconds = measured || clampValue(scaling.p95Seconds) / 2
+  const slots = Math.max(1, clampValue(slotsPerPod))
+  const load = Math.min(Math.max(clampValue(scaling.utilization), 0.05), 1)
 
   const steadyPods = (rates.rate * serviceSeconds) / (slots * load)
-  const excess = Math.max(0, finite(demand.backlog) - finite(readySlots))
+  const excess = Math.max(0, clampValue(demand.backlog) - clampValue(readySlots))
   const drainPods = (excess * serviceSeconds) / (drainSecondsFor(scaling.p95Seconds) * slots)
   const backlogPods = Math.min(drainPods, backlogShare * steadyPods + backlogExtraPods)
   // Batches fill their slots completely, so utilization plays no part.
-  const batchPods = (finite(demand.batchSlots) + finite(demand.batchProcessing)) / slots
+  const batchPods = (clampValue(demand.batchSlots) + clampValue(demand.batchProcessing)) / slots
 
   // The small allowance keeps 3.0000000000000004 pods from becoming four.
   const sum = Math.ceil(steadyPods + backlogPods + batchPods - 1e-9)
@@ -90,5 +90,5 @@ function estimateRate(arrivals3s: number, arrivals30s: number) {
 /** Nothing arrives, waits or is in flight. */
 function isIdle(demand: Demand): boolean {
   const { arrivals3s, arrivals30s, backlog, batchSlots, batchProcessing, processing } = demand
-  return [arrivals3s, arrivals30s, backlog, batchSlots, batchProcessing, processing].every((n) => finite(n) === 0)
+  return [arrivals3s, arrivals30s, backlog, batchSlots, batchProcessing, processing].every((n) => clampValue(n) === 0)
 }

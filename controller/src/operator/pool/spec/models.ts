@@ -126,7 +126,7 @@ const model = object(
 export const models = list(model, {
   description: 'The models that every pod of the pool loads, 1 to 16.',
   minItems: 1,
-  // Sixteen models in one Triton is already more than its memory is likely to hold.
+  // Sixteen models are more than the memory of one Triton is likely to have room for.
   maxItems: 16,
   keys: ['name'],
   rules: [

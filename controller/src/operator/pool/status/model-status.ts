@@ -55,8 +55,8 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: ModelStatusI
 type Target = ModelStatus['target']
 
 /**
- * A revision that could not load and was taken back stays the target: spec still asks for it. One that is withdrawn is
- * none: it is there only until the old one has its images back.
+ * A revision that could not load and was rolled back stays the target, since spec still asks for it. A withdrawn one is
+ * not the target: it only serves until the old one can.
  */
 function targetOf(
   { rollout: { stable, canary, failed }, target: asked }: ModelStatusInput,
