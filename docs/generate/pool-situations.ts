@@ -6,7 +6,12 @@ import type { PoolObservation } from '@matte/controller/operator/pool/status/obs
 import { buildStatus } from '@matte/controller/operator/pool/status/status'
 import { group, kind, type PoolSpecInput, version, withDefaults } from '@matte/controller/operator/pool/triton-pool'
 import { boundsInForce } from '@matte/controller/operator/scale/bounds'
-import { decideReplicas, holdFor, startMemory, unmeasuredStartSeconds } from '@matte/controller/operator/scale/decide'
+import {
+  decideReplicas,
+  stabilizationSecondsFor,
+  startMemory,
+  unmeasuredStartSeconds,
+} from '@matte/controller/operator/scale/decide'
 import { at, type Pass, plainSpec, scenarios, stable } from './pool-scenarios.ts'
 
 export type Situation = {
@@ -32,7 +37,15 @@ export type SituationEvent = {
 
 type Watched = { readonly status: PoolStatus; readonly events: readonly SituationEvent[] }
 
-const quiet = { arrivals3s: 0, arrivals30s: 0, backlog: 0, batchSlots: 0, processing: 0, oldestSeconds: 0 }
+const quiet = {
+  arrivals3s: 0,
+  arrivals30s: 0,
+  backlog: 0,
+  batchSlots: 0,
+  batchProcessing: 0,
+  processing: 0,
+  oldestSeconds: 0,
+}
 const usual = { serviceSeconds: 0.31, p95Seconds: 0.94, missedShare: 0 }
 const measuredStartSeconds = 6.2
 
@@ -79,7 +92,7 @@ function watch(spec: PoolSpecInput, generation: number, passes: readonly Pass[])
       bounds: boundsInForce(effective),
       slotsPerPod: startSeconds === undefined ? undefined : 2,
       startSeconds,
-      stabilizationWindowSeconds: holdFor(effective, startSeconds ?? unmeasuredStartSeconds),
+      stabilizationWindowSeconds: stabilizationSecondsFor(effective, startSeconds ?? unmeasuredStartSeconds),
     }
     const rollout = pass.rollout ?? { stable, weight: 0, step: -1, since: '2026-11-21T08:00:00Z' }
     const target = rollout.failed?.revision ?? rollout.canary ?? stable

@@ -1,5 +1,5 @@
-// Compares the models with the checksums that the spec gives, before Triton starts. Only pools with a checksum have it: an
-// init container costs about half a second of every start.
+// Compares the models with the checksums in spec before Triton starts. Only pools with a checksum have this init
+// container, which costs about half a second of every start.
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { JsonObject } from './merge-patch.ts'
 import { readScript } from './read-script.ts'
@@ -7,13 +7,10 @@ import { claimsOf, configName, repositoryOf } from './triton-arguments.ts'
 
 export const checksumContainer = 'checksums'
 
-/** How long a pod with a wrong file waits before it looks again. */
-const lookAgainSeconds = 60
+/** Time before a pod with a wrong file compares again. */
+const compareAgainSeconds = 60
 
-/**
- * The init container, or none when there is nothing to compare. What lies in S3 is fetched by Triton itself, so there is
- * no file to look at yet.
- */
+/** None when there is nothing to compare. Triton itself downloads models from S3, so there is no file yet. */
 export function buildChecksumContainers(spec: PoolSpec): JsonObject[] {
   const claims = claimsOf(spec)
   const compared = spec.models.flatMap(({ name, checksum, source }) =>
@@ -28,8 +25,8 @@ export function buildChecksumContainers(spec: PoolSpec): JsonObject[] {
       name: checksumContainer,
       image: spec.image,
       imagePullPolicy: spec.imagePullPolicy,
-      // Without the entry point of Triton's image, which has much to say.
-      command: [...script, String(lookAgainSeconds), configName(spec), ...compared],
+      // Without the entry point of Triton's image, which prints a lot.
+      command: [...script, String(compareAgainSeconds), configName(spec), ...compared],
     },
   ]
 }
