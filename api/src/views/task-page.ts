@@ -1,6 +1,6 @@
 // Lists of tasks (D36): the query as a filter and a place, and the page with its cursor. A cursor is opaque to
 // callers; inside are the place of the last item and the number of the page that follows.
-import { type Details, MatteError } from '@matte/core/error'
+import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { TaskStatus } from '@matte/core/task/task'
 import type { TaskPlace } from '@matte/core/task/task-queries'
 import { isUuid } from '../uuid.ts'
@@ -27,7 +27,7 @@ const pageSizeDefault = 20
 
 /** @throws MatteError INVALID_PARAMS naming every parameter at fault */
 export function readTaskQuery(query: TaskQuery): TaskPageRequest {
-  const issues: Details[] = []
+  const issues: Issue[] = []
   const { cursor, pageSize = pageSizeDefault } = query
   const start = query.startDate === undefined ? undefined : parseDay(query.startDate)
   const end = query.endDate === undefined ? undefined : parseDay(query.endDate)
@@ -40,11 +40,7 @@ export function readTaskQuery(query: TaskQuery): TaskPageRequest {
   if (cursor !== undefined && query.page !== undefined) {
     issues.push({ path: '/query/cursor', message: 'must not come together with page' })
   }
-  if (issues.length > 0) {
-    throw new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
-      details: { issues },
-    })
-  }
+  if (issues.length > 0) throw invalidParams(issues)
   const page = place?.page ?? query.page ?? 1
   return {
     page,

@@ -1,7 +1,8 @@
 // All pictures of a batch are looked at before any of it is created: all or nothing (D50). An object that is named
 // several times is looked at once.
 import type { Db } from '../db/database.ts'
-import { invalidParam, MatteError } from '../error.ts'
+import { MatteError } from '../error.ts'
+import { invalidParam } from '../invalid-params.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { isKeyForm } from '../storage/object-key.ts'
 import { findUploads } from '../upload/grant-queries.ts'

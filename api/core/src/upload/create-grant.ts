@@ -1,5 +1,6 @@
 import type { Db } from '../db/database.ts'
-import { invalidParam, MatteError } from '../error.ts'
+import { MatteError } from '../error.ts'
+import { invalidParam } from '../invalid-params.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { newUploadKey } from '../storage/object-key.ts'
 import { type InputFormat, mimeTypes, type Plan } from '../workspace/plan.ts'

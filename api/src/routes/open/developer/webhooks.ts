@@ -1,7 +1,7 @@
 // Webhook endpoints as resources (D60, D61); what is sent to them is the dispatcher's.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
-import { MatteError } from '@matte/core/error'
+import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Settings } from '@matte/core/setting/setting-queries'
 import {
@@ -189,7 +189,5 @@ async function readTarget(targetUrl: string, { settings, deniedNetworks }: Webho
   const { allowedTargets } = settings.current()
   const issue = await judgeTarget('/body/targetUrl', targetUrl, { allowedTargets, deniedNetworks })
   if (issue === undefined) return new URL(targetUrl)
-  throw new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
-    details: { issues: [issue] },
-  })
+  throw invalidParams([issue])
 }
