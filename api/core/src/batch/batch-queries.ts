@@ -1,8 +1,9 @@
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { countRows, type ListTotal, type PageRequest } from '../db/page.ts'
 import type { BatchTable } from '../db/tables/batch.ts'
 import { MatteError } from '../error.ts'
-import { type PageRequest, type ShownTask, shownColumns } from '../task/task-queries.ts'
+import { type ShownTask, shownColumns } from '../task/task-queries.ts'
 
 export type BatchRow = Selectable<BatchTable>
 export type BatchWithTasks<Task = ShownTask> = { readonly batch: BatchRow; readonly tasks: readonly Task[] }
@@ -53,11 +54,6 @@ export function listBatches(db: Db, workspaceId: string, { limit, offset, after 
     .execute()
 }
 
-export async function countBatches(db: Db, workspaceId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('batch')
-    .where('workspace_id', '=', workspaceId)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
+export function countBatches(db: Db, workspaceId: string): Promise<ListTotal> {
+  return countRows(db, db.selectFrom('batch').select('id').where('workspace_id', '=', workspaceId))
 }

@@ -1,5 +1,6 @@
 import { CompiledQuery, type Selectable, sql } from 'kysely'
 import { type Db, isNullViolation } from '../db/database.ts'
+import { countRows, type ListTotal, type PageRequest } from '../db/page.ts'
 import type { Output, TaskTable } from '../db/tables/task.ts'
 import type { Plan } from '../workspace/plan.ts'
 import { singlePlace } from '../workspace/workspace-queries.ts'
@@ -134,11 +135,6 @@ function filtered(db: Db, { workspaceId, status, from, before }: TaskFilter) {
     .$if(before !== undefined, (query) => query.where('created_at', '<', before as Date))
 }
 
-/** A place in the list: microseconds since the epoch, as the database has them, and the id. */
-export type TaskPlace = { readonly createdAtMicros: string; readonly id: string }
-
-export type PageRequest = { readonly limit: number; readonly offset: number; readonly after?: TaskPlace | undefined }
-
 /** One page, newest first; `after` (a cursor) is equally fast at any depth, `offset` is not. */
 export function listTasks(db: Db, filter: TaskFilter, { limit, offset, after }: PageRequest) {
   const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
@@ -153,11 +149,8 @@ export function listTasks(db: Db, filter: TaskFilter, { limit, offset, after }: 
     .execute()
 }
 
-export async function countTasks(db: Db, filter: TaskFilter): Promise<number> {
-  const { count } = await filtered(db, filter)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
+export function countTasks(db: Db, filter: TaskFilter): Promise<ListTotal> {
+  return countRows(db, filtered(db, filter).select('id'))
 }
 
 /** Makes the next `attempts` attempts of an unfinished task fail (D53). Undefined: no such task, or it has ended. */
