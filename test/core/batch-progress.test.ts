@@ -236,7 +236,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('counts a retried child as a single against concurrency, and gives that place back', async () => {
+    it('counts a retried child as a single against concurrency, and gives that slot back', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       const { model, tasks, failedId } = await givenEndedBatch(workspace)
@@ -293,7 +293,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('canceled with a retried child in the queue frees the place that the child has', async () => {
+    it('canceled with a retried child in the queue frees the slot that the child has', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       const { batch, tasks, failedId } = await givenEndedBatch(workspace)

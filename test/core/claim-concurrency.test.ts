@@ -56,7 +56,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('fill the limit: three places are three tasks, not fewer', async () => {
+    it('fill the limit: three slots are three tasks, not fewer', async () => {
       const { db } = database
       const model = ownModel()
       const workspace = await givenWorkspace(db, { plan: 'business', credits: 50 })

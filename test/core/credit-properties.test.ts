@@ -19,7 +19,7 @@
 //   the lapsed part, or the grace time, of a release   the model, in sequences
 //   `source` of a grant, the look at a refund's reference   6 in sequences, 12
 //   `available >=` of a refund                         2 in sequences and at once (the CHECK stops it)
-//   the limit, or the quota, in singlePlace            11, and with it in takeSinglePlace alone, by the retries
+//   the limit, or the quota, in singleSlot            11, and with it in takeSingleSlot alone, by the retries
 //   the trigger of credit_entry                        10
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { refundCredits } from '@matte/core/credit/refund-credits'
@@ -303,16 +303,16 @@ async function deliverUntilApplied(db: Db, workspaceId: string, events: readonly
     expect(deliveries).toBeLessThan(1_000)
     const batch = waiting.splice(0, 3)
     const taken = await Promise.all(batch.map((event) => apply(db, workspaceId, event)))
-    waiting.push(...batch.filter((_, place) => !taken[place]))
+    waiting.push(...batch.filter((_, index) => !taken[index]))
   }
 }
 
 function shuffle<T>(list: readonly T[], random: Iterable<number>): T[] {
   const source = random[Symbol.iterator]()
   const shuffled = [...list]
-  for (let place = shuffled.length - 1; place > 0; place--) {
-    const other = (source.next().value ?? 0) % (place + 1)
-    ;[shuffled[place], shuffled[other]] = [shuffled[other] as T, shuffled[place] as T]
+  for (let index = shuffled.length - 1; index > 0; index--) {
+    const other = (source.next().value ?? 0) % (index + 1)
+    ;[shuffled[index], shuffled[other]] = [shuffled[other] as T, shuffled[index] as T]
   }
   return shuffled
 }

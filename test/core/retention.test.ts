@@ -461,7 +461,7 @@ for (const { version, url, missing } of databases()) {
       })
 
       it.each(['internal', 'free'])(
-        'is refused when the sweep came first, and takes no place: plan %s',
+        'is refused when the sweep came first, and takes no slot: plan %s',
         async (plan) => {
           const { db } = database
           const workspace = await givenWorkspace(db, { plan, credits: 10 })
@@ -474,8 +474,8 @@ for (const { version, url, missing } of databases()) {
           await expect(create(workspace, { ...bucket, head }, objectKey)).rejects.toMatchObject({
             code: 'TASK_INPUT_FORBIDDEN',
           })
-          const places = db.selectFrom('workspace').select(['open_singles', 'queued', 'quota_used'])
-          const left = await places.where('id', '=', workspace.id).executeTakeFirstOrThrow()
+          const counters = db.selectFrom('workspace').select(['open_singles', 'queued', 'quota_used'])
+          const left = await counters.where('id', '=', workspace.id).executeTakeFirstOrThrow()
           expect(left).toEqual({ open_singles: 0, queued: 0, quota_used: 0 })
         },
       )

@@ -9,7 +9,7 @@ import { StorageError } from '@matte/core/storage/storage-error'
 import { type ClaimedTask, giveBackClaim, takeInjectedFault } from '@matte/core/task/claim-task'
 import { failAttempt, finishTask } from '@matte/core/task/finish-task'
 import { defaultOutput } from '@matte/core/task/output'
-import { type FailureReason, placeKind } from '@matte/core/task/task'
+import { type FailureReason, slotCounter } from '@matte/core/task/task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import { mimeTypes, type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
@@ -106,7 +106,7 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     if (ended === undefined) return await discardResult(deps, key, log)
     metrics.ended.inc({ status: 'succeeded', reason: '' })
     // A batch's children wait for their turn in the plan's limit, which is no lateness of the pods.
-    if (placeKind(task) === 'open_singles') deps.figures.recordEnd(pod, secondsOf(ended))
+    if (slotCounter(task) === 'open_singles') deps.figures.recordEnd(pod, secondsOf(ended))
     log.info({ width, height, waited_ms: task.waitedMs, result_bytes: resultSizeBytes }, 'task succeeded')
     // A batch's last child also ends the batch, which has deliveries of its own.
     if (ended.deliveries > 0 || task.batchId !== null) deps.nudgeDelivery(task.id)

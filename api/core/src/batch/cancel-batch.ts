@@ -3,7 +3,7 @@ import { settleHolds } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { announceBatch, countEndedChildren } from '../task/batch-progress.ts'
-import { placeKind } from '../task/task.ts'
+import { slotCounter } from '../task/task.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { type BatchWithTasks, batchNotFound, findBatch, listChildren } from './batch-queries.ts'
 
@@ -23,7 +23,7 @@ export async function cancelBatch(db: Db, workspaceId: string, id: string): Prom
     if (canceled.length === 0) {
       throw new MatteError('TASK_CANNOT_CANCEL', 'No task of this batch is queued any more.')
     }
-    await freePlaces(tx, workspaceId, id, canceled)
+    await freeSlots(tx, workspaceId, id, canceled)
     const progress = await countEndedChildren(tx, id, 'canceled', canceled.length)
     // The lock on batch and workspace keeps the counts true, so this would be a fault of ours.
     if (progress === undefined) throw new Error(`batch ${id} counts fewer open children than it has`)
@@ -53,8 +53,8 @@ async function cancelQueuedChildren(tx: Db, workspaceId: string, batchId: string
   return rows
 }
 
-async function freePlaces(tx: Db, workspaceId: string, batchId: string, canceled: readonly Canceled[]): Promise<void> {
-  const singles = canceled.filter(({ run }) => placeKind({ batchId, run }) === 'open_singles').length
+async function freeSlots(tx: Db, workspaceId: string, batchId: string, canceled: readonly Canceled[]): Promise<void> {
+  const singles = canceled.filter(({ run }) => slotCounter({ batchId, run }) === 'open_singles').length
   await tx
     .updateTable('workspace')
     .set((eb) => ({

@@ -9,7 +9,7 @@ import { creditCost } from '../task/task.ts'
 import type { TaskRow } from '../task/task-queries.ts'
 import { inputForbidden } from '../upload/inspect-object.ts'
 import type { Plan } from '../workspace/plan.ts'
-import { findExhaustedBatchLimit, openChildrenMax, takeChildPlaces } from '../workspace/workspace-queries.ts'
+import { findExhaustedBatchLimit, openChildrenMax, takeChildSlots } from '../workspace/workspace-queries.ts'
 import type { BatchWithTasks } from './batch-queries.ts'
 import { insertBatch, insertChildren } from './insert-batch.ts'
 import { inspectSources, itemsRefused, type Source } from './inspect-sources.ts'
@@ -44,7 +44,7 @@ export function findBatchRefusal({ batchLimit }: Plan, size: number): MatteError
 }
 
 /**
- * Accepts a batch, all of it or nothing (D50): looks at every object, then takes places, quota and credits for all
+ * Accepts a batch, all of it or nothing (D50): looks at every object, then takes slots, quota and credits for all
  * children and writes them, in one transaction that commits synchronously before this returns.
  * @throws MatteError as `inspectSources`; TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT,
  *   DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
@@ -56,9 +56,9 @@ export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch):
   const { modelVersion, callbackUrl, traceparent } = request
   const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, traceparent }
   return createOnce(db, once, async (tx) => {
-    if (!(await takeChildPlaces(tx, workspaceId, plan, sources.length))) {
+    if (!(await takeChildSlots(tx, workspaceId, plan, sources.length))) {
       await refuseAtLimit(tx, workspaceId, plan, sources.length)
-      if (!(await takeChildPlaces(tx, workspaceId, plan, sources.length)))
+      if (!(await takeChildSlots(tx, workspaceId, plan, sources.length)))
         throw new Error('there was room under the lock')
     }
     const batch = await insertBatch(tx, wanted, sources.length)

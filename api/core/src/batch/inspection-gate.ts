@@ -10,7 +10,7 @@ export function inspectionGate(inspectionsMax: number): InspectionGate {
   let running = 0
   return {
     run: async (inspect) => {
-      // Who leaves hands its place on, so that a newcomer never overtakes.
+      // Who leaves hands its turn on, so that a newcomer never overtakes.
       if (running >= inspectionsMax) await new Promise<void>((resolve) => waiting.push(resolve))
       else running += 1
       try {

@@ -15,7 +15,7 @@ const event = 'task.retention_cleanup'
 export async function announceCleanups(db: Db, plans: Plans, { now, limit = 100 }: RetentionPass = {}) {
   const today = sql<string>`(${timeOf(now)} at time zone 'utc')::date`
   const due = sql<boolean>`(deleted > 0 and announced_on is distinct from ${today})`
-  // Those whose plans are not configured have nothing to be told, and may not take the places of others.
+  // Those whose plans are not configured have nothing to be told, and may not take the turns of others.
   const waiting = await db
     .selectFrom('retention_notice')
     .innerJoin('workspace', 'workspace.id', 'workspace_id')

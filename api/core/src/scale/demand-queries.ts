@@ -63,7 +63,7 @@ const windowsMax = 120
 const bucketPlaces = Array.from({ length: latencyBoundsSeconds.length + 1 }, (_none, index) => index + 1)
 const summedBuckets = sql`array[${sql.join(bucketPlaces.map((place) => sql`coalesce(sum(w.latency_buckets[${sql.lit(place)}]), 0)::int`))}]`
 
-/** A caller's retry counts as a single, also that of a child (D33, `placeKind`). In the words of the indexes. */
+/** A caller's retry counts as a single, also that of a child (D33, `slotCounter`). In the words of the indexes. */
 const isSingle = sql`(t.batch_id is null or t.run > 1)`
 const isChild = sql`t.batch_id is not null and t.run = 1`
 

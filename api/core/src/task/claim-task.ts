@@ -52,7 +52,7 @@ const isClaimed = (task: Omit<Look, 'again'>): task is ClaimedTask => task.id !=
 /**
  * One statement, which holds the lock of one workspace at the most:
  * - `due`: an attempt to resume, that is `processing`, no live claim, due, attempts left;
- * - `place`: when none was seen, the workspace with the fewest processing below its limit, ties by the age of its
+ * - `slot`: when none was seen, the workspace with the fewest processing below its limit, ties by the age of its
  *   first task. Its row is locked, and the limit is judged again on the locked row, so two claims never pass it;
  * - `first`: that workspace's first task, singles before children. A task that another claim took meanwhile is
  *   seen as taken once its row is locked, and the next one is used.
@@ -81,7 +81,7 @@ async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions, resume
       select 1 from task where ${isDue} and exists (select from running) limit 1
     ), limits as (
       select * from unnest(${names}::text[], ${limits}::int[]) as p (plan, concurrent)
-    ), seen_place as materialized (
+    ), seen_slot as materialized (
       select w.id, p.concurrent
         from workspace w
         join limits p on p.plan = w.plan
@@ -93,19 +93,19 @@ async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions, resume
        where w.waiting and w.processing < p.concurrent
          and exists (select from running) and not exists (select from seen_due)
        order by w.processing, head.queued_at limit 1
-    ), place as materialized (
+    ), slot as materialized (
       select w.id from workspace w
-       where w.id = (select id from seen_place) and w.processing < (select concurrent from seen_place)
+       where w.id = (select id from seen_slot) and w.processing < (select concurrent from seen_slot)
          for update
     ), first as materialized (
       select t.id from task t
-       where t.workspace_id = (select id from place) and t.status = 'queued'
+       where t.workspace_id = (select id from slot) and t.status = 'queued'
          and t.model_version = any(${models}::text[])
        order by (t.batch_id is not null), t.queued_at, t.id limit 1
          for update skip locked
     ), counted as (
       update workspace set queued = queued - 1, processing = processing + 1
-       where id = (select id from place) and exists (select from first)
+       where id = (select id from slot) and exists (select from first)
     ), claimed as (
       update task set status = 'processing', claim = gen_random_uuid(), attempt = attempt + 1, due_at = now(),
              claimed_until = now() + ${claimMs} * interval '1 ms', started_at = coalesce(started_at, now())
@@ -121,7 +121,7 @@ async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions, resume
            c.source_size_bytes as "sourceSizeBytes", c.output, c.attempt, c.fault_attempts as "faultAttempts",
            c.created_at as "createdAt", c.callback_url as "callbackUrl", c.traceparent,
            (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs",
-           exists (select from seen_due) or exists (select from seen_place) as again
+           exists (select from seen_due) or exists (select from seen_slot) as again
       from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id`.execute(db)
   return rows[0] as Look
 }

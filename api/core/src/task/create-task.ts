@@ -28,7 +28,7 @@ export type CreateTask = {
 }
 
 /**
- * Accepts a task: looks at the object, then takes place, quota and credit, and writes the row, in one transaction
+ * Accepts a task: looks at the object, then takes a concurrency slot, quota and credit, and writes the row, in one transaction
  * that commits synchronously before this returns. The checks come in the order of D4.
  * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED,
  *   TASK_STORAGE_UNAVAILABLE, TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED,
@@ -71,7 +71,7 @@ export async function createTask(db: Db, bucket: Bucket, request: CreateTask): P
 }
 
 /**
- * After `takeSinglePlace` found no row, for a creation and a retry alike. Returns when there is room by now: it is the
+ * After `takeSingleSlot` found no row, for a creation and a retry alike. Returns when there is room by now: it is the
  * caller's, who holds the workspace's lock.
  * @throws MatteError TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED
  */

@@ -1,4 +1,4 @@
-// The end of a run, in one statement: places of the workspace, status, history, usage, credit and deliveries, whole or
+// The end of a run, in one statement: the concurrency slot, status, history, usage, credit and deliveries, whole or
 // not at all. As eight statements of a transaction it took the database 1.8 ms of CPU more, a quarter of what it does
 // for a picture. Locks are taken in the order workspace → batch → task → lots (D39): each part reads the one before it,
 // and a part is run when it is first read. Rows that others changed while a lock was waited for are judged, and counted
@@ -10,7 +10,7 @@ import type { Foreground } from '../db/tables/task.ts'
 import { insertDeliveries, toDeliveries } from '../webhook/create-deliveries.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { announceBatch, countEndedChildren } from './batch-progress.ts'
-import { type FailureReason, failureMessages, placeKind } from './task.ts'
+import { type FailureReason, failureMessages, slotCounter } from './task.ts'
 import type { TaskRow } from './task-queries.ts'
 
 export type Ending =
@@ -71,21 +71,21 @@ export async function endRun(db: Db, run: RunRef, ending: Ending): Promise<Ended
 }
 
 /**
- * `place`: locks the workspace. Without such a place taken the task has moved on, and a count below zero is no matter.
+ * `slot`: locks the workspace. Where it counts no such slot the task has moved on, so the counts never go below zero.
  * `moved`: the fence. No part after it writes anything when it does not hold.
  */
 async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask | undefined> {
   const { id, workspaceId, from, fence } = run
-  const [kind, status] = [sql.ref(placeKind(run)), sql.ref(from)]
+  const [counter, status] = [sql.ref(slotCounter(run)), sql.ref(from)]
   const { rows } = await sql<EndedTask>`
-    with place as materialized (
-      select id from workspace where id = ${workspaceId} and ${kind} > 0 and ${status} > 0 for no key update
+    with slot as materialized (
+      select id from workspace where id = ${workspaceId} and ${counter} > 0 and ${status} > 0 for no key update
     ), moved as (
       update task set ${endingColumns(ending)}
-       where id = ${id} and status = ${from} and ${fence} and exists (select from place)
+       where id = ${id} and status = ${from} and ${fence} and exists (select from slot)
       returning *
     ), freed as (
-      update workspace set ${kind} = ${kind} - 1, ${status} = ${status} - 1
+      update workspace set ${counter} = ${counter} - 1, ${status} = ${status} - 1
        where id = (select workspace_id from moved)
     ), moment as materialized (
       -- Not the statement's time: it may have begun before a lot's expiry, and waited for a sweep that came after.

@@ -7,7 +7,7 @@ import { findUpload } from '../upload/grant-queries.ts'
 import { inputForbidden, inspectObject } from '../upload/inspect-object.ts'
 import { cancelTaskDeliveries } from '../webhook/delivery-queries.ts'
 import type { Plan } from '../workspace/plan.ts'
-import { takeSinglePlace } from '../workspace/workspace-queries.ts'
+import { takeSingleSlot } from '../workspace/workspace-queries.ts'
 import { reopenFailedChild } from './batch-progress.ts'
 import { taskNotFound } from './cancel-task.ts'
 import { refuseAtLimit } from './create-task.ts'
@@ -25,7 +25,7 @@ export type RetryTask = {
 }
 
 /**
- * A caller's retry (D33): the same task is queued again in a new run, with the object as it is now. It takes a place,
+ * A caller's retry (D33): the same task is queued again in a new run, with the object as it is now. It takes a slot,
  * quota and a credit like a new single task, also as a child of a batch, whose counts follow. What was not delivered
  * yet of an earlier failure is canceled.
  * @throws MatteError DEVELOPER_TASK_NOT_FOUND, TASK_NOT_RETRYABLE, TASK_RETRY_LIMIT_EXCEEDED, TASK_INPUT_FORBIDDEN,
@@ -43,10 +43,10 @@ export async function retryTask(db: Db, bucket: Bucket, request: RetryTask): Pro
   if (upload === undefined) throw inputForbidden()
   const object = await inspectObject(bucket, upload.objectKey, plan)
   return createOnce(db, request.once, async (tx) => {
-    if (!(await takeSinglePlace(tx, workspaceId, plan))) {
-      await findRetryable(tx, workspaceId, id) // another retry may have taken the place for this very task
+    if (!(await takeSingleSlot(tx, workspaceId, plan))) {
+      await findRetryable(tx, workspaceId, id) // another retry may have taken the slot for this very task
       await refuseAtLimit(tx, workspaceId, plan)
-      if (!(await takeSinglePlace(tx, workspaceId, plan))) throw new Error('there was room under the lock')
+      if (!(await takeSingleSlot(tx, workspaceId, plan))) throw new Error('there was room under the lock')
     }
     const reopened = failed.batch_id === null || (await reopenFailedChild(tx, failed.batch_id))
     const task = reopened && (await requeueTask(tx, failed, { ...object, traceparent: request.traceparent }))

@@ -3,7 +3,7 @@ import { type Db, isNullViolation } from '../db/database.ts'
 import { countRows, type ListTotal, type PageRequest } from '../db/page.ts'
 import type { Output, TaskTable } from '../db/tables/task.ts'
 import type { Plan } from '../workspace/plan.ts'
-import { singlePlace } from '../workspace/workspace-queries.ts'
+import { singleSlot } from '../workspace/workspace-queries.ts'
 import type { TaskStatus } from './task.ts'
 
 export type TaskRow = Selectable<TaskTable>
@@ -25,27 +25,27 @@ export type NewTask = {
 export type NotInserted = 'limit' | 'upload'
 
 /**
- * A single task with the places it takes, its `queued` event, the day's counter and the mark on its upload, in one
+ * A single task with its concurrency slot, its `queued` event, the day's counter and the mark on its upload, in one
  * statement. The workspace's row is locked first, since all the rest reads what its update returned (D39); locking the
  * upload's row keeps the sweeper and a creation apart (D24). All of it or nothing: without an upload the task's own
- * column refuses, and with it the places. So it needs no transaction around it, and one that it is in is over where it
+ * column refuses, and with it the slot. So it needs no transaction around it, and one that it is in is over where it
  * says `upload`.
  */
 export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<TaskRow | NotInserted> {
   const insert = sql<TaskRow>`
-    with place as (
-      ${singlePlace(task.workspaceId, plan)}
+    with slot as (
+      ${singleSlot(task.workspaceId, plan)}
     ), source as (
       update upload set used_at = coalesce(used_at, now())
-       where id = ${task.uploadId} and workspace_id = (select id from place) and deleted_at is null
+       where id = ${task.uploadId} and workspace_id = (select id from slot) and deleted_at is null
       returning id as upload_id
     ), created as (
       insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
                         callback_url, output, credit_cost, traceparent)
-      select place.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
+      select slot.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
              ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
              ${task.creditCost}::int, ${task.traceparent}::text
-        from place left join source on true
+        from slot left join source on true
       returning *
     ), event as (
       insert into task_event (task_id, run, type, payload)

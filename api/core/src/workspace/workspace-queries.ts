@@ -28,11 +28,11 @@ const quotaUsed = sql<number>`case when quota_month >= ${month} then quota_used 
 const latestMonth = sql<string>`greatest(quota_month, ${month})`
 
 /**
- * Takes the places of one new single task: one open single, one queued, one of the month's quota. The update locks
+ * Takes the concurrency slot of one new single task: one open single, one queued, one of the month's quota. The update locks
  * the workspace row, and its WHERE decides; no count is read before. No row: a limit is reached, see
  * `findExhaustedLimit`. A new month begins with the first task in it.
  */
-export const singlePlace = (workspaceId: string, { concurrentTasks, monthlyQuota }: Plan) => sql<{ id: string }>`
+export const singleSlot = (workspaceId: string, { concurrentTasks, monthlyQuota }: Plan) => sql<{ id: string }>`
   update workspace
      set open_singles = open_singles + 1, queued = queued + 1, quota_used = ${quotaUsed} + 1,
          quota_month = ${latestMonth}
@@ -40,15 +40,15 @@ export const singlePlace = (workspaceId: string, { concurrentTasks, monthlyQuota
      and (${monthlyQuota}::int is null or ${quotaUsed} < ${monthlyQuota}::int)
   returning id`
 
-/** `singlePlace` as a statement of its own. Undefined: a limit is reached. */
-export async function takeSinglePlace(db: Db, workspaceId: string, plan: Plan) {
-  const { rows } = await singlePlace(workspaceId, plan).execute(db)
+/** `singleSlot` as a statement of its own. Undefined: a limit is reached. */
+export async function takeSingleSlot(db: Db, workspaceId: string, plan: Plan) {
+  const { rows } = await singleSlot(workspaceId, plan).execute(db)
   return rows[0]
 }
 
 /**
- * After `takeSinglePlace` found no row: which limit it is, concurrency before quota (D4). The row is locked, since an
- * update that finds none keeps no lock: a place that was freed meanwhile must not make one limit look like the other.
+ * After `takeSingleSlot` found no row: which limit it is, concurrency before quota (D4). The row is locked, since an
+ * update that finds none keeps no lock: a slot that was freed meanwhile must not make one limit look like the other.
  * Undefined: there is room by now, and whoever holds the lock can take it.
  */
 export async function findExhaustedLimit(
@@ -74,10 +74,10 @@ export async function findExhaustedLimit(
 export const openChildrenMax = (plan: Plan): number => 4 * plan.batchLimit
 
 /**
- * Takes the places of a batch's `count` new children, all or none: open children, queued, and quota. They are exempt
+ * Takes the slots of a batch's `count` new children, all or none: open children, queued, and quota. They are exempt
  * from the limit of open singles (D39). Undefined: a limit is reached, see `findExhaustedBatchLimit`.
  */
-export function takeChildPlaces(db: Db, workspaceId: string, plan: Plan, count: number) {
+export function takeChildSlots(db: Db, workspaceId: string, plan: Plan, count: number) {
   return db
     .updateTable('workspace')
     .set((eb) => ({
@@ -102,7 +102,7 @@ export type ExhaustedBatchLimit = {
   readonly resetsAt: Date
 }
 
-/** After `takeChildPlaces` found no row: which limit it is, open children before quota (D4); see `findExhaustedLimit`. */
+/** After `takeChildSlots` found no row: which limit it is, open children before quota (D4); see `findExhaustedLimit`. */
 export async function findExhaustedBatchLimit(
   tx: Db,
   workspaceId: string,

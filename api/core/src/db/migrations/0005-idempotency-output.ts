@@ -6,7 +6,7 @@ const statements = [
 
   // What a request under an Idempotency-Key made (D42). `resource_id` and `status` are null only inside the creating
   // transaction, so nobody else ever sees them so. No foreign key to the workspace: its check would lock that row
-  // before the places of a task are taken, for a record that lives a day.
+  // before the slot of a task is taken, for a record that lives a day.
   `create table idempotency_record (
     workspace_id uuid not null,
     method text not null,

@@ -10,7 +10,7 @@
          and (claimed_until is null or claimed_until <= now()) and attempt < $6 and exists (select from running) limit 1
     ), limits as (
       select * from unnest($7::text[], $8::int[]) as p (plan, concurrent)
-    ), seen_place as materialized (
+    ), seen_slot as materialized (
       select w.id, p.concurrent
         from workspace w
         join limits p on p.plan = w.plan
@@ -22,19 +22,19 @@
        where w.waiting and w.processing < p.concurrent
          and exists (select from running) and not exists (select from seen_due)
        order by w.processing, head.queued_at limit 1
-    ), place as materialized (
+    ), slot as materialized (
       select w.id from workspace w
-       where w.id = (select id from seen_place) and w.processing < (select concurrent from seen_place)
+       where w.id = (select id from seen_slot) and w.processing < (select concurrent from seen_slot)
          for update
     ), first as materialized (
       select t.id from task t
-       where t.workspace_id = (select id from place) and t.status = 'queued'
+       where t.workspace_id = (select id from slot) and t.status = 'queued'
          and t.model_version = any($10::text[])
        order by (t.batch_id is not null), t.queued_at, t.id limit 1
          for update skip locked
     ), counted as (
       update workspace set queued = queued - 1, processing = processing + 1
-       where id = (select id from place) and exists (select from first)
+       where id = (select id from slot) and exists (select from first)
     ), claimed as (
       update task set status = 'processing', claim = gen_random_uuid(), attempt = attempt + 1, due_at = now(),
              claimed_until = now() + $11 * interval '1 ms', started_at = coalesce(started_at, now())
@@ -50,5 +50,5 @@
            c.source_size_bytes as "sourceSizeBytes", c.output, c.attempt, c.fault_attempts as "faultAttempts",
            c.created_at as "createdAt", c.callback_url as "callbackUrl", c.traceparent,
            (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs",
-           exists (select from seen_due) or exists (select from seen_place) as again
+           exists (select from seen_due) or exists (select from seen_slot) as again
       from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id
