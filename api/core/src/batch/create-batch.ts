@@ -3,13 +3,12 @@ import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
 import type { Bucket } from '../storage/bucket.ts'
-import { quotaExceeded } from '../task/create-task.ts'
 import { type RequestedOutput, resolveOutput } from '../task/output.ts'
 import { creditCost } from '../task/task.ts'
 import type { TaskRow } from '../task/task-queries.ts'
 import { inputForbidden } from '../upload/inspect-object.ts'
+import { takeChildSlots, toChildLimitError } from '../workspace/child-slots.ts'
 import type { Plan } from '../workspace/plan.ts'
-import { findExhaustedBatchLimit, openChildrenMax, takeChildSlots } from '../workspace/workspace-queries.ts'
 import type { BatchWithTasks } from './batch-queries.ts'
 import { insertBatch, insertChildren } from './insert-batch.ts'
 import { inspectSources, itemsRefused, type Source } from './inspect-sources.ts'
@@ -56,11 +55,8 @@ export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch):
   const { modelVersion, callbackUrl, traceparent } = request
   const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, traceparent }
   return createOnce(db, once, async (tx) => {
-    if (!(await takeChildSlots(tx, workspaceId, plan, sources.length))) {
-      await refuseAtLimit(tx, workspaceId, plan, sources.length)
-      if (!(await takeChildSlots(tx, workspaceId, plan, sources.length)))
-        throw new Error('there was room under the lock')
-    }
+    const slots = await takeChildSlots(tx, { workspaceId, plan, size: sources.length })
+    if (slots.kind === 'refused') throw toChildLimitError({ plan, size: sources.length }, slots.reached)
     const batch = await insertBatch(tx, wanted, sources.length)
     const tasks = await insertChildren(tx, batch.id, wanted, sources)
     if (tasks.length < sources.length) throw givenUpMeanwhile(sources, new Set(tasks.map((task) => task.source_key)))
@@ -68,20 +64,6 @@ export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch):
     if (plan.charged) await holdCreditsEach(tx, workspaceId, runs, creditCost)
     return { id: batch.id, batch, tasks }
   })
-}
-
-async function refuseAtLimit(tx: Db, workspaceId: string, plan: Plan, size: number): Promise<void> {
-  const exhausted = await findExhaustedBatchLimit(tx, workspaceId, plan, size)
-  if (exhausted === undefined) return
-  if (exhausted.limit === 'quota') {
-    throw quotaExceeded(plan, exhausted.resetsAt, { used: exhausted.quotaUsed, size })
-  }
-  const limit = openChildrenMax(plan)
-  throw new MatteError(
-    'TASK_CONCURRENT_LIMIT',
-    `Your plan takes ${limit} open tasks of batches at once; wait for some to end, or send fewer.`,
-    { details: { limit, open: exhausted.openChildren, size } },
-  )
 }
 
 function givenUpMeanwhile(sources: readonly Source[], live: ReadonlySet<string>): MatteError {

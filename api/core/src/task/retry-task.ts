@@ -7,10 +7,9 @@ import { findUpload } from '../upload/grant-queries.ts'
 import { inputForbidden, inspectObject } from '../upload/inspect-object.ts'
 import { cancelTaskDeliveries } from '../webhook/delivery-queries.ts'
 import type { Plan } from '../workspace/plan.ts'
-import { takeSingleSlot } from '../workspace/workspace-queries.ts'
+import { takeSingleSlot, toLimitError } from '../workspace/single-slot.ts'
 import { reopenFailedChild } from './batch-progress.ts'
 import { taskNotFound } from './cancel-task.ts'
-import { refuseAtLimit } from './create-task.ts'
 import { requeueTask } from './requeue-task.ts'
 import { creditCost, maxRetries } from './task.ts'
 import { findTask, type TaskRow } from './task-queries.ts'
@@ -43,10 +42,10 @@ export async function retryTask(db: Db, bucket: Bucket, request: RetryTask): Pro
   if (upload === undefined) throw inputForbidden()
   const object = await inspectObject(bucket, upload.objectKey, plan)
   return createOnce(db, request.once, async (tx) => {
-    if (!(await takeSingleSlot(tx, workspaceId, plan))) {
+    const slot = await takeSingleSlot(tx, workspaceId, plan)
+    if (slot.kind === 'refused') {
       await findRetryable(tx, workspaceId, id) // another retry may have taken the slot for this very task
-      await refuseAtLimit(tx, workspaceId, plan)
-      if (!(await takeSingleSlot(tx, workspaceId, plan))) throw new Error('there was room under the lock')
+      throw toLimitError(plan, slot.reached)
     }
     const reopened = failed.batch_id === null || (await reopenFailedChild(tx, failed.batch_id))
     const task = reopened && (await requeueTask(tx, failed, { ...object, traceparent: request.traceparent }))

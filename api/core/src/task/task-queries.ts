@@ -1,69 +1,10 @@
 import { CompiledQuery, type Selectable, sql } from 'kysely'
-import { type Db, isNullViolation } from '../db/database.ts'
+import type { Db } from '../db/database.ts'
 import { countRows, type ListTotal, type PageRequest } from '../db/page.ts'
-import type { Output, TaskTable } from '../db/tables/task.ts'
-import type { Plan } from '../workspace/plan.ts'
-import { singleSlot } from '../workspace/workspace-queries.ts'
+import type { TaskTable } from '../db/tables/task.ts'
 import type { TaskStatus } from './task.ts'
 
 export type TaskRow = Selectable<TaskTable>
-
-export type NewTask = {
-  readonly workspaceId: string
-  readonly uploadId: string
-  readonly sourceKey: string
-  readonly sourceEtag: string
-  readonly sourceSizeBytes: number
-  readonly modelVersion: string
-  readonly callbackUrl: string | null
-  readonly output: Output | null
-  readonly creditCost: number
-  readonly traceparent: string | null
-}
-
-/** Why a task was not inserted: a limit of its workspace is reached, or its upload was given up meanwhile. */
-export type NotInserted = 'limit' | 'upload'
-
-/**
- * A single task with its concurrency slot, its `queued` event, the day's counter and the mark on its upload, in one
- * statement. The workspace's row is locked first, since all the rest reads what its update returned (D39); locking the
- * upload's row keeps the sweeper and a creation apart (D24). All of it or nothing: without an upload the task's own
- * column refuses, and with it the slot. So it needs no transaction around it, and one that it is in is over where it
- * says `upload`.
- */
-export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<TaskRow | NotInserted> {
-  const insert = sql<TaskRow>`
-    with slot as (
-      ${singleSlot(task.workspaceId, plan)}
-    ), source as (
-      update upload set used_at = coalesce(used_at, now())
-       where id = ${task.uploadId} and workspace_id = (select id from slot) and deleted_at is null
-      returning id as upload_id
-    ), created as (
-      insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
-                        callback_url, output, credit_cost, traceparent)
-      select slot.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
-             ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
-             ${task.creditCost}::int, ${task.traceparent}::text
-        from slot left join source on true
-      returning *
-    ), event as (
-      insert into task_event (task_id, run, type, payload)
-      select id, run, 'queued', jsonb_build_object('run', run) from created
-    ), usage as (
-      insert into usage_day as u (workspace_id, day, created)
-      select workspace_id, (now() at time zone 'utc')::date, 1 from created
-      on conflict (workspace_id, day) do update set created = u.created + 1
-    )
-    select * from created`
-  try {
-    const { rows } = await insert.execute(tx)
-    return rows[0] ?? 'limit'
-  } catch (error) {
-    if (isNullViolation(error, 'upload_id')) return 'upload'
-    throw error
-  }
-}
 
 /** What the answers about a task are made of. Reads fetch no more: the driver's work grows with the columns. */
 export const shownColumns = [
