@@ -9,7 +9,7 @@ import type { Db } from '@matte/core/db/database'
 import { resultKey } from '@matte/core/storage/object-key'
 import { type ClaimedTask, claimNextTask } from '@matte/core/task/claim-task'
 import { createTask } from '@matte/core/task/create-task'
-import type { Ending } from '@matte/core/task/end-run'
+import type { WorkerEnding } from '@matte/core/task/finish-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import { insertGrant } from '@matte/core/upload/grant-queries'
 import { defaultPlans, type Plan, planNamed } from '@matte/core/workspace/plan'
@@ -134,7 +134,7 @@ export async function readHistory(db: Db, id: string): Promise<string[]> {
 }
 
 /** The ending of a worker that has stored its result. */
-export const success = (claimed: ClaimedTask): Ending => ({
+export const success = (claimed: ClaimedTask): WorkerEnding => ({
   status: 'succeeded',
   resultKey: resultKey(claimed, 'png'),
   resultFormat: 'png',

@@ -13,34 +13,41 @@ import { announceBatch, countEndedChildren } from './batch-progress.ts'
 import { type FailureReason, failureMessages, slotCounter } from './task.ts'
 import type { TaskRow } from './task-queries.ts'
 
-export type Ending =
-  | {
-      readonly status: 'succeeded'
-      readonly resultKey: string
-      readonly resultFormat: string
-      readonly resultSizeBytes: number
-      readonly width: number
-      readonly height: number
-      readonly foreground: Foreground | null
-    }
-  | {
-      readonly status: 'failed'
-      readonly reason: FailureReason
-      /** True once attempts are exhausted: the task goes to the dead-letter stream (D35). */
-      readonly deadLetter?: boolean
-      readonly width?: number
-      readonly height?: number
-    }
-  | { readonly status: 'canceled' }
+type Succeeded = {
+  readonly status: 'succeeded'
+  readonly resultKey: string
+  readonly resultFormat: string
+  readonly resultSizeBytes: number
+  readonly width: number
+  readonly height: number
+  readonly foreground: Foreground | null
+}
 
-export type RunRef = {
+type Failed = {
+  readonly status: 'failed'
+  readonly reason: FailureReason
+  /** True once attempts are exhausted: the task goes to the dead-letter stream (D35). */
+  readonly deadLetter?: boolean
+  readonly width?: number
+  readonly height?: number
+}
+
+/** What may end a run, by the status that the run leaves (D34); any other move does not compile. */
+export type EndingFrom = {
+  readonly queued: Failed | { readonly status: 'canceled' }
+  readonly processing: Succeeded | Failed
+}
+
+type Ending = EndingFrom[keyof EndingFrom]
+
+type RunRef<From extends keyof EndingFrom = keyof EndingFrom> = {
   readonly id: string
   readonly workspaceId: string
   readonly batchId: string | null
   readonly run: number
   readonly callbackUrl: string | null
   readonly traceparent: string | null
-  readonly from: 'queued' | 'processing'
+  readonly from: From
   /** What must still hold of the task's row for the move to be made, beside its status. */
   readonly fence: RawBuilder<boolean>
 }
@@ -51,7 +58,11 @@ export type EndedTask = TaskRow & { readonly deliveries: number }
 class FenceLost extends Error {}
 
 /** Ends a run once. Undefined: the fence no longer holds, and nothing was changed. */
-export async function endRun(db: Db, run: RunRef, ending: Ending): Promise<EndedTask | undefined> {
+export async function endRun<From extends keyof EndingFrom>(
+  db: Db,
+  run: RunRef<From>,
+  ending: EndingFrom[From],
+): Promise<EndedTask | undefined> {
   if (run.batchId === null) return moveAll(db, run, ending)
   const { batchId } = run
   try {

@@ -1,14 +1,16 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { ClaimedTask } from './claim-task.ts'
-import { type EndedTask, type Ending, endRun } from './end-run.ts'
+import { type EndedTask, type EndingFrom, endRun } from './end-run.ts'
 import { attemptGapsMs, type FailureReason, failureMessages, isInputFault, maxAttempts } from './task.ts'
 
 /** Every write of a worker matches (task, run, claim) or does nothing (D34). */
 const claimFence = ({ run, claim }: ClaimedTask) => sql<boolean>`(run = ${run} and claim = ${claim})`
 
+export type WorkerEnding = EndingFrom['processing']
+
 /** Ends the claimed run. Undefined: the claim was lost to another worker, and nothing was changed. */
-export function finishTask(db: Db, task: ClaimedTask, ending: Ending): Promise<EndedTask | undefined> {
+export function finishTask(db: Db, task: ClaimedTask, ending: WorkerEnding): Promise<EndedTask | undefined> {
   return endRun(db, { ...task, from: 'processing', fence: claimFence(task) }, ending)
 }
 

@@ -1,18 +1,6 @@
-/** The states of the interface; the moves between them are `transitions`. */
+/** The states of the interface. Each move between them is one conditional update that names the state it leaves. */
 export const taskStatuses = ['queued', 'processing', 'succeeded', 'failed', 'canceled'] as const
 export type TaskStatus = (typeof taskStatuses)[number]
-
-/** Every legal move (D34). Each is one conditional update; nothing else changes a status. */
-export const transitions = {
-  queued: ['processing', 'canceled', 'failed'],
-  processing: ['succeeded', 'failed'],
-  succeeded: [],
-  failed: ['queued'],
-  canceled: [],
-} as const satisfies Record<TaskStatus, readonly TaskStatus[]>
-
-export const canMove = (from: TaskStatus, to: TaskStatus): boolean =>
-  (transitions[from] as readonly TaskStatus[]).includes(to)
 
 /** Why a task fails; the closed list of D32. */
 export const failureReasons = [
