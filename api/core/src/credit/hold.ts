@@ -85,7 +85,8 @@ export function settleParts({ runs, outcome, at }: { runs: Sql; outcome: Settled
     ), part as materialized (
       select lot_id, sum(amount)::int as amount, min(held_at) as held_at from hold group by lot_id
     ), before as materialized (
-      select l.id, part.amount, ${released}::boolean and part.held_at < l.expires_at and l.expires_at <= ${at} as late,
+      select l.id, part.amount,
+             ${released}::boolean and part.held_at < l.expires_at and l.expires_at <= ${at} as late,
              case when ${released}::boolean and greatest(l.expires_at, l.grace_until) <= ${at}
                   then l.available else 0 end as lapsed
         from part join credit_lot l on l.id = part.lot_id
@@ -94,7 +95,8 @@ export function settleParts({ runs, outcome, at }: { runs: Sql; outcome: Settled
       update credit_lot l
          set held = l.held - before.amount, ${sql.ref(to)} = ${sql.ref(`l.${to}`)} + before.amount
              ${released ? sql`- before.lapsed, expired = l.expired + before.lapsed` : sql``},
-             grace_until = case when before.late then ${at} + ${graceHours} * interval '1 hour' else l.grace_until end
+             grace_until = case when before.late then ${at} + ${graceHours} * interval '1 hour'
+                                else l.grace_until end
         from before where l.id = before.id
       returning l.id, l.workspace_id, before.lapsed
     ), entry as (

@@ -29,9 +29,10 @@ export async function countEndedChildren(
     with before as materialized (select id, status from batch where id = ${batchId} for no key update)
     update batch b
        set ${count} = b.${count} + ${ended}::int,
-           status = case when ${terminal} = b.total_count then 'completed' else b.status end,
-           completed_at = case when ${terminal} = b.total_count then coalesce(b.completed_at, now())
-                               else b.completed_at end
+           status = case when ${terminal} = b.total_count
+                         then 'completed' else b.status end,
+           completed_at = case when ${terminal} = b.total_count
+                               then coalesce(b.completed_at, now()) else b.completed_at end
       from before
      where b.id = before.id and ${terminal} <= b.total_count
     returning b.*, (b.status = 'completed' and before.status = 'processing') as "completedNow"`.execute(tx)

@@ -68,8 +68,8 @@ const isClaimed = (task: Omit<Look, 'again'>): task is ClaimedTask => task.id !=
 async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions, resume: boolean): Promise<Look> {
   const names = Object.keys(plans)
   const limits = names.map((name) => plans[name]?.concurrentTasks ?? 0)
-  const isDue = sql`${resume}::boolean and status = 'processing' and model_version = any(${models}::text[]) and due_at <= now()
-         and (claimed_until is null or claimed_until <= now()) and attempt < ${maxAttempts}`
+  const isDue = sql`${resume}::boolean and status = 'processing' and model_version = any(${models}::text[])
+         and due_at <= now() and (claimed_until is null or claimed_until <= now()) and attempt < ${maxAttempts}`
   const { rows } = await sql<Look>`
     with running as materialized (
       select 1 as yes where not exists (select from setting where name = 'dispatchPaused' and value = 'true')

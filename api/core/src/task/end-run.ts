@@ -88,6 +88,11 @@ export async function endRun<From extends keyof EndingFrom>(
 async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask | undefined> {
   const { id, workspaceId, from, fence } = run
   const [counter, status] = [sql.ref(slotCounter(run)), sql.ref(from)]
+  const credit = settleParts({
+    runs: sql`(select id as task_id, run from moved)`,
+    outcome: ending.status === 'succeeded' ? 'captured' : 'released',
+    at: sql`(select at from moment)`,
+  })
   const { rows } = await sql<EndedTask>`
     with slot as materialized (
       select id from workspace where id = ${workspaceId} and ${counter} > 0 and ${status} > 0 for no key update
@@ -101,11 +106,7 @@ async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask |
     ), moment as materialized (
       -- Not the statement's time: it may have begun before a lot's expiry, and waited for a sweep that came after.
       select clock_timestamp() as at from moved
-    ), ${settleParts({
-      runs: sql`(select id as task_id, run from moved)`,
-      outcome: ending.status === 'succeeded' ? 'captured' : 'released',
-      at: sql`(select at from moment)`,
-    })}, ${recordParts(ending)}, delivery as (${deliveryPart(run, ending)})
+    ), ${credit}, ${recordParts(ending)}, delivery as (${deliveryPart(run, ending)})
     select *, (select count(*) from delivery) as deliveries from moved`.execute(db)
   return rows[0]
 }

@@ -31,7 +31,8 @@ export async function sweepTasks(db: Db, { maxQueueAgeMs, now, limit = 100 }: Sw
   const idle = sql<boolean>`(claimed_until is null or claimed_until <= now())`
   const { rows } = await sql<Stuck>`
     select id, workspace_id as "workspaceId", batch_id as "batchId", status, run,
-           callback_url as "callbackUrl", traceparent, attempt, (status = 'processing' and attempt >= ${maxAttempts}) as exhausted
+           callback_url as "callbackUrl", traceparent, attempt,
+           (status = 'processing' and attempt >= ${maxAttempts}) as exhausted
       from task
      where status in ('queued', 'processing') and ${idle}
        and (queued_at <= ${at} - ${maxQueueAgeMs} * interval '1 ms'

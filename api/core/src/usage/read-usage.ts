@@ -100,8 +100,8 @@ async function readDays(db: Db, workspaceId: string, monthStart: Date): Promise<
            coalesce(credits, 0) as "creditsConsumed", coalesce(api_requests, 0) as "apiRequests",
            coalesce(latency_ms, 0) as "latencyMs"
       from month
-     cross join generate_series(least(month.start, month.today - ${trendDays - 1}::int)::timestamp, month.today::timestamp,
-                                interval '1 day') as series (day)
+     cross join generate_series(least(month.start, month.today - ${trendDays - 1}::int)::timestamp,
+                                month.today::timestamp, interval '1 day') as series (day)
       left join usage_day u on u.workspace_id = ${workspaceId} and u.day = series.day::date
      order by series.day`.execute(db)
   return rows

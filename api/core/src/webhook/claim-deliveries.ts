@@ -91,6 +91,6 @@ const claimStatement = ({ limit, claimMs, perTargetInFlight, perWorkspaceInFligh
            claimed_until = now() + ${claimMs} * interval '1 ms'
       from picked where d.id = picked.id
     returning d.id, d.claim, d.attempt, d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
-              d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body, d.traceparent,
-              (extract(epoch from now()) * 1000)::float8 as "claimedAtMs"`
+              d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body,
+              d.traceparent, (extract(epoch from now()) * 1000)::float8 as "claimedAtMs"`
 }

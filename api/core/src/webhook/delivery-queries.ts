@@ -27,7 +27,8 @@ export async function recordAttempt(
     with ended as (
       update delivery
          set status = ${status}, claim = null, claimed_until = null,
-             due_at = case when ${status} = 'pending' then ${endedAt} + ${delayMs ?? 0} * interval '1 ms' else due_at end,
+             due_at = case when ${status} = 'pending' then ${endedAt} + ${delayMs ?? 0} * interval '1 ms'
+                           else due_at end,
              completed_at = case when ${status} = 'pending' then null else now() end
        where id = ${id} and claim = ${claim} and attempt = ${attempt} and status = 'pending'
       returning id, status, endpoint_id
