@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
-import { createPresigner } from '@matte/core/storage/presign'
+import { createPresigner } from '@matte/core/storage/signature-v4'
 import { freePorts } from '@matte/local/free-ports'
 import type { RunningServer } from '@matte/local/server'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'

@@ -1,13 +1,12 @@
-// The three requests that are made for each task, over undici: a part of an object, a whole one, and a PUT of bytes in
-// memory. The general S3 client takes each through some forty middlewares, twice the CPU of these; it keeps all the rest.
-// As there a request is tried twice, which all three may be, and a store whose clock is another's is signed for by its.
+// Requests of whole objects, or their first bytes, over undici; why not by the SDK is at the head of bucket.ts. As there
+// a request is tried twice, which GET and PUT may be, and a store whose clock differs is signed for by its own.
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 import { pause } from '../runtime/service.ts'
-import { createRequestSigner, type SignRequestOptions } from './sign-request.ts'
+import { createRequestSigner, type SignerOptions } from './signature-v4.ts'
 import { StorageError, storageErrorOf } from './storage-error.ts'
 
-export type ObjectRequest = {
+type ObjectRequest = {
   readonly method: 'GET' | 'PUT'
   readonly key: string
   /** Beside Host and those of the signature; names in lower case. */
@@ -18,7 +17,7 @@ export type ObjectRequest = {
   readonly signal?: AbortSignal | undefined
 }
 
-export type ObjectAnswer = { readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }
+type ObjectAnswer = { readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }
 
 export type ObjectClient = {
   /** The answer with its whole body. @throws StorageError with what the store said as its cause */
@@ -32,7 +31,7 @@ const timeouts = { connect: { timeout: 1_000 }, headersTimeout: 30_000, bodyTime
 /** Between the two tries of a request. */
 const retryAfterMs = 100
 
-export function createObjectClient(options: SignRequestOptions): ObjectClient {
+export function createObjectClient(options: SignerOptions): ObjectClient {
   // No bound: the tasks in flight and the requests in work bound what is asked for.
   const pool = new Pool(new URL(options.endpoint).origin, { ...timeouts, connections: null })
   const sign = createRequestSigner(options)

@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3'
 import { describe, expect, it } from 'vitest'
-import { createRequestSigner } from './sign-request.ts'
+import { createRequestSigner } from './signature-v4.ts'
 
 const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
 const store = { bucket: 'matte', region: 'eu-central-1', ...keys }
