@@ -14,7 +14,7 @@ import { insertBatch, insertChildren } from './insert-batch.ts'
 import { inspectSources, itemsRefused, type Source } from './inspect-sources.ts'
 import type { InspectionGate } from './inspection-gate.ts'
 
-export type CreateBatch = {
+type CreateBatch = {
   readonly workspaceId: string
   readonly plan: Plan
   /** Object keys of grants; any texts, at least one, repeats allowed. `findBatchRefusal` has found nothing. */

@@ -6,7 +6,7 @@ import type { TaskRow } from '../task/task-queries.ts'
 import type { BatchRow } from './batch-queries.ts'
 import type { Source } from './inspect-sources.ts'
 
-export type NewBatch = {
+type NewBatch = {
   readonly workspaceId: string
   readonly modelVersion: string
   readonly callbackUrl: string | null

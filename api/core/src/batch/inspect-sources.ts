@@ -15,7 +15,7 @@ export type Source = InspectedObject & { readonly uploadId: string; readonly obj
 /** Objects of one batch that are looked at at once; the gate bounds all batches together. */
 const perBatch = 8
 
-export type InspectSources = {
+type InspectSources = {
   readonly workspaceId: string
   readonly plan: Plan
   readonly imageUrls: readonly string[]
@@ -74,7 +74,7 @@ async function eachAtOnce<T>(atOnce: number, items: readonly T[], act: (item: T)
 export const malformedItem = (index: number): MatteError =>
   invalidParam(`/body/imageUrls/${index}`, 'must be the objectKey of an upload grant; URLs are not fetched')
 
-export type ItemFault = { readonly index: number; readonly imageUrl: string; readonly error: MatteError }
+type ItemFault = { readonly index: number; readonly imageUrl: string; readonly error: MatteError }
 
 /** The refusal of a batch (D50): code and details of the lowest bad index, and a line for every bad one. */
 export function itemsRefused(faults: readonly ItemFault[]): MatteError {

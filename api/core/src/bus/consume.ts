@@ -18,7 +18,7 @@ import { type Durable, type StreamName, streamConfig, streamName } from './strea
 
 export type NudgeMessage = { readonly subject: string; readonly id: string; readonly traceparent?: string }
 
-export type ConsumeOptions = {
+type ConsumeOptions = {
   readonly bus: Bus
   readonly durable: Durable
   readonly logger: Logger

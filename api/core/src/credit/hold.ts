@@ -43,7 +43,7 @@ export async function holdCredits(db: Db, workspaceId: string, { taskId, run }: 
 }
 
 /** Held before its lot's expiry and released after it, a credit can be spent for so many hours more (D71). */
-export const graceHours = 72
+const graceHours = 72
 
 /**
  * Ends the open holds of runs of one workspace, each once; a second call, or a run without a hold, changes nothing.
@@ -64,7 +64,7 @@ export async function settleHolds(db: Db, runs: readonly TaskRun[], outcome: Set
   return rows[0]?.amount ?? 0
 }
 
-export type Settled = 'captured' | 'released'
+type Settled = 'captured' | 'released'
 
 /**
  * The same as parts of a larger statement; `hold` has the rows that were settled, with their `amount`. `runs`: rows of

@@ -55,7 +55,7 @@ async function findGranted(db: Db, { workspaceId, source, amount, kind }: Grant 
 }
 
 /** Credits of a workspace (D71), counted over its lots. */
-export type Balance = {
+type Balance = {
   /** Can be spent now. */
   readonly available: number
   /** Belongs to tasks that have not ended. */

@@ -14,7 +14,7 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 // A date is a calendar day in UTC and no instant: it stays `YYYY-MM-DD`.
 pg.types.setTypeParser(pg.types.builtins.DATE, (day) => day)
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   readonly url: string
   /** Connections of this process; 2 to 4 per database core in all is a good start. */
   readonly poolMax: number

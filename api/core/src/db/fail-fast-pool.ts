@@ -23,12 +23,12 @@ export class DatabaseBusy extends Error {
 /** How long everybody is told that the database is away before one asker tries again. */
 const retryEveryMs = 250
 
-export type FailFastPool = PostgresPool & {
+type FailFastPool = PostgresPool & {
   /** Milliseconds that the first in the queue has waited by now; 0 when nobody waits, or connections may still be added. */
   oldestWaitMs(): number
 }
 
-export type FailFastOptions = {
+type FailFastOptions = {
   readonly clock: Pick<Clock, 'monotonicMs'>
   /** True for a fault of the connection or of a server that starts or stops. */
   readonly isAway: (error: unknown) => boolean

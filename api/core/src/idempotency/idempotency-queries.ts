@@ -12,14 +12,14 @@ export type RequestIdentity = {
   readonly bodyHash: Buffer
 }
 
-export type RememberedRequest = {
+type RememberedRequest = {
   readonly bodyHash: Buffer
   readonly resourceId: string
   readonly status: number
 }
 
 /** For so long a key is remembered. */
-export const rememberedHours = 24
+const rememberedHours = 24
 const expired = sql<boolean>`created_at <= now() - ${rememberedHours} * interval '1 hour'`
 
 /** What was answered under this key. Undefined: nothing yet, nothing but refusals, or too long ago. */

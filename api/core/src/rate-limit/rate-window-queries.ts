@@ -7,7 +7,7 @@ import type { Db } from '../db/database.ts'
 /** Length of a window. */
 export const windowSeconds = 60
 
-export type CountedRequests = {
+type CountedRequests = {
   readonly subject: string
   /** Requests to count now, 1 or more. */
   readonly count: number

@@ -11,7 +11,7 @@ type Batch = Selectable<BatchTable>
 type ChildEnd = 'succeeded' | 'failed' | 'canceled'
 
 /** `completedNow`: this was the last child, for the first time. */
-export type BatchProgress = { readonly batch: Batch; readonly completedNow: boolean }
+type BatchProgress = { readonly batch: Batch; readonly completedNow: boolean }
 
 /**
  * Counts `ended` children that end with this status, and completes the batch with the last one. Undefined: the batch

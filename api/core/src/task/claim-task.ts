@@ -25,7 +25,7 @@ export type ClaimedTask = Claim & {
   readonly waitedMs: number
 }
 
-export type ClaimOptions = {
+type ClaimOptions = {
   /** Model versions that the caller's ready pods serve. */
   readonly models: readonly string[]
   readonly plans: Plans

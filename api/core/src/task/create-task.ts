@@ -11,7 +11,7 @@ import { type RequestedOutput, resolveOutput } from './output.ts'
 import { creditCost } from './task.ts'
 import type { TaskRow } from './task-queries.ts'
 
-export type CreateTask = {
+type CreateTask = {
   readonly workspaceId: string
   readonly plan: Plan
   /** The object key of a grant; any text (D22). */

@@ -18,7 +18,7 @@ export function finishTask(db: Db, task: ClaimedTask, ending: WorkerEnding): Pro
  * What a failed attempt comes to: the task waits for its next attempt, or has failed for good, or the claim was
  * lost meanwhile and nothing was written.
  */
-export type AttemptOutcome = 'waiting' | 'failed' | 'lost'
+type AttemptOutcome = 'waiting' | 'failed' | 'lost'
 
 /**
  * Ends a failed attempt. A fault of the input ends the run at once; any other is tried again after 1, 5, 15 and

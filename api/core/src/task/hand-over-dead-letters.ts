@@ -4,7 +4,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-export type DeadLetter = {
+type DeadLetter = {
   readonly taskId: string
   readonly run: number
   readonly workspaceId: string

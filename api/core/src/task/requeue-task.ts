@@ -3,7 +3,7 @@ import type { Db } from '../db/database.ts'
 import { maxRetries } from './task.ts'
 import type { TaskRow } from './task-queries.ts'
 
-export type Requeue = { readonly etag: string; readonly sizeBytes: number; readonly traceparent: string | null }
+type Requeue = { readonly etag: string; readonly sizeBytes: number; readonly traceparent: string | null }
 
 /**
  * Begins the next run of a failed task, with its `retried` event and the mark on its upload, in one statement; what

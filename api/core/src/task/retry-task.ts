@@ -14,7 +14,7 @@ import { requeueTask } from './requeue-task.ts'
 import { creditCost, maxRetries } from './task.ts'
 import { findTask, type TaskRow } from './task-queries.ts'
 
-export type RetryTask = {
+type RetryTask = {
   readonly workspaceId: string
   readonly plan: Plan
   readonly id: string

@@ -5,7 +5,7 @@ import type { Db } from '../db/database.ts'
 import { endRun } from './end-run.ts'
 import { type FailureReason, maxAttempts } from './task.ts'
 
-export type SweepOptions = {
+type SweepOptions = {
   /** A run that nobody took for so long fails with INFERENCE_TIMEOUT (D32). */
   readonly maxQueueAgeMs: number
   /** For `matte-admin sweep --now`: judge as if it were this time; else the database's clock. */

@@ -58,7 +58,7 @@ export function findEndedTasks(db: Db, ids: readonly string[]): Promise<ShownTas
     .execute()
 }
 
-export type TaskFilter = {
+type TaskFilter = {
   readonly workspaceId: string
   readonly status?: TaskStatus | undefined
   /** Created at or after this time. */

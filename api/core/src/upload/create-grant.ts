@@ -9,7 +9,7 @@ import { insertGrant } from './grant-queries.ts'
 /** How long the presigned URL accepts a PUT, in seconds (D20). */
 const grantSeconds = 15 * 60
 
-export type GrantRequest = {
+type GrantRequest = {
   readonly workspaceId: string
   readonly plan: Plan
   readonly fileName: string
@@ -19,7 +19,7 @@ export type GrantRequest = {
   readonly signLength?: boolean
 }
 
-export type Grant = {
+type Grant = {
   readonly uploadUrl: string
   readonly objectKey: string
   /** What the PUT has to send. */

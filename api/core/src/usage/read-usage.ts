@@ -3,7 +3,7 @@ import type { Db } from '../db/database.ts'
 import type { Plan } from '../workspace/plan.ts'
 
 /** Counters of a time; what every day of the trend has, and the totals of the month. */
-export type UsageCounts = {
+type UsageCounts = {
   readonly totalTasks: number
   readonly succeededTasks: number
   readonly failedTasks: number
@@ -13,7 +13,7 @@ export type UsageCounts = {
   readonly averageLatencyMs: number
 }
 
-export type UsageDay = UsageCounts & {
+type UsageDay = UsageCounts & {
   /** `YYYY-MM-DD`, UTC. */
   readonly date: string
 }

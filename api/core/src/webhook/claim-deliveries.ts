@@ -10,7 +10,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-export type ClaimOptions = {
+type ClaimOptions = {
   /** At most so many rows: the free slots. */
   readonly limit: number
   /** How long the claim holds; longer than an attempt can last. */

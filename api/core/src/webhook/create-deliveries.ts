@@ -13,12 +13,12 @@ export type TaskDeliveries = TaskOutcome & {
 }
 
 /** What an event belongs to, and so what makes it the same event when it is tried again. */
-export type Occurrence =
+type Occurrence =
   | { readonly taskId: string; readonly run: number }
   /** `key` names the occurrence: a batch's id, a day. */
   | { readonly key: string; readonly batchId?: string }
 
-export type EventDeliveries = {
+type EventDeliveries = {
   readonly workspaceId: string
   readonly event: string
   /** The bytes to sign and send, see `payload.ts`. */

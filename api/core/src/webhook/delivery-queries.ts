@@ -104,9 +104,9 @@ export function cancelTaskDeliveries(db: Db, { taskId, event, beforeRun }: Cance
     .execute()
 }
 
-export type CancelDeliveries = { readonly taskId: string; readonly event: string; readonly beforeRun: number }
+type CancelDeliveries = { readonly taskId: string; readonly event: string; readonly beforeRun: number }
 
-export type DueState = {
+type DueState = {
   /** Due, and claimed by nobody; counted up to the given bound. */
   readonly waiting: number
   /** How long the oldest of them has been due; 0 when there is none. */

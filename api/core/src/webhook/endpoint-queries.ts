@@ -37,7 +37,7 @@ export async function countEndpoints(db: Db, workspaceId: string): Promise<numbe
   return count
 }
 
-export type NewEndpoint = {
+type NewEndpoint = {
   /** Chosen beforehand, because the secret is sealed under it. */
   readonly id: string
   readonly workspaceId: string
@@ -116,7 +116,7 @@ export function markEndpointDeleted(db: Db, workspaceId: string, id: string) {
     .executeTakeFirst()
 }
 
-export type Rotation = { readonly secretSealed: string; readonly overlapSeconds: number }
+type Rotation = { readonly secretSealed: string; readonly overlapSeconds: number }
 
 /**
  * Puts a new secret in force; the one that signed until now stays in force beside it for `overlapSeconds`, 0 ends it

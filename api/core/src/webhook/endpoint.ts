@@ -26,7 +26,7 @@ import { portOf } from './target-url.ts'
 /** D60; it also bounds the rows that one event can write. */
 export const endpointsMax = 100
 
-export type EndpointInput = {
+type EndpointInput = {
   readonly workspaceId: string
   /** As the caller wrote it, and what `checkTargetUrl` made of it. */
   readonly targetUrl: string
@@ -57,7 +57,7 @@ export async function createEndpoint(db: Db, keys: MasterKeys, input: EndpointIn
   return { ...endpoint, signingSecret }
 }
 
-export type EndpointPatch = Omit<EndpointChanges, 'target'> & {
+type EndpointPatch = Omit<EndpointChanges, 'target'> & {
   readonly target?: { readonly targetUrl: string; readonly url: URL } | undefined
 }
 

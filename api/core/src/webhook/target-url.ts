@@ -13,7 +13,7 @@ export type TargetPolicy = {
 }
 
 /** A usable URL, or a refusal in words for the caller that say nothing of the resolver. */
-export type TargetVerdict = { readonly url: URL } | { readonly refusal: string }
+type TargetVerdict = { readonly url: URL } | { readonly refusal: string }
 
 /** Longer ones are refused by too many receivers and proxies to be of use. */
 const urlLengthMax = 2_048

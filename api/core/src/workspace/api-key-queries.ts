@@ -5,7 +5,7 @@ import type { NewApiKey } from './api-key.ts'
 import type { Scope } from './scope.ts'
 import { lockWorkspace } from './workspace-queries.ts'
 
-export type ApiKeyInput = {
+type ApiKeyInput = {
   readonly workspaceId: string
   readonly name: string
   readonly scopes: readonly Scope[]

@@ -13,9 +13,9 @@ type ReachedLimit = {
   readonly resetsAt: Date
 }
 
-export type ChildSlotsResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reached: ReachedLimit }
+type ChildSlotsResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reached: ReachedLimit }
 
-export type ChildSlots = { readonly workspaceId: string; readonly plan: Plan; readonly size: number }
+type ChildSlots = { readonly workspaceId: string; readonly plan: Plan; readonly size: number }
 
 /** Open children of batches that a plan allows at once: so many batches of the largest size. */
 const openChildrenMax = (plan: Plan): number => 4 * plan.batchLimit

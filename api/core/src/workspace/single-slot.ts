@@ -8,7 +8,7 @@ import { latestMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts
 /** Which limit of its plan a workspace has reached. */
 export type ReachedLimit = { readonly limit: 'concurrency' | 'quota'; readonly resetsAt: Date }
 
-export type SlotResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reached: ReachedLimit }
+type SlotResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reached: ReachedLimit }
 
 /**
  * One open single, one queued, one of the month's quota. The update locks the workspace row, and its WHERE decides; no
