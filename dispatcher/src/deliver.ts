@@ -13,8 +13,8 @@ import {
   giveBackDelivery,
   type RecordedStatus,
   recordAttempt,
-} from '@matte/core/webhook/delivery-queries'
-import { readDialledEndpoint } from '@matte/core/webhook/endpoint'
+} from '@matte/core/webhook/end-attempt'
+import { readDialledEndpoint } from '@matte/core/webhook/endpoint-secret'
 import { signatureHeaders } from '@matte/core/webhook/signature'
 import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import type { Logger } from 'pino'

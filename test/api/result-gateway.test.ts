@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openBucket } from '@matte/core/storage/bucket'
 import { fileLinkSigner } from '@matte/core/storage/file-link'
-import { resultKey } from '@matte/core/storage/object-key'
+import { resultKey } from '@matte/core/storage/result-key'
 import { finishTask } from '@matte/core/task/finish-task'
 import { freePorts } from '@matte/local/free-ports'
 import { afterAll, describe, expect, it } from 'vitest'

@@ -1,7 +1,8 @@
 // Attempts and the pauses between them live in the row (D32): what a worker that fails, dies or gives back leaves.
-import { giveBackClaim, renewClaim, takeInjectedFault } from '@matte/core/task/claim-task'
+import { giveBackClaim, renewClaim } from '@matte/core/task/claim-task'
+import { failureReasons, isInputFault } from '@matte/core/task/failure'
+import { takeInjectedFault } from '@matte/core/task/fault-injection'
 import { failAttempt } from '@matte/core/task/finish-task'
-import { failureReasons, isInputFault } from '@matte/core/task/task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'

@@ -3,12 +3,8 @@ import type { Db } from '@matte/core/db/database'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
 import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { createEventDeliveries, type TaskDeliveries, toDeliveries } from '@matte/core/webhook/create-deliveries'
-import {
-  cancelTaskDeliveries,
-  giveBackDelivery,
-  readDueState,
-  recordAttempt,
-} from '@matte/core/webhook/delivery-queries'
+import { cancelTaskDeliveries, readDueState } from '@matte/core/webhook/delivery-queries'
+import { giveBackDelivery, recordAttempt } from '@matte/core/webhook/end-attempt'
 import { sql } from 'kysely'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'

@@ -3,15 +3,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
 import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
-import { recordAttempt } from '@matte/core/webhook/delivery-queries'
-import {
-  changeEndpoint,
-  createEndpoint,
-  deleteEndpoint,
-  rotateEndpointSecret,
-  type WithSecret,
-} from '@matte/core/webhook/endpoint'
+import { recordAttempt } from '@matte/core/webhook/end-attempt'
+import { changeEndpoint, createEndpoint, deleteEndpoint } from '@matte/core/webhook/endpoint'
 import { findEndpoint } from '@matte/core/webhook/endpoint-queries'
+import { rotateEndpointSecret } from '@matte/core/webhook/endpoint-secret'
 import type { WebhookEvent } from '@matte/core/webhook/events'
 import { serviceSignature, signatureHeaders } from '@matte/core/webhook/signature'
 import { sql } from 'kysely'
@@ -29,7 +24,7 @@ const givenEndpoint = (
   db: Db,
   workspaceId: string,
   { url = target, events = [] }: { url?: string; events?: WebhookEvent[] } = {},
-): Promise<WithSecret> =>
+) =>
   createEndpoint(db, masterKeys, {
     workspaceId,
     targetUrl: url,

@@ -1,12 +1,13 @@
 // Rows for tests, made by the product's own functions, so that they are rows which could exist. Time in rows is the
 // database's: a test that needs an old row or a lapsed claim moves the row's times, never a clock.
 import { randomBytes } from 'node:crypto'
-import type { BatchRow, BatchWithTasks } from '@matte/core/batch/batch-queries'
+import type { BatchRow } from '@matte/core/batch/batch-queries'
 import { createBatch } from '@matte/core/batch/create-batch'
 import { inspectionGate } from '@matte/core/batch/inspection-gate'
+import type { BatchWithTasks } from '@matte/core/batch/read-batch'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
-import { resultKey } from '@matte/core/storage/object-key'
+import { resultKey } from '@matte/core/storage/result-key'
 import { type ClaimedTask, claimNextTask } from '@matte/core/task/claim-task'
 import { createTask } from '@matte/core/task/create-task'
 import type { WorkerEnding } from '@matte/core/task/finish-task'

@@ -1,7 +1,7 @@
 // Who holds an API key, asked of the database once per key and a few seconds. Only keys that were found are kept:
 // a wrong key costs its query each time, so that guessing fills no memory and a new key works at once.
 import type { Db } from '@matte/core/db/database'
-import { type Caller, findCaller } from '@matte/core/workspace/api-key-queries'
+import { type Caller, findCaller } from '@matte/core/workspace/caller-queries'
 
 /** A revoked key, a changed plan: in force within this time. D14 gives 5 s; the rest is for a slow query. */
 const maxAgeMs = 3_000

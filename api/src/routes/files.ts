@@ -6,9 +6,9 @@ import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Bucket } from '@matte/core/storage/bucket'
 import { type FileLinkQuery, fileLinkSigner } from '@matte/core/storage/file-link'
-import { parseResultKey, resultFileName } from '@matte/core/storage/object-key'
+import { parseResultKey, resultFileName } from '@matte/core/storage/result-key'
 import { StorageError } from '@matte/core/storage/storage-error'
-import { mimeTypes } from '@matte/core/workspace/plan'
+import { mimeTypes } from '@matte/core/workspace/format'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
 export type FileDeps = { readonly bucket: Bucket; readonly masterKeys: MasterKeys }

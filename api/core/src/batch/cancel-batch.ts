@@ -5,7 +5,8 @@ import { MatteError } from '../error.ts'
 import { announceBatch, countEndedChildren } from '../task/batch-progress.ts'
 import { slotCounter } from '../task/task.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
-import { type BatchWithTasks, batchNotFound, findBatch, listChildren } from './batch-queries.ts'
+import { batchNotFound, findBatch, listChildren } from './batch-queries.ts'
+import type { BatchWithTasks } from './read-batch.ts'
 
 type Canceled = { readonly id: string; readonly run: number }
 

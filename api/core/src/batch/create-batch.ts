@@ -3,16 +3,16 @@ import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
 import type { Bucket } from '../storage/bucket.ts'
+import { creditCost } from '../task/limits.ts'
 import { type RequestedOutput, resolveOutput } from '../task/output.ts'
-import { creditCost } from '../task/task.ts'
 import type { TaskRow } from '../task/task-queries.ts'
 import { inputForbidden } from '../upload/inspect-object.ts'
 import { takeChildSlots, toChildLimitError } from '../workspace/child-slots.ts'
 import type { Plan } from '../workspace/plan.ts'
-import type { BatchWithTasks } from './batch-queries.ts'
 import { insertBatch, insertChildren } from './insert-batch.ts'
 import { inspectSources, itemsRefused, type Source } from './inspect-sources.ts'
 import type { InspectionGate } from './inspection-gate.ts'
+import type { BatchWithTasks } from './read-batch.ts'
 
 type CreateBatch = {
   readonly workspaceId: string

@@ -14,7 +14,8 @@ import type { Logger } from 'pino'
 import { pause, type Service } from '../runtime/service.ts'
 import { markSpan } from '../runtime/tracing.ts'
 import type { Bus } from './bus.ts'
-import { type Durable, type StreamName, streamConfig, streamName } from './streams.ts'
+import type { Durable } from './durables.ts'
+import { type StreamName, streamConfig, streamName } from './streams.ts'
 
 export type NudgeMessage = { readonly subject: string; readonly id: string; readonly traceparent?: string }
 

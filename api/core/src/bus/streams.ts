@@ -46,10 +46,3 @@ export function streamConfig(prefix: string, name: StreamName): Partial<StreamCo
     duplicate_window: 10 * 60 * 1e9,
   }
 }
-
-export type Durable = { readonly name: string; readonly filter: string }
-
-export const durables = {
-  taskNudges: (prefix: string): Durable => ({ name: 'controller', filter: `${prefix}.task.>` }),
-  deliveryNudges: (prefix: string): Durable => ({ name: 'dispatcher', filter: `${prefix}.delivery` }),
-} as const

@@ -4,7 +4,7 @@
 // since they are what money and usage are proved from. The objects follow later, see delete-objects.ts.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { resultPrefix } from '../storage/object-key.ts'
+import { resultPrefix } from '../storage/result-key.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { type RetentionPass, timeOf } from './release-uploads.ts'

@@ -2,7 +2,7 @@
 // began to wait within 30 s and what pods did within the last minutes, and no history, however long that is.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { maxAttempts } from '../task/task.ts'
+import { maxAttempts } from '../task/limits.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { type LatencyBuckets, latencyBoundsSeconds, latencyQuantile } from './latency.ts'
 

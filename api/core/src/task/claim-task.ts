@@ -4,7 +4,8 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { Output } from '../db/tables/task.ts'
 import type { Plans } from '../workspace/plan.ts'
-import { type Claim, maxAttempts } from './task.ts'
+import { maxAttempts } from './limits.ts'
+import type { Claim } from './task.ts'
 
 export type ClaimedTask = Claim & {
   readonly workspaceId: string
@@ -157,18 +158,4 @@ export function giveBackClaim(db: Db, { id, run, claim }: Claim, delayMs: number
     .where('claim', '=', claim)
     .returning('id')
     .executeTakeFirst()
-}
-
-/** Takes one of the attempts that `matte-admin fault inference` made to fail; true when there was one (D53). */
-export async function takeInjectedFault(db: Db, { id, run, claim }: Claim): Promise<boolean> {
-  const row = await db
-    .updateTable('task')
-    .set((eb) => ({ fault_attempts: eb('fault_attempts', '-', 1) }))
-    .where('id', '=', id)
-    .where('run', '=', run)
-    .where('claim', '=', claim)
-    .where('fault_attempts', '>', 0)
-    .returning('id')
-    .executeTakeFirst()
-  return row !== undefined
 }

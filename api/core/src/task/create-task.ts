@@ -7,8 +7,8 @@ import { inputForbidden, inspectObject } from '../upload/inspect-object.ts'
 import type { Plan } from '../workspace/plan.ts'
 import { findReachedLimit, toLimitError } from '../workspace/single-slot.ts'
 import { type Insertion, insertSingle, type NewTask } from './insert-task.ts'
+import { creditCost } from './limits.ts'
 import { type RequestedOutput, resolveOutput } from './output.ts'
-import { creditCost } from './task.ts'
 import type { TaskRow } from './task-queries.ts'
 
 type CreateTask = {

@@ -10,7 +10,8 @@ import type { Foreground } from '../db/tables/task.ts'
 import { insertDeliveries, toDeliveries } from '../webhook/create-deliveries.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { announceBatch, countEndedChildren } from './batch-progress.ts'
-import { type FailureReason, failureMessages, slotCounter } from './task.ts'
+import { type FailureReason, failureMessages } from './failure.ts'
+import { slotCounter } from './task.ts'
 import type { TaskRow } from './task-queries.ts'
 
 type Succeeded = {

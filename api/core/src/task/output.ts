@@ -7,7 +7,8 @@
 // - channels `alpha`: the matte alone, one grey channel, 255 where the subject is; background then does nothing.
 import type { Output } from '../db/tables/task.ts'
 import { MatteError } from '../error.ts'
-import type { OutputFormat, Plan } from '../workspace/plan.ts'
+import type { OutputFormat } from '../workspace/format.ts'
+import type { Plan } from '../workspace/plan.ts'
 
 /** As asked for; the forms of the texts are judged already, the format is not. */
 export type RequestedOutput = {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { maxRetries } from './task.ts'
+import { maxRetries } from './limits.ts'
 import type { TaskRow } from './task-queries.ts'
 
 type Requeue = { readonly etag: string; readonly sizeBytes: number; readonly traceparent: string | null }

@@ -10,8 +10,8 @@ import type { Plan } from '../workspace/plan.ts'
 import { takeSingleSlot, toLimitError } from '../workspace/single-slot.ts'
 import { reopenFailedChild } from './batch-progress.ts'
 import { taskNotFound } from './cancel-task.ts'
+import { creditCost, maxRetries } from './limits.ts'
 import { requeueTask } from './requeue-task.ts'
-import { creditCost, maxRetries } from './task.ts'
 import { findTask, type TaskRow } from './task-queries.ts'
 
 type RetryTask = {

@@ -3,7 +3,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { endRun } from './end-run.ts'
-import { type FailureReason, maxAttempts } from './task.ts'
+import type { FailureReason } from './failure.ts'
+import { maxAttempts } from './limits.ts'
 
 type SweepOptions = {
   /** A run that nobody took for so long fails with INFERENCE_TIMEOUT (D32). */

@@ -3,7 +3,8 @@ import { MatteError } from '../error.ts'
 import { invalidParam } from '../invalid-params.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { newUploadKey } from '../storage/object-key.ts'
-import { type InputFormat, mimeTypes, type Plan } from '../workspace/plan.ts'
+import { type InputFormat, mimeTypes } from '../workspace/format.ts'
+import type { Plan } from '../workspace/plan.ts'
 import { insertGrant } from './grant-queries.ts'
 
 /** How long the presigned URL accepts a PUT, in seconds (D20). */

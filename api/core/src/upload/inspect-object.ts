@@ -2,7 +2,8 @@ import { imageSize } from 'image-size'
 import { MatteError } from '../error.ts'
 import type { Bucket, ObjectHead } from '../storage/bucket.ts'
 import { StorageError } from '../storage/storage-error.ts'
-import type { InputFormat, Plan } from '../workspace/plan.ts'
+import type { InputFormat } from '../workspace/format.ts'
+import type { Plan } from '../workspace/plan.ts'
 import { fileTooLarge, formatRefused } from './create-grant.ts'
 
 /**

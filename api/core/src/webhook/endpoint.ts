@@ -5,23 +5,20 @@ import { randomUUID } from 'node:crypto'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
-import { type MasterKeys, seal, unseal } from '../runtime/seal.ts'
+import { type MasterKeys, seal } from '../runtime/seal.ts'
 import { generateSigningSecret } from '../workspace/signing-secret.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { cancelEndpointDeliveries, moveEndpointDeliveries } from './delivery-queries.ts'
 import {
-  countEndpoints,
   type EndpointChanges,
-  type EndpointRow,
   type EndpointTarget,
-  findDialledEndpoint,
   insertEndpoint,
   markEndpointDeleted,
-  rotateSecret,
   updateEndpoint,
-} from './endpoint-queries.ts'
+} from './endpoint-changes.ts'
+import { liveEndpoints } from './endpoint-queries.ts'
 import type { WebhookEvent } from './events.ts'
-import { portOf } from './target-url.ts'
+import { portOf } from './target-host.ts'
 
 /** D60; it also bounds the rows that one event can write. */
 export const endpointsMax = 100
@@ -36,10 +33,8 @@ type EndpointInput = {
   readonly once?: OnceRequest | undefined
 }
 
-export type WithSecret = EndpointRow & { readonly signingSecret: string }
-
 /** @throws MatteError CONFLICT past `endpointsMax`; what `createOnce` throws */
-export async function createEndpoint(db: Db, keys: MasterKeys, input: EndpointInput): Promise<WithSecret> {
+export async function createEndpoint(db: Db, keys: MasterKeys, input: EndpointInput) {
   const { workspaceId, targetUrl, url, eventTypes, description } = input
   const id = randomUUID()
   const signingSecret = generateSigningSecret()
@@ -55,6 +50,13 @@ export async function createEndpoint(db: Db, keys: MasterKeys, input: EndpointIn
     return insertEndpoint(tx, { id, workspaceId, target, eventTypes: unique(eventTypes), description, secretSealed })
   })
   return { ...endpoint, signingSecret }
+}
+
+async function countEndpoints(db: Db, workspaceId: string): Promise<number> {
+  const { count } = await liveEndpoints(db, workspaceId)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
 }
 
 type EndpointPatch = Omit<EndpointChanges, 'target'> & {
@@ -79,34 +81,6 @@ export async function changeEndpoint(db: Db, workspaceId: string, id: string, pa
 export async function deleteEndpoint(db: Db, workspaceId: string, id: string): Promise<void> {
   if ((await markEndpointDeleted(db, workspaceId, id)) === undefined) throw endpointNotFound()
   await cancelEndpointDeliveries(db, id)
-}
-
-/** `previousUntil`: the secret before keys `X-Service-Signature` until then; null, it does not. @throws NOT_FOUND */
-export async function rotateEndpointSecret(
-  db: Db,
-  keys: MasterKeys,
-  { workspaceId, id, overlapSeconds }: { workspaceId: string; id: string; overlapSeconds: number },
-): Promise<WithSecret & { readonly previousUntil: Date | null }> {
-  const signingSecret = generateSigningSecret()
-  const rotated = await rotateSecret(db, workspaceId, id, {
-    secretSealed: seal(keys, id, signingSecret),
-    overlapSeconds,
-  })
-  if (rotated === undefined) throw endpointNotFound()
-  const { previous_until: previousUntil, ...endpoint } = rotated
-  return { ...endpoint, signingSecret, previousUntil }
-}
-
-/** Where a delivery of this endpoint goes and what signs it. Undefined: deleted or disabled. */
-export async function readDialledEndpoint(db: Db, keys: MasterKeys, id: string) {
-  const endpoint = await findDialledEndpoint(db, id)
-  if (endpoint === undefined) return undefined
-  const { targetUrl, secretSealed, previousSecretSealed } = endpoint
-  return {
-    targetUrl,
-    secret: unseal(keys, id, secretSealed),
-    previousSecret: previousSecretSealed === null ? undefined : unseal(keys, id, previousSecretSealed),
-  }
 }
 
 export const endpointNotFound = (): MatteError =>

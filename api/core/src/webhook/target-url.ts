@@ -4,6 +4,7 @@
 import { isIP } from 'node:net'
 import { isDialable } from './address.ts'
 import { type Resolve, resolveName } from './resolve-name.ts'
+import { hostOf, portOf } from './target-host.ts'
 
 export type TargetPolicy = {
   /** The operator's exceptions, `host:port` or `host:*`, from the stored settings. */
@@ -77,9 +78,3 @@ export function isAllowedTarget(url: URL, allowedTargets: readonly string[]): bo
     return allowed === `${url.hostname}:${port}` || (allowed === `${url.hostname}:*` && !deniedPorts.has(port))
   })
 }
-
-/** The host as a resolver or a socket takes it: an IPv6 address without its brackets. */
-export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '$1')
-
-export const portOf = (url: URL): number =>
-  url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { defaultPlans, parsePlans, planNamed } from './plan.ts'
+import { parsePlans } from './parse-plans.ts'
+import { defaultPlans, planNamed } from './plan.ts'
 
 const mb = 1_048_576
 

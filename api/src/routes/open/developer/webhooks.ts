@@ -10,9 +10,9 @@ import {
   deleteEndpoint,
   endpointNotFound,
   endpointsMax,
-  rotateEndpointSecret,
 } from '@matte/core/webhook/endpoint'
 import { type EndpointRow, findEndpoint, listEndpoints } from '@matte/core/webhook/endpoint-queries'
+import { rotateEndpointSecret } from '@matte/core/webhook/endpoint-secret'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { pageOf } from '../../../schemas/page.ts'
