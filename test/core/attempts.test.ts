@@ -1,6 +1,6 @@
 // Attempts and the pauses between them live in the row (D32): what a worker that fails, dies or gives back leaves.
 import { giveBackClaim, renewClaim } from '@matte/core/task/claim-task'
-import { failureReasons, isInputFault } from '@matte/core/task/failure'
+import { failureReasons, isInputFailure } from '@matte/core/task/failure'
 import { takeInjectedFault } from '@matte/core/task/fault-injection'
 import { failAttempt } from '@matte/core/task/finish-task'
 import { sql } from 'kysely'
@@ -41,7 +41,7 @@ for (const { version, url, missing } of databases()) {
       expect(await readHistory(db, dead.id)).toEqual(['queued', 'processing'])
     })
 
-    it('five attempts come 1, 5, 15 and 60 s apart, then the task has failed and waits for the dead-letter stream', async () => {
+    it('five attempts come 1, 5, 15 and 60 s apart, then the task fails and waits for the dead-letter stream', async () => {
       const { db } = database
       const first = await givenClaimed(db, await givenWorkspace(db), { callbackUrl: 'http://receiver.example/' })
       const gaps: number[] = []
@@ -72,7 +72,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it.each(failureReasons.filter(isInputFault))('%s fails the task at the first attempt', async (reason) => {
+    it.each(failureReasons.filter(isInputFailure))('%s fails the task at the first attempt', async (reason) => {
       const { db } = database
       const claim = await givenClaimed(db, await givenWorkspace(db))
       expect(await failAttempt(db, claim, reason)).toBe('failed')

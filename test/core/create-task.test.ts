@@ -162,7 +162,7 @@ for (const { version, url, missing } of databases()) {
 
     // One statement alone, and one of several in a transaction.
     it.each(['internal', 'free'])(
-      'refuses an upload that is given up while it is looked at, and takes no slot: plan %s',
+      'refuses an upload that is given up while it is inspected, and takes no slot: plan %s',
       async (plan) => {
         const { db } = database
         const workspace = await givenWorkspace(db, { plan, credits: 1 })

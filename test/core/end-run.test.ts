@@ -52,7 +52,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('failure releases it, and the event tells the reason', async () => {
+    it('failure releases it, and the event says the reason', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db, { plan: 'pro', credits: 3 })
       const claim = await givenClaimed(db, workspace, { callbackUrl })
@@ -64,7 +64,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('cancel releases it and tells nobody', async () => {
+    it('cancel releases it and is delivered to nobody', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db, { plan: 'pro', credits: 3 })
       const task = await givenTask(db, workspace, { callbackUrl, model: ownModel() })

@@ -76,7 +76,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('may finish as long as nobody took the task, though its claim has lapsed: the work is done and right', async () => {
+    it('may finish as long as nobody took the task, though its claim has lapsed: the work is done', async () => {
       const { db } = database
       const claim = await givenClaimed(db, await givenWorkspace(db))
       await lapseClaim(db, claim)

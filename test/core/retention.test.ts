@@ -275,17 +275,17 @@ for (const { version, url, missing } of databases()) {
       expect(objects.reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(24)
       expect(await linesOf(tasks.flatMap((task) => [task.source_key, task.result_key]))).toEqual([])
       expect(await sweep(31, bucket)).toMatchObject({ tasks_deleted: 0, cleanups_announced: 0 })
-      const told = await eventsOf(workspace.id)
+      const announced = await eventsOf(workspace.id)
       const notice = await db
         .selectFrom('retention_notice')
         .select('deleted')
         .where('workspace_id', '=', workspace.id)
         .executeTakeFirstOrThrow()
-      expect(told).toHaveLength(1)
-      expect((told[0]?.count ?? 0) + notice.deleted).toBe(12)
+      expect(announced).toHaveLength(1)
+      expect((announced[0]?.count ?? 0) + notice.deleted).toBe(12)
     })
 
-    it('tells endpoints once a day, and the next day what went after that', async () => {
+    it('is announced to endpoints once a day, and the next day what went after that', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       await givenEndpoint(workspace.id, ['task.retention_cleanup'])
@@ -305,17 +305,17 @@ for (const { version, url, missing } of databases()) {
       expect(await eventsOf(workspace.id)).toHaveLength(2)
     })
 
-    it('tells a workspace although others wait whose plans are not configured', async () => {
+    it('announces to a workspace although others wait whose plans are not configured', async () => {
       const { db } = database
       const forgotten = await givenWorkspace(db)
-      const told = await givenWorkspace(db)
-      for (const { id } of [forgotten, told]) {
+      const announced = await givenWorkspace(db)
+      for (const { id } of [forgotten, announced]) {
         await givenEndpoint(id)
         await sql`insert into retention_notice (workspace_id, deleted) values (${id}, 1)`.execute(db)
       }
       await db.updateTable('workspace').set({ plan: 'forgotten' }).where('id', '=', forgotten.id).execute()
       expect(await announceCleanups(db, plans, { now: inDays(31), limit: 1 })).toBe(1)
-      expect(await eventsOf(told.id)).toHaveLength(1)
+      expect(await eventsOf(announced.id)).toHaveLength(1)
       expect(await eventsOf(forgotten.id)).toEqual([])
     })
 

@@ -40,7 +40,7 @@ describe('a sealed secret', () => {
   })
 
   it.each(['', 'k1', 'k1:c2hvcnQ=', ':AAAA', `bad id:${randomBytes(32).toString('base64')}`])(
-    'is not made under the key list %j, whose fault is told without a key',
+    'is not made under the key list %j, whose error is reported without a key',
     (text) => {
       expect(() => parseMasterKeys(text)).toThrow(/32 bytes/)
     },

@@ -30,7 +30,7 @@ for (const { version, url, missing } of databases()) {
       ['processing without a start', sql`started_at = null`],
       ['a fourth retry', sql`retry_count = 4`],
       ['a fifth run', sql`run = 5`],
-      ['a picture without width', sql`width = 0`],
+      ['an image without width', sql`width = 0`],
     ] satisfies [string, RawBuilder<unknown>][])('%s is refused', async (_, change) => {
       const { db } = database
       const task = await givenClaimed(db, await givenWorkspace(db))

@@ -93,7 +93,7 @@ for (const { version, url, missing } of databases()) {
       expect((await readUsage(db, id, lowered)).monthlyQuota).toMatchObject({ limit: 5, used: 0, remaining: 5 })
     })
 
-    it('looks at no task, however many there are', async () => {
+    it('reads no task, however many there are', async () => {
       const { db } = database
       const { id } = await givenWorkspace(db)
       const statements: string[] = []

@@ -26,7 +26,7 @@ export async function cancelBatch(db: Db, workspaceId: string, id: string): Prom
     }
     await freeSlots(tx, workspaceId, id, canceled)
     const progress = await countEndedChildren(tx, id, 'canceled', canceled.length)
-    // The lock on batch and workspace keeps the counts true, so this would be a fault of ours.
+    // The lock on batch and workspace keeps the counts true, so this would be an error of ours.
     if (progress === undefined) throw new Error(`batch ${id} counts fewer open children than it has`)
     const runs = canceled.map(({ id: taskId, run }) => ({ taskId, run }))
     await settleHolds(tx, runs, 'released')

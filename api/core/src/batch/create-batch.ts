@@ -31,7 +31,7 @@ type CreateBatch = {
   readonly gate: InspectionGate
 }
 
-/** Why the plan takes no batch, or none of this size; judged before any picture is looked at (D4). */
+/** Why the plan takes no batch, or none of this size; judged before any object is inspected (D4). */
 export function findBatchRefusal({ batchLimit }: Plan, size: number): MatteError | undefined {
   if (batchLimit === 0) {
     return new MatteError('TASK_BATCH_NOT_SUPPORTED', 'Your plan has no batches; create single tasks.')
@@ -43,7 +43,7 @@ export function findBatchRefusal({ batchLimit }: Plan, size: number): MatteError
 }
 
 /**
- * Accepts a batch, all of it or nothing (D50): looks at every object, then takes slots, quota and credits for all
+ * Accepts a batch, all of it or nothing (D50): inspects every object, then takes slots, quota and credits for all
  * children and writes them, in one transaction that commits synchronously before this returns.
  * @throws MatteError as `inspectSources`; TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT,
  *   DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
@@ -67,8 +67,8 @@ export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch):
 }
 
 function givenUpMeanwhile(sources: readonly Source[], live: ReadonlySet<string>): MatteError {
-  const faults = sources.flatMap(({ objectKey }, index) =>
+  const errors = sources.flatMap(({ objectKey }, index) =>
     live.has(objectKey) ? [] : [{ index, imageUrl: objectKey, error: inputForbidden() }],
   )
-  return itemsRefused(faults)
+  return itemsRefused(errors)
 }

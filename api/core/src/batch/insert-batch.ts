@@ -31,7 +31,7 @@ export function insertBatch(tx: Db, batch: NewBatch, totalCount: number): Promis
 }
 
 /**
- * The children, their `queued` events, the day's counter and the marks on their uploads, in one statement; in the
+ * The children, their `queued` events, the day's counter and `used_at` of their uploads, in one statement; in the
  * order of `sources`. A source whose upload was given up meanwhile has no child: fewer rows come back.
  */
 export async function insertChildren(

@@ -2,8 +2,8 @@
 export type InspectionGate = { run<T>(inspect: () => Promise<T>): Promise<T> }
 
 /**
- * Bounds the looks at objects that all batches of a process take at once. Each holds a connection to the store and up
- * to 128 KiB; without the bound a few batches would take every connection from single creations.
+ * Bounds the inspections of objects that all batches of a process make at once. Each holds a connection to the store
+ * and up to 128 KiB; without the bound a few batches would take every connection from single creations.
  */
 export function inspectionGate(inspectionsMax: number): InspectionGate {
   const waiting: (() => void)[] = []

@@ -39,7 +39,7 @@ export async function replaceModels(db: Db, models: readonly InstalledModel[]): 
     const pools = models.map(({ pool }) => pool)
     const tritonModels = models.map(({ tritonModel }) => tritonModel)
     const defaults = models.map(({ isDefault }) => isDefault)
-    // The mark is taken away before it is given: the index that allows one default only looks at each row as it comes.
+    // The default is unset before it is set: the index that allows one default only is checked row by row.
     await sql`
       update model set is_default = false, available = name = any(${names}::text[])
        where is_default or available and name <> all(${names}::text[])`.execute(tx)
@@ -57,7 +57,7 @@ export async function replaceModels(db: Db, models: readonly InstalledModel[]): 
   })
 }
 
-/** Whether the table's available rows are these models, and no other has the mark of the default. */
+/** Whether the table's available rows are these models, and no other is the default. */
 async function isWritten(db: Db, models: readonly InstalledModel[]): Promise<boolean> {
   const listed = await listModels(db)
   const current = listed.filter(({ available, isDefault }) => available || isDefault)

@@ -32,7 +32,7 @@ async function judge(check: Check, timeoutMs: number): Promise<string> {
 
 type HealthOptions = {
   readonly host: string
-  /** 0 takes any free port; `port()` tells which. */
+  /** 0 takes any free port; `port()` says which. */
   readonly port: number
   readonly checks: Readonly<Record<string, Check>>
   readonly registry: Registry

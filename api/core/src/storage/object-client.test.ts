@@ -59,8 +59,8 @@ describe('createObjectClient', () => {
         setImmediate(() => request.socket.destroy())
       },
     ],
-  ] as [string, RequestListener][])('tries a second time after %s', async (_name, fault) => {
-    const { client, asked } = await ask([fault, status(200, 'hello')])
+  ] as [string, RequestListener][])('tries a second time after %s', async (_name, failure) => {
+    const { client, asked } = await ask([failure, status(200, 'hello')])
     expect((await client.send(get)).bytes.toString()).toBe('hello')
     expect(asked()).toBe(2)
   })

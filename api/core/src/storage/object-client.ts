@@ -1,5 +1,5 @@
-// Requests of whole objects, or their first bytes, over undici; why not by the SDK is at the head of bucket.ts. As there
-// a request is tried twice, which GET and PUT may be, and a store whose clock differs is signed for by its own.
+// Requests for whole objects, or their first bytes, over undici; bucket.ts says why not by the SDK. As there a request
+// is tried twice, which GET and PUT may be, and for a store whose clock differs the signature follows that clock.
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 import { pause } from '../runtime/service.ts'

@@ -5,7 +5,7 @@ import { yearMonth } from './object-key.ts'
 const extensions = { png: 'png', webp: 'webp', jpeg: 'jpg' } as const
 type ResultFormat = keyof typeof extensions
 
-/** The key of one claim's result: run and claim are in it, so that a lost claim can never overwrite a winner's (D34). */
+/** The key of one claim's result: run and claim are in it, so that a lost claim never overwrites a winner's (D34). */
 export function resultKey(
   task: { id: string; run: number; claim: string; createdAt: Date },
   format: ResultFormat,
@@ -20,7 +20,7 @@ export const resultPrefix = ({ id, createdAt }: { id: string; createdAt: Date })
 /** What a downloaded result is called. */
 export const resultFileName = (taskId: string, format: ResultFormat): string => `${taskId}.${extensions[format]}`
 
-/** What a result's key tells of it. Undefined: the key is none of a result. */
+/** What a result's key says of it. Undefined: the key is none of a result. */
 export function parseResultKey(key: string): { taskId: string; format: ResultFormat } | undefined {
   const [, taskId, extension] = /^results\/\d{4}\/\d{2}\/([^/]+)\/[^/]+\.(\w+)$/.exec(key) ?? []
   const format = (Object.keys(extensions) as ResultFormat[]).find((each) => extensions[each] === extension)

@@ -1,5 +1,5 @@
-// What the AWS SDK does for the bucket: streams for the gateway, what retention needs, and the bucket itself. None of it
-// is on the way of a task.
+// What the AWS SDK does for the bucket: streams for the gateway, what retention needs, and the bucket itself. No task
+// waits for any of it.
 import type { Readable } from 'node:stream'
 import {
   CreateBucketCommand,

@@ -33,22 +33,22 @@ type ClaimOptions = {
   readonly claimMs: number
 }
 
-/** Looks again at most so often when others took what this claim saw: far above the replicas that look at once. */
-const looksMax = 32
+/** Tries at most so often when others took what this claim saw: far above the replicas that claim at once. */
+const triesMax = 32
 
-/** Claims the next task, or undefined when there is none for these models (D39's order, see `lookOnce`). */
+/** Claims the next task, or undefined when there is none for these models (D39's order, see `tryClaim`). */
 export async function claimNextTask(db: Db, options: ClaimOptions): Promise<ClaimedTask | undefined> {
-  for (let look = 0; look < looksMax; look++) {
-    const { again, ...task } = await lookOnce(db, options, look % 2 === 0)
+  for (let tries = 0; tries < triesMax; tries++) {
+    const { again, ...task } = await tryClaim(db, options, tries % 2 === 0)
     if (isClaimed(task)) return task
     if (!again) return undefined
   }
   return undefined
 }
 
-type Look = { readonly again: boolean } & (ClaimedTask | { readonly [Field in keyof ClaimedTask]: null })
+type Try = { readonly again: boolean } & (ClaimedTask | { readonly [Field in keyof ClaimedTask]: null })
 
-const isClaimed = (task: Omit<Look, 'again'>): task is ClaimedTask => task.id !== null
+const isClaimed = (task: Omit<Try, 'again'>): task is ClaimedTask => task.id !== null
 
 /**
  * One statement, which holds the lock of one workspace at the most:
@@ -57,21 +57,21 @@ const isClaimed = (task: Omit<Look, 'again'>): task is ClaimedTask => task.id !=
  *   first task. Its row is locked, and the limit is judged again on the locked row, so two claims never pass it;
  * - `first`: that workspace's first task, singles before children. A task that another claim took meanwhile is
  *   seen as taken once its row is locked, and the next one is used.
- * `again` says that something was there and others took it first. Every other look leaves attempts to resume aside
+ * `again` says that something was there and others took it first. Every other try leaves attempts to resume aside
  * (`resume`): a worker that was stopped while it ended a run keeps that row locked, and nobody else's task may wait for
- * it. A look never does both, since the lock of a row that failed its second look would be held while the workspace is
+ * it. A try never does both, since the lock of a row that failed its second check would be held while the workspace is
  * waited for, against the lock order.
  *
- * Rejected: SKIP LOCKED on the workspace, since a create holds that lock for a commit, and a claim that skipped the only
- * busy workspace slept until its timer. Rejected as well: locking while choosing (`order by … limit 1 for update`),
- * since a row that fails its second look stays locked while the next one is waited for, and two claims deadlock.
+ * Rejected: SKIP LOCKED on the workspace, since a create holds that lock for a commit, and a claim that skipped the
+ * only busy workspace slept until its timer. Rejected as well: locking while choosing (`order by … limit 1 for update`),
+ * since a row that fails its second check stays locked while the next one is waited for, and two claims deadlock.
  */
-async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions, resume: boolean): Promise<Look> {
+async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume: boolean): Promise<Try> {
   const names = Object.keys(plans)
   const limits = names.map((name) => plans[name]?.concurrentTasks ?? 0)
   const isDue = sql`${resume}::boolean and status = 'processing' and model_version = any(${models}::text[])
          and due_at <= now() and (claimed_until is null or claimed_until <= now()) and attempt < ${maxAttempts}`
-  const { rows } = await sql<Look>`
+  const { rows } = await sql<Try>`
     with running as materialized (
       select 1 as yes where not exists (select from setting where name = 'dispatchPaused' and value = 'true')
     ), due as materialized (
@@ -124,7 +124,7 @@ async function lookOnce(db: Db, { models, plans, claimMs }: ClaimOptions, resume
            (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs",
            exists (select from seen_due) or exists (select from seen_slot) as again
       from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id`.execute(db)
-  return rows[0] as Look
+  return rows[0] as Try
 }
 
 /** Keeps a claim alive. Undefined: it was lost, stop work and write nothing. */

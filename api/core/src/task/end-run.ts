@@ -1,6 +1,6 @@
 // The end of a run, in one statement: the concurrency slot, status, history, usage, credit and deliveries, whole or
 // not at all. As eight statements of a transaction it took the database 1.8 ms of CPU more, a quarter of what it does
-// for a picture. Locks are taken in the order workspace → batch → task → lots (D39): each part reads the one before it,
+// for a task. Locks are taken in the order workspace → batch → task → lots (D39): each part reads the one before it,
 // and a part is run when it is first read. Rows that others changed while a lock was waited for are judged, and counted
 // on, as they are then.
 import { type RawBuilder, sql } from 'kysely'
@@ -53,7 +53,7 @@ type RunRef<From extends keyof EndingFrom = keyof EndingFrom> = {
   readonly fence: RawBuilder<boolean>
 }
 
-/** The task as it is now. `deliveries`: rows that the dispatcher has to be told of, the batch's own left out. */
+/** The task as it is now. `deliveries`: rows that the dispatcher has to be nudged for, the batch's own left out. */
 export type EndedTask = TaskRow & { readonly deliveries: number }
 
 class FenceLost extends Error {}
@@ -151,7 +151,7 @@ function recordParts(ending: Ending): RawBuilder<unknown> {
     )`
 }
 
-/** Rows of one column for each delivery. A cancel is told to nobody. */
+/** Rows of one column for each delivery. A cancel has none. */
 function deliveryPart({ id: taskId, ...run }: RunRef, ending: Ending): RawBuilder<unknown> {
   if (ending.status === 'canceled') return sql`select id from moved where false`
   const common = { ...run, taskId }

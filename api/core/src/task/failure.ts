@@ -12,11 +12,11 @@ export const failureReasons = [
 ] as const
 export type FailureReason = (typeof failureReasons)[number]
 
-/** The input is at fault: trying again with the same object gives the same. */
-export const isInputFault = (reason: FailureReason): boolean => reason.startsWith('INPUT_')
+/** The input is the cause: trying again with the same object gives the same. */
+export const isInputFailure = (reason: FailureReason): boolean => reason.startsWith('INPUT_')
 
 /** Whether a caller's retry may end better: an object that was overwritten is taken as it is by then (D33). */
-export const isRetryAdvised = (reason: FailureReason): boolean => !isInputFault(reason) || reason === 'INPUT_CHANGED'
+export const isRetryAdvised = (reason: FailureReason): boolean => !isInputFailure(reason) || reason === 'INPUT_CHANGED'
 
 /** What a caller reads beside the reason: fixed text, so nothing internal gets out. */
 export const failureMessages = {

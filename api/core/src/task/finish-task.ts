@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { ClaimedTask } from './claim-task.ts'
 import { type EndedTask, type EndingFrom, endRun } from './end-run.ts'
-import { type FailureReason, failureMessages, isInputFault } from './failure.ts'
+import { type FailureReason, failureMessages, isInputFailure } from './failure.ts'
 import { attemptGapsMs, maxAttempts } from './limits.ts'
 
 /** Every write of a worker matches (task, run, claim) or does nothing (D34). */
@@ -22,12 +22,12 @@ export function finishTask(db: Db, task: ClaimedTask, ending: WorkerEnding): Pro
 type AttemptOutcome = 'waiting' | 'failed' | 'lost'
 
 /**
- * Ends a failed attempt. A fault of the input ends the run at once; any other is tried again after 1, 5, 15 and
+ * Ends a failed attempt. A failure of the input ends the run at once; any other is tried again after 1, 5, 15 and
  * 60 s, and fails the run with the fifth (D32).
  */
 export async function failAttempt(db: Db, task: ClaimedTask, reason: FailureReason): Promise<AttemptOutcome> {
-  if (isInputFault(reason) || task.attempt >= maxAttempts) {
-    const deadLetter = !isInputFault(reason)
+  if (isInputFailure(reason) || task.attempt >= maxAttempts) {
+    const deadLetter = !isInputFailure(reason)
     return (await finishTask(db, task, { status: 'failed', reason, deadLetter })) ? 'failed' : 'lost'
   }
   const gapMs = attemptGapsMs[task.attempt - 1] ?? attemptGapsMs[0]

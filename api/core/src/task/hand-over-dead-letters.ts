@@ -1,6 +1,6 @@
-// Tasks whose attempts are exhausted are handed to the dead-letter stream, where operators look (D35). The message
-// goes first and the mark after it: a crash between them sends the same message again, which the stream refuses
-// by its id. The mark is made only while the task is still failed in that run.
+// Tasks whose attempts are exhausted are handed to the dead-letter stream, where operators find them (D35). The message
+// goes first and the note of it after: a crash between them sends the same message again, which the stream refuses
+// by its id. The note is made only while the task is still failed in that run.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
@@ -27,16 +27,16 @@ export async function handOverDeadLetters(db: Db, publish: PublishDeadLetter, li
   let handed = 0
   for (const { id, run, workspace_id: workspaceId, model_version: modelVersion, failure_reason: reason } of rows) {
     await publish({ taskId: id, run, workspaceId, modelVersion, reason: reason ?? 'INTERNAL' }, `${id}:${run}`)
-    const { rows: marked } = await sql<{ id: string }>`
-      with marked as (
+    const { rows: noted } = await sql<{ id: string }>`
+      with noted as (
         update task set dead_letter = 'done'
          where id = ${id} and run = ${run} and status = 'failed' and dead_letter = 'due'
         returning id, run
       )
       insert into task_event (task_id, run, type, payload)
-      select id, run, 'dead_lettered', jsonb_build_object('run', run) from marked
+      select id, run, 'dead_lettered', jsonb_build_object('run', run) from noted
       returning task_id as id`.execute(db)
-    handed += marked.length
+    handed += noted.length
   }
   return handed
 }

@@ -26,7 +26,7 @@ export type Insertion =
   | { readonly kind: 'upload-gone' }
 
 /**
- * A single task with its concurrency slot, its `queued` event, the day's counter and the mark on its upload, in one
+ * A single task with its concurrency slot, its `queued` event, the day's counter and `used_at` of its upload, in one
  * statement. The workspace's row is locked first, since all the rest reads what its update returned (D39); locking the
  * upload's row keeps the sweeper and a creation apart (D24). All of it or nothing: without an upload the task's own
  * column refuses, and with it the slot. So it needs no transaction around it, and one that it is in has failed where it

@@ -34,7 +34,7 @@ type RetryTask = {
 export async function retryTask(db: Db, bucket: Bucket, request: RetryTask): Promise<TaskRow> {
   const { workspaceId, plan, id } = request
   const failed = await findRetryable(db, workspaceId, id).catch(async (error: unknown) => {
-    // It may be a twin of this very request that has made the retry, a moment after it was looked for.
+    // It may be a twin of this very request that has made the retry, a moment after it was searched for.
     const outcome = request.once && (await findOutcome(db, request.once))
     throw outcome === undefined ? error : new AlreadyCreated(outcome)
   })
@@ -51,7 +51,7 @@ export async function retryTask(db: Db, bucket: Bucket, request: RetryTask): Pro
     const task = reopened && (await requeueTask(tx, failed, { ...object, traceparent: request.traceparent }))
     if (!task) {
       const { run } = await findRetryable(tx, workspaceId, id)
-      if (run === failed.run) throw inputForbidden() // its upload was given up while it was looked at
+      if (run === failed.run) throw inputForbidden() // its upload was given up while it was inspected
       throw new MatteError('CONFLICT', 'The task was retried and has failed again meanwhile; look at it once more.')
     }
     if (plan.charged) await holdCredits(tx, workspaceId, { taskId: id, run: task.run }, creditCost)

@@ -6,8 +6,8 @@ export type TaskStatus = (typeof taskStatuses)[number]
 export type Claim = { readonly id: string; readonly run: number; readonly claim: string }
 
 /**
- * The counter of its workspace in which an open run has its concurrency slot. Children of a batch are exempt from the limit of single
- * tasks at creation; a caller's retry never is, so that a retried child counts as a single does (D39).
+ * The counter of its workspace in which an open run has its concurrency slot. Children of a batch are exempt from the
+ * limit of single tasks at creation; a caller's retry never is, so that a retried child counts as a single does (D39).
  */
 export const slotCounter = ({ batchId, run }: { readonly batchId: string | null; readonly run: number }) =>
   batchId === null || run > 1 ? 'open_singles' : 'open_children'

@@ -15,7 +15,7 @@ const firstBytes = 131_072
 export type InspectedObject = { readonly etag: string; readonly sizeBytes: number }
 
 /**
- * Looks at the object itself, whatever its Content-Type said (D22): real size, first bytes, pixels.
+ * Inspects the object itself, whatever its Content-Type said (D22): real size, first bytes, pixels.
  * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED (`details.limit` is `bytes` or `pixels`),
  *   TASK_FORMAT_NOT_SUPPORTED, TASK_STORAGE_UNAVAILABLE
  */
@@ -66,6 +66,6 @@ function pixelsOf(bytes: Uint8Array): number | undefined {
     const { width, height } = imageSize(bytes)
     return width * height
   } catch {
-    return undefined // truncated or damaged header: decoding will tell
+    return undefined // truncated or damaged header: decoding will show
   }
 }

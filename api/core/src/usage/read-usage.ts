@@ -40,7 +40,7 @@ const trendDays = 30
 type Row = UsageCounts & { date: string; inMonth: boolean; canceledTasks: number; latencyMs: number }
 type Month = { start: Date; end: Date; quotaUsed: number }
 
-/** From the day's counters alone, at most 31 rows; no task is looked at (D70). Throws when there is no such workspace. */
+/** From the day's counters alone, at most 31 rows; no task is read (D70). Throws when there is no such workspace. */
 export async function readUsage(db: Db, workspaceId: string, plan: Plan): Promise<Usage> {
   const month = await readMonth(db, workspaceId)
   if (month === undefined) throw new Error('the workspace of this usage does not exist')

@@ -18,7 +18,7 @@ const attemptErrors = [
   'STATUS',
   /** Nothing was sent: the secret that signs does not open, since its master key is not configured. */
   'SECRET_UNREADABLE',
-  /** A fault on our side. */
+  /** An error on our side. */
   'INTERNAL',
 ] as const
 

@@ -42,8 +42,8 @@ export async function createEventDeliveries(db: Db, event: EventDeliveries): Pro
 
 /**
  * One row per target: every enabled endpoint that subscribes to the event (an empty list means all), and the callback
- * URL. A callback URL that is an enabled endpoint's own target is delivered once, as that endpoint's and with its secret
- * (D62). Also a part of a larger statement: `when` says whether the event has come true there.
+ * URL. A callback URL that is an enabled endpoint's own target is delivered once, as that endpoint's and with its
+ * secret (D62). Also a part of a larger statement: `when` says whether the event has come true there.
  */
 export function insertDeliveries(event: EventDeliveries, when: RawBuilder<boolean>): RawBuilder<unknown> {
   const { workspaceId, callbackUrl, of } = event

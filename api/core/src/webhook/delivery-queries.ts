@@ -29,8 +29,8 @@ export function moveEndpointDeliveries(db: Db, endpointId: string, { href, host 
 }
 
 /**
- * Cancels what is not delivered yet of a task's event, for runs before `beforeRun`: a retried task must not tell of
- * an earlier failure any more (D33). An attempt in flight may still arrive; its outcome is not recorded.
+ * Cancels what is not delivered yet of a task's event, for runs before `beforeRun`: a retried task must not
+ * announce an earlier failure any more (D33). An attempt in flight may still arrive; its outcome is not recorded.
  */
 export function cancelTaskDeliveries(db: Db, { taskId, event, beforeRun }: CancelDeliveries) {
   return db

@@ -11,7 +11,7 @@ export type RecordedStatus = 'delivered' | 'pending' | 'exhausted'
 /**
  * Writes the outcome of an attempt, and what follows from it: delivered, due again, or exhausted; in one statement.
  * `endedAgoMs` is how long ago the attempt ended, so that a late record does not shift the retry (D64). The endpoint,
- * if it is one's, tells of its latest attempt. Locks delivery, then endpoint: nobody may do it the other way round.
+ * if it is one's, shows its latest attempt. Locks delivery, then endpoint: nobody may do it the other way round.
  * Undefined: the claim is somebody else's by now, or the delivery was canceled; nothing is written.
  */
 export async function recordAttempt(
@@ -32,7 +32,7 @@ export async function recordAttempt(
              completed_at = case when ${status} = 'pending' then null else now() end
        where id = ${id} and claim = ${claim} and attempt = ${attempt} and status = 'pending'
       returning id, status, endpoint_id
-    ), told as (
+    ), shown as (
       update webhook_endpoint e
          set last_delivery_at = ${endedAt}, last_delivery_status = ${outcome.error === null ? 'delivered' : 'failed'}
         from ended
@@ -58,7 +58,7 @@ export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
     .executeTakeFirst()
 }
 
-/** Ends a claimed delivery whose endpoint is not to be told any more; the attempt was not made and is not counted. */
+/** Ends a claimed delivery whose endpoint gets nothing any more; the attempt was not made and is not counted. */
 export function cancelClaimedDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
   return db
     .updateTable('delivery')

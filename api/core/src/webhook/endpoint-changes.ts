@@ -65,7 +65,7 @@ export function updateEndpoint(
 
 /**
  * Undefined: no such endpoint. The row stays for the deliveries that refer to it; its secrets are erased, since nothing
- * will be signed with them: whoever looks from now on sends nothing.
+ * will be signed with them: whoever reads the row from now on sends nothing.
  */
 export function markEndpointDeleted(db: Db, workspaceId: string, id: string) {
   return db

@@ -10,7 +10,7 @@ type Signed = {
   readonly secret: string
   /** The one before, while a rotation's overlap lasts. */
   readonly previousSecret?: string | undefined
-  /** Stable over retries: what a receiver tells duplicates by. */
+  /** Stable over retries: what a receiver knows duplicates by. */
   readonly id: string
   /** Unix time in whole seconds. */
   readonly timestamp: number

@@ -20,7 +20,7 @@ type ChildSlots = { readonly workspaceId: string; readonly plan: Plan; readonly 
 /** Open children of batches that a plan allows at once: so many batches of the largest size. */
 const openChildrenMax = (plan: Plan): number => 4 * plan.batchLimit
 
-/** Takes the slots of a batch's `size` new children, all or none; the row is locked as for a single (single-slot.ts). */
+/** Takes the slots of a batch's `size` new children, all or none; locks as `takeSingleSlot` does. */
 export async function takeChildSlots(tx: Db, wanted: ChildSlots): Promise<ChildSlotsResult> {
   if (await updateCounters(tx, wanted)) return { kind: 'taken' }
   const reached = await findReachedLimit(tx, wanted)

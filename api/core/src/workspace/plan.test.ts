@@ -67,7 +67,7 @@ describe('parsePlans', () => {
 })
 
 describe('planNamed', () => {
-  it('is a fault of ours for a name that the configuration lacks', () => {
+  it('is an error of ours for a name that the configuration lacks', () => {
     expect(planNamed(defaultPlans, 'pro')).toBe(defaultPlans.pro)
     expect(() => planNamed(defaultPlans, 'toString')).toThrow()
     expect(() => planNamed(defaultPlans, 'forgotten')).toThrow()

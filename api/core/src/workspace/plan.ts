@@ -1,6 +1,6 @@
 import type { InputFormat, OutputFormat } from './format.ts'
 
-/** What a plan allows. Figures are configuration (D7); `null` means no limit. */
+/** What a plan allows. All of it is configuration (D7); `null` means no limit. */
 export type Plan = {
   readonly apiAccess: boolean
   /** Accepted tasks per calendar month, UTC (D40). */
@@ -58,7 +58,7 @@ export const defaultPlans: Plans = {
   },
 }
 
-/** The plan of a workspace. A name that the configuration no longer has is an operator's fault, told as such. */
+/** The plan of a workspace. A name that the configuration no longer has is an operator's error, named as such. */
 export function planNamed(plans: Plans, name: string): Plan {
   const plan = Object.hasOwn(plans, name) ? plans[name] : undefined
   if (plan === undefined) throw new Error(`plan ${name} is not configured: add it to PLANS`)

@@ -12,7 +12,7 @@ type SlotResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; reado
 
 /**
  * One open single, one queued, one of the month's quota. The update locks the workspace row, and its WHERE decides; no
- * count is read before. No row: a limit is reached, see `findReachedLimit`. A new month begins with the first task in it.
+ * count is read before. No row: a limit is reached, see `findReachedLimit`. A new month begins with its first task.
  */
 export const singleSlot = (workspaceId: string, { concurrentTasks, monthlyQuota }: Plan) => sql<{ id: string }>`
   update workspace
@@ -33,7 +33,7 @@ export async function takeSingleSlot(tx: Db, workspaceId: string, plan: Plan): P
 
 /**
  * After `singleSlot` found no row: which limit it is, concurrency before quota (D4). The row is locked, since an
- * update that finds none keeps no lock: a slot that was freed meanwhile must not make one limit look like the other.
+ * update that finds none keeps no lock: a slot that was freed meanwhile must not let one limit pass for the other.
  * Undefined: there is room by now, and whoever holds the lock can take it.
  */
 export async function findReachedLimit(tx: Db, workspaceId: string, plan: Plan): Promise<ReachedLimit | undefined> {

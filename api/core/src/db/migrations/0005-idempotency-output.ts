@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
 const statements = [
-  // What a caller asked the result to look like (D41), with every default filled in; null: asked for nothing.
+  // The form of the result that a caller asked for (D41), with every default filled in; null: asked for nothing.
   `alter table task add column output jsonb`,
 
   // What a request under an Idempotency-Key made (D42). `resource_id` and `status` are null only inside the creating

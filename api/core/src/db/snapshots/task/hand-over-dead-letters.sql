@@ -3,11 +3,11 @@ select "id", "run", "workspace_id", "model_version", "failure_reason" from "task
   order by "completed_at" limit $2;
 
 prepare hand_over_dead_letters_2 as
-with marked as (
+with noted as (
   update task set dead_letter = 'done'
    where id = $1 and run = $2 and status = 'failed' and dead_letter = 'due'
   returning id, run
 )
 insert into task_event (task_id, run, type, payload)
-select id, run, 'dead_lettered', jsonb_build_object('run', run) from marked
+select id, run, 'dead_lettered', jsonb_build_object('run', run) from noted
 returning task_id as id;

@@ -7,7 +7,7 @@ with ended as (
          completed_at = case when $5 = 'pending' then null else now() end
    where id = $6 and claim = $7 and attempt = $8 and status = 'pending'
   returning id, status, endpoint_id
-), told as (
+), shown as (
   update webhook_endpoint e
      set last_delivery_at = now() - $9 * interval '1 ms', last_delivery_status = $10
     from ended
