@@ -146,7 +146,11 @@ async function record(
   const { clock, db, retry } = deps
   for (let waitMs = 100; ; waitMs *= 2) {
     try {
-      return await recordAttempt(db, delivery, { ...result, endedAgoMs: clock.monotonicMs() - endedAtMs }, retry)
+      return await recordAttempt(db, delivery, {
+        ...result,
+        endedAgoMs: clock.monotonicMs() - endedAtMs,
+        policy: retry,
+      })
     } catch (error) {
       if (signal.aborted || clock.monotonicMs() + waitMs > claimEndsAtMs) throw error
       await pause(waitMs, signal)

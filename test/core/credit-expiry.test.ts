@@ -207,7 +207,9 @@ for (const { version, url, missing } of databases()) {
       const world = await createWorld(db)
       await world.grant(db, { amount: 5 })
       const { id: taskId } = await world.create(db, 1)
-      const again = db.transaction().execute((tx) => holdCredits(tx, world.workspaceId, { taskId, run: 1 }, 1))
+      const again = db
+        .transaction()
+        .execute((tx) => holdCredits(tx, { workspaceId: world.workspaceId, taskId, run: 1, amount: 1 }))
       await expect(again).rejects.toThrow('credit_hold_pkey')
       expect(await world.lots()).toMatchObject([{ available: 4, held: 1 }])
     })

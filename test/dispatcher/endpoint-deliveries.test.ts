@@ -63,7 +63,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
       const named = await givenEndpoint(db, workspaceId, { url: 'https://b.example/', events: ['welcome'] })
       await givenEndpoint(db, workspaceId, { url: 'https://c.example/', events: ['task.failed'] })
       const disabled = await givenEndpoint(db, workspaceId)
-      await changeEndpoint(db, workspaceId, disabled.id, { status: 'disabled' })
+      await changeEndpoint(db, { workspaceId, id: disabled.id }, { status: 'disabled' })
       const deleted = await givenEndpoint(db, workspaceId)
       await deleteEndpoint(db, workspaceId, deleted.id)
       await givenEndpoint(db, (await givenWorkspace(db)).id)
@@ -104,7 +104,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
 
     it('takes a callback that equals a disabled endpoint for what it is', async () => {
       const { id } = await givenEndpoint(db, workspaceId)
-      await changeEndpoint(db, workspaceId, id, { status: 'disabled' })
+      await changeEndpoint(db, { workspaceId, id }, { status: 'disabled' })
       await announce(db, workspaceId, { callbackUrl: target })
       expect(await targets()).toEqual([[null, target]])
     })
@@ -132,14 +132,14 @@ for (const { version, url: serverUrl, missing } of databases()) {
       const [first, second] = [await claimOne(db), await claimOne(db)]
       const policy = { maxRetries: 0, retryUnitMs: 1 }
       const outcome = { statusCode: null, durationMs: 1, responseBody: null }
-      await recordAttempt(db, first, { ...outcome, error: 'TIMEOUT', endedAgoMs: 0 }, policy)
+      await recordAttempt(db, first, { ...outcome, error: 'TIMEOUT', endedAgoMs: 0, policy })
       const failed = await findEndpoint(db, workspaceId, id)
       expect(failed).toMatchObject({ last_delivery_status: 'failed', last_delivery_at: expect.any(Date) })
       // It ended before the other did and is recorded after it.
-      await recordAttempt(db, second, { ...outcome, error: null, endedAgoMs: 60_000 }, policy)
+      await recordAttempt(db, second, { ...outcome, error: null, endedAgoMs: 60_000, policy })
       expect(await findEndpoint(db, workspaceId, id)).toEqual(failed)
       await announce(db, workspaceId)
-      await recordAttempt(db, await claimOne(db), { ...outcome, error: null, endedAgoMs: 0 }, policy)
+      await recordAttempt(db, await claimOne(db), { ...outcome, error: null, endedAgoMs: 0, policy })
       expect(await findEndpoint(db, workspaceId, id)).toMatchObject({ last_delivery_status: 'delivered' })
     })
   })
@@ -226,9 +226,13 @@ describe('a dispatcher', () => {
     const { receiver, workspaceId, endpoint } = await given()
     const moved = await startReceiver()
     ends.push(() => moved.close())
-    await changeEndpoint(database.db, workspaceId, endpoint.id, {
-      target: { targetUrl: moved.url, url: new URL(moved.url) },
-    })
+    await changeEndpoint(
+      database.db,
+      { workspaceId, id: endpoint.id },
+      {
+        target: { targetUrl: moved.url, url: new URL(moved.url) },
+      },
+    )
     await sql`update delivery set target_url = ${receiver.url} where endpoint_id = ${endpoint.id}`.execute(database.db)
     await dispatch()
     await untilStatus(endpoint.id, 'delivered')

@@ -24,8 +24,8 @@ export async function cancelBatch(db: Db, workspaceId: string, id: string): Prom
     if (canceled.length === 0) {
       throw new MatteError('TASK_CANNOT_CANCEL', 'No task of this batch is queued any more.')
     }
-    await freeSlots(tx, workspaceId, id, canceled)
-    const progress = await countEndedChildren(tx, id, 'canceled', canceled.length)
+    await freeSlots(tx, { workspaceId, batchId: id, canceled })
+    const progress = await countEndedChildren(tx, id, { status: 'canceled', count: canceled.length })
     // The lock on batch and workspace keeps the counts true, so this would be an error of ours.
     if (progress === undefined) throw new Error(`batch ${id} counts fewer open children than it has`)
     const runs = canceled.map(({ id: taskId, run }) => ({ taskId, run }))
@@ -54,7 +54,9 @@ async function cancelQueuedChildren(tx: Db, workspaceId: string, batchId: string
   return rows
 }
 
-async function freeSlots(tx: Db, workspaceId: string, batchId: string, canceled: readonly Canceled[]): Promise<void> {
+type Freed = { readonly workspaceId: string; readonly batchId: string; readonly canceled: readonly Canceled[] }
+
+async function freeSlots(tx: Db, { workspaceId, batchId, canceled }: Freed): Promise<void> {
   const singles = canceled.filter(({ run }) => slotCounter({ batchId, run }) === 'open_singles').length
   await tx
     .updateTable('workspace')

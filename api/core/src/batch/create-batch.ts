@@ -58,10 +58,10 @@ export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch):
     const slots = await takeChildSlots(tx, { workspaceId, plan, size: sources.length })
     if (slots.kind === 'refused') throw toChildLimitError({ plan, size: sources.length }, slots.reached)
     const batch = await insertBatch(tx, wanted, sources.length)
-    const tasks = await insertChildren(tx, batch.id, wanted, sources)
+    const tasks = await insertChildren(tx, { ...wanted, batchId: batch.id }, sources)
     if (tasks.length < sources.length) throw givenUpMeanwhile(sources, new Set(tasks.map((task) => task.source_key)))
     const runs = tasks.map((task) => ({ taskId: task.id, run: task.run }))
-    if (plan.charged) await holdCreditsEach(tx, workspaceId, runs, creditCost)
+    if (plan.charged) await holdCreditsEach(tx, { workspaceId, runs, amount: creditCost })
     return { id: batch.id, batch, tasks }
   })
 }

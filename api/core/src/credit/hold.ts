@@ -9,12 +9,14 @@ import { isSpendable } from './lot-queries.ts'
 
 export type TaskRun = { readonly taskId: string; readonly run: number }
 
+type Hold = TaskRun & { readonly workspaceId: string; readonly amount: number }
+
 /**
  * Holds `amount` credits in the order priority, expiry, age (D71), over several lots if need be. The caller's
  * transaction has locked the workspace row, so that two holds of one workspace never meet on a lot.
  * @throws MatteError CREDITS_INSUFFICIENT, nothing held.
  */
-export async function holdCredits(db: Db, workspaceId: string, { taskId, run }: TaskRun, amount: number) {
+export async function holdCredits(db: Db, { workspaceId, taskId, run, amount }: Hold) {
   const { rows } = await sql<{ held: number }>`
     with ranked as (
       select id, available,

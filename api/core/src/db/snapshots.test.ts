@@ -80,7 +80,9 @@ const statements: Readonly<Record<string, Sending>> = {
     send: (db) => cancelBatch(db, workspaceId, 'batch'),
     answers: [[batch], lockedWorkspace, [batch], [{ id: 'task', run: 1 }], [], [{ ...batch, completedNow: true }]],
   },
-  'batch/insert-children': { send: (db) => insertChildren(db, 'batch', { ...common, creditCost: 1 }, [source]) },
+  'batch/insert-children': {
+    send: (db) => insertChildren(db, { ...common, batchId: 'batch', creditCost: 1 }, [source]),
+  },
   'batch/list-batches': {
     send: async (db) => {
       await listBatches(db, workspaceId, { limit: 20, offset: 40 })
@@ -92,8 +94,10 @@ const statements: Readonly<Record<string, Sending>> = {
   'credit/grant-credits': {
     send: (db) => grantCredits(db, { workspaceId, kind: 'grant', amount: 1, source: 'source' }),
   },
-  'credit/hold-credits': { send: (db) => holdCredits(db, workspaceId, { taskId: 'task', run: 1 }, 1) },
-  'credit/hold-credits-each': { send: (db) => holdCreditsEach(db, workspaceId, [{ taskId: 'task', run: 1 }], 1) },
+  'credit/hold-credits': { send: (db) => holdCredits(db, { workspaceId, taskId: 'task', run: 1, amount: 1 }) },
+  'credit/hold-credits-each': {
+    send: (db) => holdCreditsEach(db, { workspaceId, runs: [{ taskId: 'task', run: 1 }], amount: 1 }),
+  },
   'credit/read-balance': { send: (db) => readBalance(db, workspaceId) },
   'credit/refund-credits': {
     send: (db) => refundCredits(db, { workspaceId, lotId: 'lot', amount: 1, reference: 'reference' }),
@@ -191,8 +195,7 @@ const statements: Readonly<Record<string, Sending>> = {
       recordAttempt(
         db,
         { id: 'delivery', claim: 'claim', attempt: 1 },
-        { ...attempt, error: null },
-        { retryUnitMs: 60_000, maxRetries: 12 },
+        { ...attempt, error: null, policy: { retryUnitMs: 60_000, maxRetries: 12 } },
       ),
   },
   'workspace/list-api-keys': { send: (db) => listApiKeys(db, workspaceId) },

@@ -40,7 +40,7 @@ export function createObjectClient(options: SignerOptions): ObjectClient {
   async function tryOnce({ method, key, headers = {}, body, maxBytes, signal }: ObjectRequest): Promise<ObjectAnswer> {
     signal?.throwIfAborted()
     const signed = sign({ method, key, headers, payload: body ?? '', at: new Date(Date.now() + offsetMs) })
-    const answer = await dispatch(pool, { method, ...signed, body: body ?? null }, maxBytes, signal)
+    const answer = await dispatch(pool, { method, ...signed, body: body ?? null }, { maxBytes, signal })
     if (isGood(answer.status)) return answer
     const said = answer.bytes.toString()
     if (said.includes('RequestTimeTooSkewed')) offsetMs = Date.parse(answer.headers.date ?? '') - Date.now() || 0
@@ -70,13 +70,14 @@ const toUnavailable = (error: unknown): StorageError =>
 const isGood = (status: number): boolean => status >= 200 && status <= 299
 
 type Dispatched = Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'headers' | 'body'>
+type Bounds = Pick<ObjectRequest, 'maxBytes' | 'signal'>
 type Dispatch = ObjectAnswer & { readonly status: number }
 
 /** Bodies of refusals are kept so far, for the log. */
 const refusalBytesMax = 4_096
 
 /** One request by undici's own callbacks: its promises and streams would take as much CPU again. */
-async function dispatch(pool: Pool, request: Dispatched, maxBytes: number, signal: AbortSignal | undefined) {
+async function dispatch(pool: Pool, request: Dispatched, { maxBytes, signal }: Bounds) {
   const { promise, resolve, reject } = Promise.withResolvers<Dispatch>()
   let sending: Dispatcher.DispatchController | undefined
   let answer: Dispatch = { status: 0, headers: {}, bytes: Buffer.alloc(0) }

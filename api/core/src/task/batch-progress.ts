@@ -8,20 +8,19 @@ import { createEventDeliveries } from '../webhook/create-deliveries.ts'
 import { buildBatchBody } from '../webhook/payload.ts'
 
 type Batch = Selectable<BatchTable>
-type ChildEnd = 'succeeded' | 'failed' | 'canceled'
+type EndedChildren = { readonly status: 'succeeded' | 'failed' | 'canceled'; readonly count: number }
 
 /** `completedNow`: this was the last child, for the first time. */
 type BatchProgress = { readonly batch: Batch; readonly completedNow: boolean }
 
 /**
- * Counts `ended` children that end with this status, and completes the batch with the last one. Undefined: the batch
+ * Counts children that end with this status, and completes the batch with the last one. Undefined: the batch
  * has not so many open children, so these have moved on already and their own fences will not hold.
  */
 export async function countEndedChildren(
   tx: Db,
   batchId: string,
-  status: ChildEnd,
-  ended = 1,
+  { status, count: ended }: EndedChildren,
 ): Promise<BatchProgress | undefined> {
   const count = sql.ref(`${status}_count`)
   const terminal = sql`b.succeeded_count + b.failed_count + b.canceled_count + ${ended}::int`

@@ -58,7 +58,7 @@ export async function createTask(db: Db, bucket: Bucket, request: CreateTask): P
   return createOnce(db, once, async (tx) => {
     const first = alone ?? (await insertSingle(tx, plan, task))
     const created = toTask(plan, first.kind === 'limit-reached' ? await insertUnderLock(tx, plan, task) : first)
-    if (plan.charged) await holdCredits(tx, workspaceId, { taskId: created.id, run: created.run }, creditCost)
+    if (plan.charged) await holdCredits(tx, { workspaceId, taskId: created.id, run: created.run, amount: creditCost })
     return created
   })
 }

@@ -70,7 +70,7 @@ export async function endRun<From extends keyof EndingFrom>(
     return await db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, run.workspaceId)
       // Before the fence is known to hold: when it does not, all is rolled back.
-      const progress = await countEndedChildren(tx, batchId, ending.status)
+      const progress = await countEndedChildren(tx, batchId, { status: ending.status, count: 1 })
       const task = progress && (await moveAll(tx, run, ending))
       if (task === undefined) throw new FenceLost()
       await announceBatch(tx, progress)

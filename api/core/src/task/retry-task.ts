@@ -54,7 +54,7 @@ export async function retryTask(db: Db, bucket: Bucket, request: RetryTask): Pro
       if (run === failed.run) throw inputForbidden() // its upload was given up while it was inspected
       throw new MatteError('CONFLICT', 'The task was retried and has failed again meanwhile; look at it once more.')
     }
-    if (plan.charged) await holdCredits(tx, workspaceId, { taskId: id, run: task.run }, creditCost)
+    if (plan.charged) await holdCredits(tx, { workspaceId, taskId: id, run: task.run, amount: creditCost })
     await cancelTaskDeliveries(tx, { taskId: id, event: 'task.failed', beforeRun: task.run })
     return task
   })

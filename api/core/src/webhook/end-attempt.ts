@@ -8,6 +8,8 @@ import { canceled } from './delivery-queries.ts'
 
 export type RecordedStatus = 'delivered' | 'pending' | 'exhausted'
 
+type EndedAttempt = AttemptOutcome & { readonly endedAgoMs: number; readonly policy: RetryPolicy }
+
 /**
  * Writes the outcome of an attempt, and what follows from it: delivered, due again, or exhausted; in one statement.
  * `endedAgoMs` is how long ago the attempt ended, so that a late record does not shift the retry (D64). The endpoint,
@@ -17,8 +19,7 @@ export type RecordedStatus = 'delivered' | 'pending' | 'exhausted'
 export async function recordAttempt(
   db: Db,
   { id, claim, attempt }: ClaimRef,
-  outcome: AttemptOutcome & { readonly endedAgoMs: number },
-  policy: RetryPolicy,
+  { policy, ...outcome }: EndedAttempt,
 ): Promise<RecordedStatus | undefined> {
   const delayMs = outcome.error === null ? undefined : retryDelayMs(attempt, policy)
   const status: RecordedStatus = outcome.error === null ? 'delivered' : delayMs === undefined ? 'exhausted' : 'pending'

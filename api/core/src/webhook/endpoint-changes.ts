@@ -31,6 +31,8 @@ export function insertEndpoint(db: Db, endpoint: NewEndpoint): Promise<EndpointR
     .executeTakeFirstOrThrow()
 }
 
+type EndpointRef = { readonly workspaceId: string; readonly id: string }
+
 export type EndpointChanges = {
   readonly target?: EndpointTarget | undefined
   readonly eventTypes?: readonly WebhookEvent[] | undefined
@@ -42,8 +44,7 @@ export type EndpointChanges = {
 /** Undefined: no such endpoint. A reason why it was disabled before is kept. */
 export function updateEndpoint(
   db: Db,
-  workspaceId: string,
-  id: string,
+  { workspaceId, id }: EndpointRef,
   { target, eventTypes, status, description }: EndpointChanges,
 ): Promise<EndpointRow | undefined> {
   return db

@@ -13,7 +13,9 @@ export async function rotateEndpointSecret(
   { workspaceId, id, overlapSeconds }: { workspaceId: string; id: string; overlapSeconds: number },
 ) {
   const signingSecret = generateSigningSecret()
-  const rotated = await rotateSecret(db, workspaceId, id, {
+  const rotated = await rotateSecret(db, {
+    workspaceId,
+    id,
     secretSealed: seal(keys, id, signingSecret),
     overlapSeconds,
   })
@@ -22,14 +24,19 @@ export async function rotateEndpointSecret(
   return { ...endpoint, signingSecret, previousUntil }
 }
 
-type Rotation = { readonly secretSealed: string; readonly overlapSeconds: number }
+type Rotation = {
+  readonly workspaceId: string
+  readonly id: string
+  readonly secretSealed: string
+  readonly overlapSeconds: number
+}
 
 /**
  * Puts a new secret in force; the one that signed until now stays in force beside it for `overlapSeconds`, 0 ends it
  * at once. A rotation within an overlap keeps the older secret, since that is the one receivers still have to know
  * (D63), and drops the one between. Undefined: no such endpoint.
  */
-function rotateSecret(db: Db, workspaceId: string, id: string, { secretSealed, overlapSeconds }: Rotation) {
+function rotateSecret(db: Db, { workspaceId, id, secretSealed, overlapSeconds }: Rotation) {
   const overlaps = sql<boolean>`${overlapSeconds}::int > 0`
   return db
     .updateTable('webhook_endpoint')

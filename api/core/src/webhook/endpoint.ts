@@ -67,10 +67,14 @@ type EndpointPatch = Omit<EndpointChanges, 'target'> & {
  * What waits for an endpoint goes to its new target; what waits for one that is disabled is canceled.
  * @throws MatteError NOT_FOUND
  */
-export async function changeEndpoint(db: Db, workspaceId: string, id: string, patch: EndpointPatch) {
+export async function changeEndpoint(
+  db: Db,
+  { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
+  patch: EndpointPatch,
+) {
   const target = patch.target && toTarget(patch.target.targetUrl, patch.target.url)
   const eventTypes = patch.eventTypes && unique(patch.eventTypes)
-  const endpoint = await updateEndpoint(db, workspaceId, id, { ...patch, target, eventTypes })
+  const endpoint = await updateEndpoint(db, { workspaceId, id }, { ...patch, target, eventTypes })
   if (endpoint === undefined) throw endpointNotFound()
   if (endpoint.status === 'disabled') await cancelEndpointDeliveries(db, id)
   else if (target !== undefined) await moveEndpointDeliveries(db, id, target)

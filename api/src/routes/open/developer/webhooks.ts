@@ -137,12 +137,16 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app,
   const patchOptions = { schema: patchSchema, config: write, onRequest: exists }
   app.patch('/webhooks/:webhookId', patchOptions, async ({ caller, params, body }) => {
     const { targetUrl, eventTypes, status, description } = body
-    const endpoint = await changeEndpoint(db, caller.workspaceId, params.webhookId, {
-      target: targetUrl == null ? undefined : { targetUrl, url: await readTarget(targetUrl, deps) },
-      eventTypes: eventTypes ?? undefined,
-      status: status ?? undefined,
-      description: description === '' ? null : (description ?? undefined),
-    })
+    const endpoint = await changeEndpoint(
+      db,
+      { workspaceId: caller.workspaceId, id: params.webhookId },
+      {
+        target: targetUrl == null ? undefined : { targetUrl, url: await readTarget(targetUrl, deps) },
+        eventTypes: eventTypes ?? undefined,
+        status: status ?? undefined,
+        description: description === '' ? null : (description ?? undefined),
+      },
+    )
     return toWebhookView(endpoint)
   })
 
