@@ -14,7 +14,7 @@ import {
   type RecordedStatus,
   recordAttempt,
 } from '@matte/core/webhook/end-attempt'
-import { readDialledEndpoint } from '@matte/core/webhook/endpoint-secret'
+import { readDialledEndpoint } from '@matte/core/webhook/endpoint/endpoint-secret'
 import { signatureHeaders } from '@matte/core/webhook/signature'
 import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import type { Logger } from 'pino'

@@ -1,8 +1,9 @@
 // Attempts and the pauses between them live in the row (D32): what a worker that fails, dies or gives back leaves.
-import { giveBackClaim, renewClaim } from '@matte/core/task/claim-task'
+
 import { failureReasons, isInputFailure } from '@matte/core/task/failure'
-import { takeInjectedFault } from '@matte/core/task/fault-injection'
-import { failAttempt } from '@matte/core/task/finish-task'
+import { giveBackClaim, renewClaim } from '@matte/core/task/run/claim-task'
+import { takeInjectedFault } from '@matte/core/task/run/fault-injection'
+import { failAttempt } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'

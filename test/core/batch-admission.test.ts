@@ -1,5 +1,5 @@
 // How batches share the slots with everyone else (D39).
-import { finishTask } from '@matte/core/task/finish-task'
+import { finishTask } from '@matte/core/task/run/finish-task'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'
 import { claimNext, givenBatch, givenTask, givenWorkspace, ownModel, success } from '../support/factories.ts'

@@ -1,5 +1,5 @@
 // Many slots that claim at the same moment: nobody gets what another has, and no limit is passed by one.
-import { finishTask } from '@matte/core/task/finish-task'
+import { finishTask } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { connectTo, databases, useDatabase } from '../support/database.ts'

@@ -1,7 +1,7 @@
 // The end of a run happens once, whole, or not at all: slot, status, history, usage, credit and delivery together.
 import { cancelTask } from '@matte/core/task/cancel-task'
-import { failAttempt, finishTask } from '@matte/core/task/finish-task'
-import { sweepTasks } from '@matte/core/task/sweep-tasks'
+import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
+import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'

@@ -2,8 +2,8 @@
 // it has nothing to say any more.
 import type { Db } from '@matte/core/db/database'
 import { cancelTask } from '@matte/core/task/cancel-task'
-import { type ClaimedTask, giveBackClaim, renewClaim } from '@matte/core/task/claim-task'
-import { failAttempt, finishTask } from '@matte/core/task/finish-task'
+import { type ClaimedTask, giveBackClaim, renewClaim } from '@matte/core/task/run/claim-task'
+import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'

@@ -1,7 +1,7 @@
 // What may happen to a failed task while a retry inspects its object.
 import type { Db } from '@matte/core/db/database'
-import { failAttempt } from '@matte/core/task/finish-task'
 import { retryTask } from '@matte/core/task/retry-task'
+import { failAttempt } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'

@@ -1,8 +1,8 @@
 // Secrets that must be recoverable (D17), and the one that signs callbacks (D62).
 import { randomBytes } from 'node:crypto'
 import { parseMasterKeys, seal, unseal } from '@matte/core/runtime/seal'
-import { createEndpoint, deleteEndpoint } from '@matte/core/webhook/endpoint'
-import { rotateEndpointSecret } from '@matte/core/webhook/endpoint-secret'
+import { createEndpoint, deleteEndpoint } from '@matte/core/webhook/endpoint/endpoint'
+import { rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
 import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'

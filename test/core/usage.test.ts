@@ -2,7 +2,7 @@
 // as they would lie in the table after weeks.
 
 import { cancelTask } from '@matte/core/task/cancel-task'
-import { failAttempt, finishTask } from '@matte/core/task/finish-task'
+import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { addRequests } from '@matte/core/usage/add-requests'
 import { readUsage, type Usage } from '@matte/core/usage/read-usage'
 import { defaultPlans, type Plan } from '@matte/core/workspace/plan'

@@ -4,7 +4,7 @@
 
 import { type Loop, loop } from '@matte/core/runtime/loop'
 import { deferred, type Service, settledOrAborted } from '@matte/core/runtime/service'
-import type { ClaimedTask } from '@matte/core/task/claim-task'
+import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import type { Logger } from 'pino'
 import { type Pod, type PodSource, takesPictures } from './routing/pod-source.ts'
 

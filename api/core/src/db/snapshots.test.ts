@@ -30,13 +30,13 @@ import { readDemand } from '../scale/demand-queries.ts'
 import { recordInference } from '../scale/inference-queries.ts'
 import { emptyBuckets } from '../scale/latency.ts'
 import { cancelTask } from '../task/cancel-task.ts'
-import { type ClaimedTask, claimNextTask } from '../task/claim-task.ts'
-import { failAttempt, finishTask } from '../task/finish-task.ts'
-import { handOverDeadLetters } from '../task/hand-over-dead-letters.ts'
 import { insertSingle } from '../task/insert-task.ts'
 import { countTasks, listTasks } from '../task/list-tasks.ts'
 import { requeueTask } from '../task/requeue-task.ts'
-import { sweepTasks } from '../task/sweep-tasks.ts'
+import { type ClaimedTask, claimNextTask } from '../task/run/claim-task.ts'
+import { failAttempt, finishTask } from '../task/run/finish-task.ts'
+import { handOverDeadLetters } from '../task/run/hand-over-dead-letters.ts'
+import { sweepTasks } from '../task/run/sweep-tasks.ts'
 import type { TaskRow } from '../task/task-queries.ts'
 import { addRequests } from '../usage/add-requests.ts'
 import { readUsage } from '../usage/read-usage.ts'
@@ -45,9 +45,9 @@ import { createEventDeliveries } from '../webhook/create-deliveries.ts'
 import { readDueState } from '../webhook/delivery-queries.ts'
 import { recordAttempt } from '../webhook/end-attempt.ts'
 import { listApiKeys } from '../workspace/api-key-queries.ts'
-import { takeChildSlots } from '../workspace/child-slots.ts'
+import { takeChildSlots } from '../workspace/limit/child-slots.ts'
+import { takeSingleSlot } from '../workspace/limit/single-slot.ts'
 import { defaultPlans, type Plan } from '../workspace/plan.ts'
-import { takeSingleSlot } from '../workspace/single-slot.ts'
 import type { Db } from './database.ts'
 import type { Tables } from './tables/index.ts'
 
@@ -224,7 +224,7 @@ describe('the SQL of', () => {
   it(`every template of ${longStatementLines} lines or more has one`, async () => {
     const texts = await Promise.all(Object.entries(statements).map(([name, sending]) => textOf(name, sending)))
     const shown = texts.join('\n')
-    const sources = globSync(join(import.meta.dirname, '../*/*.ts')).filter((file) => !file.endsWith('.test.ts'))
+    const sources = globSync(join(import.meta.dirname, '../**/*.ts')).filter((file) => !file.endsWith('.test.ts'))
     const templates = sources.flatMap((file) => templatesOf(readFileSync(file, 'utf8')))
     const long = templates.filter((lines) => lines.length >= longStatementLines)
     // A line with a value in it reads otherwise once it is compiled.

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { type Db, isNullViolation } from '../db/database.ts'
 import type { Output } from '../db/tables/task.ts'
+import { type ReachedLimit, singleSlot } from '../workspace/limit/single-slot.ts'
 import type { Plan } from '../workspace/plan.ts'
-import { type ReachedLimit, singleSlot } from '../workspace/single-slot.ts'
 import type { TaskRow } from './task-queries.ts'
 
 export type NewTask = {

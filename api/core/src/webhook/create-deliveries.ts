@@ -3,7 +3,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { buildTaskBody, type TaskOutcome } from './payload.ts'
-import { portOf } from './target-host.ts'
+import { portOf } from './target/target-host.ts'
 
 export type TaskDeliveries = TaskOutcome & {
   readonly workspaceId: string

@@ -10,9 +10,9 @@ import {
   deleteEndpoint,
   endpointNotFound,
   endpointsMax,
-} from '@matte/core/webhook/endpoint'
-import { type EndpointRow, findEndpoint, listEndpoints } from '@matte/core/webhook/endpoint-queries'
-import { rotateEndpointSecret } from '@matte/core/webhook/endpoint-secret'
+} from '@matte/core/webhook/endpoint/endpoint'
+import { type EndpointRow, findEndpoint, listEndpoints } from '@matte/core/webhook/endpoint/endpoint-queries'
+import { rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { pageOf } from '../../../schemas/page.ts'

@@ -1,11 +1,11 @@
 // How a free slot gets its next task. The database chooses (D39), so lost, late and repeated nudges change nothing.
 // A worker that dies keeps its claim until `claimed_until`; then the row is due again for anyone, in the same run.
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
-import type { Output } from '../db/tables/task.ts'
-import type { Plans } from '../workspace/plan.ts'
-import { maxAttempts } from './limits.ts'
-import type { Claim } from './task.ts'
+import type { Db } from '../../db/database.ts'
+import type { Output } from '../../db/tables/task.ts'
+import type { Plans } from '../../workspace/plan.ts'
+import { maxAttempts } from '../limits.ts'
+import type { Claim } from '../task.ts'
 
 export type ClaimedTask = Claim & {
   readonly workspaceId: string

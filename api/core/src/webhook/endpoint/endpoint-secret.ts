@@ -1,8 +1,8 @@
 // The secret of an endpoint (D63): rotated by its owner, opened when a delivery is signed.
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
-import { type MasterKeys, seal, unseal } from '../runtime/seal.ts'
-import { generateSigningSecret } from '../workspace/signing-secret.ts'
+import type { Db } from '../../db/database.ts'
+import { type MasterKeys, seal, unseal } from '../../runtime/seal.ts'
+import { generateSigningSecret } from '../../workspace/signing-secret.ts'
 import { endpointNotFound } from './endpoint.ts'
 import { endpointColumns } from './endpoint-queries.ts'
 

@@ -1,7 +1,7 @@
 // Rows of `webhook_endpoint`. A deleted one stays, because deliveries refer to it, and is found by nothing here.
 import type { Selectable } from 'kysely'
-import type { Db } from '../db/database.ts'
-import type { WebhookEndpointTable } from '../db/tables/webhook-endpoint.ts'
+import type { Db } from '../../db/database.ts'
+import type { WebhookEndpointTable } from '../../db/tables/webhook-endpoint.ts'
 
 /** What its owner may see: everything but the secrets. */
 export const endpointColumns = [

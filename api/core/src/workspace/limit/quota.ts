@@ -1,7 +1,7 @@
 // The quota of a plan: accepted tasks a calendar month, UTC (D40), counted in the workspace's row.
 import { sql } from 'kysely'
-import { type Details, MatteError } from '../error.ts'
-import type { Plan } from './plan.ts'
+import { type Details, MatteError } from '../../error.ts'
+import type { Plan } from '../plan.ts'
 
 const month = sql<string>`date_trunc('month', now() at time zone 'utc')::date`
 

@@ -1,8 +1,8 @@
 // The concurrency slot of a single task, which a creation and any caller's retry take (D39).
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
-import { MatteError } from '../error.ts'
-import type { Plan } from './plan.ts'
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
+import type { Plan } from '../plan.ts'
 import { latestMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts'
 
 /** Which limit of its plan a workspace has reached. */

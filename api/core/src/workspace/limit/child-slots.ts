@@ -1,9 +1,9 @@
 // The concurrency slots of a batch's children, which are exempt from the limit of open singles and have one of their
 // own (D39).
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
-import { MatteError } from '../error.ts'
-import type { Plan } from './plan.ts'
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
+import type { Plan } from '../plan.ts'
 import { latestMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts'
 
 type ReachedLimit = {

@@ -1,10 +1,10 @@
 // What no worker will end: runs that waited too long, and runs whose last attempt died with its worker. Every
 // replica sweeps; each row is ended by a fenced transaction of its own, so that two sweepers do it once.
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
+import type { Db } from '../../db/database.ts'
+import type { FailureReason } from '../failure.ts'
+import { maxAttempts } from '../limits.ts'
 import { endRun } from './end-run.ts'
-import type { FailureReason } from './failure.ts'
-import { maxAttempts } from './limits.ts'
 
 type SweepOptions = {
   /** A run that nobody took for so long fails with INFERENCE_TIMEOUT (D32). */

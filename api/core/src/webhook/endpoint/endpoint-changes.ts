@@ -1,8 +1,8 @@
 // What changes a row of `webhook_endpoint`.
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
+import type { Db } from '../../db/database.ts'
+import type { WebhookEvent } from '../events.ts'
 import { type EndpointRow, endpointColumns } from './endpoint-queries.ts'
-import type { WebhookEvent } from './events.ts'
 
 type NewEndpoint = {
   /** Chosen beforehand, because the secret is sealed under it. */

@@ -2,7 +2,7 @@
 // goes first and the note of it after: a crash between them sends the same message again, which the stream refuses
 // by its id. The note is made only while the task is still failed in that run.
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
+import type { Db } from '../../db/database.ts'
 
 type DeadLetter = {
   readonly taskId: string

@@ -4,15 +4,15 @@
 // and a part is run when it is first read. Rows that others changed while a lock was waited for are judged, and counted
 // on, as they are then.
 import { type RawBuilder, sql } from 'kysely'
-import { settleParts } from '../credit/hold.ts'
-import type { Db } from '../db/database.ts'
-import type { Foreground } from '../db/tables/task.ts'
-import { insertDeliveries, toDeliveries } from '../webhook/create-deliveries.ts'
-import { lockWorkspace } from '../workspace/workspace-queries.ts'
-import { announceBatch, countEndedChildren } from './batch-progress.ts'
-import { type FailureReason, failureMessages } from './failure.ts'
-import { slotCounter } from './task.ts'
-import type { TaskRow } from './task-queries.ts'
+import { settleParts } from '../../credit/hold.ts'
+import type { Db } from '../../db/database.ts'
+import type { Foreground } from '../../db/tables/task.ts'
+import { insertDeliveries, toDeliveries } from '../../webhook/create-deliveries.ts'
+import { lockWorkspace } from '../../workspace/workspace-queries.ts'
+import { announceBatch, countEndedChildren } from '../batch-progress.ts'
+import { type FailureReason, failureMessages } from '../failure.ts'
+import { slotCounter } from '../task.ts'
+import type { TaskRow } from '../task-queries.ts'
 
 type Succeeded = {
   readonly status: 'succeeded'

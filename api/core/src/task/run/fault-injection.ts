@@ -1,6 +1,6 @@
 // Attempts that fail on purpose, for tests of the whole service outside production (D53).
-import type { Db } from '../db/database.ts'
-import type { Claim } from './task.ts'
+import type { Db } from '../../db/database.ts'
+import type { Claim } from '../task.ts'
 
 /** Makes the next `attempts` attempts of an unfinished task fail (D53). Undefined: no such task, or it has ended. */
 export function setFaultAttempts(db: Db, id: string, attempts: number) {

@@ -2,13 +2,15 @@
 // statement of its own, because a recorded attempt locks delivery and then endpoint, and one transaction that did it
 // the other way round could end in a deadlock. If the process dies in between, the dispatcher reads the row anyway.
 import { randomUUID } from 'node:crypto'
-import type { Db } from '../db/database.ts'
-import { MatteError } from '../error.ts'
-import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
-import { type MasterKeys, seal } from '../runtime/seal.ts'
-import { generateSigningSecret } from '../workspace/signing-secret.ts'
-import { lockWorkspace } from '../workspace/workspace-queries.ts'
-import { cancelEndpointDeliveries, moveEndpointDeliveries } from './delivery-queries.ts'
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
+import { createOnce, type OnceRequest } from '../../idempotency/create-once.ts'
+import { type MasterKeys, seal } from '../../runtime/seal.ts'
+import { generateSigningSecret } from '../../workspace/signing-secret.ts'
+import { lockWorkspace } from '../../workspace/workspace-queries.ts'
+import { cancelEndpointDeliveries, moveEndpointDeliveries } from '../delivery-queries.ts'
+import type { WebhookEvent } from '../events.ts'
+import { portOf } from '../target/target-host.ts'
 import {
   type EndpointChanges,
   type EndpointTarget,
@@ -17,8 +19,6 @@ import {
   updateEndpoint,
 } from './endpoint-changes.ts'
 import { liveEndpoints } from './endpoint-queries.ts'
-import type { WebhookEvent } from './events.ts'
-import { portOf } from './target-host.ts'
 
 /** D60; it also bounds the rows that one event can write. */
 export const endpointsMax = 100

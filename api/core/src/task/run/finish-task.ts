@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
+import type { Db } from '../../db/database.ts'
+import { type FailureReason, failureMessages, isInputFailure } from '../failure.ts'
+import { attemptGapsMs, maxAttempts } from '../limits.ts'
 import type { ClaimedTask } from './claim-task.ts'
 import { type EndedTask, type EndingFrom, endRun } from './end-run.ts'
-import { type FailureReason, failureMessages, isInputFailure } from './failure.ts'
-import { attemptGapsMs, maxAttempts } from './limits.ts'
 
 /** Every write of a worker matches (task, run, claim) or does nothing (D34). */
 const claimFence = ({ run, claim }: ClaimedTask) => sql<boolean>`(run = ${run} and claim = ${claim})`
