@@ -15,7 +15,8 @@ import {
   text,
 } from '@matte/core/runtime/env'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
-import { defaultPlans, parsePlans } from '@matte/core/workspace/plan'
+import { parsePlans } from '@matte/core/workspace/parse-plans'
+import { defaultPlans } from '@matte/core/workspace/plan'
 
 /** Every variable of the API process; `.env` files are not read. */
 export const configSchema = {

@@ -1,4 +1,5 @@
-import { errorCodes, invalidParam, MatteError } from '@matte/core/error'
+import { errorCodes, MatteError } from '@matte/core/error'
+import { invalidParam } from '@matte/core/invalid-params'
 import { type FastifyInstance, fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { answerError, httpStatus, toMatteError } from './errors.ts'

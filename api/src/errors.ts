@@ -2,7 +2,8 @@
 // (validation, JSON, content type, size) become INVALID_PARAMS (D3); anything else is logged and told in fixed words.
 import { isDatabaseUnavailable } from '@matte/core/db/database'
 import { DatabaseBusy } from '@matte/core/db/fail-fast-pool'
-import { type Details, type ErrorCode, MatteError } from '@matte/core/error'
+import { type ErrorCode, MatteError } from '@matte/core/error'
+import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorAnswer } from './envelope.ts'
 import { toIssues } from './http/validation.ts'
@@ -79,7 +80,7 @@ const isFrameworkError = (error: unknown): error is FastifyError =>
   error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500
 
 /** Where in the request a fault of the framework lies, in our own words: the framework's change with its versions. */
-const frameworkIssues: Readonly<Record<string, { path: string; message: string }>> = {
+const frameworkIssues: Readonly<Record<string, Issue>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { path: '/headers/content-type', message: 'must be application/json' },
   FST_ERR_CTP_BODY_TOO_LARGE: { path: '/body', message: 'must be at most 1 MiB' },
   FST_ERR_CTP_EMPTY_JSON_BODY: { path: '/body', message: 'must be a JSON object and is empty' },
@@ -88,13 +89,10 @@ const frameworkIssues: Readonly<Record<string, { path: string; message: string }
 }
 
 function fromFramework(error: FastifyError): MatteError {
-  const issues: Details[] = error.validation
+  const issues: readonly Issue[] = error.validation
     ? toIssues(error.validation, error.validationContext)
     : [frameworkIssues[error.code] ?? { path: '', message: 'the request could not be read' }]
-  return new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
-    details: { issues },
-    cause: error,
-  })
+  return invalidParams(issues, { cause: error })
 }
 
 /** Whole seconds, 1 to 3600, on every 429 and 503, when the database is away, and where it is told (D6, D8, D42). */

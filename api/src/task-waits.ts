@@ -5,7 +5,8 @@ import type { Db } from '@matte/core/db/database'
 import { loop } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { deferred, pause, type Service } from '@matte/core/runtime/service'
-import { findEndedTasks, type ShownTask } from '@matte/core/task/task-queries'
+import { findEndedTasks } from '@matte/core/task/list-tasks'
+import type { ShownTask } from '@matte/core/task/task-queries'
 import type { Logger } from 'pino'
 
 /** What a wait is late by, at most. Ten primary-key look-ups of a list a second weigh nothing beside the tasks. */

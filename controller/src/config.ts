@@ -12,7 +12,8 @@ import {
   secret,
   text,
 } from '@matte/core/runtime/env'
-import { defaultPlans, parsePlans } from '@matte/core/workspace/plan'
+import { parsePlans } from '@matte/core/workspace/parse-plans'
+import { defaultPlans } from '@matte/core/workspace/plan'
 import type { StaticModel } from './worker/routing/static-pods.ts'
 
 export const schema = {

@@ -10,7 +10,7 @@ import {
   text,
 } from '@matte/core/runtime/env'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
-import { parseNetworks } from '@matte/core/webhook/address'
+import { parseNetworks } from '@matte/core/webhook/target/address'
 
 const masterKeys: Setting<MasterKeys> = {
   ...secret('MASTER_KEYS', { description: 'id:base64 pairs of 32-byte keys that open sealed secrets' }),

@@ -13,8 +13,8 @@ import {
   giveBackDelivery,
   type RecordedStatus,
   recordAttempt,
-} from '@matte/core/webhook/delivery-queries'
-import { readDialledEndpoint } from '@matte/core/webhook/endpoint'
+} from '@matte/core/webhook/end-attempt'
+import { readDialledEndpoint } from '@matte/core/webhook/endpoint/endpoint-secret'
 import { signatureHeaders } from '@matte/core/webhook/signature'
 import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import type { Logger } from 'pino'
@@ -146,7 +146,11 @@ async function record(
   const { clock, db, retry } = deps
   for (let waitMs = 100; ; waitMs *= 2) {
     try {
-      return await recordAttempt(db, delivery, { ...result, endedAgoMs: clock.monotonicMs() - endedAtMs }, retry)
+      return await recordAttempt(db, delivery, {
+        ...result,
+        endedAgoMs: clock.monotonicMs() - endedAtMs,
+        policy: retry,
+      })
     } catch (error) {
       if (signal.aborted || clock.monotonicMs() + waitMs > claimEndsAtMs) throw error
       await pause(waitMs, signal)

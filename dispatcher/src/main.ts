@@ -1,6 +1,6 @@
 import { openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
-import { durables } from '@matte/core/bus/streams'
+import { durables } from '@matte/core/bus/durables'
 import { checkClock } from '@matte/core/db/check-clock'
 import { openDatabase } from '@matte/core/db/database'
 import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'

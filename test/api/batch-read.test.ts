@@ -1,4 +1,4 @@
-import { failAttempt } from '@matte/core/task/finish-task'
+import { failAttempt } from '@matte/core/task/run/finish-task'
 import { describe, expect, it } from 'vitest'
 import type { Client, Task } from '../support/client.ts'
 import { withNats } from '../support/nats.ts'

@@ -1,4 +1,4 @@
-import { failAttempt } from '@matte/core/task/finish-task'
+import { failAttempt } from '@matte/core/task/run/finish-task'
 import { describe, expect, it } from 'vitest'
 import { claimNext } from '../support/factories.ts'
 import { claim, picture, succeed, useApi } from './given.ts'

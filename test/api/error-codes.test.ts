@@ -3,7 +3,7 @@
 import { errorExamples } from '@matte/api/schemas/error-examples'
 import { errorCodes } from '@matte/core/error'
 import { writeSetting } from '@matte/core/setting/setting-queries'
-import { failAttempt } from '@matte/core/task/finish-task'
+import { failAttempt } from '@matte/core/task/run/finish-task'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'

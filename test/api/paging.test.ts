@@ -129,3 +129,33 @@ describe('pages of tasks', () => {
     })
   })
 })
+
+describe('the total of a list', () => {
+  /** Rows of one workspace, canceled and so of no consequence to anybody. */
+  async function givenRows({ workspaceId, client }: Caller, count: number): Promise<void> {
+    const imageUrl = await client.upload(await picture())
+    await sql`
+      insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version, credit_cost,
+                        status, completed_at)
+      select workspace_id, id, object_key, 'e', 1, 'service-v2', 1, 'canceled', now()
+        from upload, generate_series(1, ${count}::int) where object_key = ${imageUrl}`.execute(world.db)
+    await sql`
+      insert into batch (workspace_id, total_count, canceled_count, model_version, status, completed_at)
+      select ${workspaceId}::uuid, 1, 1, 'service-v2', 'completed', now()
+        from generate_series(1, ${count}::int)`.execute(world.db)
+  }
+
+  it.each(['/tasks', '/batch-tasks'])('of %s is exact up to 10,000 and a minimum above', async (path) => {
+    const caller = await world.caller({ plan: 'internal' })
+    await givenRows(caller, 10_000)
+    const read = async (): Promise<TaskPage> =>
+      (await caller.client.call<TaskPage>('GET', `${path}?pageSize=100&page=101`)).data
+    const exact = await read()
+    expect(exact).toMatchObject({ items: [], total: 10_000, totalPages: 100, nextCursor: null })
+    expect(exact).not.toHaveProperty('totalIsMinimum')
+    await givenRows(caller, 1)
+    const more = await read()
+    expect(more).toMatchObject({ total: 10_000, totalIsMinimum: true, totalPages: 100 })
+    expect(more.items).toHaveLength(1)
+  })
+})

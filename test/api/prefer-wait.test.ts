@@ -1,5 +1,5 @@
 import { taskWaits } from '@matte/api/task-waits'
-import { failAttempt } from '@matte/core/task/finish-task'
+import { failAttempt } from '@matte/core/task/run/finish-task'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { startApi } from '../support/api.ts'

@@ -1,5 +1,5 @@
 import { openBucket } from '@matte/core/storage/bucket'
-import { failAttempt } from '@matte/core/task/finish-task'
+import { failAttempt } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { TaskPage } from '../support/client.ts'

@@ -1,5 +1,5 @@
 import { writeSetting } from '@matte/core/setting/setting-queries'
-import { failAttempt, finishTask } from '@matte/core/task/finish-task'
+import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { afterEach, describe, expect, it } from 'vitest'
 import { put, type Task } from '../support/client.ts'
 import { claimNext, readHistory, readTask, success } from '../support/factories.ts'

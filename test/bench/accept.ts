@@ -1,7 +1,7 @@
 // `make bench ARGS=accept`: what the API adds to the database's and the store's own work, and what it does with more
 // than it can take. Bare loop, bare route and service take turns, so that a change of the machine's speed meets all.
-import { claimNextTask } from '@matte/core/task/claim-task'
-import { finishTask } from '@matte/core/task/finish-task'
+import { claimNextTask } from '@matte/core/task/run/claim-task'
+import { finishTask } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { measureBareCreate, measurePgbench, type Recorded, recordStatements, startBareRead } from './accept/bare.ts'
 import { type Answers, buildRequest, generateLoad, isPinned, type Measured, rateOf } from './accept/load.ts'

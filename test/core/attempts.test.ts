@@ -1,7 +1,9 @@
 // Attempts and the pauses between them live in the row (D32): what a worker that fails, dies or gives back leaves.
-import { giveBackClaim, renewClaim, takeInjectedFault } from '@matte/core/task/claim-task'
-import { failAttempt } from '@matte/core/task/finish-task'
-import { failureReasons, isInputFault } from '@matte/core/task/task'
+
+import { failureReasons, isInputFailure } from '@matte/core/task/failure'
+import { giveBackClaim, renewClaim } from '@matte/core/task/run/claim-task'
+import { takeInjectedFault } from '@matte/core/task/run/fault-injection'
+import { failAttempt } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'
@@ -40,7 +42,7 @@ for (const { version, url, missing } of databases()) {
       expect(await readHistory(db, dead.id)).toEqual(['queued', 'processing'])
     })
 
-    it('five attempts come 1, 5, 15 and 60 s apart, then the task has failed and waits for the dead-letter stream', async () => {
+    it('five attempts come 1, 5, 15 and 60 s apart, then the task fails and waits for the dead-letter stream', async () => {
       const { db } = database
       const first = await givenClaimed(db, await givenWorkspace(db), { callbackUrl: 'http://receiver.example/' })
       const gaps: number[] = []
@@ -71,7 +73,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it.each(failureReasons.filter(isInputFault))('%s fails the task at the first attempt', async (reason) => {
+    it.each(failureReasons.filter(isInputFailure))('%s fails the task at the first attempt', async (reason) => {
       const { db } = database
       const claim = await givenClaimed(db, await givenWorkspace(db))
       expect(await failAttempt(db, claim, reason)).toBe('failed')

@@ -1,5 +1,5 @@
 // How batches share the slots with everyone else (D39).
-import { finishTask } from '@matte/core/task/finish-task'
+import { finishTask } from '@matte/core/task/run/finish-task'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'
 import { claimNext, givenBatch, givenTask, givenWorkspace, ownModel, success } from '../support/factories.ts'
@@ -17,7 +17,7 @@ for (const { version, url, missing } of databases()) {
       return claims
     }
 
-    it('a batch never processes more at once than its plan has places, whatever is free', async () => {
+    it('a batch never processes more at once than its plan has slots, whatever is free', async () => {
       const { db } = database
       const model = ownModel()
       const workspace = await givenWorkspace(db, { plan: 'business', credits: 50 })
@@ -32,7 +32,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('a single task goes before the batch that was there first, and shares its places', async () => {
+    it('a single task goes before the batch that was there first, and shares its slots', async () => {
       const { db } = database
       const model = ownModel()
       const workspace = await givenWorkspace(db, { plan: 'pro', credits: 50 })

@@ -2,9 +2,9 @@
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import type { Db } from '@matte/core/db/database'
 import { cancelTask } from '@matte/core/task/cancel-task'
-import { endRun } from '@matte/core/task/end-run'
-import { failAttempt, finishTask } from '@matte/core/task/finish-task'
 import { retryTask } from '@matte/core/task/retry-task'
+import { endRun } from '@matte/core/task/run/end-run'
+import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { connectTo, databases, useDatabase } from '../support/database.ts'
@@ -68,7 +68,7 @@ for (const { version, url, missing } of databases()) {
       )
     }
 
-    it('counts each child as it ends, and is completed with the last one, telling its callback once', async () => {
+    it('counts each child as it ends, and is completed with the last one, announced to its callback once', async () => {
       const { db } = database
       const model = ownModel()
       const { batch } = await givenBatch(db, await givenWorkspace(db), { size: 3, model, callbackUrl })
@@ -94,11 +94,13 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('tells its callback of every child, too (D62)', async () => {
+    it('delivers the end of every child to its callback, too (D62)', async () => {
       const { db } = database
       const { batch, tasks } = await givenEndedBatch(await givenWorkspace(db))
-      const told = (await bodiesOf(batch.id)).map((body) => JSON.parse(body) as { event: string; task_id?: string })
-      const children = told.filter(({ task_id }) => task_id !== undefined)
+      const delivered = (await bodiesOf(batch.id)).map(
+        (body) => JSON.parse(body) as { event: string; task_id?: string },
+      )
+      const children = delivered.filter(({ task_id }) => task_id !== undefined)
       expect(children.map(({ event }) => event).sort()).toEqual(['task.failed', 'task.succeeded'])
       expect(children.map(({ task_id }) => task_id).sort()).toEqual(tasks.map(({ id }) => id).sort())
     })
@@ -146,7 +148,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('is told once when its last two children end at once, on two connections, whichever order they come in', async () => {
+    it('is announced once when its last two children end at once, on two connections, in whichever order', async () => {
       const { db } = database
       const [left, right] = [connectTo(database.url, 1), connectTo(database.url, 1)]
       for (let round = 0; round < 20; round++) {
@@ -199,7 +201,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('stays completed when a child is retried; the counts follow, and nothing is told twice', async () => {
+    it('stays completed when a child is retried; the counts follow, and nothing is announced twice', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       const { model, batch, tasks, failedId } = await givenEndedBatch(workspace)
@@ -236,7 +238,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('counts a retried child as a single against concurrency, and gives that place back', async () => {
+    it('counts a retried child as a single against concurrency, and gives that slot back', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       const { model, tasks, failedId } = await givenEndedBatch(workspace)
@@ -281,7 +283,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('canceled whole is completed, and tells so', async () => {
+    it('canceled whole is completed, and announced', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       const { batch } = await givenBatch(db, workspace, { size: 3, model: ownModel(), callbackUrl })
@@ -293,7 +295,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('canceled with a retried child in the queue frees the place that the child has', async () => {
+    it('canceled with a retried child in the queue frees the slot that the child has', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       const { batch, tasks, failedId } = await givenEndedBatch(workspace)
@@ -306,7 +308,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('of which cancels, cancels of children, claims and ends race each other ends once, with every child in one state', async () => {
+    it('raced by its cancel, cancels of children, claims and ends completes once, with every child in one state', async () => {
       const { db } = database
       for (let round = 0; round < 8; round++) {
         const model = ownModel()

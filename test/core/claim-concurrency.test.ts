@@ -1,5 +1,5 @@
 // Many slots that claim at the same moment: nobody gets what another has, and no limit is passed by one.
-import { finishTask } from '@matte/core/task/finish-task'
+import { finishTask } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { connectTo, databases, useDatabase } from '../support/database.ts'
@@ -56,7 +56,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('fill the limit: three places are three tasks, not fewer', async () => {
+    it('fill the limit: three slots are three tasks, not fewer', async () => {
       const { db } = database
       const model = ownModel()
       const workspace = await givenWorkspace(db, { plan: 'business', credits: 50 })

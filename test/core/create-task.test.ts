@@ -1,4 +1,4 @@
-// Accepting a task: what is refused, and that places, quota and credit are taken together or not at all.
+// Accepting a task: what is refused, and that slot, quota and credit are taken together or not at all.
 import { cancelTask } from '@matte/core/task/cancel-task'
 import { createTask } from '@matte/core/task/create-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
@@ -57,7 +57,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('says that places are taken, and never that the quota is, while places come and go', async () => {
+    it('says that all slots are taken, and never that the quota is, while slots come and go', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db, { plan: 'internal' })
       const upload = await givenUpload(db, workspace.id)
@@ -162,7 +162,7 @@ for (const { version, url, missing } of databases()) {
 
     // One statement alone, and one of several in a transaction.
     it.each(['internal', 'free'])(
-      'refuses an upload that is given up while it is looked at, and takes no place: plan %s',
+      'refuses an upload that is given up while it is inspected, and takes no slot: plan %s',
       async (plan) => {
         const { db } = database
         const workspace = await givenWorkspace(db, { plan, credits: 1 })
@@ -177,8 +177,8 @@ for (const { version, url, missing } of databases()) {
         await expect(create(workspace, { objectKey, bucket: sweptMeanwhile })).rejects.toMatchObject({
           code: 'TASK_INPUT_FORBIDDEN',
         })
-        const places = db.selectFrom('workspace').select(['open_singles', 'queued', 'quota_used'])
-        const left = await places.where('id', '=', workspace.id).executeTakeFirst()
+        const counters = db.selectFrom('workspace').select(['open_singles', 'queued', 'quota_used'])
+        const left = await counters.where('id', '=', workspace.id).executeTakeFirst()
         expect(left).toEqual({ open_singles: 0, queued: 0, quota_used: 0 })
         expect(await findBrokenRules(db)).toEqual({})
       },

@@ -74,7 +74,7 @@ for (const { version, url, missing } of databases()) {
       expect(await available(world)).toBe(0)
     })
 
-    it('gives a whole batch back as its children one by one: to each lot its own, and what has lapsed beside it ends', async () => {
+    it('gives a whole batch back as its children one by one: to each lot its own, and lapsed credits expire', async () => {
       const { db } = database
       const cancelRest = {
         whole: async ({ workspaceId }: World, batchId: string) => void (await cancelBatch(db, workspaceId, batchId)),
@@ -114,9 +114,8 @@ for (const { version, url, missing } of databases()) {
                    where workspace_id = ${world.workspaceId}`.execute(db)
         await until('the lot has ended', async () => {
           const { rows } = await sql`
-            select from credit_lot where workspace_id = ${world.workspaceId} and expires_at < clock_timestamp()`.execute(
-            db,
-          )
+            select from credit_lot
+             where workspace_id = ${world.workspaceId} and expires_at < clock_timestamp()`.execute(db)
           return rows.length === 1
         })
         await expireCredits(db)
@@ -173,7 +172,7 @@ for (const { version, url, missing } of databases()) {
       expect(order).toEqual([4, 2, 3, 1, 0])
     })
 
-    it('grant the same source once, also at once, and refuse other figures for it', async () => {
+    it('grant the same source once, also at once, and refuse another amount for it', async () => {
       const { db } = database
       const { workspaceId } = await createWorld(db)
       const grant = { workspaceId, kind: 'plan', amount: 5, source: 'plan:2026-11' }
@@ -208,7 +207,9 @@ for (const { version, url, missing } of databases()) {
       const world = await createWorld(db)
       await world.grant(db, { amount: 5 })
       const { id: taskId } = await world.create(db, 1)
-      const again = db.transaction().execute((tx) => holdCredits(tx, world.workspaceId, { taskId, run: 1 }, 1))
+      const again = db
+        .transaction()
+        .execute((tx) => holdCredits(tx, { workspaceId: world.workspaceId, taskId, run: 1, amount: 1 }))
       await expect(again).rejects.toThrow('credit_hold_pkey')
       expect(await world.lots()).toMatchObject([{ available: 4, held: 1 }])
     })

@@ -1,6 +1,7 @@
 // The twelve properties of the ledger, against real PostgreSQL: random sequences compared with a model after every
 // command, and random scripts that run at once over connections of their own. Each run prints its seed; with
-// MATTE_PROPERTY_SEED the same is done again, with MATTE_PROPERTY_RUNS more of it (40 otherwise, for `make test`; sequences three times as many).
+// MATTE_PROPERTY_SEED the same is done again, with MATTE_PROPERTY_RUNS more of it (40 otherwise, for `make test`;
+// sequences three times as many).
 //
 //   1 every transaction sums to 0               7 a crash between statements comes to the same end
 //   2 available and held are never negative     8 the order of lots is kept
@@ -17,17 +18,17 @@
 //   the expiry in the choice of holdCredits            8 in sequences
 //   settleHolds on a connection of its own             7 in sequences
 //   the lapsed part, or the grace time, of a release   the model, in sequences
-//   `source` of a grant, the look at a refund's reference   6 in sequences, 12
+//   `source` of a grant, the check of a refund's reference  6 in sequences, 12
 //   `available >=` of a refund                         2 in sequences and at once (the CHECK stops it)
-//   the limit, or the quota, in singlePlace            11, and with it in takeSinglePlace alone, by the retries
+//   the limit, or the quota, in singleSlot            11, and with it in takeSingleSlot alone, by the retries
 //   the trigger of credit_entry                        10
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { refundCredits } from '@matte/core/credit/refund-credits'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { createTask } from '@matte/core/task/create-task'
-import { failAttempt } from '@matte/core/task/finish-task'
 import { retryTask } from '@matte/core/task/retry-task'
+import { failAttempt } from '@matte/core/task/run/finish-task'
 import { insertWorkspace, lockWorkspace } from '@matte/core/workspace/workspace-queries'
 import fc from 'fast-check'
 import { sql } from 'kysely'
@@ -57,7 +58,7 @@ const refusals = [
 
 const limits = ['TASK_CONCURRENT_LIMIT', 'DEVELOPER_API_QUOTA_EXCEEDED', 'CREDITS_INSUFFICIENT']
 
-/** A refusal of the table is an answer; anything else, a broken CHECK or a deadlock, is a fault. */
+/** A refusal of the table is an answer; anything else, a broken CHECK or a deadlock, is a failure. */
 async function orRefused<T>(acting: Promise<T>): Promise<T | undefined> {
   try {
     return await acting
@@ -196,7 +197,7 @@ for (const { version, url, missing } of databases()) {
 /** Priority of lots that are granted meanwhile: the worst, so that no hold had to prefer them. */
 const late = 100
 
-/** What every hold had to look at: lots that were there before the scripts, and had not lapsed. */
+/** What every hold had to choose from: lots that were there before the scripts, and had not lapsed. */
 const couldBeSeen = ({ priority, expires_at: expiresAt }: { priority: number; expires_at: Date | null }): boolean =>
   priority < late && (expiresAt === null || expiresAt.getTime() > Date.now())
 
@@ -303,16 +304,16 @@ async function deliverUntilApplied(db: Db, workspaceId: string, events: readonly
     expect(deliveries).toBeLessThan(1_000)
     const batch = waiting.splice(0, 3)
     const taken = await Promise.all(batch.map((event) => apply(db, workspaceId, event)))
-    waiting.push(...batch.filter((_, place) => !taken[place]))
+    waiting.push(...batch.filter((_, index) => !taken[index]))
   }
 }
 
 function shuffle<T>(list: readonly T[], random: Iterable<number>): T[] {
   const source = random[Symbol.iterator]()
   const shuffled = [...list]
-  for (let place = shuffled.length - 1; place > 0; place--) {
-    const other = (source.next().value ?? 0) % (place + 1)
-    ;[shuffled[place], shuffled[other]] = [shuffled[other] as T, shuffled[place] as T]
+  for (let index = shuffled.length - 1; index > 0; index--) {
+    const other = (source.next().value ?? 0) % (index + 1)
+    ;[shuffled[index], shuffled[other]] = [shuffled[other] as T, shuffled[index] as T]
   }
   return shuffled
 }

@@ -6,10 +6,10 @@ import { type Grant, grantCredits } from '@matte/core/credit/lot-queries'
 import { refundCredits } from '@matte/core/credit/refund-credits'
 import type { Db } from '@matte/core/db/database'
 import { cancelTask } from '@matte/core/task/cancel-task'
-import { type ClaimedTask, claimNextTask } from '@matte/core/task/claim-task'
-import { failAttempt, finishTask } from '@matte/core/task/finish-task'
+import { insertSingle } from '@matte/core/task/insert-task'
 import { retryTask } from '@matte/core/task/retry-task'
-import { insertSingle } from '@matte/core/task/task-queries'
+import { type ClaimedTask, claimNextTask } from '@matte/core/task/run/claim-task'
+import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { defaultPlans, type Plan } from '@matte/core/workspace/plan'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
 import { sql } from 'kysely'
@@ -42,7 +42,7 @@ export async function createWorld(db: Db) {
     create: (on: Db, amount: number): Promise<RealTask> =>
       on.transaction().execute(async (tx) => {
         const model = ownModel()
-        const task = await insertSingle(tx, plan, {
+        const inserted = await insertSingle(tx, plan, {
           workspaceId,
           uploadId: upload.id,
           sourceKey: objectKey,
@@ -54,8 +54,9 @@ export async function createWorld(db: Db) {
           creditCost: amount,
           traceparent: null,
         })
-        if (task === 'limit' || task === 'upload') throw new Error(`not inserted: ${task}`)
-        await holdCredits(tx, workspaceId, { taskId: task.id, run: task.run }, amount)
+        if (inserted.kind !== 'created') throw new Error(`not inserted: ${inserted.kind}`)
+        const { task } = inserted
+        await holdCredits(tx, { workspaceId, taskId: task.id, run: task.run, amount })
         return { id: task.id, model }
       }),
 

@@ -1,7 +1,7 @@
-// The end of a run happens once, whole, or not at all: places, status, history, usage, credit and delivery together.
+// The end of a run happens once, whole, or not at all: slot, status, history, usage, credit and delivery together.
 import { cancelTask } from '@matte/core/task/cancel-task'
-import { failAttempt, finishTask } from '@matte/core/task/finish-task'
-import { sweepTasks } from '@matte/core/task/sweep-tasks'
+import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
+import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'
@@ -36,7 +36,7 @@ for (const { version, url, missing } of databases()) {
         .executeTakeFirstOrThrow()
     const idle = { open_singles: 0, open_children: 0, queued: 0, processing: 0 }
 
-    it('success captures the held credit and frees the place', async () => {
+    it('success captures the held credit and frees the slot', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db, { plan: 'pro', credits: 3 })
       const claim = await givenClaimed(db, workspace, { callbackUrl })
@@ -52,7 +52,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('failure releases it, and the event tells the reason', async () => {
+    it('failure releases it, and the event says the reason', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db, { plan: 'pro', credits: 3 })
       const claim = await givenClaimed(db, workspace, { callbackUrl })
@@ -64,7 +64,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('cancel releases it and tells nobody', async () => {
+    it('cancel releases it and is delivered to nobody', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db, { plan: 'pro', credits: 3 })
       const task = await givenTask(db, workspace, { callbackUrl, model: ownModel() })

@@ -2,8 +2,8 @@
 // it has nothing to say any more.
 import type { Db } from '@matte/core/db/database'
 import { cancelTask } from '@matte/core/task/cancel-task'
-import { type ClaimedTask, giveBackClaim, renewClaim } from '@matte/core/task/claim-task'
-import { failAttempt, finishTask } from '@matte/core/task/finish-task'
+import { type ClaimedTask, giveBackClaim, renewClaim } from '@matte/core/task/run/claim-task'
+import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -76,7 +76,7 @@ for (const { version, url, missing } of databases()) {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    it('may finish as long as nobody took the task, though its claim has lapsed: the work is done and right', async () => {
+    it('may finish as long as nobody took the task, though its claim has lapsed: the work is done', async () => {
       const { db } = database
       const claim = await givenClaimed(db, await givenWorkspace(db))
       await lapseClaim(db, claim)

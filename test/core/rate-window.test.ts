@@ -27,7 +27,7 @@ for (const { version, url, missing } of databases()) {
       }
     })
 
-    it('tells the end of the minute by the database’s clock', async () => {
+    it('answers the end of the minute by the database’s clock', async () => {
       const { resetsAt, resetsInMs } = await countRequest(database.db, newSubject(), 10)
       const { rows } = await sql<{ now: number }>`
         select extract(epoch from clock_timestamp())::float8 as now`.execute(database.db)

@@ -8,15 +8,16 @@ import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { releaseUnusedUploads } from '@matte/core/retention/release-uploads'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import type { Bucket } from '@matte/core/storage/bucket'
-import { resultKey } from '@matte/core/storage/object-key'
+import { resultKey } from '@matte/core/storage/result-key'
 import { StorageError } from '@matte/core/storage/storage-error'
 import { cancelTask } from '@matte/core/task/cancel-task'
 import { createTask } from '@matte/core/task/create-task'
-import { failAttempt, finishTask } from '@matte/core/task/finish-task'
+import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
-import { insertEndpoint } from '@matte/core/webhook/endpoint-queries'
+import { insertEndpoint } from '@matte/core/webhook/endpoint/endpoint-changes'
 import type { WebhookEvent } from '@matte/core/webhook/events'
-import { defaultPlans, parsePlans } from '@matte/core/workspace/plan'
+import { parsePlans } from '@matte/core/workspace/parse-plans'
+import { defaultPlans } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { connectTo, databases, useDatabase } from '../support/database.ts'
@@ -274,17 +275,17 @@ for (const { version, url, missing } of databases()) {
       expect(objects.reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(24)
       expect(await linesOf(tasks.flatMap((task) => [task.source_key, task.result_key]))).toEqual([])
       expect(await sweep(31, bucket)).toMatchObject({ tasks_deleted: 0, cleanups_announced: 0 })
-      const told = await eventsOf(workspace.id)
+      const announced = await eventsOf(workspace.id)
       const notice = await db
         .selectFrom('retention_notice')
         .select('deleted')
         .where('workspace_id', '=', workspace.id)
         .executeTakeFirstOrThrow()
-      expect(told).toHaveLength(1)
-      expect((told[0]?.count ?? 0) + notice.deleted).toBe(12)
+      expect(announced).toHaveLength(1)
+      expect((announced[0]?.count ?? 0) + notice.deleted).toBe(12)
     })
 
-    it('tells endpoints once a day, and the next day what went after that', async () => {
+    it('is announced to endpoints once a day, and the next day what went after that', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       await givenEndpoint(workspace.id, ['task.retention_cleanup'])
@@ -304,17 +305,17 @@ for (const { version, url, missing } of databases()) {
       expect(await eventsOf(workspace.id)).toHaveLength(2)
     })
 
-    it('tells a workspace although others wait whose plans are not configured', async () => {
+    it('announces to a workspace although others wait whose plans are not configured', async () => {
       const { db } = database
       const forgotten = await givenWorkspace(db)
-      const told = await givenWorkspace(db)
-      for (const { id } of [forgotten, told]) {
+      const announced = await givenWorkspace(db)
+      for (const { id } of [forgotten, announced]) {
         await givenEndpoint(id)
         await sql`insert into retention_notice (workspace_id, deleted) values (${id}, 1)`.execute(db)
       }
       await db.updateTable('workspace').set({ plan: 'forgotten' }).where('id', '=', forgotten.id).execute()
       expect(await announceCleanups(db, plans, { now: inDays(31), limit: 1 })).toBe(1)
-      expect(await eventsOf(told.id)).toHaveLength(1)
+      expect(await eventsOf(announced.id)).toHaveLength(1)
       expect(await eventsOf(forgotten.id)).toEqual([])
     })
 
@@ -461,7 +462,7 @@ for (const { version, url, missing } of databases()) {
       })
 
       it.each(['internal', 'free'])(
-        'is refused when the sweep came first, and takes no place: plan %s',
+        'is refused when the sweep came first, and takes no slot: plan %s',
         async (plan) => {
           const { db } = database
           const workspace = await givenWorkspace(db, { plan, credits: 10 })
@@ -474,8 +475,8 @@ for (const { version, url, missing } of databases()) {
           await expect(create(workspace, { ...bucket, head }, objectKey)).rejects.toMatchObject({
             code: 'TASK_INPUT_FORBIDDEN',
           })
-          const places = db.selectFrom('workspace').select(['open_singles', 'queued', 'quota_used'])
-          const left = await places.where('id', '=', workspace.id).executeTakeFirstOrThrow()
+          const counters = db.selectFrom('workspace').select(['open_singles', 'queued', 'quota_used'])
+          const left = await counters.where('id', '=', workspace.id).executeTakeFirstOrThrow()
           expect(left).toEqual({ open_singles: 0, queued: 0, quota_used: 0 })
         },
       )

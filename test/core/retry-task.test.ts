@@ -1,7 +1,7 @@
-// What may happen to a failed task while a retry looks at its object.
+// What may happen to a failed task while a retry inspects its object.
 import type { Db } from '@matte/core/db/database'
-import { failAttempt } from '@matte/core/task/finish-task'
 import { retryTask } from '@matte/core/task/retry-task'
+import { failAttempt } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'
@@ -36,7 +36,7 @@ for (const { version, url, missing } of databases()) {
       await failAttempt(db, claimed, 'INPUT_UNREADABLE')
     }
 
-    /** Retries, and does `meanwhile` once the object is looked at. */
+    /** Retries, and does `meanwhile` once the object is inspected. */
     async function retry(
       workspace: TestWorkspace,
       id: string,

@@ -1,7 +1,8 @@
 // Secrets that must be recoverable (D17), and the one that signs callbacks (D62).
 import { randomBytes } from 'node:crypto'
 import { parseMasterKeys, seal, unseal } from '@matte/core/runtime/seal'
-import { createEndpoint, deleteEndpoint, rotateEndpointSecret } from '@matte/core/webhook/endpoint'
+import { createEndpoint, deleteEndpoint } from '@matte/core/webhook/endpoint/endpoint'
+import { rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
 import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -39,7 +40,7 @@ describe('a sealed secret', () => {
   })
 
   it.each(['', 'k1', 'k1:c2hvcnQ=', ':AAAA', `bad id:${randomBytes(32).toString('base64')}`])(
-    'is not made under the key list %j, whose fault is told without a key',
+    'is not made under the key list %j, whose error is reported without a key',
     (text) => {
       expect(() => parseMasterKeys(text)).toThrow(/32 bytes/)
     },

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
-import { createPresigner } from '@matte/core/storage/presign'
+import { createPresigner } from '@matte/core/storage/signature-v4'
 import type { RunningServer } from '@matte/local/server'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
@@ -92,7 +92,7 @@ function itIsABucket(open: () => Bucket): void {
     for (const headOnly of [false, true]) {
       const known = await bucket.open('known', { ifNoneMatch: etag, headOnly })
       expect(known).toMatchObject({ unchanged: true, body: undefined })
-      expect([etag, '']).toContain(known.etag) // one of the stores does not tell it here
+      expect([etag, '']).toContain(known.etag) // one of the stores does not say it here
       const other = await bucket.open('known', { ifNoneMatch: '"other"', headOnly })
       expect(other).toMatchObject({ etag, unchanged: false, lengthBytes: bytes.length })
       await other.body?.toArray()

@@ -1,6 +1,6 @@
 // What no worker will end: runs that waited too long, and runs whose last attempt died with its worker.
-import { handOverDeadLetters } from '@matte/core/task/hand-over-dead-letters'
-import { sweepTasks } from '@matte/core/task/sweep-tasks'
+import { handOverDeadLetters } from '@matte/core/task/run/hand-over-dead-letters'
+import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { connectTo, databases, useDatabase } from '../support/database.ts'

@@ -1,28 +1,8 @@
 // The state machine as the database itself keeps it: rows that must not exist are refused whatever the code does.
-import { canMove, taskStatuses, transitions } from '@matte/core/task/task'
 import { type RawBuilder, sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'
 import { givenClaimed, givenTask, givenWorkspace } from '../support/factories.ts'
-
-describe('the transition table', () => {
-  it.each(taskStatuses.flatMap((from) => taskStatuses.map((to) => [from, to] as const)))('%s → %s', (from, to) => {
-    const legal = [
-      'queued>processing',
-      'queued>canceled',
-      'queued>failed',
-      'processing>succeeded',
-      'processing>failed',
-      'failed>queued',
-    ]
-    expect(canMove(from, to)).toBe(legal.includes(`${from}>${to}`))
-  })
-
-  it('lets nothing leave succeeded or canceled', () => {
-    expect(transitions.succeeded).toEqual([])
-    expect(transitions.canceled).toEqual([])
-  })
-})
 
 for (const { version, url, missing } of databases()) {
   describe.skipIf(missing)(`a row that must not exist, on PostgreSQL ${version}`, () => {
@@ -50,7 +30,7 @@ for (const { version, url, missing } of databases()) {
       ['processing without a start', sql`started_at = null`],
       ['a fourth retry', sql`retry_count = 4`],
       ['a fifth run', sql`run = 5`],
-      ['a picture without width', sql`width = 0`],
+      ['an image without width', sql`width = 0`],
     ] satisfies [string, RawBuilder<unknown>][])('%s is refused', async (_, change) => {
       const { db } = database
       const task = await givenClaimed(db, await givenWorkspace(db))

@@ -2,7 +2,7 @@
 // as they would lie in the table after weeks.
 
 import { cancelTask } from '@matte/core/task/cancel-task'
-import { failAttempt, finishTask } from '@matte/core/task/finish-task'
+import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { addRequests } from '@matte/core/usage/add-requests'
 import { readUsage, type Usage } from '@matte/core/usage/read-usage'
 import { defaultPlans, type Plan } from '@matte/core/workspace/plan'
@@ -93,7 +93,7 @@ for (const { version, url, missing } of databases()) {
       expect((await readUsage(db, id, lowered)).monthlyQuota).toMatchObject({ limit: 5, used: 0, remaining: 5 })
     })
 
-    it('looks at no task, however many there are', async () => {
+    it('reads no task, however many there are', async () => {
       const { db } = database
       const { id } = await givenWorkspace(db)
       const statements: string[] = []

@@ -3,12 +3,8 @@ import type { Db } from '@matte/core/db/database'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
 import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { createEventDeliveries, type TaskDeliveries, toDeliveries } from '@matte/core/webhook/create-deliveries'
-import {
-  cancelTaskDeliveries,
-  giveBackDelivery,
-  readDueState,
-  recordAttempt,
-} from '@matte/core/webhook/delivery-queries'
+import { cancelTaskDeliveries, readDueState } from '@matte/core/webhook/delivery-queries'
+import { giveBackDelivery, recordAttempt } from '@matte/core/webhook/end-attempt'
 import { sql } from 'kysely'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { databases, useDatabase } from '../support/database.ts'
@@ -154,7 +150,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
     describe('recordAttempt', () => {
       it('ends the delivery with the first success', async () => {
         const { taskId } = await givenDelivery(db, url)
-        expect(await recordAttempt(db, await claimOne(db), { ...delivered, ...now }, policy)).toBe('delivered')
+        expect(await recordAttempt(db, await claimOne(db), { ...delivered, ...now, policy })).toBe('delivered')
         expect(await readDelivery(db, taskId)).toMatchObject({ status: 'delivered', attempt: 1, claim: null })
         expect(await readAttempts(db, taskId)).toMatchObject([
           { attempt: 1, status_code: 200, error: null, duration_ms: 12, response_body: 'ok' },
@@ -167,7 +163,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
         for (let attempt = 1; attempt <= 13; attempt++) {
           const claimed = await claimOne(db)
           expect(claimed.attempt).toBe(attempt)
-          const status = await recordAttempt(db, claimed, { ...failed, ...now }, policy)
+          const status = await recordAttempt(db, claimed, { ...failed, ...now, policy })
           expect(status).toBe(attempt === 13 ? 'exhausted' : 'pending')
           const { rows } = await sql<{ seconds: number }>`
         select extract(epoch from d.due_at - a.at)::float8 as seconds
@@ -183,7 +179,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
 
       it('counts from the end of the attempt, not from a record that came late', async () => {
         const { taskId } = await givenDelivery(db, url)
-        await recordAttempt(db, await claimOne(db), { ...failed, endedAgoMs: 90_000 }, policy)
+        await recordAttempt(db, await claimOne(db), { ...failed, endedAgoMs: 90_000, policy })
         const { due_at } = await readDelivery(db, taskId)
         const { rows } = await sql<{
           s: number
@@ -197,10 +193,10 @@ for (const { version, url: serverUrl, missing } of databases()) {
         const stopped = await claimOne(db)
         await lapseClaims(db)
         const other = await claimOne(db)
-        expect(await recordAttempt(db, stopped, { ...failed, ...now }, policy)).toBeUndefined()
-        expect(await recordAttempt(db, other, { ...delivered, ...now }, policy)).toBe('delivered')
-        expect(await recordAttempt(db, stopped, { ...failed, ...now }, policy)).toBeUndefined()
-        expect(await recordAttempt(db, other, { ...delivered, ...now }, policy)).toBeUndefined()
+        expect(await recordAttempt(db, stopped, { ...failed, ...now, policy })).toBeUndefined()
+        expect(await recordAttempt(db, other, { ...delivered, ...now, policy })).toBe('delivered')
+        expect(await recordAttempt(db, stopped, { ...failed, ...now, policy })).toBeUndefined()
+        expect(await recordAttempt(db, other, { ...delivered, ...now, policy })).toBeUndefined()
         expect(await readAttempts(db, taskId)).toMatchObject([{ attempt: 1, error: null }])
       })
 
@@ -208,7 +204,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
         await givenDelivery(db, url)
         const claimed = await claimOne(db)
         await lapseClaims(db)
-        expect(await recordAttempt(db, claimed, { ...delivered, ...now }, policy)).toBe('delivered')
+        expect(await recordAttempt(db, claimed, { ...delivered, ...now, policy })).toBe('delivered')
         expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
       })
     })
@@ -243,7 +239,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
         [2, 'canceled'],
         [3, 'pending'],
       ])
-      if (first) expect(await recordAttempt(db, first, { ...failed, ...now }, policy)).toBeUndefined()
+      if (first) expect(await recordAttempt(db, first, { ...failed, ...now, policy })).toBeUndefined()
     })
 
     it('tells what waits, how long, and what comes next', async () => {

@@ -3,15 +3,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
 import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
-import { recordAttempt } from '@matte/core/webhook/delivery-queries'
-import {
-  changeEndpoint,
-  createEndpoint,
-  deleteEndpoint,
-  rotateEndpointSecret,
-  type WithSecret,
-} from '@matte/core/webhook/endpoint'
-import { findEndpoint } from '@matte/core/webhook/endpoint-queries'
+import { recordAttempt } from '@matte/core/webhook/end-attempt'
+import { changeEndpoint, createEndpoint, deleteEndpoint } from '@matte/core/webhook/endpoint/endpoint'
+import { findEndpoint } from '@matte/core/webhook/endpoint/endpoint-queries'
+import { rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
 import type { WebhookEvent } from '@matte/core/webhook/events'
 import { serviceSignature, signatureHeaders } from '@matte/core/webhook/signature'
 import { sql } from 'kysely'
@@ -29,7 +24,7 @@ const givenEndpoint = (
   db: Db,
   workspaceId: string,
   { url = target, events = [] }: { url?: string; events?: WebhookEvent[] } = {},
-): Promise<WithSecret> =>
+) =>
   createEndpoint(db, masterKeys, {
     workspaceId,
     targetUrl: url,
@@ -68,7 +63,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
       const named = await givenEndpoint(db, workspaceId, { url: 'https://b.example/', events: ['welcome'] })
       await givenEndpoint(db, workspaceId, { url: 'https://c.example/', events: ['task.failed'] })
       const disabled = await givenEndpoint(db, workspaceId)
-      await changeEndpoint(db, workspaceId, disabled.id, { status: 'disabled' })
+      await changeEndpoint(db, { workspaceId, id: disabled.id }, { status: 'disabled' })
       const deleted = await givenEndpoint(db, workspaceId)
       await deleteEndpoint(db, workspaceId, deleted.id)
       await givenEndpoint(db, (await givenWorkspace(db)).id)
@@ -109,7 +104,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
 
     it('takes a callback that equals a disabled endpoint for what it is', async () => {
       const { id } = await givenEndpoint(db, workspaceId)
-      await changeEndpoint(db, workspaceId, id, { status: 'disabled' })
+      await changeEndpoint(db, { workspaceId, id }, { status: 'disabled' })
       await announce(db, workspaceId, { callbackUrl: target })
       expect(await targets()).toEqual([[null, target]])
     })
@@ -137,14 +132,14 @@ for (const { version, url: serverUrl, missing } of databases()) {
       const [first, second] = [await claimOne(db), await claimOne(db)]
       const policy = { maxRetries: 0, retryUnitMs: 1 }
       const outcome = { statusCode: null, durationMs: 1, responseBody: null }
-      await recordAttempt(db, first, { ...outcome, error: 'TIMEOUT', endedAgoMs: 0 }, policy)
+      await recordAttempt(db, first, { ...outcome, error: 'TIMEOUT', endedAgoMs: 0, policy })
       const failed = await findEndpoint(db, workspaceId, id)
       expect(failed).toMatchObject({ last_delivery_status: 'failed', last_delivery_at: expect.any(Date) })
       // It ended before the other did and is recorded after it.
-      await recordAttempt(db, second, { ...outcome, error: null, endedAgoMs: 60_000 }, policy)
+      await recordAttempt(db, second, { ...outcome, error: null, endedAgoMs: 60_000, policy })
       expect(await findEndpoint(db, workspaceId, id)).toEqual(failed)
       await announce(db, workspaceId)
-      await recordAttempt(db, await claimOne(db), { ...outcome, error: null, endedAgoMs: 0 }, policy)
+      await recordAttempt(db, await claimOne(db), { ...outcome, error: null, endedAgoMs: 0, policy })
       expect(await findEndpoint(db, workspaceId, id)).toMatchObject({ last_delivery_status: 'delivered' })
     })
   })
@@ -231,9 +226,13 @@ describe('a dispatcher', () => {
     const { receiver, workspaceId, endpoint } = await given()
     const moved = await startReceiver()
     ends.push(() => moved.close())
-    await changeEndpoint(database.db, workspaceId, endpoint.id, {
-      target: { targetUrl: moved.url, url: new URL(moved.url) },
-    })
+    await changeEndpoint(
+      database.db,
+      { workspaceId, id: endpoint.id },
+      {
+        target: { targetUrl: moved.url, url: new URL(moved.url) },
+      },
+    )
     await sql`update delivery set target_url = ${receiver.url} where endpoint_id = ${endpoint.id}`.execute(database.db)
     await dispatch()
     await untilStatus(endpoint.id, 'delivered')

@@ -2,7 +2,7 @@
 // while the demand changes. How long Kubernetes takes to make so many pods is printed and has no target.
 import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
 import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
-import { finishTask } from '@matte/core/task/finish-task'
+import { finishTask } from '@matte/core/task/run/finish-task'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { claimNext, givenTask, givenWorkspace, success, type TestWorkspace } from '../support/factories.ts'
 import type { TestProcess } from '../support/processes.ts'

@@ -58,6 +58,7 @@ export type TaskPage = {
   readonly page: number
   readonly pageSize: number
   readonly total: number
+  readonly totalIsMinimum?: true
   readonly totalPages: number
   readonly nextCursor: string | null
 }

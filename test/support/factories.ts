@@ -1,15 +1,16 @@
 // Rows for tests, made by the product's own functions, so that they are rows which could exist. Time in rows is the
 // database's: a test that needs an old row or a lapsed claim moves the row's times, never a clock.
 import { randomBytes } from 'node:crypto'
-import type { BatchRow, BatchWithTasks } from '@matte/core/batch/batch-queries'
+import type { BatchRow } from '@matte/core/batch/batch-queries'
 import { createBatch } from '@matte/core/batch/create-batch'
 import { inspectionGate } from '@matte/core/batch/inspection-gate'
+import type { BatchWithTasks } from '@matte/core/batch/read-batch'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
-import { resultKey } from '@matte/core/storage/object-key'
-import { type ClaimedTask, claimNextTask } from '@matte/core/task/claim-task'
+import { resultKey } from '@matte/core/storage/result-key'
 import { createTask } from '@matte/core/task/create-task'
-import type { Ending } from '@matte/core/task/end-run'
+import { type ClaimedTask, claimNextTask } from '@matte/core/task/run/claim-task'
+import type { WorkerEnding } from '@matte/core/task/run/finish-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import { insertGrant } from '@matte/core/upload/grant-queries'
 import { defaultPlans, type Plan, planNamed } from '@matte/core/workspace/plan'
@@ -134,7 +135,7 @@ export async function readHistory(db: Db, id: string): Promise<string[]> {
 }
 
 /** The ending of a worker that has stored its result. */
-export const success = (claimed: ClaimedTask): Ending => ({
+export const success = (claimed: ClaimedTask): WorkerEnding => ({
   status: 'succeeded',
   resultKey: resultKey(claimed, 'png'),
   resultFormat: 'png',

@@ -48,9 +48,3 @@ export class MatteError extends Error {
     this.details = details
   }
 }
-
-/** An `INVALID_PARAMS` with one issue; `path` is a JSON pointer into the request, such as `/body/imageUrl` (D2). */
-export const invalidParam = (path: string, message: string): MatteError =>
-  new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
-    details: { issues: [{ path, message }] },
-  })

@@ -1,4 +1,4 @@
-import { setFaultAttempts } from '@matte/core/task/task-queries'
+import { setFaultAttempts } from '@matte/core/task/run/fault-injection'
 import { type Command, CommandError, required, requiredUuid, wholeNumber } from './command.ts'
 
 const inference: Command = {

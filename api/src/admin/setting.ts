@@ -1,5 +1,5 @@
 import { type SettingName, settingNames, writeSetting } from '@matte/core/setting/setting-queries'
-import { parseAllowedTarget } from '@matte/core/webhook/allowed-target'
+import { parseAllowedTarget } from '@matte/core/webhook/target/allowed-target'
 import { type Command, UsageError } from './command.ts'
 
 const set: Command = {

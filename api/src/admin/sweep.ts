@@ -1,5 +1,5 @@
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
-import { sweepTasks } from '@matte/core/task/sweep-tasks'
+import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import { type Command, type CommandDeps, instant } from './command.ts'
 
 /** Passes of one call: at 100 tasks each, a backlog of 100,000; the sweepers of the service do the rest. */

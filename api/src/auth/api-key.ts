@@ -1,6 +1,6 @@
 import { MatteError } from '@matte/core/error'
 import { hashApiKey, isWellFormedApiKey } from '@matte/core/workspace/api-key'
-import type { Caller } from '@matte/core/workspace/api-key-queries'
+import type { Caller } from '@matte/core/workspace/caller-queries'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CredentialGuard } from '../limit/credential-guard.ts'
 import type { CallerCache } from './caller-cache.ts'

@@ -3,7 +3,7 @@
 
 import type { Db } from '@matte/core/db/database'
 import { BoundedMap } from '@matte/core/runtime/bounded-map'
-import { type Caller, findCaller } from '@matte/core/workspace/api-key-queries'
+import { type Caller, findCaller } from '@matte/core/workspace/caller-queries'
 
 /** A revoked key, a changed plan: in force within this time. D14 gives 5 s; the rest is for a slow query. */
 const maxAgeMs = 3_000

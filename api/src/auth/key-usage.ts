@@ -1,7 +1,7 @@
 import type { Db } from '@matte/core/db/database'
 import { loop } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
-import { touchApiKeys } from '@matte/core/workspace/api-key-queries'
+import { touchApiKeys } from '@matte/core/workspace/caller-queries'
 import type { Logger } from 'pino'
 
 /** `lastUsedAt` is written this often, so that a request costs no write of its own. */

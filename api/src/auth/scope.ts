@@ -1,7 +1,7 @@
 // Who may call a route is said at the route: `config: { scope: … }` or `config: { public: true }`. A route that
 // says neither fails at start-up (D12), so that none is open by oversight. The order of checks is D4's.
 import { MatteError } from '@matte/core/error'
-import type { Caller } from '@matte/core/workspace/api-key-queries'
+import type { Caller } from '@matte/core/workspace/caller-queries'
 import { type Plan, type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Scope } from '@matte/core/workspace/scope'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { invalidParam } from '@matte/core/error'
+import { invalidParam } from '@matte/core/invalid-params'
 import { toErrorAnswer } from '../errors.ts'
 
 /** What Node could not even parse: such a request has no reply object, so the answer is written to its socket. */

@@ -1,7 +1,8 @@
 // Requests are judged leniently where a typo can do no harm (D2): what is unknown is ignored and named in
 // `X-Ignored-Fields`, null or an empty query value means absent; `Prefer: handling=strict` refuses instead. What is
 // known is judged strictly: a JSON body is never coerced, a query value only from the text of a whole number.
-import { type Details, MatteError } from '@matte/core/error'
+import type { MatteError } from '@matte/core/error'
+import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import type { FastifySchemaValidationError } from 'fastify/types/schema.js'
 import type { TSchema } from 'typebox'
@@ -97,9 +98,7 @@ function cleanBody(request: FastifyRequest, schema: unknown): Unknown[] {
 
 function unknownFields(unknown: readonly Unknown[]): MatteError {
   const issues = unknown.slice(0, namesMax).map(({ path }) => ({ path, message: 'is not known here' }))
-  return new MatteError('INVALID_PARAMS', 'The request has unknown fields and prefers strict handling.', {
-    details: { issues },
-  })
+  return invalidParams(issues, { message: 'The request has unknown fields and prefers strict handling.' })
 }
 
 function headerList(names: readonly string[]): string {
@@ -114,10 +113,8 @@ const parts: Readonly<Record<string, string>> = {
   headers: '/headers',
 }
 
-type Issue = { readonly path: string; readonly message: string }
-
 /** What the validator found, one issue for each place, with a JSON pointer into the request. */
-export function toIssues(errors: readonly FastifySchemaValidationError[], context: string | undefined): Details[] {
+export function toIssues(errors: readonly FastifySchemaValidationError[], context: string | undefined): Issue[] {
   const part = parts[context ?? ''] ?? ''
   const found = errors.flatMap((error) => issuesOf(error, `${part}${error.instancePath}`))
   // A value of the wrong type breaks other rules too; what is told last, such as the list of values, says most.

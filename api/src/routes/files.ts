@@ -2,12 +2,13 @@
 // `/files/`, checked here, and the object's bytes streamed from the store under back-pressure. Links of the store
 // itself pass through gateway.ts.
 import { MatteError } from '@matte/core/error'
+import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Bucket } from '@matte/core/storage/bucket'
 import { type FileLinkQuery, fileLinkSigner } from '@matte/core/storage/file-link'
-import { parseResultKey, resultFileName } from '@matte/core/storage/object-key'
+import { parseResultKey, resultFileName } from '@matte/core/storage/result-key'
 import { StorageError } from '@matte/core/storage/storage-error'
-import { mimeTypes } from '@matte/core/workspace/plan'
+import { mimeTypes } from '@matte/core/workspace/format'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
 export type FileDeps = { readonly bucket: Bucket; readonly masterKeys: MasterKeys }
@@ -72,10 +73,7 @@ function refusalOf(error: unknown): unknown {
   if (!(error instanceof StorageError)) return error
   if (error.kind === 'missing') return fileNotFound()
   if (error.kind === 'range') {
-    return new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
-      details: { issues: [{ path: '/headers/range', message: 'lies outside the file' }] },
-      cause: error,
-    })
+    return invalidParams([{ path: '/headers/range', message: 'lies outside the file' }], { cause: error })
   }
   return new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store does not answer; try again.', { cause: error })
 }

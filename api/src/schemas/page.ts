@@ -1,3 +1,4 @@
+import { totalMax } from '@matte/core/db/page'
 import { type TSchema, Type } from 'typebox'
 import { nullable } from './schema.ts'
 
@@ -18,7 +19,10 @@ export const pageOf = <S extends TSchema>(items: S) =>
     items: Type.Array(items),
     page: Type.Integer(),
     pageSize: Type.Integer(),
-    total: Type.Integer({ description: 'Records that match, over all pages.' }),
+    total: Type.Integer({ description: `Records that match, over all pages; counted up to ${totalMax}.` }),
+    totalIsMinimum: Type.Optional(
+      Type.Literal(true, { description: 'There are more than `total`; absent when it is exact.' }),
+    ),
     totalPages: Type.Integer(),
     nextCursor: nullable(Type.String({ description: 'Null on the last page.' })),
   })

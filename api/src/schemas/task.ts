@@ -1,4 +1,5 @@
-import { failureReasons, taskStatuses } from '@matte/core/task/task'
+import { failureReasons } from '@matte/core/task/failure'
+import { taskStatuses } from '@matte/core/task/task'
 import { Type } from 'typebox'
 import { named, nullable, oneOf } from './schema.ts'
 

@@ -1,4 +1,5 @@
-import type { BatchRow, BatchWithTasks } from '@matte/core/batch/batch-queries'
+import type { BatchRow } from '@matte/core/batch/batch-queries'
+import type { BatchWithTasks } from '@matte/core/batch/read-batch'
 import type { Static } from 'typebox'
 import type { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import type { ResultLinks } from './result-links.ts'

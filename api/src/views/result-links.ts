@@ -4,8 +4,8 @@
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Bucket } from '@matte/core/storage/bucket'
 import { fileLinkSigner } from '@matte/core/storage/file-link'
-import { resultFileName } from '@matte/core/storage/object-key'
-import { mimeTypes, type OutputFormat } from '@matte/core/workspace/plan'
+import { resultFileName } from '@matte/core/storage/result-key'
+import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 
 export type StoredResult = {
   readonly id: string

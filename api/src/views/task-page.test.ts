@@ -42,7 +42,12 @@ describe('a cursor', () => {
   const place = { createdAtMicros: '1772366400123456', id: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1' }
 
   it('leads to the place and the page after its own', () => {
-    const { nextCursor } = buildPage([], readTaskQuery({ page: 4, pageSize: 10 }), 100, place)
+    const { nextCursor } = buildPage(
+      [],
+      readTaskQuery({ page: 4, pageSize: 10 }),
+      { total: 100, isMinimum: false },
+      place,
+    )
     const { after, page } = readTaskQuery({ cursor: nextCursor ?? '' })
     expect(after).toMatchObject(place)
     expect(page).toBe(5)

@@ -1,8 +1,8 @@
 // Lists of tasks (D36): the query as a filter and a place, and the page with its cursor. A cursor is opaque to
 // callers; inside are the place of the last item and the number of the page that follows.
-import { type Details, MatteError } from '@matte/core/error'
+import type { ListPosition, ListTotal } from '@matte/core/db/page'
+import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { TaskStatus } from '@matte/core/task/task'
-import type { TaskPlace } from '@matte/core/task/task-queries'
 import { isUuid } from '../uuid.ts'
 
 export type TaskQuery = {
@@ -18,7 +18,7 @@ export type TaskPageRequest = {
   readonly page: number
   readonly pageSize: number
   readonly offset: number
-  readonly after?: TaskPlace
+  readonly after?: ListPosition
   readonly from?: Date
   readonly before?: Date
 }
@@ -27,7 +27,7 @@ const pageSizeDefault = 20
 
 /** @throws MatteError INVALID_PARAMS naming every parameter at fault */
 export function readTaskQuery(query: TaskQuery): TaskPageRequest {
-  const issues: Details[] = []
+  const issues: Issue[] = []
   const { cursor, pageSize = pageSizeDefault } = query
   const start = query.startDate === undefined ? undefined : parseDay(query.startDate)
   const end = query.endDate === undefined ? undefined : parseDay(query.endDate)
@@ -40,11 +40,7 @@ export function readTaskQuery(query: TaskQuery): TaskPageRequest {
   if (cursor !== undefined && query.page !== undefined) {
     issues.push({ path: '/query/cursor', message: 'must not come together with page' })
   }
-  if (issues.length > 0) {
-    throw new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
-      details: { issues },
-    })
-  }
+  if (issues.length > 0) throw invalidParams(issues)
   const page = place?.page ?? query.page ?? 1
   return {
     page,
@@ -62,6 +58,8 @@ export type Page<T> = {
   readonly page: number
   readonly pageSize: number
   readonly total: number
+  /** There are more than `total`; absent when it is exact. */
+  readonly totalIsMinimum?: true
   readonly totalPages: number
   readonly nextCursor: string | null
 }
@@ -70,11 +68,19 @@ export type Page<T> = {
 export function buildPage<T>(
   items: T[],
   { page, pageSize }: TaskPageRequest,
-  total: number,
-  next?: TaskPlace,
+  { total, isMinimum }: ListTotal,
+  next?: ListPosition,
 ): Page<T> {
   const nextCursor = next === undefined ? null : encodeCursor(next, page + 1)
-  return { items, page, pageSize, total, totalPages: Math.ceil(total / pageSize), nextCursor }
+  return {
+    items,
+    page,
+    pageSize,
+    total,
+    ...(isMinimum && { totalIsMinimum: true }),
+    totalPages: Math.ceil(total / pageSize),
+    nextCursor,
+  }
 }
 
 const dateMessage = 'must be a date, YYYY-MM-DD, or an ISO 8601 timestamp'
@@ -95,10 +101,10 @@ export function parseDay(text: string): { from: Date; before: Date } | null {
   return { from, before: new Date(from.getTime() + (time === undefined ? dayMs : 1)) }
 }
 
-const encodeCursor = ({ createdAtMicros, id }: TaskPlace, page: number): string =>
+const encodeCursor = ({ createdAtMicros, id }: ListPosition, page: number): string =>
   Buffer.from([createdAtMicros, id, page].join('.')).toString('base64url')
 
-function decodeCursor(cursor: string): (TaskPlace & { page: number }) | null {
+function decodeCursor(cursor: string): (ListPosition & { page: number }) | null {
   const [createdAtMicros = '', id = '', page = '', ...rest] = Buffer.from(cursor, 'base64url')
     .toString('latin1')
     .split('.')

@@ -1,4 +1,4 @@
-import { type FailureReason, isRetryAdvised } from '@matte/core/task/task'
+import { type FailureReason, isRetryAdvised } from '@matte/core/task/failure'
 import type { ShownTask } from '@matte/core/task/task-queries'
 import type { Static } from 'typebox'
 import type { taskSchema } from '../schemas/task.ts'

@@ -1,4 +1,4 @@
-import type { EndpointRow } from '@matte/core/webhook/endpoint-queries'
+import type { EndpointRow } from '@matte/core/webhook/endpoint/endpoint-queries'
 import type { Static } from 'typebox'
 import type { webhookEndpointSchema } from '../schemas/webhook.ts'
 

@@ -1,5 +1,5 @@
 import type { Db } from '@matte/core/db/database'
-import { renewClaim } from '@matte/core/task/claim-task'
+import { renewClaim } from '@matte/core/task/run/claim-task'
 import type { Claim } from '@matte/core/task/task'
 import type { Logger } from 'pino'
 

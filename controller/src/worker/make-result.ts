@@ -1,7 +1,7 @@
 // From the bytes of an input image to the bytes of its result: photo → model input → mask of a pod → cut-out → file.
 import { inSpan } from '@matte/core/runtime/tracing'
-import type { ClaimedTask } from '@matte/core/task/claim-task'
 import { defaultOutput } from '@matte/core/task/output'
+import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import { decodePhoto, type PhotoHeader } from './image/decode.ts'
 import { encodeResult } from './image/encode.ts'
 import { freeBytes } from './image/free-bytes.ts'

@@ -1,9 +1,9 @@
 // What becomes of a task whose attempt failed, by what failed: given back, tried again later, or failed for good.
 import type { Db } from '@matte/core/db/database'
 import { StorageError } from '@matte/core/storage/storage-error'
-import { type ClaimedTask, giveBackClaim } from '@matte/core/task/claim-task'
-import { failAttempt } from '@matte/core/task/finish-task'
-import type { FailureReason } from '@matte/core/task/task'
+import type { FailureReason } from '@matte/core/task/failure'
+import { type ClaimedTask, giveBackClaim } from '@matte/core/task/run/claim-task'
+import { failAttempt } from '@matte/core/task/run/finish-task'
 import type { Logger } from 'pino'
 import { ImageError } from './image/image-error.ts'
 import type { TaskMetrics } from './task-metrics.ts'

@@ -4,12 +4,14 @@
 import type { Db } from '@matte/core/db/database'
 import { inSpan } from '@matte/core/runtime/tracing'
 import type { Bucket } from '@matte/core/storage/bucket'
-import { resultKey } from '@matte/core/storage/object-key'
-import { type ClaimedTask, takeInjectedFault } from '@matte/core/task/claim-task'
-import { finishTask } from '@matte/core/task/finish-task'
-import { placeKind } from '@matte/core/task/task'
+import { resultKey } from '@matte/core/storage/result-key'
+import type { ClaimedTask } from '@matte/core/task/run/claim-task'
+import { takeInjectedFault } from '@matte/core/task/run/fault-injection'
+import { finishTask } from '@matte/core/task/run/finish-task'
+import { slotCounter } from '@matte/core/task/task'
 import type { TaskRow } from '@matte/core/task/task-queries'
-import { mimeTypes, type Plans, planNamed } from '@matte/core/workspace/plan'
+import { mimeTypes } from '@matte/core/workspace/format'
+import { type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
 import { readHeader } from './image/decode.ts'
 import { freeBytes } from './image/free-bytes.ts'
@@ -74,7 +76,7 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     if (ended === undefined) return await discardResult(deps, key, log)
     metrics.ended.inc({ status: 'succeeded', reason: '' })
     // A batch's children wait for their turn in the plan's limit, which is no lateness of the pods.
-    if (placeKind(task) === 'open_singles') deps.inferences.recordEnd(pod, secondsOf(ended))
+    if (slotCounter(task) === 'open_singles') deps.inferences.recordEnd(pod, secondsOf(ended))
     log.info({ width, height, waited_ms: task.waitedMs, result_bytes: resultSizeBytes }, 'task succeeded')
     // A batch's last child also ends the batch, which has deliveries of its own.
     if (ended.deliveries > 0 || task.batchId !== null) deps.nudgeDelivery(task.id)

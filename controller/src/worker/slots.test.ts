@@ -1,4 +1,4 @@
-import type { ClaimedTask } from '@matte/core/task/claim-task'
+import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Pod, PodSource } from './routing/pod-source.ts'

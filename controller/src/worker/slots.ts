@@ -5,7 +5,7 @@
 import { type Loop, loop } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { deferred, type Service } from '@matte/core/runtime/service'
-import type { ClaimedTask } from '@matte/core/task/claim-task'
+import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import type { Logger } from 'pino'
 import { linesFrom, versionsWithRoom } from './capacity.ts'
 import type { PodSource } from './routing/pod-source.ts'

@@ -1,6 +1,6 @@
 // Callers of the service: tasks at a steady rate, from one uploaded photo, and what became of each of them.
 import type { Db } from '@matte/core/db/database'
-import { parseResultKey } from '@matte/core/storage/object-key'
+import { parseResultKey } from '@matte/core/storage/result-key'
 import { sql } from 'kysely'
 import { expect } from 'vitest'
 import { ApiError } from '../../support/client.ts'

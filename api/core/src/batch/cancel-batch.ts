@@ -3,9 +3,10 @@ import { settleHolds } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { announceBatch, countEndedChildren } from '../task/batch-progress.ts'
-import { placeKind } from '../task/task.ts'
+import { slotCounter } from '../task/task.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
-import { type BatchWithTasks, batchNotFound, findBatch, listChildren } from './batch-queries.ts'
+import { batchNotFound, findBatch, listChildren } from './batch-queries.ts'
+import type { BatchWithTasks } from './read-batch.ts'
 
 type Canceled = { readonly id: string; readonly run: number }
 
@@ -23,9 +24,9 @@ export async function cancelBatch(db: Db, workspaceId: string, id: string): Prom
     if (canceled.length === 0) {
       throw new MatteError('TASK_CANNOT_CANCEL', 'No task of this batch is queued any more.')
     }
-    await freePlaces(tx, workspaceId, id, canceled)
-    const progress = await countEndedChildren(tx, id, 'canceled', canceled.length)
-    // The lock on batch and workspace keeps the counts true, so this would be a fault of ours.
+    await freeSlots(tx, { workspaceId, batchId: id, canceled })
+    const progress = await countEndedChildren(tx, id, { status: 'canceled', count: canceled.length })
+    // The lock on batch and workspace keeps the counts true, so this would be an error of ours.
     if (progress === undefined) throw new Error(`batch ${id} counts fewer open children than it has`)
     const runs = canceled.map(({ id: taskId, run }) => ({ taskId, run }))
     await settleHolds(tx, runs, 'released')
@@ -53,8 +54,10 @@ async function cancelQueuedChildren(tx: Db, workspaceId: string, batchId: string
   return rows
 }
 
-async function freePlaces(tx: Db, workspaceId: string, batchId: string, canceled: readonly Canceled[]): Promise<void> {
-  const singles = canceled.filter(({ run }) => placeKind({ batchId, run }) === 'open_singles').length
+type Freed = { readonly workspaceId: string; readonly batchId: string; readonly canceled: readonly Canceled[] }
+
+async function freeSlots(tx: Db, { workspaceId, batchId, canceled }: Freed): Promise<void> {
+  const singles = canceled.filter(({ run }) => slotCounter({ batchId, run }) === 'open_singles').length
   await tx
     .updateTable('workspace')
     .set((eb) => ({

@@ -3,19 +3,18 @@ import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
 import type { Bucket } from '../storage/bucket.ts'
-import { quotaExceeded } from '../task/create-task.ts'
+import { creditCost } from '../task/limits.ts'
 import { type RequestedOutput, resolveOutput } from '../task/output.ts'
-import { creditCost } from '../task/task.ts'
 import type { TaskRow } from '../task/task-queries.ts'
 import { inputForbidden } from '../upload/inspect-object.ts'
+import { takeChildSlots, toChildLimitError } from '../workspace/limit/child-slots.ts'
 import type { Plan } from '../workspace/plan.ts'
-import { findExhaustedBatchLimit, openChildrenMax, takeChildPlaces } from '../workspace/workspace-queries.ts'
-import type { BatchWithTasks } from './batch-queries.ts'
 import { insertBatch, insertChildren } from './insert-batch.ts'
 import { inspectSources, itemsRefused, type Source } from './inspect-sources.ts'
 import type { InspectionGate } from './inspection-gate.ts'
+import type { BatchWithTasks } from './read-batch.ts'
 
-export type CreateBatch = {
+type CreateBatch = {
   readonly workspaceId: string
   readonly plan: Plan
   /** Object keys of grants; any texts, at least one, repeats allowed. `findBatchRefusal` has found nothing. */
@@ -32,7 +31,7 @@ export type CreateBatch = {
   readonly gate: InspectionGate
 }
 
-/** Why the plan takes no batch, or none of this size; judged before any picture is looked at (D4). */
+/** Why the plan takes no batch, or none of this size; judged before any object is inspected (D4). */
 export function findBatchRefusal({ batchLimit }: Plan, size: number): MatteError | undefined {
   if (batchLimit === 0) {
     return new MatteError('TASK_BATCH_NOT_SUPPORTED', 'Your plan has no batches; create single tasks.')
@@ -44,7 +43,7 @@ export function findBatchRefusal({ batchLimit }: Plan, size: number): MatteError
 }
 
 /**
- * Accepts a batch, all of it or nothing (D50): looks at every object, then takes places, quota and credits for all
+ * Accepts a batch, all of it or nothing (D50): inspects every object, then takes slots, quota and credits for all
  * children and writes them, in one transaction that commits synchronously before this returns.
  * @throws MatteError as `inspectSources`; TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT,
  *   DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
@@ -56,37 +55,20 @@ export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch):
   const { modelVersion, callbackUrl, traceparent } = request
   const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, traceparent }
   return createOnce(db, once, async (tx) => {
-    if (!(await takeChildPlaces(tx, workspaceId, plan, sources.length))) {
-      await refuseAtLimit(tx, workspaceId, plan, sources.length)
-      if (!(await takeChildPlaces(tx, workspaceId, plan, sources.length)))
-        throw new Error('there was room under the lock')
-    }
+    const slots = await takeChildSlots(tx, { workspaceId, plan, size: sources.length })
+    if (slots.kind === 'refused') throw toChildLimitError({ plan, size: sources.length }, slots.reached)
     const batch = await insertBatch(tx, wanted, sources.length)
-    const tasks = await insertChildren(tx, batch.id, wanted, sources)
+    const tasks = await insertChildren(tx, { ...wanted, batchId: batch.id }, sources)
     if (tasks.length < sources.length) throw givenUpMeanwhile(sources, new Set(tasks.map((task) => task.source_key)))
     const runs = tasks.map((task) => ({ taskId: task.id, run: task.run }))
-    if (plan.charged) await holdCreditsEach(tx, workspaceId, runs, creditCost)
+    if (plan.charged) await holdCreditsEach(tx, { workspaceId, runs, amount: creditCost })
     return { id: batch.id, batch, tasks }
   })
 }
 
-async function refuseAtLimit(tx: Db, workspaceId: string, plan: Plan, size: number): Promise<void> {
-  const exhausted = await findExhaustedBatchLimit(tx, workspaceId, plan, size)
-  if (exhausted === undefined) return
-  if (exhausted.limit === 'quota') {
-    throw quotaExceeded(plan, exhausted.resetsAt, { used: exhausted.quotaUsed, size })
-  }
-  const limit = openChildrenMax(plan)
-  throw new MatteError(
-    'TASK_CONCURRENT_LIMIT',
-    `Your plan takes ${limit} open tasks of batches at once; wait for some to end, or send fewer.`,
-    { details: { limit, open: exhausted.openChildren, size } },
-  )
-}
-
 function givenUpMeanwhile(sources: readonly Source[], live: ReadonlySet<string>): MatteError {
-  const faults = sources.flatMap(({ objectKey }, index) =>
+  const errors = sources.flatMap(({ objectKey }, index) =>
     live.has(objectKey) ? [] : [{ index, imageUrl: objectKey, error: inputForbidden() }],
   )
-  return itemsRefused(faults)
+  return itemsRefused(errors)
 }

@@ -6,7 +6,7 @@ import type { TaskRow } from '../task/task-queries.ts'
 import type { BatchRow } from './batch-queries.ts'
 import type { Source } from './inspect-sources.ts'
 
-export type NewBatch = {
+type NewBatch = {
   readonly workspaceId: string
   readonly modelVersion: string
   readonly callbackUrl: string | null
@@ -31,13 +31,12 @@ export function insertBatch(tx: Db, batch: NewBatch, totalCount: number): Promis
 }
 
 /**
- * The children, their `queued` events, the day's counter and the marks on their uploads, in one statement; in the
+ * The children, their `queued` events, the day's counter and `used_at` of their uploads, in one statement; in the
  * order of `sources`. A source whose upload was given up meanwhile has no child: fewer rows come back.
  */
 export async function insertChildren(
   tx: Db,
-  batchId: string,
-  batch: NewBatch,
+  batch: NewBatch & { readonly batchId: string },
   sources: readonly Source[],
 ): Promise<TaskRow[]> {
   // Ids that ascend in the order of the request give the children their order, in the queue (its last key) and in
@@ -57,7 +56,7 @@ export async function insertChildren(
     ), created as (
       insert into task (id, workspace_id, batch_id, upload_id, source_key, source_etag, source_size_bytes,
                         model_version, callback_url, output, credit_cost, traceparent)
-      select w.id, ${batch.workspaceId}::uuid, ${batchId}::uuid, w.upload_id, w.source_key, w.source_etag,
+      select w.id, ${batch.workspaceId}::uuid, ${batch.batchId}::uuid, w.upload_id, w.source_key, w.source_etag,
              w.source_size_bytes, ${batch.modelVersion}, ${batch.callbackUrl}::text,
              ${batch.output && JSON.stringify(batch.output)}::jsonb, ${batch.creditCost}::int,
              ${batch.traceparent}::text

@@ -1,7 +1,8 @@
-// All pictures of a batch are looked at before any of it is created: all or nothing (D50). An object that is named
-// several times is looked at once.
+// All objects of a batch are inspected before any of it is created: all or nothing (D50). An object that is named
+// several times is inspected once.
 import type { Db } from '../db/database.ts'
-import { invalidParam, MatteError } from '../error.ts'
+import { MatteError } from '../error.ts'
+import { invalidParam } from '../invalid-params.ts'
 import { eachAtOnce } from '../runtime/each-at-once.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { isKeyForm } from '../storage/object-key.ts'
@@ -12,10 +13,10 @@ import type { InspectionGate } from './inspection-gate.ts'
 
 export type Source = InspectedObject & { readonly uploadId: string; readonly objectKey: string }
 
-/** Objects of one batch that are looked at at once; the gate bounds all batches together. */
+/** Objects of one batch that are inspected at once; the gate bounds all batches together. */
 const perBatch = 8
 
-export type InspectSources = {
+type InspectSources = {
   readonly workspaceId: string
   readonly plan: Plan
   readonly imageUrls: readonly string[]
@@ -24,8 +25,8 @@ export type InspectSources = {
 
 /**
  * One source for each of `imageUrls`, in their order.
- * @throws MatteError the fault of the lowest bad index, `details.items` naming every bad one; or
- *   TASK_STORAGE_UNAVAILABLE as soon as one object cannot be looked at, since nobody knows then which are bad.
+ * @throws MatteError the error of the lowest bad index, `details.items` naming every bad one; or
+ *   TASK_STORAGE_UNAVAILABLE as soon as one object cannot be inspected, since nobody knows then which are bad.
  */
 export async function inspectSources(db: Db, bucket: Bucket, request: InspectSources): Promise<Source[]> {
   const { workspaceId, plan, imageUrls, gate } = request
@@ -33,22 +34,22 @@ export async function inspectSources(db: Db, bucket: Bucket, request: InspectSou
   const uploads = await findUploads(db, workspaceId, keys)
   const judged = new Map<string, Source | MatteError>()
   await eachAtOnce(perBatch, uploads, async ({ id: uploadId, objectKey }) => {
-    const verdict = await gate.run(() => inspectObject(bucket, objectKey, plan)).catch(itemFault)
+    const verdict = await gate.run(() => inspectObject(bucket, objectKey, plan)).catch(toItemError)
     judged.set(objectKey, verdict instanceof MatteError ? verdict : { ...verdict, uploadId, objectKey })
   })
   const sources: Source[] = []
-  const faults: ItemFault[] = []
+  const errors: ItemError[] = []
   for (const [index, imageUrl] of imageUrls.entries()) {
     const verdict = judged.get(imageUrl) ?? (isKeyForm(imageUrl) ? inputForbidden() : malformedItem(index))
-    if (verdict instanceof MatteError) faults.push({ index, imageUrl, error: verdict })
+    if (verdict instanceof MatteError) errors.push({ index, imageUrl, error: verdict })
     else sources.push(verdict)
   }
-  if (faults.length > 0) throw itemsRefused(faults)
+  if (errors.length > 0) throw itemsRefused(errors)
   return sources
 }
 
 /** What is wrong with one object is kept for the list; what is wrong with the store, or with us, ends it all. */
-function itemFault(error: unknown): MatteError {
+function toItemError(error: unknown): MatteError {
   if (error instanceof MatteError && error.code !== 'TASK_STORAGE_UNAVAILABLE') return error
   throw error
 }
@@ -56,19 +57,19 @@ function itemFault(error: unknown): MatteError {
 export const malformedItem = (index: number): MatteError =>
   invalidParam(`/body/imageUrls/${index}`, 'must be the objectKey of an upload grant; URLs are not fetched')
 
-export type ItemFault = { readonly index: number; readonly imageUrl: string; readonly error: MatteError }
+type ItemError = { readonly index: number; readonly imageUrl: string; readonly error: MatteError }
 
 /** The refusal of a batch (D50): code and details of the lowest bad index, and a line for every bad one. */
-export function itemsRefused(faults: readonly ItemFault[]): MatteError {
-  const [first] = faults
+export function itemsRefused(items: readonly ItemError[]): MatteError {
+  const [first] = items
   const error = first?.error ?? inputForbidden()
-  const issues = faults.flatMap((fault) => (fault.error.details.issues as unknown[] | undefined) ?? [])
-  const more = faults.length === 1 ? '' : ` and ${faults.length - 1} more`
+  const issues = items.flatMap((item) => (item.error.details.issues as unknown[] | undefined) ?? [])
+  const more = items.length === 1 ? '' : ` and ${items.length - 1} more`
   return new MatteError(error.code, `imageUrls[${first?.index}]${more} cannot be taken. ${error.message}`, {
     details: {
       ...error.details,
       ...(issues.length > 0 && { issues }),
-      items: faults.map(({ index, imageUrl, error: { code } }) => ({ index, imageUrl, code })),
+      items: items.map(({ index, imageUrl, error: { code } }) => ({ index, imageUrl, code })),
     },
   })
 }

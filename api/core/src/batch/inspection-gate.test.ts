@@ -3,7 +3,7 @@ import { inspectionGate } from './inspection-gate.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('runs as many at once as it is given, in the order they came, and goes on after a fault', async () => {
+it('runs as many at once as it is given, in the order they came, and goes on after an error', async () => {
   const gate = inspectionGate(2)
   const begun: number[] = []
   let [running, most] = [0, 0]
@@ -15,7 +15,7 @@ it('runs as many at once as it is given, in the order they came, and goes on aft
         most = Math.max(most, running)
         await turn()
         running -= 1
-        if (index % 3 === 0) throw new Error('fault')
+        if (index % 3 === 0) throw new Error('failed')
         return index
       }),
     ),

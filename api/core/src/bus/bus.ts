@@ -3,7 +3,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Logger } from 'pino'
 import { pause, type Service } from '../runtime/service.ts'
 
-export type BusOptions = {
+type BusOptions = {
   readonly url: string
   readonly prefix: string
   readonly logger: Logger

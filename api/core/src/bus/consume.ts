@@ -1,5 +1,5 @@
 // The pull side of nudges: it owns stream and consumer, back-off and stop. A nudge is acked at once and only wakes
-// its service. Any fault (server gone, store deleted, consumer lost) ends in the same way: ensure stream and
+// its service. Any failure (server gone, store deleted, consumer lost) ends in the same way: ensure stream and
 // consumer again, and pull on. If the process dies with a nudge in flight, a timer elsewhere does its work.
 import {
   AckPolicy,
@@ -14,11 +14,12 @@ import type { Logger } from 'pino'
 import { pause, type Service } from '../runtime/service.ts'
 import { markSpan } from '../runtime/tracing.ts'
 import type { Bus } from './bus.ts'
-import { type Durable, type StreamName, streamConfig, streamName } from './streams.ts'
+import type { Durable } from './durables.ts'
+import { type StreamName, streamConfig, streamName } from './streams.ts'
 
 export type NudgeMessage = { readonly subject: string; readonly id: string; readonly traceparent?: string }
 
-export type ConsumeOptions = {
+type ConsumeOptions = {
   readonly bus: Bus
   readonly durable: Durable
   readonly logger: Logger
@@ -93,7 +94,7 @@ async function ensureConsumer(connection: NatsConnection, prefix: string, durabl
 
 /**
  * Makes the stream, or brings it to today's configuration. What it is stored in cannot be changed later, so a stream
- * keeps that; on a server that gives streams no memory (NATS' own chart, unless told) all are files.
+ * keeps that; on a server that gives streams no memory (NATS' own chart by default) all are files.
  */
 export async function ensureStream(connection: NatsConnection, prefix: string, name: StreamName): Promise<void> {
   const manager = await jetstreamManager(connection)
@@ -112,7 +113,7 @@ export async function ensureStream(connection: NatsConnection, prefix: string, n
 /** JetStream's JSMemoryResourcesExceededErr. */
 const isOutOfMemory = (error: unknown): boolean => error instanceof JetStreamApiError && error.code === 10_028
 
-/** The pull, or null as soon as the service stops; a fault of the abandoned pull concerns nobody. */
+/** The pull, or null as soon as the service stops; an error of the abandoned pull concerns nobody. */
 function orStopped<T>(pull: Promise<T | null>, signal: AbortSignal): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const stop = (): void => resolve(null)

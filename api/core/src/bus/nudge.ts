@@ -5,7 +5,7 @@ import type { Bus } from './bus.ts'
 import { subjects } from './streams.ts'
 
 export type Nudge = {
-  /** Someone should look for a queued task of this model version now. Never throws: the row and a timer cover. */
+  /** Someone should claim a queued task of this model version now. Never throws: the row and a timer cover. */
   task(modelVersion: string, taskId: string): void
   /** A delivery may be due. Never throws. */
   delivery(id: string): void

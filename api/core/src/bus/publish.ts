@@ -3,7 +3,7 @@ import type { Bus } from './bus.ts'
 import { ensureStream } from './consume.ts'
 import { subjects } from './streams.ts'
 
-export type StoredMessage = { readonly modelVersion: string; readonly body: unknown; readonly id: string }
+type StoredMessage = { readonly modelVersion: string; readonly body: unknown; readonly id: string }
 
 /** Stores a message in the dead-letter stream, once per id within ten minutes. Rejects when there is no server. */
 export async function publishDeadLetter(bus: Bus, { modelVersion, body, id }: StoredMessage): Promise<void> {

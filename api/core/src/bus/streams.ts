@@ -1,5 +1,5 @@
 // Every subject, stream and durable, declared once. `prefix` keeps installations (and test files) on one server
-// apart. A nudge says *look now* and nothing more, so a lost, late or repeated one changes no outcome.
+// apart. A nudge says *read the database now* and nothing more, so a lost, late or repeated one changes no outcome.
 import type { StreamConfig } from '@nats-io/jetstream'
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 
@@ -28,7 +28,7 @@ export function streamConfig(prefix: string, name: StreamName): Partial<StreamCo
       retention: RetentionPolicy.Workqueue,
       // A nudge that is lost costs a wait for the timer; one in a file costs the server twice the work.
       storage: StorageType.Memory,
-      // More waiting nudges for one model than anyone has slots tell nothing new, so the oldest goes. For work
+      // More waiting nudges for one model than anyone has slots say nothing new, so the oldest goes. For work
       // that is nowhere else this would be wrong; the row is the truth here.
       discard: DiscardPolicy.Old,
       max_msgs_per_subject: 256,
@@ -46,10 +46,3 @@ export function streamConfig(prefix: string, name: StreamName): Partial<StreamCo
     duplicate_window: 10 * 60 * 1e9,
   }
 }
-
-export type Durable = { readonly name: string; readonly filter: string }
-
-export const durables = {
-  taskNudges: (prefix: string): Durable => ({ name: 'controller', filter: `${prefix}.task.>` }),
-  deliveryNudges: (prefix: string): Durable => ({ name: 'dispatcher', filter: `${prefix}.delivery` }),
-} as const

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 
-export type ExpireOptions = {
+type ExpireOptions = {
   /** For `matte-admin sweep --now`: judge as if it were this time; else the database's clock. */
   readonly now?: Date | undefined
   /** Workspaces of one call. */

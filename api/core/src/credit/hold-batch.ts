@@ -4,18 +4,20 @@ import { MatteError } from '../error.ts'
 import type { TaskRun } from './hold.ts'
 import { isSpendable } from './lot-queries.ts'
 
+type Holds = {
+  readonly workspaceId: string
+  readonly runs: readonly TaskRun[]
+  /** For each. */
+  readonly amount: number
+}
+
 /**
  * What `holdCredits` does for one run, for many in one statement: holds `amount` credits for each, in the order
  * priority, expiry, age (D71). Runs and lots are laid along one line of credits, each from where the one before it
  * ends; a run takes from a lot what both cover. The caller's transaction has locked the workspace row.
  * @throws MatteError CREDITS_INSUFFICIENT unless there is enough for all, nothing held.
  */
-export async function holdCreditsEach(
-  db: Db,
-  workspaceId: string,
-  runs: readonly TaskRun[],
-  amount: number,
-): Promise<void> {
+export async function holdCreditsEach(db: Db, { workspaceId, runs, amount }: Holds): Promise<void> {
   const ids = runs.map(({ taskId }) => taskId)
   const numbers = runs.map(({ run }) => run)
   const { rows } = await sql<{ held: number }>`

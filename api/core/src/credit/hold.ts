@@ -9,12 +9,14 @@ import { isSpendable } from './lot-queries.ts'
 
 export type TaskRun = { readonly taskId: string; readonly run: number }
 
+type Hold = TaskRun & { readonly workspaceId: string; readonly amount: number }
+
 /**
  * Holds `amount` credits in the order priority, expiry, age (D71), over several lots if need be. The caller's
  * transaction has locked the workspace row, so that two holds of one workspace never meet on a lot.
  * @throws MatteError CREDITS_INSUFFICIENT, nothing held.
  */
-export async function holdCredits(db: Db, workspaceId: string, { taskId, run }: TaskRun, amount: number) {
+export async function holdCredits(db: Db, { workspaceId, taskId, run, amount }: Hold) {
   const { rows } = await sql<{ held: number }>`
     with ranked as (
       select id, available,
@@ -43,7 +45,7 @@ export async function holdCredits(db: Db, workspaceId: string, { taskId, run }: 
 }
 
 /** Held before its lot's expiry and released after it, a credit can be spent for so many hours more (D71). */
-export const graceHours = 72
+const graceHours = 72
 
 /**
  * Ends the open holds of runs of one workspace, each once; a second call, or a run without a hold, changes nothing.
@@ -64,7 +66,7 @@ export async function settleHolds(db: Db, runs: readonly TaskRun[], outcome: Set
   return rows[0]?.amount ?? 0
 }
 
-export type Settled = 'captured' | 'released'
+type Settled = 'captured' | 'released'
 
 /**
  * The same as parts of a larger statement; `hold` has the rows that were settled, with their `amount`. `runs`: rows of
@@ -85,7 +87,8 @@ export function settleParts({ runs, outcome, at }: { runs: Sql; outcome: Settled
     ), part as materialized (
       select lot_id, sum(amount)::int as amount, min(held_at) as held_at from hold group by lot_id
     ), before as materialized (
-      select l.id, part.amount, ${released}::boolean and part.held_at < l.expires_at and l.expires_at <= ${at} as late,
+      select l.id, part.amount,
+             ${released}::boolean and part.held_at < l.expires_at and l.expires_at <= ${at} as late,
              case when ${released}::boolean and greatest(l.expires_at, l.grace_until) <= ${at}
                   then l.available else 0 end as lapsed
         from part join credit_lot l on l.id = part.lot_id
@@ -94,7 +97,8 @@ export function settleParts({ runs, outcome, at }: { runs: Sql; outcome: Settled
       update credit_lot l
          set held = l.held - before.amount, ${sql.ref(to)} = ${sql.ref(`l.${to}`)} + before.amount
              ${released ? sql`- before.lapsed, expired = l.expired + before.lapsed` : sql``},
-             grace_until = case when before.late then ${at} + ${graceHours} * interval '1 hour' else l.grace_until end
+             grace_until = case when before.late then ${at} + ${graceHours} * interval '1 hour'
+                                else l.grace_until end
         from before where l.id = before.id
       returning l.id, l.workspace_id, before.lapsed
     ), entry as (

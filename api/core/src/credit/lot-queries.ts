@@ -20,7 +20,7 @@ export const isSpendable = sql<boolean>`(expires_at is null or greatest(expires_
 /**
  * A new lot with its opening entry, in one statement; the lot of the same `source` when there is one. Undefined: no
  * such workspace.
- * @throws MatteError CONFLICT when that source was granted with other figures.
+ * @throws MatteError CONFLICT when that source was granted with another amount or kind.
  */
 export async function grantCredits(db: Db, grant: Grant): Promise<{ lotId: string } | undefined> {
   const { workspaceId, kind, amount, expiresAt = null, priority = 50, source = null } = grant
@@ -55,7 +55,7 @@ async function findGranted(db: Db, { workspaceId, source, amount, kind }: Grant 
 }
 
 /** Credits of a workspace (D71), counted over its lots. */
-export type Balance = {
+type Balance = {
   /** Can be spent now. */
   readonly available: number
   /** Belongs to tasks that have not ended. */

@@ -4,7 +4,7 @@ import { MatteError } from '../error.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { isSpendable } from './lot-queries.ts'
 
-export type Refund = {
+type Refund = {
   readonly workspaceId: string
   readonly lotId: string
   /** Credits to take back, at least 1. */

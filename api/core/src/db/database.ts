@@ -14,7 +14,7 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 // A date is a calendar day in UTC and no instant: it stays `YYYY-MM-DD`.
 pg.types.setTypeParser(pg.types.builtins.DATE, (day) => day)
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   readonly url: string
   /** Connections of this process; 2 to 4 per database core in all is a good start. */
   readonly poolMax: number
@@ -59,16 +59,18 @@ export function openDatabase({ url, poolMax, logger, applicationName }: Database
   return { name: 'database', db, oldestWaitMs, start: () => undefined, stop: () => db.destroy() }
 }
 
-/** True for a fault of the connection or of a server that starts or stops: the same call may work a moment later. */
+/** True for an error of the connection or of a server that starts or stops: the same call may work a moment later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
   if (/^(08|57P0)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN)/.test(code)) return true
   if (hasTooManyConnections(error)) return true
-  return /connection terminated|timeout exceeded when trying to connect|Connection ended|not queryable|Query read timeout/i.test(
-    error.message,
-  )
+  return unavailableMessages.test(error.message)
 }
+
+/** The driver gives these no code. */
+const unavailableMessages =
+  /connection terminated|timeout exceeded when trying to connect|connection ended|not queryable|query read timeout/i
 
 const hasTooManyConnections = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === '53300' || error.code === '53400')

@@ -48,7 +48,7 @@ function given() {
 }
 
 describe('failFastPool', () => {
-  it('tells everybody at once that the database is away, and lets one in a while try', async () => {
+  it('answers everybody at once that the database is away, and lets one in a while try', async () => {
     const { fake, pool, pass } = given()
     fake.answerWith(() => Promise.reject(new Refused()))
     await expect(pool.connect()).rejects.toBeInstanceOf(Refused)
@@ -75,14 +75,14 @@ describe('failFastPool', () => {
     expect(fake.asked()).toBe(3)
   })
 
-  it('is not closed by a fault that is none of the connection', async () => {
+  it('is not closed by an error that is none of the connection', async () => {
     const { fake, pool } = given()
     fake.answerWith(() => Promise.reject(new Error('password authentication failed')))
     await expect(pool.connect()).rejects.toThrow('password')
     await expect(pool.connect()).rejects.toThrow('password')
   })
 
-  it('tells a wait without success for a free connection apart from an outage', async () => {
+  it('keeps a wait without success for a free connection apart from an outage', async () => {
     const { fake, pool } = given()
     fake.answerWith(() => Promise.reject(new Error('timeout exceeded when trying to connect')))
     await expect(pool.connect()).rejects.toBeInstanceOf(DatabaseBusy)

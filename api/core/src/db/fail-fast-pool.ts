@@ -1,7 +1,7 @@
 // The pool as Kysely sees it, with two answers that the plain one gives late or not at all:
-// - the database is away: after a connection that failed, everybody is told so at once, and one asker every 250 ms
-//   tries again. Otherwise each request would wait for its own connection to fail, and all of them come at the restart;
-// - the database is busy: who waited 3 s for a free connection is told so, which is another fault than an outage.
+// - the database is away: after a connection that failed, everybody gets that answer at once, and one asker every
+//   250 ms tries again. Otherwise each request would wait for its own connection to fail, and all of them come at the restart;
+// - the database is busy: who waited 3 s for a free connection gets an error of its own, since this is no outage.
 // A statement that got no answer in time takes its connection with it: the next user would wait behind it. Statements
 // that come again are prepared (statement-names.ts).
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
@@ -20,17 +20,17 @@ export class DatabaseBusy extends Error {
   override name = 'DatabaseBusy'
 }
 
-/** How long everybody is told that the database is away before one asker tries again. */
+/** How long everybody hears that the database is away before one asker tries again. */
 const retryEveryMs = 250
 
-export type FailFastPool = PostgresPool & {
-  /** Milliseconds that the first in the queue has waited by now; 0 when nobody waits, or connections may still be added. */
+type FailFastPool = PostgresPool & {
+  /** Milliseconds that the first in the queue has waited; 0 when nobody waits, or connections may still be added. */
   oldestWaitMs(): number
 }
 
-export type FailFastOptions = {
+type FailFastOptions = {
   readonly clock: Pick<Clock, 'monotonicMs'>
-  /** True for a fault of the connection or of a server that starts or stops. */
+  /** True for an error of the connection or of a server that starts or stops. */
   readonly isAway: (error: unknown) => boolean
 }
 
@@ -47,7 +47,7 @@ export function failFastPool(pool: pg.Pool, { clock, isAway }: FailFastOptions):
     away.retryAtMs = nowMs + retryEveryMs // this asker tries, the next ones still hear the old answer
   }
 
-  function toFault(error: unknown): unknown {
+  function toPoolError(error: unknown): unknown {
     const message = error instanceof Error ? error.message : ''
     // The pool's words for no free connection; a connection that cannot be made has others.
     if (message === 'timeout exceeded when trying to connect') {
@@ -68,7 +68,7 @@ export function failFastPool(pool: pg.Pool, { clock, isAway }: FailFastOptions):
       away = undefined
       return guard(client)
     } catch (error) {
-      throw toFault(error)
+      throw toPoolError(error)
     } finally {
       waiting.delete(ticket)
     }

@@ -1,68 +1,302 @@
-// The SQL that statements of many parts come to, so that a review sees a change of it as a change of SQL.
-import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
+// The SQL that the functions of this package send, as files to read, review and paste into psql. The list below is
+// checked from both ends: a snapshot without a statement fails, and so does a long statement without a snapshot.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  type DatabaseConnection,
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+} from 'kysely'
 import { describe, expect, it } from 'vitest'
+import { cancelBatch } from '../batch/cancel-batch.ts'
+import { insertChildren } from '../batch/insert-batch.ts'
+import { countBatches, listBatches } from '../batch/list-batches.ts'
+import { expireCredits } from '../credit/expire-credits.ts'
+import { holdCredits } from '../credit/hold.ts'
+import { holdCreditsEach } from '../credit/hold-batch.ts'
+import { grantCredits, readBalance } from '../credit/lot-queries.ts'
+import { refundCredits } from '../credit/refund-credits.ts'
+import { takeKey } from '../idempotency/idempotency-queries.ts'
+import { replaceModels } from '../model/model-queries.ts'
+import { countRequests } from '../rate-limit/rate-window-queries.ts'
+import { announceCleanups } from '../retention/announce-cleanup.ts'
+import { deleteDueObjects } from '../retention/delete-objects.ts'
+import { deleteOldTasks } from '../retention/delete-tasks.ts'
+import { releaseUnusedUploads } from '../retention/release-uploads.ts'
 import { readDemand } from '../scale/demand-queries.ts'
 import { recordInference } from '../scale/inference-queries.ts'
 import { emptyBuckets } from '../scale/latency.ts'
-import { claimNextTask } from '../task/claim-task.ts'
-import { countTasks, listTasks } from '../task/task-queries.ts'
+import { cancelTask } from '../task/cancel-task.ts'
+import { insertSingle } from '../task/insert-task.ts'
+import { countTasks, listTasks } from '../task/list-tasks.ts'
+import { requeueTask } from '../task/requeue-task.ts'
+import { type ClaimedTask, claimNextTask } from '../task/run/claim-task.ts'
+import { failAttempt, finishTask } from '../task/run/finish-task.ts'
+import { handOverDeadLetters } from '../task/run/hand-over-dead-letters.ts'
+import { sweepTasks } from '../task/run/sweep-tasks.ts'
+import type { TaskRow } from '../task/task-queries.ts'
+import { addRequests } from '../usage/add-requests.ts'
+import { readUsage } from '../usage/read-usage.ts'
 import { claimDueDeliveries } from '../webhook/claim-deliveries.ts'
-import { defaultPlans } from '../workspace/plan.ts'
+import { createEventDeliveries } from '../webhook/create-deliveries.ts'
+import { readDueState } from '../webhook/delivery-queries.ts'
+import { recordAttempt } from '../webhook/end-attempt.ts'
+import { listApiKeys } from '../workspace/api-key-queries.ts'
+import { takeChildSlots } from '../workspace/limit/child-slots.ts'
+import { takeSingleSlot } from '../workspace/limit/single-slot.ts'
+import { defaultPlans, type Plan } from '../workspace/plan.ts'
 import type { Db } from './database.ts'
 import type { Tables } from './tables/index.ts'
 
-/** What `act` sends to a database that answers nothing. */
-async function sqlOf(act: (db: Db) => Promise<unknown>): Promise<string> {
-  const statements: string[] = []
+/** From so many lines on a statement has a snapshot. */
+const longStatementLines = 6
+
+const plans = defaultPlans
+const plan = plans.pro as Plan
+const workspaceId = 'workspace'
+const common = { workspaceId, modelVersion: 'service-v2', callbackUrl: null, output: null, traceparent: null }
+const source = { uploadId: 'upload', objectKey: 'key', etag: 'etag', sizeBytes: 1 }
+const claimed = { ...common, id: 'task', run: 1, claim: 'claim', attempt: 1, batchId: null } as unknown as ClaimedTask
+const result = { resultKey: 'key', resultFormat: 'png', resultSizeBytes: 1, width: 1, height: 1, foreground: null }
+const succeeded = { status: 'succeeded', ...result } as const
+const position = { createdAtMicros: '1', id: 'task' }
+const batch = { id: 'batch', workspace_id: workspaceId, total_count: 1, succeeded_count: 1, callback_url: null }
+const lockedWorkspace = [{ id: workspaceId, plan: 'pro' }]
+const window = { pool: 'one', revision: 'aaaaaaaa', done: 0, failed: 0, timedOut: 0, unavailable: 0, busySeconds: 0 }
+const attempt = { statusCode: 200, durationMs: 1, responseBody: null, endedAgoMs: 0 }
+
+type Sending = {
+  readonly send: (db: Db) => Promise<unknown>
+  /** Rows that the database answers, a list for each statement in turn; none after the last. */
+  readonly answers?: readonly (readonly unknown[])[]
+}
+
+/** Every snapshot by its file's name: folder as in `src`, then what the statements do. */
+const statements: Readonly<Record<string, Sending>> = {
+  'batch/cancel-batch': {
+    send: (db) => cancelBatch(db, workspaceId, 'batch'),
+    answers: [[batch], lockedWorkspace, [batch], [{ id: 'task', run: 1 }], [], [{ ...batch, completedNow: true }]],
+  },
+  'batch/insert-children': {
+    send: (db) => insertChildren(db, { ...common, batchId: 'batch', creditCost: 1 }, [source]),
+  },
+  'batch/list-batches': {
+    send: async (db) => {
+      await listBatches(db, workspaceId, { limit: 20, offset: 40 })
+      await listBatches(db, workspaceId, { limit: 20, offset: 0, after: position })
+      await countBatches(db, workspaceId)
+    },
+  },
+  'credit/expire-credits': { send: (db) => expireCredits(db), answers: [[{ id: workspaceId }]] },
+  'credit/grant-credits': {
+    send: (db) => grantCredits(db, { workspaceId, kind: 'grant', amount: 1, source: 'source' }),
+  },
+  'credit/hold-credits': { send: (db) => holdCredits(db, { workspaceId, taskId: 'task', run: 1, amount: 1 }) },
+  'credit/hold-credits-each': {
+    send: (db) => holdCreditsEach(db, { workspaceId, runs: [{ taskId: 'task', run: 1 }], amount: 1 }),
+  },
+  'credit/read-balance': { send: (db) => readBalance(db, workspaceId) },
+  'credit/refund-credits': {
+    send: (db) => refundCredits(db, { workspaceId, lotId: 'lot', amount: 1, reference: 'reference' }),
+  },
+  'idempotency/take-key': {
+    send: (db) => takeKey(db, { workspaceId, method: 'POST', path: '/', key: 'key', bodyHash: Buffer.alloc(32) }),
+  },
+  'model/replace-models': {
+    send: (db) => replaceModels(db, [{ name: 'a', pool: 'a', tritonModel: 'a', isDefault: true }]),
+  },
+  'rate-limit/count-requests': { send: (db) => countRequests(db, [{ subject: 'a', count: 1, limit: 1 }]) },
+  'retention/announce-cleanups': {
+    send: (db) => announceCleanups(db, plans),
+    answers: [[{ workspace_id: workspaceId }], lockedWorkspace, [{ count: 1, day: '2026-11-21' }]],
+  },
+  'retention/delete-due-objects': {
+    send: (db) => deleteDueObjects(db, { delete: async () => undefined, list: async () => [] }),
+    answers: [[{ key: 'key' }]],
+  },
+  'retention/delete-old-tasks': {
+    send: (db) => deleteOldTasks(db, plans),
+    answers: [
+      [{ id: workspaceId, days: 30 }],
+      lockedWorkspace,
+      [],
+      [{ id: 'task', createdAt: new Date(0), uploadId: 'upload', batchId: 'batch', resultKey: null, hasRun: true }],
+    ],
+  },
+  'retention/release-unused-uploads': { send: (db) => releaseUnusedUploads(db) },
+  'scale/read-demand': {
+    send: (db) => readDemand(db, { plans, pools: [{ pool: 'one', modelVersions: ['service-v2'] }] }),
+  },
+  'scale/record-inference': {
+    send: (db) => recordInference(db, 'replica', [{ ...window, latencyBuckets: emptyBuckets() }]),
+  },
+  'task/cancel-task': {
+    send: (db) => cancelTask(db, workspaceId, 'task'),
+    answers: [[{ id: 'task', run: 1, status: 'queued', batch_id: null }], [{ id: 'task' }]],
+  },
+  'task/claim-next-task': {
+    send: (db) => claimNextTask(db, { models: ['service-v2'], plans, claimMs: 15_000 }),
+    answers: [[{ id: null, again: false }]],
+  },
+  'task/fail-attempt': { send: (db) => failAttempt(db, claimed, 'INFERENCE_ERROR') },
+  'task/fail-task': { send: (db) => finishTask(db, claimed, { status: 'failed', reason: 'INPUT_MISSING' }) },
+  'task/hand-over-dead-letters': {
+    send: (db) => handOverDeadLetters(db, async () => undefined),
+    answers: [[{ id: 'task', run: 1 }]],
+  },
+  'task/insert-single': {
+    send: (db) =>
+      insertSingle(db, plan, {
+        ...common,
+        uploadId: 'upload',
+        sourceKey: 'key',
+        sourceEtag: 'etag',
+        sourceSizeBytes: 1,
+        creditCost: 1,
+      }),
+  },
+  'task/list-tasks': {
+    send: async (db) => {
+      const filter = { workspaceId, status: 'queued', from: new Date(0), before: new Date(1) } as const
+      await listTasks(db, filter, { limit: 20, offset: 40 })
+      await listTasks(db, filter, { limit: 20, offset: 0, after: position })
+      await countTasks(db, filter)
+    },
+  },
+  'task/requeue-task': {
+    send: (db) =>
+      requeueTask(db, { id: 'task', run: 1, upload_id: 'upload' } as TaskRow, { ...source, traceparent: null }),
+  },
+  'task/succeed-child': {
+    send: (db) => finishTask(db, { ...claimed, batchId: 'batch' }, succeeded),
+    answers: [lockedWorkspace, [{ ...batch, completedNow: true }], [{ id: 'task' }]],
+  },
+  'task/succeed-task': { send: (db) => finishTask(db, claimed, succeeded) },
+  'task/sweep-tasks': { send: (db) => sweepTasks(db, { maxQueueAgeMs: 1 }) },
+  'usage/add-requests': { send: (db) => addRequests(db, new Map([[workspaceId, 1]])) },
+  'usage/read-usage': {
+    send: (db) => readUsage(db, workspaceId, plan),
+    answers: [[{ start: new Date(0), end: new Date(1), quotaUsed: 0 }]],
+  },
+  'webhook/claim-due-deliveries': {
+    send: (db) =>
+      claimDueDeliveries(db, { limit: 10, claimMs: 30_000, perTargetInFlight: 4, perWorkspaceInFlight: 16 }),
+  },
+  'webhook/create-event-deliveries': {
+    send: (db) =>
+      createEventDeliveries(db, { workspaceId, event: 'e', body: '{}', callbackUrl: null, of: { key: 'key' } }),
+  },
+  'webhook/read-due-state': { send: (db) => readDueState(db, 1_000) },
+  'webhook/record-attempt': {
+    send: (db) =>
+      recordAttempt(
+        db,
+        { id: 'delivery', claim: 'claim', attempt: 1 },
+        { ...attempt, error: null, policy: { retryUnitMs: 60_000, maxRetries: 12 } },
+      ),
+  },
+  'workspace/list-api-keys': { send: (db) => listApiKeys(db, workspaceId) },
+  'workspace/take-child-slots': {
+    send: (db) => takeChildSlots(db, { workspaceId, plan, size: 2 }),
+    answers: [[], [{ openChildren: 100 }]],
+  },
+  'workspace/take-single-slot': {
+    send: (db) => takeSingleSlot(db, workspaceId, plan),
+    answers: [[], [{ busy: true, spent: false }]],
+  },
+}
+
+const snapshotsDir = join(import.meta.dirname, 'snapshots')
+
+describe('the SQL of', () => {
+  it.each(Object.entries(statements))('%s', async (name, sending) => {
+    await expect(await textOf(name, sending)).toMatchFileSnapshot(`${snapshotsDir}/${name}.sql`)
+  })
+
+  it('nothing else has a snapshot', () => {
+    const files = globSync('**/*.*', { cwd: snapshotsDir })
+    expect(files.filter((file) => !Object.hasOwn(statements, file.replace(/\.sql$/, '')))).toEqual([])
+  })
+
+  it(`every template of ${longStatementLines} lines or more has one`, async () => {
+    const texts = await Promise.all(Object.entries(statements).map(([name, sending]) => textOf(name, sending)))
+    const shown = texts.join('\n')
+    const sources = globSync(join(import.meta.dirname, '../**/*.ts')).filter((file) => !file.endsWith('.test.ts'))
+    const templates = sources.flatMap((file) => templatesOf(readFileSync(file, 'utf8')))
+    const long = templates.filter((lines) => lines.length >= longStatementLines)
+    // A line with a value in it reads otherwise once it is compiled.
+    expect(long.flat().filter((line) => !line.includes('$') && !shown.includes(line))).toEqual([])
+    expect(long.length).toBeGreaterThan(30)
+  })
+})
+
+/** The statements as psql takes them; `execute name (…)` or `explain execute name (…)` then gives them values. */
+async function textOf(path: string, sending: Sending): Promise<string> {
+  const sent = await sentBy(sending)
+  const name = path.replace(/^.*\//, '').replaceAll('-', '_')
+  return sent.map((sql, index) => prepare(sent.length === 1 ? name : `${name}_${index + 1}`, sql)).join('\n')
+}
+
+/** What is sent to a database that gives these answers. */
+async function sentBy({ send, answers = [] }: Sending): Promise<string[]> {
+  const sent: string[] = []
+  const connection: DatabaseConnection = {
+    executeQuery: async ({ sql }) => ({ rows: [...(answers[sent.push(sql) - 1] ?? [])] as never[] }),
+    streamQuery: () => {
+      throw new Error('nothing is read as a stream')
+    },
+  }
+  class AnsweringDriver extends DummyDriver {
+    override acquireConnection = async () => connection
+  }
   const db = new Kysely<Tables>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new DummyDriver(),
+      createDriver: () => new AnsweringDriver(),
       createIntrospector: (inner) => new PostgresIntrospector(inner),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
-    log: ({ query }) => void statements.push(query.sql.replace(/^\n|\s+$/g, '')),
   })
-  await act(db).catch(() => undefined) // some miss the row that an answer always has
-  if (statements.length === 0) throw new Error('nothing was sent')
-  return `${statements.join(';\n')}\n`
+  await send(db).catch(() => undefined) // some refuse an answer without rows
+  return sent
 }
 
-describe('the SQL of', () => {
-  it('readDemand', async () => {
-    const pools = [{ pool: 'one', modelVersions: ['service-v2'] }]
-    await expect(await sqlOf((db) => readDemand(db, { plans: defaultPlans, pools }))).toMatchFileSnapshot(
-      'snapshots/read-demand.sql',
-    )
-  })
+function prepare(name: string, sql: string): string {
+  const lines = sql.replace(/^\n|\s+$/g, '').split('\n')
+  const indent = Math.min(...lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)))
+  const text = lines.map((line) => breakLine(line.slice(indent))).join('\n')
+  return text.startsWith('set ') ? `${text};\n` : `prepare ${name} as\n${text};\n` // a setting cannot be prepared
+}
 
-  it('claimNextTask', async () => {
-    const options = { models: ['service-v2'], plans: defaultPlans, claimMs: 15_000 }
-    await expect(await sqlOf((db) => claimNextTask(db, options))).toMatchFileSnapshot('snapshots/claim-next-task.sql')
-  })
+/** A line in pieces of at most 120 columns, divided after commas and before keywords. */
+function breakLine(line: string): string {
+  if (line.length <= 120) return line
+  const pieces = line.split(/(?<=,) | (?=(?:from|where|and|order by|limit|for update|returning) )/)
+  const lines = ['']
+  for (const piece of pieces) {
+    const last = lines.pop() ?? ''
+    if (last === '') lines.push(piece)
+    else if (last.length + piece.length < 120) lines.push(`${last} ${piece}`)
+    else lines.push(last, `  ${' '.repeat(line.search(/\S/))}${piece}`)
+  }
+  return lines.join('\n')
+}
 
-  it('claimDueDeliveries', async () => {
-    const options = { limit: 10, claimMs: 30_000, perTargetInFlight: 4, perWorkspaceInFlight: 16 }
-    await expect(await sqlOf((db) => claimDueDeliveries(db, options))).toMatchFileSnapshot(
-      'snapshots/claim-due-deliveries.sql',
-    )
-  })
-
-  it('listTasks', async () => {
-    const filter = { workspaceId: 'w', status: 'queued' as const, from: new Date(0), before: new Date(1) }
-    const after = { createdAtMicros: '1', id: 'i' }
-    const byPage = (db: Db) => listTasks(db, filter, { limit: 20, offset: 40 })
-    const byCursor = (db: Db) => listTasks(db, filter, { limit: 20, offset: 0, after })
-    const count = (db: Db) => countTasks(db, filter)
-    const sent = [await sqlOf(byPage), await sqlOf(byCursor), await sqlOf(count)].join('\n')
-    await expect(sent).toMatchFileSnapshot('snapshots/list-tasks.sql')
-  })
-
-  it('recordInference', async () => {
-    const nothing = { done: 0, failed: 0, timedOut: 0, unavailable: 0, busySeconds: 0, latencyBuckets: emptyBuckets() }
-    const windows = [{ pool: 'one', revision: 'aaaaaaaa', ...nothing }]
-    await expect(await sqlOf((db) => recordInference(db, 'replica', windows))).toMatchFileSnapshot(
-      'snapshots/record-inference.sql',
-    )
-  })
-})
+/** The lines of every `sql` template that takes several lines of a source. */
+function templatesOf(source: string): string[][] {
+  const templates: string[][] = []
+  let open: string[] | undefined
+  for (const line of source.split('\n')) {
+    const [before = '', after = '', ...rest] = line.split('`')
+    const opensOrCloses = line.includes('`') && rest.length % 2 === 0 // an odd number of marks
+    if (open === undefined) open = opensOrCloses && /\bsql(<.*>)?$/.test(before) ? [after] : undefined
+    else if (opensOrCloses) {
+      templates.push([...open, before])
+      open = undefined
+    } else open.push(line)
+  }
+  return templates.map((lines) => lines.map((line) => line.trim()).filter((line) => line !== ''))
+}

@@ -5,7 +5,7 @@
 // not change result type"). Its connection is then given up, and all names change, so that every other connection
 // prepares again before it meets the same: one request of a process fails, and only if it was in a transaction.
 
-/** Texts that are told apart; lists of changing length make new ones, and those past the bound stay unnamed. */
+/** Texts that are known; lists of changing length make new ones, and those past the bound stay unnamed. */
 const textsMax = 500
 
 export type StatementNames = {

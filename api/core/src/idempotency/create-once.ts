@@ -5,7 +5,8 @@
 // before (see api/src/http/idempotency.ts); it hands `request.once` to its core function, and that one runs its
 // transaction by `createOnce` in place of `db.transaction().execute`. Nothing else is to be done.
 import type { Db } from '../db/database.ts'
-import { invalidParam, MatteError } from '../error.ts'
+import { MatteError } from '../error.ts'
+import { invalidParam } from '../invalid-params.ts'
 import { findRequest, type RequestIdentity, recordOutcome, takeKey } from './idempotency-queries.ts'
 
 /** A request with its key, and the status it is answered with when it succeeds. */

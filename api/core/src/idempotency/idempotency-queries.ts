@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-/** What a request is told apart by (D42): the caller's key within workspace, method and path, and the body behind it. */
+/** What identifies a request (D42): the caller's key within workspace, method and path, and the body behind it. */
 export type RequestIdentity = {
   readonly workspaceId: string
   readonly method: string
@@ -12,14 +12,14 @@ export type RequestIdentity = {
   readonly bodyHash: Buffer
 }
 
-export type RememberedRequest = {
+type RememberedRequest = {
   readonly bodyHash: Buffer
   readonly resourceId: string
   readonly status: number
 }
 
 /** For so long a key is remembered. */
-export const rememberedHours = 24
+const rememberedHours = 24
 const expired = sql<boolean>`created_at <= now() - ${rememberedHours} * interval '1 hour'`
 
 /** What was answered under this key. Undefined: nothing yet, nothing but refusals, or too long ago. */
@@ -75,7 +75,7 @@ export async function recordOutcome(
     .execute()
 }
 
-/** Deletes what is no longer looked at, some of it: a sweep repeats it. Answers how many. */
+/** Deletes some of what is no longer read: a sweep repeats it. Answers how many. */
 export async function deleteExpiredRequests(db: Db): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from idempotency_record where ctid = any(array(

@@ -23,8 +23,9 @@ export function listModels(db: Db) {
 }
 
 /**
- * Makes the table say what is installed, each name once; true when something had to be written. Every replica may call it as often as
- * it likes: as long as nothing has changed it is one small read, and of those who see a change at once one writes.
+ * Makes the table say what is installed, each name once; true when something had to be written. Every replica may
+ * call it as often as it likes: as long as nothing has changed it is one small read, and of those who see a change at
+ * once one writes.
  *
  * A model that is installed no more stays as unavailable: new tasks are refused, while its open ones wait (D32) and a
  * failed one may be retried, until its pool comes back. Rows never go; there are as many as people ever gave names.
@@ -38,7 +39,7 @@ export async function replaceModels(db: Db, models: readonly InstalledModel[]): 
     const pools = models.map(({ pool }) => pool)
     const tritonModels = models.map(({ tritonModel }) => tritonModel)
     const defaults = models.map(({ isDefault }) => isDefault)
-    // The mark is taken away before it is given: the index that allows one default only looks at each row as it comes.
+    // The default is unset before it is set: the index that allows one default only is checked row by row.
     await sql`
       update model set is_default = false, available = name = any(${names}::text[])
        where is_default or available and name <> all(${names}::text[])`.execute(tx)
@@ -48,14 +49,15 @@ export async function replaceModels(db: Db, models: readonly InstalledModel[]): 
         from unnest(${names}::text[], ${pools}::text[], ${tritonModels}::text[], ${defaults}::boolean[])
           as i (name, pool, triton_model, is_default)
       on conflict (name) do update
-        set pool = excluded.pool, triton_model = excluded.triton_model, is_default = excluded.is_default, available = true
+        set pool = excluded.pool, triton_model = excluded.triton_model, is_default = excluded.is_default,
+            available = true
       where (m.pool, m.triton_model, m.is_default, m.available)
          <> (excluded.pool, excluded.triton_model, excluded.is_default, true)`.execute(tx)
     return true
   })
 }
 
-/** Whether the table's available rows are these models, and no other has the mark of the default. */
+/** Whether the table's available rows are these models, and no other is the default. */
 async function isWritten(db: Db, models: readonly InstalledModel[]): Promise<boolean> {
   const listed = await listModels(db)
   const current = listed.filter(({ available, isDefault }) => available || isDefault)

@@ -7,7 +7,7 @@ import type { Db } from '../db/database.ts'
 /** Length of a window. */
 export const windowSeconds = 60
 
-export type CountedRequests = {
+type CountedRequests = {
   readonly subject: string
   /** Requests to count now, 1 or more. */
   readonly count: number
@@ -45,8 +45,10 @@ export async function countRequests(db: Db, requests: readonly CountedRequests[]
      order by subject
     on conflict (subject) do update set
       minute = case when ${isCurrent} then w.minute else excluded.minute end,
-      used = case when ${isCurrent} then least(w.used, greatest(w.last_limit, excluded.last_limit)) else 0 end + excluded.used,
-      last_limit = case when ${isCurrent} then greatest(w.last_limit, excluded.last_limit) else excluded.last_limit end
+      used = case when ${isCurrent}
+                  then least(w.used, greatest(w.last_limit, excluded.last_limit)) else 0 end + excluded.used,
+      last_limit = case when ${isCurrent} then greatest(w.last_limit, excluded.last_limit)
+                        else excluded.last_limit end
     returning subject, used, (minute + 1) * ${windowSeconds}::int as "resetsAt",
               ((minute + 1) * ${windowSeconds}::int - extract(epoch from clock_timestamp()))::float8 * 1000
                 as "resetsInMs"`.execute(db)

@@ -8,14 +8,14 @@ import { type RetentionPass, timeOf } from './release-uploads.ts'
 const event = 'task.retention_cleanup'
 
 /**
- * Tells each workspace of its deleted tasks, once a day, UTC (D24): all that were deleted since it was told last.
- * What goes later in the day is told the next day. Returns how many workspaces were told; their deliveries are
- * committed with the note that they were.
+ * Announces to each workspace its deleted tasks, once a day, UTC (D24): all since the last announcement. What goes
+ * later in the day is announced the next day. Returns how many workspaces got one; their deliveries are committed with
+ * the note that they did.
  */
 export async function announceCleanups(db: Db, plans: Plans, { now, limit = 100 }: RetentionPass = {}) {
   const today = sql<string>`(${timeOf(now)} at time zone 'utc')::date`
   const due = sql<boolean>`(deleted > 0 and announced_on is distinct from ${today})`
-  // Those whose plans are not configured have nothing to be told, and may not take the places of others.
+  // Those whose plans are not configured get no announcement, and may not take the turns of others.
   const waiting = await db
     .selectFrom('retention_notice')
     .innerJoin('workspace', 'workspace.id', 'workspace_id')

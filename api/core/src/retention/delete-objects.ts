@@ -11,7 +11,7 @@ import { type RetentionPass, timeOf } from './release-uploads.ts'
 const againAfterMinutes = 10
 /** Requests to the store at once: enough to be fast, too few to be felt beside uploads. */
 const atOnce = 8
-/** Lists of a prefix, a thousand keys each; a task has a handful. A store that goes on listing what is deleted stops it. */
+/** Lists of a prefix, a thousand keys each; a task has a handful. It bounds a store that lists what is deleted. */
 const listsMax = 10
 
 /**

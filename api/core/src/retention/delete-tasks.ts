@@ -4,13 +4,13 @@
 // since they are what money and usage are proved from. The objects follow later, see delete-objects.ts.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { resultPrefix } from '../storage/object-key.ts'
+import { resultPrefix } from '../storage/result-key.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { type RetentionPass, timeOf } from './release-uploads.ts'
 
 /** Objects outlive their row by so long: a link that was signed at the last moment lives for 7 days (D37). */
-export const objectDelayDays = 8
+const objectDelayDays = 8
 
 /** Workspaces of one pass, and finished tasks of one transaction, which holds the row that creations wait for. */
 const workspacesMax = 100

@@ -11,7 +11,7 @@ export type RetentionPass = {
 /** The time that a pass judges by. */
 export const timeOf = (now: Date | undefined) => (now === undefined ? sql<Date>`now()` : sql<Date>`${now}::timestamptz`)
 
-/** An upload that no task has used for so long is given up (D24). Its presigned URL ended 15 minutes after its birth. */
+/** An upload that no task has used for so long is given up (D24). Its presigned URL ended after 15 minutes. */
 const unusedHours = 24
 
 /**

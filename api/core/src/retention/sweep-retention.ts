@@ -7,14 +7,14 @@ import { deleteDueObjects } from './delete-objects.ts'
 import { deleteOldTasks } from './delete-tasks.ts'
 import { type RetentionPass, releaseUnusedUploads } from './release-uploads.ts'
 
-export type RetentionDeps = {
+type RetentionDeps = {
   readonly db: Db
   readonly plans: Plans
   /** Without a store objects stay, and their lines wait for a sweep that has one. */
   readonly bucket: Pick<Bucket, 'delete' | 'list'> | undefined
 }
 
-export type RetentionCounts = {
+type RetentionCounts = {
   readonly credits_expired: number
   readonly uploads_released: number
   readonly tasks_deleted: number

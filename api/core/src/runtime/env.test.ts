@@ -21,7 +21,7 @@ describe('parseEnv', () => {
     expect(Object.isFrozen(config)).toBe(true)
   })
 
-  it('names every fault at once, and no value', () => {
+  it('names every error at once, and no value', () => {
     const faulty = { PORT: '70000', LEVEL: 'loud', ON: 'perhaps', LIST: '{"pass": "hunter2"}' }
     expect(() => parseEnv(schema, faulty)).toThrow(
       [

@@ -1,4 +1,4 @@
-// One schema per process: read once in main.ts, every fault reported together, then frozen. The type of the
+// One schema per process: read once in main.ts, every error reported together, then frozen. The type of the
 // configuration is derived from the schema and never written beside it.
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -90,7 +90,7 @@ export const json = <T>(variable: string, options: Options<T>, check: (value: un
     return check(parsed)
   })
 
-/** A configuration that cannot be used; `message` lists every fault, one a line, and no value. */
+/** A configuration that cannot be used; `message` lists every error, one a line, and no value. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }
@@ -100,22 +100,22 @@ export class ConfigError extends Error {
  * @throws ConfigError naming every variable that is missing or wrong, all at once.
  */
 export function parseEnv<S extends Schema>(schema: S, env: Env): Infer<S> {
-  const faults: string[] = []
+  const errors: string[] = []
   const config: Record<string, unknown> = {}
   for (const [name, { variable, required, fallback, description, parse }] of Object.entries(schema)) {
     const raw = env[variable]
     if (raw === undefined || raw === '') {
-      if (required) faults.push(`${variable} is missing: ${description}`)
+      if (required) errors.push(`${variable} is missing: ${description}`)
       config[name] = fallback
       continue
     }
     try {
       config[name] = parse(raw)
     } catch (error) {
-      faults.push(`${variable} ${error instanceof Error ? error.message : 'is invalid'}: ${description}`)
+      errors.push(`${variable} ${error instanceof Error ? error.message : 'is invalid'}: ${description}`)
     }
   }
-  if (faults.length > 0) throw new ConfigError(`The configuration is not usable:\n${faults.join('\n')}`)
+  if (errors.length > 0) throw new ConfigError(`The configuration is not usable:\n${errors.join('\n')}`)
   return Object.freeze(config) as Infer<S>
 }
 

@@ -8,7 +8,7 @@ import type { Service } from './service.ts'
 /** One thing that readiness depends on: undefined when well, else a short public reason. */
 export type Check = () => Promise<string | undefined> | string | undefined
 
-export type Readiness = { readonly ready: boolean; readonly checks: Readonly<Record<string, string>> }
+type Readiness = { readonly ready: boolean; readonly checks: Readonly<Record<string, string>> }
 
 /** Runs every check, each within `timeoutMs`; a check that throws or hangs counts as not ready, in fixed words. */
 export async function readiness(checks: Readonly<Record<string, Check>>, timeoutMs = 2_000): Promise<Readiness> {
@@ -30,9 +30,9 @@ async function judge(check: Check, timeoutMs: number): Promise<string> {
   }
 }
 
-export type HealthOptions = {
+type HealthOptions = {
   readonly host: string
-  /** 0 takes any free port; `port()` tells which. */
+  /** 0 takes any free port; `port()` says which. */
   readonly port: number
   readonly checks: Readonly<Record<string, Check>>
   readonly registry: Registry

@@ -45,7 +45,7 @@ export function unseal(keys: MasterKeys, rowId: string, sealed: string): string 
       .setAuthTag(Buffer.from(tag, 'base64url'))
     return Buffer.concat([decipher.update(Buffer.from(body, 'base64url')), decipher.final()]).toString('utf8')
   } catch (cause) {
-    const why = `master key ${keyId} is not the one that sealed it, or the sealed value was changed or copied from another row`
-    throw new UnsealError(`the secret does not open: ${why}`, { cause })
+    const reasons = 'is not the one that sealed it, or the sealed value was changed or copied from another row'
+    throw new UnsealError(`the secret does not open: master key ${keyId} ${reasons}`, { cause })
   }
 }

@@ -38,7 +38,7 @@ export function tracing(processName: string, endpoint: string | undefined): Serv
   }
 }
 
-export type SpanOptions = {
+type SpanOptions = {
   readonly kind?: 'server' | 'client' | 'producer' | 'consumer' | 'internal'
   readonly attributes?: Attributes
   /** The `traceparent` of a row or a message: the new span continues that trace. */

@@ -2,7 +2,7 @@
 // wait within 30 s and what pods did within the last minutes, and no history, however long that is.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { maxAttempts } from '../task/task.ts'
+import { maxAttempts } from '../task/limits.ts'
 import type { Plans } from '../workspace/plan.ts'
 import type { Demand } from './demand.ts'
 import { type LatencyBuckets, latencyBoundsSeconds, latencyQuantile } from './latency.ts'
@@ -51,9 +51,7 @@ const windowsMax = 120
 const bucketNumbers = Array.from({ length: latencyBoundsSeconds.length + 1 }, (_none, index) => index + 1)
 const summedBuckets = sql`array[${sql.join(bucketNumbers.map((bucket) => sql`coalesce(sum(w.latency_buckets[${sql.lit(bucket)}]), 0)::int`))}]`
 
-/**
- * A caller's retry counts as a single task, also of a child (D33). Written as in the indexes, so that they are used.
- */
+/** A caller's retry counts as a single task, also of a child (D33, `slotCounter`). Written as in the indexes, to use them. */
 const isSingle = sql`(t.batch_id is null or t.run > 1)`
 const isChild = sql`t.batch_id is not null and t.run = 1`
 

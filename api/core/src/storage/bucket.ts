@@ -1,28 +1,19 @@
-// The one edge to the object store: `internalEndpoint` serves our own reads and writes, `publicEndpoint` only signs,
-// since a presigned URL names the host that the caller will use (D81).
-import type { Readable } from 'node:stream'
-import {
-  CreateBucketCommand,
-  DeleteObjectCommand,
-  GetObjectCommand,
-  HeadBucketCommand,
-  HeadObjectCommand,
-  ListObjectsV2Command,
-  S3Client,
-} from '@aws-sdk/client-s3'
-import { createObjectClient } from './object-client.ts'
-import { createPresigner } from './presign.ts'
-import { httpStatusOf, StorageError, toStorageError } from './storage-error.ts'
+// The client of the object store, and all that the rest of the code sees of it. The AWS SDK does what is rare
+// (sdk-operations.ts); it is by-passed in two places, each for what was measured (DECISIONS 43):
+// - `head`, `get` and `put`, which every task needs, go over undici (object-client.ts): the SDK takes a request through
+//   some forty middlewares, twice the CPU;
+// - links are signed by ourselves (signature-v4.ts): the SDK's presigner took 0.5 ms of CPU for each, and a page of a
+//   hundred results needs a hundred.
+// `internalEndpoint` serves our own reads and writes, `publicEndpoint` only signs, since a presigned URL names the host
+// that the caller will use (D81).
+import { createObjectClient, type ObjectClient } from './object-client.ts'
+import { type OpenObject, type OpenOptions, openSdk } from './sdk-operations.ts'
+import { createPresigner, type SignerOptions } from './signature-v4.ts'
+import { StorageError } from './storage-error.ts'
 
-export type BucketOptions = {
+export type BucketOptions = Omit<SignerOptions, 'endpoint'> & {
   readonly internalEndpoint: string
   readonly publicEndpoint: string
-  readonly bucket: string
-  readonly region: string
-  readonly accessKeyId: string
-  readonly secretAccessKey: string
-  /** Of temporary credentials. */
-  readonly sessionToken?: string | undefined
 }
 
 export type ObjectHead = {
@@ -32,30 +23,7 @@ export type ObjectHead = {
   readonly bytes: Uint8Array
 }
 
-/** An object on its way to a client. */
-export type OpenObject = {
-  readonly etag: string
-  /** Of what comes: of the range, when one was asked for. */
-  readonly lengthBytes: number
-  /** `bytes 0-9/100` when a range comes, else undefined. */
-  readonly contentRange: string | undefined
-  /** The reader has it already, as `ifNoneMatch` says. */
-  readonly unchanged: boolean
-  /** To be read to its end or destroyed; undefined when only the head was asked for. */
-  readonly body: Readable | undefined
-}
-
-export type OpenOptions = {
-  /** Without the body. */
-  readonly headOnly?: boolean
-  /** As in the header `Range`; one that cannot be satisfied is a StorageError `range`. */
-  readonly range?: string | undefined
-  /** As in the header `If-None-Match`; an object that matches is `unchanged` and comes without its body. */
-  readonly ifNoneMatch?: string | undefined
-  readonly signal?: AbortSignal
-}
-
-export type PutGrant = {
+type PutGrant = {
   readonly contentType: string
   readonly expiresInSeconds: number
   /** Given: the PUT may have no other length. */
@@ -87,150 +55,65 @@ export type Bucket = {
   close(): void
 }
 
-/** Time-outs: a store that is up connects in milliseconds; 30 s without a byte is a dead transfer. */
-const timeouts = { connectionTimeout: 1_000, requestTimeout: 30_000, socketTimeout: 30_000 }
-
 /** A caller waits for the answer to `head`, and a store that is up gives it in milliseconds. */
 const headTimeoutMs = 5_000
 
 /** What a store says to a PUT: nothing, or some words of XML. */
 const answerBytesMax = 65_536
 
-const nothing: ObjectHead = { etag: '', sizeBytes: 0, bytes: new Uint8Array() }
+const emptyObject: ObjectHead = { etag: '', sizeBytes: 0, bytes: new Uint8Array() }
 
 export function openBucket(options: BucketOptions): Bucket {
-  const { bucket: Bucket } = options
-  const client = newClient(options, options.internalEndpoint)
-  const objects = createObjectClient({ ...options, endpoint: options.internalEndpoint })
-  const presign = createPresigner({ ...options, endpoint: options.publicEndpoint })
-
+  const { internalEndpoint, publicEndpoint, ...store } = options
+  const objects = createObjectClient({ ...store, endpoint: internalEndpoint })
+  const { close, ...rareOperations } = openSdk({ ...store, endpoint: internalEndpoint })
   return {
-    name: Bucket,
-    head: async (key, firstBytes) => {
-      const headers = { range: `bytes=0-${firstBytes - 1}` }
-      const signal = AbortSignal.timeout(headTimeoutMs)
-      try {
-        const answer = await objects.send({ method: 'GET', key, headers, maxBytes: firstBytes, signal })
-        const total = answer.headers['content-range']?.split('/')[1]
-        return { etag: answer.headers.etag ?? '', sizeBytes: Number(total ?? answer.bytes.length), bytes: answer.bytes }
-      } catch (error) {
-        // A range of an empty object cannot be satisfied: that is an answer and no fault.
-        if (error instanceof StorageError && error.kind === 'range') return nothing
-        throw error
-      }
-    },
-    get: async (key, { etag, maxBytes, signal }) => {
-      const headers = etag === undefined ? {} : { 'if-match': etag }
-      return (await objects.send({ method: 'GET', key, headers, maxBytes, signal })).bytes
-    },
-    open: async (Key, { headOnly = false, range, ifNoneMatch, signal } = {}) => {
-      const input = {
-        Bucket,
-        Key,
-        ...(range !== undefined && { Range: range }),
-        ...(ifNoneMatch !== undefined && { IfNoneMatch: ifNoneMatch }),
-      }
-      const options = { ...(signal && { abortSignal: signal }) }
-      try {
-        const answer = headOnly
-          ? { ...(await client.send(new HeadObjectCommand(input), options)), Body: undefined }
-          : await client.send(new GetObjectCommand(input), options)
-        return {
-          etag: answer.ETag ?? '',
-          lengthBytes: answer.ContentLength ?? 0,
-          contentRange: answer.ContentRange,
-          unchanged: false,
-          body: answer.Body as Readable | undefined,
-        }
-      } catch (error) {
-        if (httpStatusOf(error) === 304) {
-          return { etag: etagOf(error), lengthBytes: 0, contentRange: undefined, unchanged: true, body: undefined }
-        }
-        throw toStorageError(error)
-      }
-    },
-    put: async (key, body, { contentType, signal }) => {
-      const headers = { 'content-type': contentType, 'content-length': String(body.length) }
-      await objects.send({ method: 'PUT', key, headers, body, maxBytes: answerBytesMax, signal })
-    },
-    delete: async (Key) => {
-      try {
-        await client.send(new DeleteObjectCommand({ Bucket, Key }))
-      } catch (error) {
-        if (httpStatusOf(error) !== 404) throw toStorageError(error)
-      }
-    },
-    list: async (Prefix) => {
-      try {
-        const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }))
-        return Contents.flatMap(({ Key }) => Key ?? [])
-      } catch (error) {
-        throw toStorageError(error)
-      }
-    },
-    presignPut: (key, { contentType, expiresInSeconds, sizeBytes }) =>
-      presign({
-        method: 'PUT',
-        key,
-        expiresInSeconds,
-        at: new Date(),
-        headers: {
-          'content-type': contentType,
-          ...(sizeBytes !== undefined && { 'content-length': String(sizeBytes) }),
-        },
-      }),
-    presignGet: (key, { contentType, fileName, expiresInSeconds }) =>
-      presign({
-        method: 'GET',
-        key,
-        expiresInSeconds,
-        at: new Date(),
-        query: {
-          'response-content-type': contentType,
-          'response-content-disposition': `attachment; filename="${fileName}"`,
-        },
-      }),
-    probe: async (timeoutMs) => {
-      try {
-        await client.send(new HeadBucketCommand({ Bucket }), { abortSignal: AbortSignal.timeout(timeoutMs) })
-        return true
-      } catch {
-        return false
-      }
-    },
-    ensure: async (signal) => {
-      const options = { ...(signal && { abortSignal: signal }) }
-      try {
-        await client.send(new HeadBucketCommand({ Bucket }), options)
-      } catch (error) {
-        if (httpStatusOf(error) !== 404) throw toStorageError(error)
-        await client.send(new CreateBucketCommand({ Bucket }), options).catch((fault: unknown) => {
-          if (httpStatusOf(fault) !== 409) throw toStorageError(fault) // another process made it meanwhile
-        })
-      }
-    },
+    name: store.bucket,
+    ...objectOperations(objects),
+    ...rareOperations,
+    ...linkOperations(createPresigner({ ...store, endpoint: publicEndpoint })),
     close: () => {
-      client.destroy()
+      close()
       objects.close()
     },
   }
 }
 
-function newClient(options: BucketOptions, endpoint: string): S3Client {
-  const { accessKeyId, secretAccessKey, sessionToken } = options
-  return new S3Client({
-    endpoint,
-    region: options.region,
-    credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
-    forcePathStyle: true,
-    // The default adds a checksum of an empty body to presigned PUTs, and every real upload then fails.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    maxAttempts: 2,
-    requestHandler: timeouts,
-  })
-}
+const objectOperations = ({ send }: ObjectClient): Pick<Bucket, 'head' | 'get' | 'put'> => ({
+  head: async (key, firstBytes) => {
+    const headers = { range: `bytes=0-${firstBytes - 1}` }
+    const signal = AbortSignal.timeout(headTimeoutMs)
+    try {
+      const answer = await send({ method: 'GET', key, headers, maxBytes: firstBytes, signal })
+      const total = answer.headers['content-range']?.split('/')[1]
+      return { etag: answer.headers.etag ?? '', sizeBytes: Number(total ?? answer.bytes.length), bytes: answer.bytes }
+    } catch (error) {
+      // No range of an empty object can be satisfied: this is an answer and no failure.
+      if (error instanceof StorageError && error.kind === 'range') return emptyObject
+      throw error
+    }
+  },
+  get: async (key, { etag, maxBytes, signal }) => {
+    const headers = etag === undefined ? {} : { 'if-match': etag }
+    return (await send({ method: 'GET', key, headers, maxBytes, signal })).bytes
+  },
+  put: async (key, body, { contentType, signal }) => {
+    const headers = { 'content-type': contentType, 'content-length': String(body.length) }
+    await send({ method: 'PUT', key, headers, body, maxBytes: answerBytesMax, signal })
+  },
+})
 
-/** Of an answer 304, which the client takes for an error and keeps beside it; empty where the store does not tell. */
-const etagOf = (error: unknown): string =>
-  (error as { $response?: { headers?: Record<string, string> } }).$response?.headers?.etag ?? ''
+const linkOperations = (presign: ReturnType<typeof createPresigner>): Pick<Bucket, 'presignPut' | 'presignGet'> => ({
+  presignPut: (key, { contentType, expiresInSeconds, sizeBytes }) => {
+    const length = sizeBytes === undefined ? {} : { 'content-length': String(sizeBytes) }
+    const headers = { 'content-type': contentType, ...length }
+    return presign({ method: 'PUT', key, expiresInSeconds, at: new Date(), headers })
+  },
+  presignGet: (key, { contentType, fileName, expiresInSeconds }) => {
+    const query = {
+      'response-content-type': contentType,
+      'response-content-disposition': `attachment; filename="${fileName}"`,
+    }
+    return presign({ method: 'GET', key, expiresInSeconds, at: new Date(), query })
+  },
+})

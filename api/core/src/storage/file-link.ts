@@ -6,8 +6,8 @@ import type { MasterKeys } from '../runtime/seal.ts'
 
 export type FileLinkQuery = { readonly expires?: unknown; readonly key?: unknown; readonly signature?: unknown }
 
-export type FileLinkSigner = {
-  /** Path and query below the place where files are served; `expires` in seconds since the Unix epoch. */
+type FileLinkSigner = {
+  /** Path and query below the URL where files are served; `expires` in seconds since the Unix epoch. */
   sign(objectKey: string, expires: number): string
   /** Whether the link is one of ours, and not past `nowSeconds`. The signature is compared in constant time. */
   verify(objectKey: string, query: FileLinkQuery, nowSeconds: number): 'valid' | 'expired' | 'forged'

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createObjectClient, type ObjectClient } from './object-client.ts'
 
 const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
-const place = { bucket: 'matte', region: 'eu-central-1', ...keys }
+const store = { bucket: 'matte', region: 'eu-central-1', ...keys }
 
 describe('createObjectClient', () => {
   let server: Server | undefined
@@ -24,7 +24,7 @@ describe('createObjectClient', () => {
     server = own
     await new Promise<void>((resolve) => own.listen(0, '127.0.0.1', resolve))
     const endpoint = `http://127.0.0.1:${(own.address() as AddressInfo).port}`
-    client = createObjectClient({ ...place, endpoint })
+    client = createObjectClient({ ...store, endpoint })
     return { client, asked: () => asked }
   }
   const status =
@@ -59,8 +59,8 @@ describe('createObjectClient', () => {
         setImmediate(() => request.socket.destroy())
       },
     ],
-  ] as [string, RequestListener][])('tries a second time after %s', async (_name, fault) => {
-    const { client, asked } = await ask([fault, status(200, 'hello')])
+  ] as [string, RequestListener][])('tries a second time after %s', async (_name, failure) => {
+    const { client, asked } = await ask([failure, status(200, 'hello')])
     expect((await client.send(get)).bytes.toString()).toBe('hello')
     expect(asked()).toBe(2)
   })
@@ -110,7 +110,7 @@ describe('createObjectClient', () => {
 
   it('ends with its signal while it waits for a connection', async () => {
     // Of the addresses for documentation: nobody answers there.
-    client = createObjectClient({ ...place, endpoint: 'http://192.0.2.1:9' })
+    client = createObjectClient({ ...store, endpoint: 'http://192.0.2.1:9' })
     const stop = new AbortController()
     const asking = client.send({ ...get, signal: stop.signal })
     stop.abort(new Error('enough'))

@@ -1,13 +1,12 @@
-// The three requests that are made for each task, over undici: a part of an object, a whole one, and a PUT of bytes in
-// memory. The general S3 client takes each through some forty middlewares, twice the CPU of these; it keeps all the rest.
-// As there a request is tried twice, which all three may be, and a store whose clock is another's is signed for by its.
+// Requests for whole objects, or their first bytes, over undici; bucket.ts says why not by the SDK. As there a request
+// is tried twice, which GET and PUT may be, and for a store whose clock differs the signature follows that clock.
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 import { pause } from '../runtime/service.ts'
-import { createRequestSigner, type SignRequestOptions } from './sign-request.ts'
+import { createRequestSigner, type SignerOptions } from './signature-v4.ts'
 import { StorageError, storageErrorOf } from './storage-error.ts'
 
-export type ObjectRequest = {
+type ObjectRequest = {
   readonly method: 'GET' | 'PUT'
   readonly key: string
   /** Beside Host and those of the signature; names in lower case. */
@@ -18,7 +17,7 @@ export type ObjectRequest = {
   readonly signal?: AbortSignal | undefined
 }
 
-export type ObjectAnswer = { readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }
+type ObjectAnswer = { readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }
 
 export type ObjectClient = {
   /** The answer with its whole body. @throws StorageError with what the store said as its cause */
@@ -32,7 +31,7 @@ const timeouts = { connect: { timeout: 1_000 }, headersTimeout: 30_000, bodyTime
 /** Between the two tries of a request. */
 const retryAfterMs = 100
 
-export function createObjectClient(options: SignRequestOptions): ObjectClient {
+export function createObjectClient(options: SignerOptions): ObjectClient {
   // No bound: the tasks in flight and the requests in work bound what is asked for.
   const pool = new Pool(new URL(options.endpoint).origin, { ...timeouts, connections: null })
   const sign = createRequestSigner(options)
@@ -41,7 +40,7 @@ export function createObjectClient(options: SignRequestOptions): ObjectClient {
   async function tryOnce({ method, key, headers = {}, body, maxBytes, signal }: ObjectRequest): Promise<ObjectAnswer> {
     signal?.throwIfAborted()
     const signed = sign({ method, key, headers, payload: body ?? '', at: new Date(Date.now() + offsetMs) })
-    const answer = await dispatch(pool, { method, ...signed, body: body ?? null }, maxBytes, signal)
+    const answer = await dispatch(pool, { method, ...signed, body: body ?? null }, { maxBytes, signal })
     if (isGood(answer.status)) return answer
     const said = answer.bytes.toString()
     if (said.includes('RequestTimeTooSkewed')) offsetMs = Date.parse(answer.headers.date ?? '') - Date.now() || 0
@@ -71,13 +70,14 @@ const toUnavailable = (error: unknown): StorageError =>
 const isGood = (status: number): boolean => status >= 200 && status <= 299
 
 type Dispatched = Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'headers' | 'body'>
+type Bounds = Pick<ObjectRequest, 'maxBytes' | 'signal'>
 type Dispatch = ObjectAnswer & { readonly status: number }
 
 /** Bodies of refusals are kept so far, for the log. */
 const refusalBytesMax = 4_096
 
 /** One request by undici's own callbacks: its promises and streams would take as much CPU again. */
-async function dispatch(pool: Pool, request: Dispatched, maxBytes: number, signal: AbortSignal | undefined) {
+async function dispatch(pool: Pool, request: Dispatched, { maxBytes, signal }: Bounds) {
   const { promise, resolve, reject } = Promise.withResolvers<Dispatch>()
   let sending: Dispatcher.DispatchController | undefined
   let answer: Dispatch = { status: 0, headers: {}, bytes: Buffer.alloc(0) }

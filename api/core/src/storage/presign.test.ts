@@ -1,7 +1,7 @@
 import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { describe, expect, it } from 'vitest'
-import { createPresigner } from './presign.ts'
+import { createPresigner } from './signature-v4.ts'
 
 const options = {
   endpoint: 'https://matte.example.com:8443',

@@ -1,16 +1,16 @@
 import { S3Client } from '@aws-sdk/client-s3'
 import { describe, expect, it } from 'vitest'
-import { createRequestSigner } from './sign-request.ts'
+import { createRequestSigner } from './signature-v4.ts'
 
 const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
-const place = { bucket: 'matte', region: 'eu-central-1', ...keys }
+const store = { bucket: 'matte', region: 'eu-central-1', ...keys }
 
 describe('createRequestSigner', () => {
   const hostname = 'store.example.com'
   const at = new Date('2026-11-21T04:48:15.123Z')
-  const sign = createRequestSigner({ ...place, endpoint: `http://${hostname}` })
+  const sign = createRequestSigner({ ...store, endpoint: `http://${hostname}` })
   const theirClient = (credentials: typeof keys & { sessionToken?: string }) =>
-    new S3Client({ endpoint: `http://${hostname}`, region: place.region, credentials })
+    new S3Client({ endpoint: `http://${hostname}`, region: store.region, credentials })
   const theirs = theirClient(keys)
 
   /** What the S3 client's signer makes of a request with the same path, headers and body. */
@@ -45,7 +45,7 @@ describe('createRequestSigner', () => {
 
   it('signs with temporary credentials as the S3 client does', async () => {
     const sessionToken = 'FwoGZXIvYXdzEBYaDGV/+=='
-    const signTemporary = createRequestSigner({ ...place, sessionToken, endpoint: `http://${hostname}` })
+    const signTemporary = createRequestSigner({ ...store, sessionToken, endpoint: `http://${hostname}` })
     const { path, headers } = signTemporary({ method: 'GET', key: 'a.png', headers: {}, payload: '', at })
     const from = theirClient({ ...keys, sessionToken })
     expect(headers.authorization).toBe(await authorizationOf('GET', path, { host: hostname }, undefined, from))
@@ -53,14 +53,14 @@ describe('createRequestSigner', () => {
   })
 
   it('keeps the path of an endpoint', () => {
-    const signBelow = createRequestSigner({ ...place, endpoint: `http://${hostname}/s3/` })
+    const signBelow = createRequestSigner({ ...store, endpoint: `http://${hostname}/s3/` })
     expect(signBelow({ method: 'GET', key: 'a', headers: {}, payload: '', at }).path).toBe('/s3/matte/a')
   })
 
   it('takes a new signing key with a new day', () => {
     const signatureOn = (day: string) =>
       sign({ method: 'GET', key: 'a', headers: {}, payload: '', at: new Date(day) }).headers.authorization
-    const other = createRequestSigner({ ...place, endpoint: `http://${hostname}` })
+    const other = createRequestSigner({ ...store, endpoint: `http://${hostname}` })
     const first = signatureOn('2026-11-21T23:59:59Z')
     expect(signatureOn('2026-11-22T00:00:00Z')).not.toBe(first)
     expect(

@@ -1,5 +1,5 @@
 /**
- * A fault of the object store, by kind. `missing`: no such object. `changed`: another ETag than asked for.
+ * An error of the object store, by kind. `missing`: no such object. `changed`: another ETag than asked for.
  * `range`: the range asked for lies outside the object. `unavailable`: no answer, or an answer that says try later; the
  * same call may work a moment later.
  */

@@ -8,20 +8,19 @@ import { createEventDeliveries } from '../webhook/create-deliveries.ts'
 import { buildBatchBody } from '../webhook/payload.ts'
 
 type Batch = Selectable<BatchTable>
-type ChildEnd = 'succeeded' | 'failed' | 'canceled'
+type EndedChildren = { readonly status: 'succeeded' | 'failed' | 'canceled'; readonly count: number }
 
 /** `completedNow`: this was the last child, for the first time. */
-export type BatchProgress = { readonly batch: Batch; readonly completedNow: boolean }
+type BatchProgress = { readonly batch: Batch; readonly completedNow: boolean }
 
 /**
- * Counts `ended` children that end with this status, and completes the batch with the last one. Undefined: the batch
+ * Counts children that end with this status, and completes the batch with the last one. Undefined: the batch
  * has not so many open children, so these have moved on already and their own fences will not hold.
  */
 export async function countEndedChildren(
   tx: Db,
   batchId: string,
-  status: ChildEnd,
-  ended = 1,
+  { status, count: ended }: EndedChildren,
 ): Promise<BatchProgress | undefined> {
   const count = sql.ref(`${status}_count`)
   const terminal = sql`b.succeeded_count + b.failed_count + b.canceled_count + ${ended}::int`
@@ -29,9 +28,10 @@ export async function countEndedChildren(
     with before as materialized (select id, status from batch where id = ${batchId} for no key update)
     update batch b
        set ${count} = b.${count} + ${ended}::int,
-           status = case when ${terminal} = b.total_count then 'completed' else b.status end,
-           completed_at = case when ${terminal} = b.total_count then coalesce(b.completed_at, now())
-                               else b.completed_at end
+           status = case when ${terminal} = b.total_count
+                         then 'completed' else b.status end,
+           completed_at = case when ${terminal} = b.total_count
+                               then coalesce(b.completed_at, now()) else b.completed_at end
       from before
      where b.id = before.id and ${terminal} <= b.total_count
     returning b.*, (b.status = 'completed' and before.status = 'processing') as "completedNow"`.execute(tx)

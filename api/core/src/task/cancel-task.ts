@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
-import { endRun } from './end-run.ts'
+import { endRun } from './run/end-run.ts'
 import { findTask, type TaskRow } from './task-queries.ts'
 
 /**

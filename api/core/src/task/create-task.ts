@@ -1,17 +1,17 @@
 import { holdCredits } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
-import { type Details, MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { findUpload } from '../upload/grant-queries.ts'
 import { inputForbidden, inspectObject } from '../upload/inspect-object.ts'
+import { findReachedLimit, toLimitError } from '../workspace/limit/single-slot.ts'
 import type { Plan } from '../workspace/plan.ts'
-import { findExhaustedLimit } from '../workspace/workspace-queries.ts'
+import { type Insertion, insertSingle, type NewTask } from './insert-task.ts'
+import { creditCost } from './limits.ts'
 import { type RequestedOutput, resolveOutput } from './output.ts'
-import { creditCost } from './task.ts'
-import { insertSingle, type TaskRow } from './task-queries.ts'
+import type { TaskRow } from './task-queries.ts'
 
-export type CreateTask = {
+type CreateTask = {
   readonly workspaceId: string
   readonly plan: Plan
   /** The object key of a grant; any text (D22). */
@@ -28,19 +28,19 @@ export type CreateTask = {
 }
 
 /**
- * Accepts a task: looks at the object, then takes place, quota and credit, and writes the row, in one transaction
- * that commits synchronously before this returns. The checks come in the order of D4.
+ * Accepts a task: inspects the object, then takes a concurrency slot, quota and credit, and writes the row, in one
+ * transaction that commits synchronously before this returns. The checks come in the order of D4.
  * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED,
  *   TASK_STORAGE_UNAVAILABLE, TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED,
  *   CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
  */
 export async function createTask(db: Db, bucket: Bucket, request: CreateTask): Promise<TaskRow> {
-  const { workspaceId, plan, imageUrl } = request
+  const { workspaceId, plan, imageUrl, once } = request
   const upload = await findUpload(db, workspaceId, imageUrl)
   if (upload === undefined) throw inputForbidden()
   const { etag, sizeBytes } = await inspectObject(bucket, upload.objectKey, plan)
   const output = resolveOutput(request.output ?? null, plan)
-  const wanted = {
+  const task = {
     workspaceId,
     uploadId: upload.id,
     sourceKey: upload.objectKey,
@@ -53,40 +53,26 @@ export async function createTask(db: Db, bucket: Bucket, request: CreateTask): P
     traceparent: request.traceparent,
   }
   // Where nothing else belongs to it, the one statement is the transaction. A limit is judged in one of its own.
-  const isAlone = request.once === undefined && !plan.charged
-  const alone = isAlone ? await insertSingle(db, plan, wanted) : undefined
-  if (alone === 'upload') throw inputForbidden()
-  if (alone !== undefined && alone !== 'limit') return alone
-  return createOnce(db, request.once, async (tx) => {
-    let task = alone ?? (await insertSingle(tx, plan, wanted))
-    if (task === 'limit') {
-      await refuseAtLimit(tx, workspaceId, plan)
-      task = await insertSingle(tx, plan, wanted)
-    }
-    if (task === 'limit') throw new Error('there was room under the lock, and then there was none')
-    if (task === 'upload') throw inputForbidden()
-    if (plan.charged) await holdCredits(tx, workspaceId, { taskId: task.id, run: task.run }, creditCost)
-    return task
+  const alone = once === undefined && !plan.charged ? await insertSingle(db, plan, task) : undefined
+  if (alone !== undefined && alone.kind !== 'limit-reached') return toTask(plan, alone)
+  return createOnce(db, once, async (tx) => {
+    const first = alone ?? (await insertSingle(tx, plan, task))
+    const created = toTask(plan, first.kind === 'limit-reached' ? await insertUnderLock(tx, plan, task) : first)
+    if (plan.charged) await holdCredits(tx, { workspaceId, taskId: created.id, run: created.run, amount: creditCost })
+    return created
   })
 }
 
-/**
- * After `takeSinglePlace` found no row, for a creation and a retry alike. Returns when there is room by now: it is the
- * caller's, who holds the workspace's lock.
- * @throws MatteError TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED
- */
-export async function refuseAtLimit(tx: Db, workspaceId: string, plan: Plan): Promise<void> {
-  const exhausted = await findExhaustedLimit(tx, workspaceId, plan)
-  if (exhausted === undefined) return
-  if (exhausted.limit === 'quota') throw quotaExceeded(plan, exhausted.resetsAt)
-  throw new MatteError(
-    'TASK_CONCURRENT_LIMIT',
-    `Your plan takes ${plan.concurrentTasks} open task(s) at once; wait for one to end.`,
-    { details: { limit: plan.concurrentTasks } },
-  )
+/** After a limit was reached: which one, or the task after all, when there is room under the workspace's lock. */
+async function insertUnderLock(tx: Db, plan: Plan, task: NewTask): Promise<Insertion> {
+  const reached = await findReachedLimit(tx, task.workspaceId, plan)
+  return reached === undefined ? insertSingle(tx, plan, task) : { kind: 'limit-reached', reached }
 }
 
-export const quotaExceeded = (plan: Plan, resetsAt: Date, details: Details = {}): MatteError =>
-  new MatteError('DEVELOPER_API_QUOTA_EXCEEDED', `Your plan takes ${plan.monthlyQuota} tasks a month.`, {
-    details: { limit: plan.monthlyQuota, resetsAt: resetsAt.toISOString(), ...details },
-  })
+/** @throws MatteError TASK_INPUT_FORBIDDEN, TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED */
+function toTask(plan: Plan, insertion: Insertion): TaskRow {
+  if (insertion.kind === 'created') return insertion.task
+  if (insertion.kind === 'upload-gone') throw inputForbidden()
+  if (insertion.reached === undefined) throw new Error('a slot was free under the lock, and could not be taken')
+  throw toLimitError(plan, insertion.reached)
+}

@@ -1,13 +1,14 @@
 // What a caller may ask of the result (D41). The interface's options leave some things open; here they mean:
 // - background: laid under the cut-out. JPEG has no transparency, so it gets white under whatever is not opaque.
-// - crop: to the box of the foreground; a picture without one stays whole.
-// - cropMargin: on all four sides alike, a percentage being one of the box's longer side; it ends at the picture's
+// - crop: to the box of the foreground; an image without one stays whole.
+// - cropMargin: on all four sides alike, a percentage being one of the box's longer side; it ends at the image's
 //   edge. Without crop it does nothing.
 // - maxSide: the longer side of what crop left is scaled down to it, never up.
 // - channels `alpha`: the matte alone, one grey channel, 255 where the subject is; background then does nothing.
 import type { Output } from '../db/tables/task.ts'
 import { MatteError } from '../error.ts'
-import type { OutputFormat, Plan } from '../workspace/plan.ts'
+import type { OutputFormat } from '../workspace/format.ts'
+import type { Plan } from '../workspace/plan.ts'
 
 /** As asked for; the forms of the texts are judged already, the format is not. */
 export type RequestedOutput = {

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { maxRetries } from './task.ts'
+import { maxRetries } from './limits.ts'
 import type { TaskRow } from './task-queries.ts'
 
-export type Requeue = { readonly etag: string; readonly sizeBytes: number; readonly traceparent: string | null }
+type Requeue = { readonly etag: string; readonly sizeBytes: number; readonly traceparent: string | null }
 
 /**
- * Begins the next run of a failed task, with its `retried` event and the mark on its upload, in one statement; what
+ * Begins the next run of a failed task, with its `retried` event and `used_at` of its upload, in one statement; what
  * the failed run left is cleared (D33). Undefined: the task is not failed in that run any more, or its upload was
  * given up; locking the upload's row keeps the sweeper and a retry apart (D24).
  */

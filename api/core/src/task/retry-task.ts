@@ -6,16 +6,15 @@ import type { Bucket } from '../storage/bucket.ts'
 import { findUpload } from '../upload/grant-queries.ts'
 import { inputForbidden, inspectObject } from '../upload/inspect-object.ts'
 import { cancelTaskDeliveries } from '../webhook/delivery-queries.ts'
+import { takeSingleSlot, toLimitError } from '../workspace/limit/single-slot.ts'
 import type { Plan } from '../workspace/plan.ts'
-import { takeSinglePlace } from '../workspace/workspace-queries.ts'
 import { reopenFailedChild } from './batch-progress.ts'
 import { taskNotFound } from './cancel-task.ts'
-import { refuseAtLimit } from './create-task.ts'
+import { creditCost, maxRetries } from './limits.ts'
 import { requeueTask } from './requeue-task.ts'
-import { creditCost, maxRetries } from './task.ts'
 import { findTask, type TaskRow } from './task-queries.ts'
 
-export type RetryTask = {
+type RetryTask = {
   readonly workspaceId: string
   readonly plan: Plan
   readonly id: string
@@ -25,7 +24,7 @@ export type RetryTask = {
 }
 
 /**
- * A caller's retry (D33): the same task is queued again in a new run, with the object as it is now. It takes a place,
+ * A caller's retry (D33): the same task is queued again in a new run, with the object as it is now. It takes a slot,
  * quota and a credit like a new single task, also as a child of a batch, whose counts follow. What was not delivered
  * yet of an earlier failure is canceled.
  * @throws MatteError DEVELOPER_TASK_NOT_FOUND, TASK_NOT_RETRYABLE, TASK_RETRY_LIMIT_EXCEEDED, TASK_INPUT_FORBIDDEN,
@@ -35,7 +34,7 @@ export type RetryTask = {
 export async function retryTask(db: Db, bucket: Bucket, request: RetryTask): Promise<TaskRow> {
   const { workspaceId, plan, id } = request
   const failed = await findRetryable(db, workspaceId, id).catch(async (error: unknown) => {
-    // It may be a twin of this very request that has made the retry, a moment after it was looked for.
+    // It may be a twin of this very request that has made the retry, a moment after it was searched for.
     const outcome = request.once && (await findOutcome(db, request.once))
     throw outcome === undefined ? error : new AlreadyCreated(outcome)
   })
@@ -43,19 +42,19 @@ export async function retryTask(db: Db, bucket: Bucket, request: RetryTask): Pro
   if (upload === undefined) throw inputForbidden()
   const object = await inspectObject(bucket, upload.objectKey, plan)
   return createOnce(db, request.once, async (tx) => {
-    if (!(await takeSinglePlace(tx, workspaceId, plan))) {
-      await findRetryable(tx, workspaceId, id) // another retry may have taken the place for this very task
-      await refuseAtLimit(tx, workspaceId, plan)
-      if (!(await takeSinglePlace(tx, workspaceId, plan))) throw new Error('there was room under the lock')
+    const slot = await takeSingleSlot(tx, workspaceId, plan)
+    if (slot.kind === 'refused') {
+      await findRetryable(tx, workspaceId, id) // another retry may have taken the slot for this very task
+      throw toLimitError(plan, slot.reached)
     }
     const reopened = failed.batch_id === null || (await reopenFailedChild(tx, failed.batch_id))
     const task = reopened && (await requeueTask(tx, failed, { ...object, traceparent: request.traceparent }))
     if (!task) {
       const { run } = await findRetryable(tx, workspaceId, id)
-      if (run === failed.run) throw inputForbidden() // its upload was given up while it was looked at
+      if (run === failed.run) throw inputForbidden() // its upload was given up while it was inspected
       throw new MatteError('CONFLICT', 'The task was retried and has failed again meanwhile; look at it once more.')
     }
-    if (plan.charged) await holdCredits(tx, workspaceId, { taskId: id, run: task.run }, creditCost)
+    if (plan.charged) await holdCredits(tx, { workspaceId, taskId: id, run: task.run, amount: creditCost })
     await cancelTaskDeliveries(tx, { taskId: id, event: 'task.failed', beforeRun: task.run })
     return task
   })

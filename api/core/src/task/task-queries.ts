@@ -1,68 +1,8 @@
-import { CompiledQuery, type Selectable, sql } from 'kysely'
-import { type Db, isNullViolation } from '../db/database.ts'
-import type { Output, TaskTable } from '../db/tables/task.ts'
-import type { Plan } from '../workspace/plan.ts'
-import { singlePlace } from '../workspace/workspace-queries.ts'
-import type { TaskStatus } from './task.ts'
+import { CompiledQuery, type Selectable } from 'kysely'
+import type { Db } from '../db/database.ts'
+import type { TaskTable } from '../db/tables/task.ts'
 
 export type TaskRow = Selectable<TaskTable>
-
-export type NewTask = {
-  readonly workspaceId: string
-  readonly uploadId: string
-  readonly sourceKey: string
-  readonly sourceEtag: string
-  readonly sourceSizeBytes: number
-  readonly modelVersion: string
-  readonly callbackUrl: string | null
-  readonly output: Output | null
-  readonly creditCost: number
-  readonly traceparent: string | null
-}
-
-/** Why a task was not inserted: a limit of its workspace is reached, or its upload was given up meanwhile. */
-export type NotInserted = 'limit' | 'upload'
-
-/**
- * A single task with the places it takes, its `queued` event, the day's counter and the mark on its upload, in one
- * statement. The workspace's row is locked first, since all the rest reads what its update returned (D39); locking the
- * upload's row keeps the sweeper and a creation apart (D24). All of it or nothing: without an upload the task's own
- * column refuses, and with it the places. So it needs no transaction around it, and one that it is in is over where it
- * says `upload`.
- */
-export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<TaskRow | NotInserted> {
-  const insert = sql<TaskRow>`
-    with place as (
-      ${singlePlace(task.workspaceId, plan)}
-    ), source as (
-      update upload set used_at = coalesce(used_at, now())
-       where id = ${task.uploadId} and workspace_id = (select id from place) and deleted_at is null
-      returning id as upload_id
-    ), created as (
-      insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
-                        callback_url, output, credit_cost, traceparent)
-      select place.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
-             ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
-             ${task.creditCost}::int, ${task.traceparent}::text
-        from place left join source on true
-      returning *
-    ), event as (
-      insert into task_event (task_id, run, type, payload)
-      select id, run, 'queued', jsonb_build_object('run', run) from created
-    ), usage as (
-      insert into usage_day as u (workspace_id, day, created)
-      select workspace_id, (now() at time zone 'utc')::date, 1 from created
-      on conflict (workspace_id, day) do update set created = u.created + 1
-    )
-    select * from created`
-  try {
-    const { rows } = await insert.execute(tx)
-    return rows[0] ?? 'limit'
-  } catch (error) {
-    if (isNullViolation(error, 'upload_id')) return 'upload'
-    throw error
-  }
-}
 
 /** What the answers about a task are made of. Reads fetch no more: the driver's work grows with the columns. */
 export const shownColumns = [
@@ -103,70 +43,5 @@ export function findTask(db: Db, workspaceId: string, id: string): Promise<TaskR
     .selectAll()
     .where('id', '=', id)
     .where('workspace_id', '=', workspaceId)
-    .executeTakeFirst()
-}
-
-/** Those of the tasks that have ended, and stay so unless a caller retries them. */
-export function findEndedTasks(db: Db, ids: readonly string[]): Promise<ShownTask[]> {
-  return db
-    .selectFrom('task')
-    .select(shownColumns)
-    .where(sql<boolean>`id = any(${[...ids]}::uuid[])`)
-    .where('completed_at', 'is not', null)
-    .execute()
-}
-
-export type TaskFilter = {
-  readonly workspaceId: string
-  readonly status?: TaskStatus | undefined
-  /** Created at or after this time. */
-  readonly from?: Date | undefined
-  /** Created before this time. */
-  readonly before?: Date | undefined
-}
-
-function filtered(db: Db, { workspaceId, status, from, before }: TaskFilter) {
-  return db
-    .selectFrom('task')
-    .where('workspace_id', '=', workspaceId)
-    .$if(status !== undefined, (query) => query.where('status', '=', status as TaskStatus))
-    .$if(from !== undefined, (query) => query.where('created_at', '>=', from as Date))
-    .$if(before !== undefined, (query) => query.where('created_at', '<', before as Date))
-}
-
-/** A place in the list: microseconds since the epoch, as the database has them, and the id. */
-export type TaskPlace = { readonly createdAtMicros: string; readonly id: string }
-
-export type PageRequest = { readonly limit: number; readonly offset: number; readonly after?: TaskPlace | undefined }
-
-/** One page, newest first; `after` (a cursor) is equally fast at any depth, `offset` is not. */
-export function listTasks(db: Db, filter: TaskFilter, { limit, offset, after }: PageRequest) {
-  const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
-  return filtered(db, filter)
-    .$if(after !== undefined, (query) => query.where(sql<boolean>`(created_at, id) < (${at}, ${after?.id}::uuid)`))
-    .select(shownColumns)
-    .select(sql<string>`(extract(epoch from created_at) * 1000000)::bigint::text`.as('created_at_micros'))
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(after === undefined ? offset : 0)
-    .execute()
-}
-
-export async function countTasks(db: Db, filter: TaskFilter): Promise<number> {
-  const { count } = await filtered(db, filter)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
-}
-
-/** Makes the next `attempts` attempts of an unfinished task fail (D53). Undefined: no such task, or it has ended. */
-export function setFaultAttempts(db: Db, id: string, attempts: number) {
-  return db
-    .updateTable('task')
-    .set({ fault_attempts: attempts })
-    .where('id', '=', id)
-    .where('status', 'in', ['queued', 'processing'])
-    .returning(['id', 'status'])
     .executeTakeFirst()
 }

@@ -1,14 +1,16 @@
 import type { Db } from '../db/database.ts'
-import { invalidParam, MatteError } from '../error.ts'
+import { MatteError } from '../error.ts'
+import { invalidParam } from '../invalid-params.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { newUploadKey } from '../storage/object-key.ts'
-import { type InputFormat, mimeTypes, type Plan } from '../workspace/plan.ts'
+import { type InputFormat, mimeTypes } from '../workspace/format.ts'
+import type { Plan } from '../workspace/plan.ts'
 import { insertGrant } from './grant-queries.ts'
 
 /** How long the presigned URL accepts a PUT, in seconds (D20). */
 const grantSeconds = 15 * 60
 
-export type GrantRequest = {
+type GrantRequest = {
   readonly workspaceId: string
   readonly plan: Plan
   readonly fileName: string
@@ -18,7 +20,7 @@ export type GrantRequest = {
   readonly signLength?: boolean
 }
 
-export type Grant = {
+type Grant = {
   readonly uploadUrl: string
   readonly objectKey: string
   /** What the PUT has to send. */

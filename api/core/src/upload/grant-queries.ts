@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-export type GrantInput = {
+type GrantInput = {
   readonly workspaceId: string
   readonly objectKey: string
   readonly contentType: string

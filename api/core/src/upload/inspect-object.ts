@@ -2,7 +2,8 @@ import { imageSize } from 'image-size'
 import { MatteError } from '../error.ts'
 import type { Bucket, ObjectHead } from '../storage/bucket.ts'
 import { StorageError } from '../storage/storage-error.ts'
-import type { InputFormat, Plan } from '../workspace/plan.ts'
+import type { InputFormat } from '../workspace/format.ts'
+import type { Plan } from '../workspace/plan.ts'
 import { fileTooLarge, formatRefused } from './create-grant.ts'
 
 /**
@@ -14,7 +15,7 @@ const firstBytes = 131_072
 export type InspectedObject = { readonly etag: string; readonly sizeBytes: number }
 
 /**
- * Looks at the object itself, whatever its Content-Type said (D22): real size, first bytes, pixels.
+ * Inspects the object itself, whatever its Content-Type said (D22): real size, first bytes, pixels.
  * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED (`details.limit` is `bytes` or `pixels`),
  *   TASK_FORMAT_NOT_SUPPORTED, TASK_STORAGE_UNAVAILABLE
  */
@@ -52,7 +53,7 @@ export const inputForbidden = (): MatteError =>
   )
 
 /** The format by its first bytes; undefined when it is none of ours. */
-export function sniffFormat(bytes: Uint8Array): InputFormat | undefined {
+function sniffFormat(bytes: Uint8Array): InputFormat | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 16)).toString('latin1')
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'png'
   if (head.startsWith('\xff\xd8\xff')) return 'jpeg'
@@ -65,6 +66,6 @@ function pixelsOf(bytes: Uint8Array): number | undefined {
     const { width, height } = imageSize(bytes)
     return width * height
   } catch {
-    return undefined // truncated or damaged header: decoding will tell
+    return undefined // truncated or damaged header: decoding will show
   }
 }

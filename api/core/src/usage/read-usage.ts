@@ -3,7 +3,7 @@ import type { Db } from '../db/database.ts'
 import type { Plan } from '../workspace/plan.ts'
 
 /** Counters of a time; what every day of the trend has, and the totals of the month. */
-export type UsageCounts = {
+type UsageCounts = {
   readonly totalTasks: number
   readonly succeededTasks: number
   readonly failedTasks: number
@@ -13,7 +13,7 @@ export type UsageCounts = {
   readonly averageLatencyMs: number
 }
 
-export type UsageDay = UsageCounts & {
+type UsageDay = UsageCounts & {
   /** `YYYY-MM-DD`, UTC. */
   readonly date: string
 }
@@ -40,7 +40,7 @@ const trendDays = 30
 type Row = UsageCounts & { date: string; inMonth: boolean; canceledTasks: number; latencyMs: number }
 type Month = { start: Date; end: Date; quotaUsed: number }
 
-/** From the day's counters alone, at most 31 rows; no task is looked at (D70). Throws when there is no such workspace. */
+/** From the day's counters alone, at most 31 rows; no task is read (D70). Throws when there is no such workspace. */
 export async function readUsage(db: Db, workspaceId: string, plan: Plan): Promise<Usage> {
   const month = await readMonth(db, workspaceId)
   if (month === undefined) throw new Error('the workspace of this usage does not exist')
@@ -100,8 +100,8 @@ async function readDays(db: Db, workspaceId: string, monthStart: Date): Promise<
            coalesce(credits, 0) as "creditsConsumed", coalesce(api_requests, 0) as "apiRequests",
            coalesce(latency_ms, 0) as "latencyMs"
       from month
-     cross join generate_series(least(month.start, month.today - ${trendDays - 1}::int)::timestamp, month.today::timestamp,
-                                interval '1 day') as series (day)
+     cross join generate_series(least(month.start, month.today - ${trendDays - 1}::int)::timestamp,
+                                month.today::timestamp, interval '1 day') as series (day)
       left join usage_day u on u.workspace_id = ${workspaceId} and u.day = series.day::date
      order by series.day`.execute(db)
   return rows

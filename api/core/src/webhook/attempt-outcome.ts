@@ -2,7 +2,7 @@
  * Why an attempt counts as failed: a closed list, stored and shown to the receiver's owner. It is all that is kept
  * of an error; addresses and what a resolver said go to the log only.
  */
-export const attemptErrors = [
+const attemptErrors = [
   /** The target is not a public address, its port is denied, or its URL is not usable. */
   'TARGET_REFUSED',
   'DNS_FAILED',
@@ -18,7 +18,7 @@ export const attemptErrors = [
   'STATUS',
   /** Nothing was sent: the secret that signs does not open, since its master key is not configured. */
   'SECRET_UNREADABLE',
-  /** A fault on our side. */
+  /** An error on our side. */
   'INTERNAL',
 ] as const
 

@@ -10,7 +10,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-export type ClaimOptions = {
+type ClaimOptions = {
   /** At most so many rows: the free slots. */
   readonly limit: number
   /** How long the claim holds; longer than an attempt can last. */
@@ -71,7 +71,7 @@ const claimStatement = ({ limit, claimMs, perTargetInFlight, perWorkspaceInFligh
       select workspace_id, max(workspace_busy) as busy from in_flight group by workspace_id
     ), candidate as (
       select due.id, due.due_at,
-             coalesce(w.busy, 0) + row_number() over (partition by t.workspace_id order by due.due_at, due.id) as place
+             coalesce(w.busy, 0) + row_number() over (partition by t.workspace_id order by due.due_at, due.id) as turn
         from target t
         left join in_flight f using (workspace_id, target_host)
         left join workspace_in_flight w on w.workspace_id = t.workspace_id
@@ -81,7 +81,7 @@ const claimStatement = ({ limit, claimMs, perTargetInFlight, perWorkspaceInFligh
            order by d.due_at
            limit greatest(0, ${perTargetInFlight}::int - coalesce(f.busy, 0))) due
     ), chosen as (
-      select id from candidate where place <= ${perWorkspaceInFlight}::int order by place, due_at limit ${limit}::int
+      select id from candidate where turn <= ${perWorkspaceInFlight}::int order by turn, due_at limit ${limit}::int
     ), picked as (
       -- Rows that somebody cancels or records at this moment are left out, and judged again once locked.
       select d.id from delivery d join chosen using (id) where ${claimable} for update of d skip locked
@@ -91,6 +91,6 @@ const claimStatement = ({ limit, claimMs, perTargetInFlight, perWorkspaceInFligh
            claimed_until = now() + ${claimMs} * interval '1 ms'
       from picked where d.id = picked.id
     returning d.id, d.claim, d.attempt, d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
-              d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body, d.traceparent,
-              (extract(epoch from now()) * 1000)::float8 as "claimedAtMs"`
+              d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body,
+              d.traceparent, (extract(epoch from now()) * 1000)::float8 as "claimedAtMs"`
 }

@@ -3,7 +3,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { buildTaskBody, type TaskOutcome } from './payload.ts'
-import { portOf } from './target-url.ts'
+import { portOf } from './target/target-host.ts'
 
 export type TaskDeliveries = TaskOutcome & {
   readonly workspaceId: string
@@ -13,12 +13,12 @@ export type TaskDeliveries = TaskOutcome & {
 }
 
 /** What an event belongs to, and so what makes it the same event when it is tried again. */
-export type Occurrence =
+type Occurrence =
   | { readonly taskId: string; readonly run: number }
   /** `key` names the occurrence: a batch's id, a day. */
   | { readonly key: string; readonly batchId?: string }
 
-export type EventDeliveries = {
+type EventDeliveries = {
   readonly workspaceId: string
   readonly event: string
   /** The bytes to sign and send, see `payload.ts`. */
@@ -42,8 +42,8 @@ export async function createEventDeliveries(db: Db, event: EventDeliveries): Pro
 
 /**
  * One row per target: every enabled endpoint that subscribes to the event (an empty list means all), and the callback
- * URL. A callback URL that is an enabled endpoint's own target is delivered once, as that endpoint's and with its secret
- * (D62). Also a part of a larger statement: `when` says whether the event has come true there.
+ * URL. A callback URL that is an enabled endpoint's own target is delivered once, as that endpoint's and with its
+ * secret (D62). Also a part of a larger statement: `when` says whether the event has come true there.
  */
 export function insertDeliveries(event: EventDeliveries, when: RawBuilder<boolean>): RawBuilder<unknown> {
   const { workspaceId, callbackUrl, of } = event

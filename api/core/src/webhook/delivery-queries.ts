@@ -1,72 +1,12 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import type { AttemptOutcome } from './attempt-outcome.ts'
-import { type RetryPolicy, retryDelayMs } from './backoff.ts'
-import type { ClaimRef } from './claim-deliveries.ts'
 
-const canceled = { status: 'canceled', completed_at: sql<Date>`now()`, claim: null, claimed_until: null } as const
-
-export type RecordedStatus = 'delivered' | 'pending' | 'exhausted'
-
-/**
- * Writes the outcome of an attempt, and what follows from it: delivered, due again, or exhausted; in one statement.
- * `endedAgoMs` is how long ago the attempt ended, so that a late record does not shift the retry (D64). The endpoint,
- * if it is one's, tells of its latest attempt. Locks delivery, then endpoint: nobody may do it the other way round.
- * Undefined: the claim is somebody else's by now, or the delivery was canceled; nothing is written.
- */
-export async function recordAttempt(
-  db: Db,
-  { id, claim, attempt }: ClaimRef,
-  outcome: AttemptOutcome & { readonly endedAgoMs: number },
-  policy: RetryPolicy,
-): Promise<RecordedStatus | undefined> {
-  const delayMs = outcome.error === null ? undefined : retryDelayMs(attempt, policy)
-  const status: RecordedStatus = outcome.error === null ? 'delivered' : delayMs === undefined ? 'exhausted' : 'pending'
-  const endedAt = sql`now() - ${outcome.endedAgoMs} * interval '1 ms'`
-  const { rows } = await sql<{ status: RecordedStatus }>`
-    with ended as (
-      update delivery
-         set status = ${status}, claim = null, claimed_until = null,
-             due_at = case when ${status} = 'pending' then ${endedAt} + ${delayMs ?? 0} * interval '1 ms' else due_at end,
-             completed_at = case when ${status} = 'pending' then null else now() end
-       where id = ${id} and claim = ${claim} and attempt = ${attempt} and status = 'pending'
-      returning id, status, endpoint_id
-    ), told as (
-      update webhook_endpoint e
-         set last_delivery_at = ${endedAt}, last_delivery_status = ${outcome.error === null ? 'delivered' : 'failed'}
-        from ended
-       where e.id = ended.endpoint_id and (e.last_delivery_at is null or e.last_delivery_at < ${endedAt})
-    ), recorded as (
-      insert into delivery_attempt (delivery_id, attempt, at, duration_ms, status_code, error, response_body)
-      select id, ${attempt}::int, ${endedAt}, ${Math.round(outcome.durationMs)}::int, ${outcome.statusCode}::int,
-             ${outcome.error}::text, ${outcome.responseBody}::text
-        from ended
-    )
-    select status from ended`.execute(db)
-  return rows[0]?.status
-}
-
-/** Ends a claim without an attempt: due at once again, and the attempt is not counted. */
-export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
-  return db
-    .updateTable('delivery')
-    .set({ claim: null, claimed_until: null, attempt: attempt - 1 })
-    .where('id', '=', id)
-    .where('claim', '=', claim)
-    .where('attempt', '=', attempt)
-    .executeTakeFirst()
-}
-
-/** Ends a claimed delivery whose endpoint is not to be told any more; the attempt was not made and is not counted. */
-export function cancelClaimedDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
-  return db
-    .updateTable('delivery')
-    .set({ ...canceled, attempt: attempt - 1 })
-    .where('id', '=', id)
-    .where('claim', '=', claim)
-    .where('attempt', '=', attempt)
-    .executeTakeFirst()
-}
+export const canceled = {
+  status: 'canceled',
+  completed_at: sql<Date>`now()`,
+  claim: null,
+  claimed_until: null,
+} as const
 
 /** Cancels what is not delivered yet to an endpoint. An attempt in flight may still arrive, unrecorded. */
 export function cancelEndpointDeliveries(db: Db, endpointId: string) {
@@ -89,8 +29,8 @@ export function moveEndpointDeliveries(db: Db, endpointId: string, { href, host 
 }
 
 /**
- * Cancels what is not delivered yet of a task's event, for runs before `beforeRun`: a retried task must not tell of
- * an earlier failure any more (D33). An attempt in flight may still arrive; its outcome is not recorded.
+ * Cancels what is not delivered yet of a task's event, for runs before `beforeRun`: a retried task must not
+ * announce an earlier failure any more (D33). An attempt in flight may still arrive; its outcome is not recorded.
  */
 export function cancelTaskDeliveries(db: Db, { taskId, event, beforeRun }: CancelDeliveries) {
   return db
@@ -103,9 +43,9 @@ export function cancelTaskDeliveries(db: Db, { taskId, event, beforeRun }: Cance
     .execute()
 }
 
-export type CancelDeliveries = { readonly taskId: string; readonly event: string; readonly beforeRun: number }
+type CancelDeliveries = { readonly taskId: string; readonly event: string; readonly beforeRun: number }
 
-export type DueState = {
+type DueState = {
   /** Due, and claimed by nobody; counted up to the given bound. */
   readonly waiting: number
   /** How long the oldest of them has been due; 0 when there is none. */

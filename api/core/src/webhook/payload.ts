@@ -12,7 +12,7 @@ export function buildTaskBody(outcome: TaskOutcome): string {
   )
 }
 
-export type BatchOutcome = { readonly batchId: string; readonly totalCount: number; readonly successCount: number }
+type BatchOutcome = { readonly batchId: string; readonly totalCount: number; readonly successCount: number }
 
 /** Whatever did not succeed counts as failed here, canceled ones included (D52). */
 export function buildBatchBody({ batchId, totalCount, successCount }: BatchOutcome): string {

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { serviceSignature, signatureHeaders, verifySignature } from './signature.ts'
+import { expect, it } from 'vitest'
+import { serviceSignature, signatureHeaders } from './signature.ts'
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const body = '{"test": 2432232314}'
@@ -24,36 +24,4 @@ it('keeps the secret before in the header of one signature, and puts both into t
   const standard = (each: string) => signatureHeaders({ ...common, secret: each })['webhook-signature']
   expect(both['X-Service-Signature']).toBe(serviceSignature(previousSecret, timestamp, body))
   expect(both['webhook-signature']).toBe(`${standard(secret)} ${standard(previousSecret)}`)
-})
-
-describe('verifySignature', () => {
-  it('takes what was signed, characters beyond ASCII too', () => {
-    expect(verifySignature(header, body, secret)).toBe(true)
-    expect(verifySignature(serviceSignature(secret, 1, '{"ü":"–"}'), '{"ü":"–"}', secret)).toBe(true)
-  })
-
-  it.each([
-    ['no header', undefined],
-    ['an empty header', ''],
-    ['upper-case hex', header.toUpperCase().replace('T=', 't=').replace('V1=', 'v1=')],
-    ['a second pair', `${header},v1=00`],
-    ['a blank', header.replace(',', ', ')],
-    ['a shorter signature', header.slice(0, -2)],
-    ['a longer signature', `${header}00`],
-    ['another time', header.replace('t=1614265330', 't=1614265331')],
-    ['a time that is no number', header.replace('t=1614265330', 't=x')],
-    ['another signature', header.slice(0, -1) + (header.endsWith('0') ? '1' : '0')],
-  ])('refuses %s', (_what, wrong) => {
-    expect(verifySignature(wrong, body, secret)).toBe(false)
-  })
-
-  it('refuses another body and another secret', () => {
-    expect(verifySignature(header, `${body} `, secret)).toBe(false)
-    expect(verifySignature(header, body, secret.slice('whsec_'.length))).toBe(false)
-  })
-
-  it('refuses a time too far away, either way, when asked', () => {
-    const at = (nowSeconds: number) => verifySignature(header, body, secret, { nowSeconds })
-    expect([-301, -300, 300, 301].map((distance) => at(timestamp + distance))).toEqual([false, true, true, false])
-  })
 })

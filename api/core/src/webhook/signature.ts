@@ -1,16 +1,16 @@
 // Signatures of webhooks (interface, Signature; D63). One secret, two schemes: the contract's header is keyed by the
 // UTF-8 bytes of the whole issued string `whsec_…`, the Standard Webhooks headers by the bytes that its base64 part
 // decodes to. Each attempt is signed afresh over the stored body.
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 
 const secretPrefix = 'whsec_'
 
-export type Signed = {
+type Signed = {
   /** The issued secret, `whsec_` included. */
   readonly secret: string
   /** The one before, while a rotation's overlap lasts. */
   readonly previousSecret?: string | undefined
-  /** Stable over retries: what a receiver tells duplicates by. */
+  /** Stable over retries: what a receiver knows duplicates by. */
   readonly id: string
   /** Unix time in whole seconds. */
   readonly timestamp: number
@@ -40,24 +40,5 @@ function standardSignature(secret: string, text: string): string {
 /** The value of `X-Service-Signature`: exactly one pair, since strict receivers match the whole header. */
 export const serviceSignature = (secret: string, timestamp: number, body: string): string =>
   `t=${timestamp},v1=${hmac(secret, `${timestamp}.${body}`).toString('hex')}`
-
-/**
- * True when `header` is a right `X-Service-Signature` of `body`. Compared in constant time, after the byte lengths.
- * A receiver passes `nowSeconds` as well, so that an old request is refused: `toleranceSeconds` either way.
- */
-export function verifySignature(
-  header: string | undefined,
-  body: string,
-  secret: string,
-  { nowSeconds, toleranceSeconds = 300 }: { nowSeconds?: number; toleranceSeconds?: number } = {},
-): boolean {
-  const match = /^t=(\d{1,15}),v1=([0-9a-f]+)$/.exec(header ?? '')
-  if (match === null) return false
-  const timestamp = Number(match[1])
-  const given = Buffer.from(match[2] ?? '')
-  const expected = Buffer.from(hmac(secret, `${match[1]}.${body}`).toString('hex'))
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false
-  return nowSeconds === undefined || Math.abs(nowSeconds - timestamp) <= toleranceSeconds
-}
 
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text, 'utf8').digest()

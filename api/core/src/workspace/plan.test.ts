@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { defaultPlans, parsePlans, planNamed } from './plan.ts'
+import { parsePlans } from './parse-plans.ts'
+import { defaultPlans, planNamed } from './plan.ts'
 
 const mb = 1_048_576
 
@@ -66,7 +67,7 @@ describe('parsePlans', () => {
 })
 
 describe('planNamed', () => {
-  it('is a fault of ours for a name that the configuration lacks', () => {
+  it('is an error of ours for a name that the configuration lacks', () => {
     expect(planNamed(defaultPlans, 'pro')).toBe(defaultPlans.pro)
     expect(() => planNamed(defaultPlans, 'toString')).toThrow()
     expect(() => planNamed(defaultPlans, 'forgotten')).toThrow()

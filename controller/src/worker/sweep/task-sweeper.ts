@@ -2,8 +2,8 @@ import type { Db } from '@matte/core/db/database'
 import { deleteExpiredRequests } from '@matte/core/idempotency/idempotency-queries'
 import { type Loop, loop } from '@matte/core/runtime/loop'
 import { sweepInferenceWindows } from '@matte/core/scale/inference-queries'
-import { handOverDeadLetters, type PublishDeadLetter } from '@matte/core/task/hand-over-dead-letters'
-import { sweepTasks } from '@matte/core/task/sweep-tasks'
+import { handOverDeadLetters, type PublishDeadLetter } from '@matte/core/task/run/hand-over-dead-letters'
+import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import type { Logger } from 'pino'
 
 export type SweepDeps = {

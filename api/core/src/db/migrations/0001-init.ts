@@ -17,7 +17,7 @@ const statements = [
     created_at timestamptz not null default now(),
     check (queued + processing = open_singles + open_children)
   )`,
-  // The claim looks at workspaces with something queued only, fewest processing first (D39).
+  // The claim reads workspaces with something queued only, fewest processing first (D39).
   `create index workspace_waiting on workspace (processing) where queued > 0`,
 
   `create table api_key (
@@ -230,7 +230,8 @@ const statements = [
     updated_at timestamptz not null default now()
   )`,
   `insert into setting (name, value) values
-     ('maintenance', 'false'), ('batchEnabled', 'true'), ('dispatchPaused', 'false'), ('webhooks.allowedTargets', '[]')`,
+     ('maintenance', 'false'), ('batchEnabled', 'true'), ('dispatchPaused', 'false'),
+     ('webhooks.allowedTargets', '[]')`,
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -2,14 +2,15 @@ import { type Kysely, sql } from 'kysely'
 
 // What ends by time: credits (D71), and what retention deletes (D24).
 const statements = [
-  // A grace time beside the expiry, so that the order of spending keeps looking at the expiry itself.
+  // A grace time beside the expiry, so that the order of spending keeps to the expiry itself.
   `alter table credit_lot
      add column source text check (length(source) between 1 and 255),
      add column grace_until timestamptz,
      add column refunded integer not null default 0 check (refunded >= 0),
      drop constraint credit_lot_check,
      add constraint credit_lot_balanced check (granted = available + held + spent + expired + refunded),
-     add constraint credit_lot_grace check (grace_until is null or (expires_at is not null and grace_until > expires_at))`,
+     add constraint credit_lot_grace
+       check (grace_until is null or (expires_at is not null and grace_until > expires_at))`,
   // The same grant twice is one grant.
   `create unique index credit_lot_source on credit_lot (workspace_id, source) where source is not null`,
   `create index credit_lot_lapsing on credit_lot ((greatest(expires_at, grace_until))) where available > 0`,
@@ -29,14 +30,14 @@ const statements = [
     due_at timestamptz not null
   )`,
   `create index object_deletion_due on object_deletion (due_at)`,
-  // What task.retention_cleanup has still to tell, and the day, UTC, of the last one.
+  // What task.retention_cleanup has still to announce, and the day, UTC, of the last one.
   `create table retention_notice (
     workspace_id uuid primary key references workspace (id),
     deleted integer not null default 0 check (deleted >= 0),
     announced_on date
   )`,
   `create index retention_notice_waiting on retention_notice (announced_on) where deleted > 0`,
-  // One look per workspace finds its oldest finished task.
+  // One look-up per workspace finds its oldest finished task.
   `create index task_retention on task (workspace_id, completed_at) where completed_at is not null`,
   `create index delivery_retention on delivery (workspace_id, completed_at)
      where task_id is null and completed_at is not null`,

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 // What the demand for pods is read from (scale/demand-queries.ts), and the ledger's last open door.
 const statements = [
   // What the pods of a pool did, summed over five seconds by each replica of the controller. Unlogged: a write a second
-  // costs no sync; a crash of the server empties it, and the figures begin again. An update finds room in its page and
+  // costs no sync; a crash of the server empties it, and the metrics begin again. An update finds room in its page and
   // touches no index.
   `create unlogged table inference_window (
     pool text not null check (length(pool) between 1 and 253),

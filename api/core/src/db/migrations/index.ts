@@ -1,21 +1,21 @@
 import type { Migration } from 'kysely/migration'
-import * as init from './0001-init.ts'
-import * as batch from './0002-batch.ts'
-import * as retention from './0003-retention.ts'
-import * as rateLimit from './0004-rate-limit.ts'
-import * as idempotencyOutput from './0005-idempotency-output.ts'
-import * as webhookEndpoint from './0006-webhook-endpoint.ts'
-import * as hotRows from './0007-hot-rows.ts'
-import * as scale from './0008-scale.ts'
+import { up as init } from './0001-init.ts'
+import { up as batch } from './0002-batch.ts'
+import { up as retention } from './0003-retention.ts'
+import { up as rateLimit } from './0004-rate-limit.ts'
+import { up as idempotencyOutput } from './0005-idempotency-output.ts'
+import { up as webhookEndpoint } from './0006-webhook-endpoint.ts'
+import { up as hotRows } from './0007-hot-rows.ts'
+import { up as scale } from './0008-scale.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
-  '0001-init': init,
-  '0002-batch': batch,
-  '0003-retention': retention,
-  '0004-rate-limit': rateLimit,
-  '0005-idempotency-output': idempotencyOutput,
-  '0006-webhook-endpoint': webhookEndpoint,
-  '0007-hot-rows': hotRows,
-  '0008-scale': scale,
+  '0001-init': { up: init },
+  '0002-batch': { up: batch },
+  '0003-retention': { up: retention },
+  '0004-rate-limit': { up: rateLimit },
+  '0005-idempotency-output': { up: idempotencyOutput },
+  '0006-webhook-endpoint': { up: webhookEndpoint },
+  '0007-hot-rows': { up: hotRows },
+  '0008-scale': { up: scale },
 }

@@ -13,7 +13,7 @@ export type CreditLotTable = {
   source: string | null
   granted: number
   available: number
-  /** `available > 0`, kept by the database, for indexes that an update of the figure leaves alone. */
+  /** `available > 0`, kept by the database, for indexes that an update of the amount leaves alone. */
   has_available: ColumnType<boolean, never, never>
   held: Generated<number>
   spent: Generated<number>

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-/** One request under an `Idempotency-Key` that was answered 2xx; looked at for 24 h (D42). */
+/** One request under an `Idempotency-Key` that was answered 2xx; remembered for 24 h (D42). */
 export type IdempotencyRecordTable = {
   workspace_id: string
   method: string

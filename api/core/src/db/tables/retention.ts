@@ -4,7 +4,7 @@ export type ObjectDeletionTable = {
   due_at: Date
 }
 
-/** What `task.retention_cleanup` has still to tell of a workspace. */
+/** What `task.retention_cleanup` has still to announce of a workspace. */
 export type RetentionNoticeTable = {
   workspace_id: string
   /** Tasks deleted since the last notice. */

@@ -2,7 +2,7 @@ import type { Generated, JSONColumnType } from 'kysely'
 
 export type Foreground = { top: number; left: number; width: number; height: number }
 
-/** What the result shall look like, every default filled in (D41); what each member does is in `task/output.ts`. */
+/** The form of the result, every default filled in (D41); what each member does is in `task/output.ts`. */
 export type Output = {
   format: 'png' | 'webp' | 'jpeg'
   /** `transparent`, `#rrggbb` or `#rrggbbaa`, in lower case. */

@@ -1,20 +1,14 @@
 import { findBatchRefusal } from '@matte/core/batch/create-batch'
 import { malformedItem } from '@matte/core/batch/inspect-sources'
-import { type Details, MatteError } from '@matte/core/error'
+import { MatteError } from '@matte/core/error'
+import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
 import { isKeyForm } from '@matte/core/storage/object-key'
 import type { RequestedOutput } from '@matte/core/task/output'
 import type { Plan } from '@matte/core/workspace/plan'
 import { type Static, Type } from 'typebox'
 import { nullable } from '../../../schemas/schema.ts'
-import {
-  inMaintenance,
-  invalidParams,
-  judgeModel,
-  judgeTarget,
-  type TaskRequestDeps,
-  taskRequest,
-} from './task-request.ts'
+import { inMaintenance, judgeModel, judgeTarget, type TaskRequestDeps, taskRequest } from './task-request.ts'
 
 const { modelVersion, output } = taskRequest.properties
 
@@ -96,9 +90,9 @@ type Item = { readonly index: number; readonly imageUrl: string }
 const findMalformed = (imageUrls: readonly string[]): Item[] =>
   imageUrls.flatMap((imageUrl, index) => (isKeyForm(imageUrl) ? [] : [{ index, imageUrl }])).slice(0, itemsToldMax)
 
-function refuse(issues: readonly Details[], malformed: readonly Item[]): MatteError {
+function refuse(issues: readonly Issue[], malformed: readonly Item[]): MatteError {
   const faults = malformed.map((item) => ({ ...item, error: malformedItem(item.index) }))
-  const all = [...issues, ...faults.flatMap(({ error }) => (error.details.issues as Details[] | undefined) ?? [])]
+  const all = [...issues, ...faults.flatMap(({ error }) => (error.details.issues as Issue[] | undefined) ?? [])]
   if (faults.length === 0) return invalidParams(all)
-  return invalidParams(all, { items: malformed.map((item) => ({ ...item, code: 'INVALID_PARAMS' })) })
+  return invalidParams(all, { details: { items: malformed.map((item) => ({ ...item, code: 'INVALID_PARAMS' })) } })
 }

@@ -1,7 +1,7 @@
 // Webhook endpoints as resources (D60, D61); what is sent to them is the dispatcher's.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
-import { MatteError } from '@matte/core/error'
+import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Settings } from '@matte/core/setting/setting-queries'
 import {
@@ -10,9 +10,9 @@ import {
   deleteEndpoint,
   endpointNotFound,
   endpointsMax,
-  rotateEndpointSecret,
-} from '@matte/core/webhook/endpoint'
-import { type EndpointRow, findEndpoint, listEndpoints } from '@matte/core/webhook/endpoint-queries'
+} from '@matte/core/webhook/endpoint/endpoint'
+import { type EndpointRow, findEndpoint, listEndpoints } from '@matte/core/webhook/endpoint/endpoint-queries'
+import { rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { pageOf } from '../../../schemas/page.ts'
@@ -137,12 +137,16 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app,
   const patchOptions = { schema: patchSchema, config: write, onRequest: exists }
   app.patch('/webhooks/:webhookId', patchOptions, async ({ caller, params, body }) => {
     const { targetUrl, eventTypes, status, description } = body
-    const endpoint = await changeEndpoint(db, caller.workspaceId, params.webhookId, {
-      target: targetUrl == null ? undefined : { targetUrl, url: await readTarget(targetUrl, deps) },
-      eventTypes: eventTypes ?? undefined,
-      status: status ?? undefined,
-      description: description === '' ? null : (description ?? undefined),
-    })
+    const endpoint = await changeEndpoint(
+      db,
+      { workspaceId: caller.workspaceId, id: params.webhookId },
+      {
+        target: targetUrl == null ? undefined : { targetUrl, url: await readTarget(targetUrl, deps) },
+        eventTypes: eventTypes ?? undefined,
+        status: status ?? undefined,
+        description: description === '' ? null : (description ?? undefined),
+      },
+    )
     return toWebhookView(endpoint)
   })
 
@@ -189,7 +193,5 @@ async function readTarget(targetUrl: string, { settings, deniedNetworks }: Webho
   const { allowedTargets } = settings.current()
   const issue = await judgeTarget('/body/targetUrl', targetUrl, { allowedTargets, deniedNetworks })
   if (issue === undefined) return new URL(targetUrl)
-  throw new MatteError('INVALID_PARAMS', 'The request has invalid parameters; see details.issues.', {
-    details: { issues: [issue] },
-  })
+  throw invalidParams([issue])
 }

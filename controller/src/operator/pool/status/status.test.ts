@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PoolStatus } from '../pool-status.ts'
-import { shouldWrite } from './status.ts'
 import { answerOf, canary, demand, loaded, now, pod, stable, status } from './status.fixtures.ts'
+import { shouldWrite } from './status.ts'
 
 describe('buildStatus', () => {
   it('gives all eight answers, each a sentence', () => {

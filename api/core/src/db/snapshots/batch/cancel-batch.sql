@@ -1,0 +1,99 @@
+prepare cancel_batch_1 as
+select * from "batch" where "id" = $1 and "workspace_id" = $2;
+
+prepare cancel_batch_2 as
+select "id", "plan" from "workspace" where "id" = $1 for no key update;
+
+prepare cancel_batch_3 as
+select "id" from "batch" where "id" = $1 for no key update;
+
+prepare cancel_batch_4 as
+with canceled as (
+  update task set status = 'canceled', completed_at = now()
+   where batch_id = $1 and status = 'queued'
+  returning id, run
+), event as (
+  insert into task_event (task_id, run, type, payload)
+  select id, run, 'canceled', jsonb_build_object('run', run) from canceled order by id
+), usage as (
+  insert into usage_day as u (workspace_id, day, canceled)
+  select $2::uuid, (now() at time zone 'utc')::date, count(*) from canceled having count(*) > 0
+  on conflict (workspace_id, day) do update set canceled = u.canceled + excluded.canceled
+)
+select id, run from canceled order by id;
+
+prepare cancel_batch_5 as
+update "workspace" set "queued" = "queued" - $1, "open_singles" = "open_singles" - $2,
+  "open_children" = "open_children" - $3 where "id" = $4;
+
+prepare cancel_batch_6 as
+with before as materialized (select id, status from batch where id = $1 for no key update)
+update batch b
+   set "canceled_count" = b."canceled_count" + $2::int,
+       status = case when b.succeeded_count + b.failed_count + b.canceled_count + $3::int = b.total_count
+                     then 'completed' else b.status end,
+       completed_at = case when b.succeeded_count + b.failed_count + b.canceled_count + $4::int = b.total_count
+                           then coalesce(b.completed_at, now()) else b.completed_at end
+  from before
+ where b.id = before.id and b.succeeded_count + b.failed_count + b.canceled_count + $5::int <= b.total_count
+returning b.*, (b.status = 'completed' and before.status = 'processing') as "completedNow";
+
+prepare cancel_batch_7 as
+with hold as (
+  update credit_hold h set state = $1
+    from unnest($2::uuid[], $3::int[]) as r (task_id, run)
+   where h.task_id = r.task_id and h.run = r.run and h.state = 'open'
+  returning h.task_id, h.run, h.lot_id, h.amount, h.held_at
+), part as materialized (
+  select lot_id, sum(amount)::int as amount, min(held_at) as held_at from hold group by lot_id
+), before as materialized (
+  select l.id, part.amount,
+         $4::boolean and part.held_at < l.expires_at and l.expires_at <= (select statement_timestamp()) as late,
+         case when $5::boolean and greatest(l.expires_at, l.grace_until) <= (select statement_timestamp())
+              then l.available else 0 end as lapsed
+    from part join credit_lot l on l.id = part.lot_id
+     for update of l
+), lot as (
+  update credit_lot l
+     set held = l.held - before.amount, "available" = "l"."available" + before.amount
+         - before.lapsed, expired = l.expired + before.lapsed,
+         grace_until = case when before.late then (select statement_timestamp()) + $6 * interval '1 hour'
+                            else l.grace_until end
+    from before where l.id = before.id
+  returning l.id, l.workspace_id, before.lapsed
+), entry as (
+  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
+  select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', $7, hold.amount
+    from hold join lot on lot.id = hold.lot_id
+  union all
+  select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
+) select coalesce(sum(amount), 0)::int as amount from hold;
+
+prepare cancel_batch_8 as
+with live as (
+  select id, target_href, target_host, created_at,
+         cardinality(event_types) = 0 or $1 = any(event_types) as subscribed
+    from webhook_endpoint
+   where workspace_id = $2 and status = 'enabled' and deleted_at is null and true
+), same as (
+  -- One that gets the event anyway is taken first, or the target would hear of it twice.
+  select id from live where target_href = $3::text
+   order by subscribed desc, created_at, id limit 1
+), target (id, target_url, target_host) as (
+  select id, target_href, target_host from live where subscribed or id in (select id from same)
+  union all
+  select null, $4::text, $5::text
+   where $6::text is not null and not exists (select from same) and true
+)
+insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
+                      body, traceparent)
+select $7::uuid, $8::uuid, $9::int,
+       $10::uuid, $11::text, $12, id, target_url, target_host,
+       $13, $14::text
+  from target
+on conflict do nothing;
+
+prepare cancel_batch_9 as
+select "id", "batch_id", "status", "model_version", "source_key", "callback_url", "credit_cost", "retry_count",
+  "started_at", "completed_at", "failure_reason", "failure_message", "result_key", "result_format", "width", "height",
+  "foreground", "created_at" from "task" where "batch_id" = $1 order by "id";

@@ -1,0 +1,21 @@
+prepare expire_credits_1 as
+select distinct workspace_id as id
+  from (select workspace_id from credit_lot where (has_available and greatest(expires_at, grace_until) <= now())
+    order by greatest(expires_at, grace_until)
+         limit $1) l;
+
+prepare expire_credits_2 as
+select "id", "plan" from "workspace" where "id" = $1 for no key update;
+
+prepare expire_credits_3 as
+with part as materialized (
+  select id, available as amount from credit_lot where workspace_id = $1 and (has_available and greatest(expires_at,
+    grace_until) <= now()) for update
+), lot as (
+  update credit_lot l set available = 0, expired = l.expired + part.amount from part where l.id = part.id
+  returning l.id, part.amount
+), entry as (
+  insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount)
+  select $2::uuid, id, 'available', 'expired', amount from lot
+)
+select amount from lot;

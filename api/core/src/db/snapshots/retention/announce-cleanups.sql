@@ -1,0 +1,39 @@
+prepare announce_cleanups_1 as
+select "workspace_id" from "retention_notice" inner join "workspace" on "workspace"."id" = "workspace_id"
+  where (deleted > 0 and announced_on is distinct from (now() at time zone 'utc')::date) and "plan" in ($1, $2, $3, $4,
+  $5) limit $6;
+
+prepare announce_cleanups_2 as
+select "id", "plan" from "workspace" where "id" = $1 for no key update;
+
+prepare announce_cleanups_3 as
+select "deleted" as "count", (now() at time zone 'utc')::date as "day" from "retention_notice" where "workspace_id" = $1
+  and (deleted > 0 and announced_on is distinct from (now() at time zone 'utc')::date);
+
+prepare announce_cleanups_4 as
+update "retention_notice" set "deleted" = $1, "announced_on" = (now() at time zone 'utc')::date
+  where "workspace_id" = $2;
+
+prepare announce_cleanups_5 as
+with live as (
+  select id, target_href, target_host, created_at,
+         cardinality(event_types) = 0 or $1 = any(event_types) as subscribed
+    from webhook_endpoint
+   where workspace_id = $2 and status = 'enabled' and deleted_at is null and true
+), same as (
+  -- One that gets the event anyway is taken first, or the target would hear of it twice.
+  select id from live where target_href = $3::text
+   order by subscribed desc, created_at, id limit 1
+), target (id, target_url, target_host) as (
+  select id, target_href, target_host from live where subscribed or id in (select id from same)
+  union all
+  select null, $4::text, $5::text
+   where $6::text is not null and not exists (select from same) and true
+)
+insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
+                      body, traceparent)
+select $7::uuid, $8::uuid, $9::int,
+       $10::uuid, $11::text, $12, id, target_url, target_host,
+       $13, $14::text
+  from target
+on conflict do nothing;

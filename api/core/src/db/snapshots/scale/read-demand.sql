@@ -1,0 +1,134 @@
+prepare read_demand as
+with recursive asked as (
+  select * from unnest($1::text[],
+                       $2::float8[])
+    as a (pool, revision_seconds)
+), served as (
+  select * from unnest($3::text[], $4::text[])
+    as s (pool, model_version)
+), plan as (
+  select * from unnest($5::text[], $6::int[]) as p (name, concurrent)
+), running as materialized (
+  select 1 as yes where not exists (select from setting where name = 'dispatchPaused' and value = 'true')
+), arrived as (
+  select s.pool, sum(c.in_3s) as in_3s, sum(c.in_30s) as in_30s
+    from (select r.model_version, count(*) filter (where r.queued_at > now() - interval '3 s') as in_3s,
+                 count(*) as in_30s
+            from (select t.model_version, t.queued_at from task t
+                   where t.status in ('queued', 'processing') and t.queued_at > now() - interval '30 s'
+                     and (t.batch_id is null or t.run > 1)
+                  union all
+                  select t.model_version, t.queued_at from task t
+                   where t.completed_at is not null and t.queued_at > now() - interval '30 s'
+                     and (t.batch_id is null or t.run > 1)) r
+           where exists (select from running)
+           group by r.model_version) c
+    join served s using (model_version)
+   group by s.pool
+), single as (
+  select s.pool, t.workspace_id, count(*) as tasks, min(t.queued_at) as oldest
+    from served s
+   cross join lateral (
+      select t.workspace_id, t.queued_at from task t
+       where t.status = 'queued' and (t.batch_id is null or t.run > 1) and t.model_version = s.model_version
+       order by t.queued_at limit $7::int) t
+   where exists (select from running)
+   group by s.pool, t.workspace_id
+), hop as (
+  select s.pool, s.model_version, n.workspace_id, 1 as visited
+    from served s
+   cross join lateral (
+      select t.workspace_id from task t
+       where t.status = 'queued' and t.batch_id is not null and t.run = 1 and t.model_version = s.model_version
+       order by t.workspace_id limit 1) n
+   where exists (select from running)
+  union all
+  select h.pool, h.model_version, n.workspace_id, h.visited + 1
+    from hop h
+   cross join lateral (
+      select t.workspace_id from task t
+       where t.status = 'queued' and t.batch_id is not null and t.run = 1 and t.model_version = h.model_version
+         and t.workspace_id > h.workspace_id
+       order by t.workspace_id limit 1) n
+   where h.visited < $8::int
+), free as materialized (
+  select w.id, greatest(0, p.concurrent - w.processing) as slots
+    from workspace w join plan p on p.name = w.plan
+   where w.waiting
+), child as (
+  select h.pool, h.workspace_id, sum(q.tasks) as tasks
+    from hop h
+    join free f on f.id = h.workspace_id
+   cross join lateral (
+      select count(*) as tasks
+        from (select from task t
+               where t.status = 'queued' and t.batch_id is not null and t.run = 1 and t.model_version = h.model_version
+                 and t.workspace_id = h.workspace_id
+               limit f.slots) first) q
+   group by h.pool, h.workspace_id
+), in_queue as (
+  select pool, sum(n.singles) as singles, min(s.oldest) filter (where f.slots > 0) as oldest,
+         sum(least(coalesce(c.tasks, 0), f.slots - n.singles)) as children
+    from single s
+    full join child c using (pool, workspace_id)
+    join free f on f.id = workspace_id
+   cross join lateral (select least(f.slots, coalesce(s.tasks, 0)) as singles) n
+   group by pool
+), begun as (
+  select s.pool, count(*) filter (where t.claimed_until > now()) as claimed,
+         count(*) filter (where t.claimed_until > now() and d.child) as claimed_children,
+         count(*) filter (where d.due and not d.child) as singles,
+         count(*) filter (where d.due and d.child) as children,
+         min(t.queued_at) filter (where d.due and not d.child) as oldest
+    from task t
+    join served s using (model_version)
+   cross join lateral (
+      select not (t.batch_id is null or t.run > 1) as child,
+             exists (select from running) and t.due_at <= now() and t.attempt < $9
+               and (t.claimed_until is null or t.claimed_until <= now()) as due) d
+   where t.status = 'processing'
+   group by s.pool
+), recent as (
+  select a.pool, sum(w.busy_seconds) / nullif(sum(w.done), 0) as service, array[coalesce(sum(w.latency_buckets[1]),
+    0)::int, coalesce(sum(w.latency_buckets[2]), 0)::int, coalesce(sum(w.latency_buckets[3]), 0)::int,
+    coalesce(sum(w.latency_buckets[4]), 0)::int, coalesce(sum(w.latency_buckets[5]), 0)::int,
+    coalesce(sum(w.latency_buckets[6]), 0)::int, coalesce(sum(w.latency_buckets[7]), 0)::int,
+    coalesce(sum(w.latency_buckets[8]), 0)::int, coalesce(sum(w.latency_buckets[9]), 0)::int,
+    coalesce(sum(w.latency_buckets[10]), 0)::int, coalesce(sum(w.latency_buckets[11]), 0)::int] as buckets
+    from asked a join inference_window w on w.pool = a.pool
+   where w.at > now() - interval '60 s' and w.at <= now()
+   group by a.pool
+), revision as (
+  select a.pool, w.revision, sum(w.done) as done, sum(w.failed) as failed, sum(w.timed_out) as timed_out,
+         sum(w.unavailable) as unavailable, sum(w.busy_seconds) / nullif(sum(w.done), 0) as service,
+         array[coalesce(sum(w.latency_buckets[1]), 0)::int, coalesce(sum(w.latency_buckets[2]), 0)::int,
+           coalesce(sum(w.latency_buckets[3]), 0)::int, coalesce(sum(w.latency_buckets[4]), 0)::int,
+           coalesce(sum(w.latency_buckets[5]), 0)::int, coalesce(sum(w.latency_buckets[6]), 0)::int,
+           coalesce(sum(w.latency_buckets[7]), 0)::int, coalesce(sum(w.latency_buckets[8]), 0)::int,
+           coalesce(sum(w.latency_buckets[9]), 0)::int, coalesce(sum(w.latency_buckets[10]), 0)::int,
+           coalesce(sum(w.latency_buckets[11]), 0)::int] as buckets
+    from asked a join inference_window w on w.pool = a.pool
+   where w.at > now() - least(a.revision_seconds, 3600) * interval '1 s' and w.at <= now()
+   group by a.pool, w.revision
+)
+select a.pool, coalesce(n.in_3s, 0)::int as "arrivals3s", coalesce(n.in_30s, 0)::int as "arrivals30s",
+       (coalesce(q.singles, 0) + coalesce(b.singles, 0))::int as backlog,
+       (coalesce(q.children, 0) + coalesce(b.children, 0))::int as "batchSlots",
+       coalesce(b.claimed, 0)::int as processing, coalesce(b.claimed_children, 0)::int as "batchProcessing",
+       -- A task that was created while this statement began has a later now().
+       greatest(0, coalesce(extract(epoch from now() - least(q.oldest, b.oldest)), 0))::float8 as "oldestSeconds",
+       coalesce(r.service, (
+         select sum(busy_seconds) / sum(done)
+           from (select w.busy_seconds, w.done from inference_window w
+                  where w.pool = a.pool and w.done > 0 and w.at > now() - interval '1 hour' and w.at <= now()
+                  order by w.at desc limit $10::int) latest)) as service,
+       r.buckets,
+       (select jsonb_agg(jsonb_build_object(
+                 'revision', v.revision, 'done', v.done, 'failed', v.failed, 'timedOut', v.timed_out,
+                 'unavailable', v.unavailable, 'service', v.service, 'buckets', v.buckets) order by v.revision)
+          from revision v where v.pool = a.pool) as revisions
+  from asked a
+  left join arrived n using (pool)
+  left join in_queue q using (pool)
+  left join begun b using (pool)
+  left join recent r using (pool);

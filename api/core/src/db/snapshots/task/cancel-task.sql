@@ -1,0 +1,62 @@
+prepare cancel_task_1 as
+select * from "task" where "id" = $1 and "workspace_id" = $2;
+
+prepare cancel_task_2 as
+with slot as materialized (
+  select id from workspace where id = $1 and "open_singles" > 0 and "queued" > 0 for no key update
+), moved as (
+  update task set status = $2, completed_at = now(), claim = null, claimed_until = null
+   where id = $3 and status = $4 and run = $5 and exists (select from slot)
+  returning *
+), freed as (
+  update workspace set "open_singles" = "open_singles" - 1, "queued" = "queued" - 1
+   where id = (select workspace_id from moved)
+), moment as materialized (
+  -- Not the statement's time: it may have begun before a lot's expiry, and waited for a sweep that came after.
+  select clock_timestamp() as at from moved
+), hold as (
+  update credit_hold h set state = $6
+    from (select id as task_id, run from moved) as r (task_id, run)
+   where h.task_id = r.task_id and h.run = r.run and h.state = 'open'
+  returning h.task_id, h.run, h.lot_id, h.amount, h.held_at
+), part as materialized (
+  select lot_id, sum(amount)::int as amount, min(held_at) as held_at from hold group by lot_id
+), before as materialized (
+  select l.id, part.amount,
+         $7::boolean and part.held_at < l.expires_at and l.expires_at <= (select at from moment) as late,
+         case when $8::boolean and greatest(l.expires_at, l.grace_until) <= (select at from moment)
+              then l.available else 0 end as lapsed
+    from part join credit_lot l on l.id = part.lot_id
+     for update of l
+), lot as (
+  update credit_lot l
+     set held = l.held - before.amount, "available" = "l"."available" + before.amount
+         - before.lapsed, expired = l.expired + before.lapsed,
+         grace_until = case when before.late then (select at from moment) + $9 * interval '1 hour'
+                            else l.grace_until end
+    from before where l.id = before.id
+  returning l.id, l.workspace_id, before.lapsed
+), entry as (
+  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
+  select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', $10, hold.amount
+    from hold join lot on lot.id = hold.lot_id
+  union all
+  select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
+), event as (
+  insert into task_event (task_id, run, type, payload)
+  select id, run, type, jsonb_build_object('run', run)
+         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $11::jsonb
+    from moved, unnest($12::text[]) with ordinality as e (type, n)
+   order by n
+), usage as (
+  insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)
+  select workspace_id, (now() at time zone 'utc')::date, $13::int, $14::int,
+         $15::int, $16::int * (select coalesce(sum(amount), 0) from hold),
+         $17::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
+    from moved
+  on conflict (workspace_id, day) do update set
+    succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,
+    canceled = u.canceled + excluded.canceled, credits = u.credits + excluded.credits,
+    latency_ms = u.latency_ms + excluded.latency_ms
+), delivery as (select id from moved where false)
+select *, (select count(*) from delivery) as deliveries from moved;

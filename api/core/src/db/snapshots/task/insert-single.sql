@@ -1,0 +1,32 @@
+prepare insert_single as
+  with slot as (
+    
+update workspace
+   set open_singles = open_singles + 1, queued = queued + 1, quota_used = case when quota_month >= date_trunc('month',
+     now() at time zone 'utc')::date then quota_used else 0 end + 1,
+       quota_month = greatest(quota_month, date_trunc('month', now() at time zone 'utc')::date)
+ where id = $1 and open_singles < $2::int
+   and ($3::int is null or case when quota_month >= date_trunc('month',
+     now() at time zone 'utc')::date then quota_used else 0 end < $4::int)
+returning id
+  ), source as (
+    update upload set used_at = coalesce(used_at, now())
+     where id = $5 and workspace_id = (select id from slot) and deleted_at is null
+    returning id as upload_id
+  ), created as (
+    insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
+                      callback_url, output, credit_cost, traceparent)
+    select slot.id, upload_id, $6, $7, $8::bigint,
+           $9, $10::text, $11::jsonb,
+           $12::int, $13::text
+      from slot left join source on true
+    returning *
+  ), event as (
+    insert into task_event (task_id, run, type, payload)
+    select id, run, 'queued', jsonb_build_object('run', run) from created
+  ), usage as (
+    insert into usage_day as u (workspace_id, day, created)
+    select workspace_id, (now() at time zone 'utc')::date, 1 from created
+    on conflict (workspace_id, day) do update set created = u.created + 1
+  )
+  select * from created;

@@ -1,0 +1,130 @@
+// What the AWS SDK does for the bucket: streams for the gateway, what retention needs, and the bucket itself. No task
+// waits for any of it.
+import type { Readable } from 'node:stream'
+import {
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+} from '@aws-sdk/client-s3'
+import type { SignerOptions } from './signature-v4.ts'
+import { httpStatusOf, toStorageError } from './storage-error.ts'
+
+/** An object on its way to a client. */
+export type OpenObject = {
+  readonly etag: string
+  /** Of what comes: of the range, when one was asked for. */
+  readonly lengthBytes: number
+  /** `bytes 0-9/100` when a range comes, else undefined. */
+  readonly contentRange: string | undefined
+  /** The reader has it already, as `ifNoneMatch` says. */
+  readonly unchanged: boolean
+  /** To be read to its end or destroyed; undefined when only the head was asked for. */
+  readonly body: Readable | undefined
+}
+
+export type OpenOptions = {
+  /** Without the body. */
+  readonly headOnly?: boolean
+  /** As in the header `Range`; one that cannot be satisfied is a StorageError `range`. */
+  readonly range?: string | undefined
+  /** As in the header `If-None-Match`; an object that matches is `unchanged` and comes without its body. */
+  readonly ifNoneMatch?: string | undefined
+  readonly signal?: AbortSignal
+}
+
+export function openSdk(options: SignerOptions) {
+  const { bucket: Bucket } = options
+  const client = newClient(options)
+  return {
+    open: streamOpener(client, Bucket),
+    delete: async (Key: string): Promise<void> => {
+      try {
+        await client.send(new DeleteObjectCommand({ Bucket, Key }))
+      } catch (error) {
+        if (httpStatusOf(error) !== 404) throw toStorageError(error)
+      }
+    },
+    list: async (Prefix: string): Promise<string[]> => {
+      try {
+        const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }))
+        return Contents.flatMap(({ Key }) => Key ?? [])
+      } catch (error) {
+        throw toStorageError(error)
+      }
+    },
+    probe: async (timeoutMs: number): Promise<boolean> => {
+      try {
+        await client.send(new HeadBucketCommand({ Bucket }), { abortSignal: AbortSignal.timeout(timeoutMs) })
+        return true
+      } catch {
+        return false
+      }
+    },
+    ensure: async (signal?: AbortSignal): Promise<void> => {
+      const options = { ...(signal && { abortSignal: signal }) }
+      try {
+        await client.send(new HeadBucketCommand({ Bucket }), options)
+      } catch (error) {
+        if (httpStatusOf(error) !== 404) throw toStorageError(error)
+        await client.send(new CreateBucketCommand({ Bucket }), options).catch((failure: unknown) => {
+          if (httpStatusOf(failure) !== 409) throw toStorageError(failure) // another process made it meanwhile
+        })
+      }
+    },
+    close: () => client.destroy(),
+  }
+}
+
+const streamOpener =
+  (client: S3Client, Bucket: string) =>
+  async (Key: string, { headOnly = false, range, ifNoneMatch, signal }: OpenOptions = {}): Promise<OpenObject> => {
+    const input = {
+      Bucket,
+      Key,
+      ...(range !== undefined && { Range: range }),
+      ...(ifNoneMatch !== undefined && { IfNoneMatch: ifNoneMatch }),
+    }
+    const options = { ...(signal && { abortSignal: signal }) }
+    try {
+      const answer = headOnly
+        ? { ...(await client.send(new HeadObjectCommand(input), options)), Body: undefined }
+        : await client.send(new GetObjectCommand(input), options)
+      return {
+        etag: answer.ETag ?? '',
+        lengthBytes: answer.ContentLength ?? 0,
+        contentRange: answer.ContentRange,
+        unchanged: false,
+        body: answer.Body as Readable | undefined,
+      }
+    } catch (error) {
+      if (httpStatusOf(error) === 304) {
+        return { etag: etagOf(error), lengthBytes: 0, contentRange: undefined, unchanged: true, body: undefined }
+      }
+      throw toStorageError(error)
+    }
+  }
+
+/** Of an answer 304, which the SDK takes for an error and keeps beside it; empty where the store does not say. */
+const etagOf = (error: unknown): string =>
+  (error as { $response?: { headers?: Record<string, string> } }).$response?.headers?.etag ?? ''
+
+/** A store that is up connects in milliseconds; 30 s without a byte is a dead transfer. */
+const timeouts = { connectionTimeout: 1_000, requestTimeout: 30_000, socketTimeout: 30_000 }
+
+function newClient({ endpoint, region, accessKeyId, secretAccessKey, sessionToken }: SignerOptions): S3Client {
+  return new S3Client({
+    endpoint,
+    region,
+    credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
+    forcePathStyle: true,
+    // The default adds checksums that a store may not know.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: 2,
+    requestHandler: timeouts,
+  })
+}

@@ -1,0 +1,51 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { countRows, type ListTotal, type PageRequest } from '../db/page.ts'
+import type { TaskStatus } from './task.ts'
+import { type ShownTask, shownColumns } from './task-queries.ts'
+
+type TaskFilter = {
+  readonly workspaceId: string
+  readonly status?: TaskStatus | undefined
+  /** Created at or after this time. */
+  readonly from?: Date | undefined
+  /** Created before this time. */
+  readonly before?: Date | undefined
+}
+
+function filtered(db: Db, { workspaceId, status, from, before }: TaskFilter) {
+  return db
+    .selectFrom('task')
+    .where('workspace_id', '=', workspaceId)
+    .$if(status !== undefined, (query) => query.where('status', '=', status as TaskStatus))
+    .$if(from !== undefined, (query) => query.where('created_at', '>=', from as Date))
+    .$if(before !== undefined, (query) => query.where('created_at', '<', before as Date))
+}
+
+/** One page, newest first; `after` (a cursor) is equally fast at any depth, `offset` is not. */
+export function listTasks(db: Db, filter: TaskFilter, { limit, offset, after }: PageRequest) {
+  const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
+  return filtered(db, filter)
+    .$if(after !== undefined, (query) => query.where(sql<boolean>`(created_at, id) < (${at}, ${after?.id}::uuid)`))
+    .select(shownColumns)
+    .select(sql<string>`(extract(epoch from created_at) * 1000000)::bigint::text`.as('created_at_micros'))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .offset(after === undefined ? offset : 0)
+    .execute()
+}
+
+export function countTasks(db: Db, filter: TaskFilter): Promise<ListTotal> {
+  return countRows(db, filtered(db, filter).select('id'))
+}
+
+/** Those of the tasks that have ended, and stay so unless a caller retries them. */
+export function findEndedTasks(db: Db, ids: readonly string[]): Promise<ShownTask[]> {
+  return db
+    .selectFrom('task')
+    .select(shownColumns)
+    .where(sql<boolean>`id = any(${[...ids]}::uuid[])`)
+    .where('completed_at', 'is not', null)
+    .execute()
+}

@@ -1,0 +1,161 @@
+// How a free slot gets its next task. The database chooses (D39), so lost, late and repeated nudges change nothing.
+// A worker that dies keeps its claim until `claimed_until`; then the row is due again for anyone, in the same run.
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import type { Output } from '../../db/tables/task.ts'
+import type { Plans } from '../../workspace/plan.ts'
+import { maxAttempts } from '../limits.ts'
+import type { Claim } from '../task.ts'
+
+export type ClaimedTask = Claim & {
+  readonly workspaceId: string
+  readonly plan: string
+  readonly batchId: string | null
+  readonly modelVersion: string
+  readonly sourceKey: string
+  readonly sourceEtag: string
+  readonly sourceSizeBytes: number
+  /** Null: as it is without asking. */
+  readonly output: Output | null
+  readonly attempt: number
+  readonly faultAttempts: number
+  readonly createdAt: Date
+  readonly callbackUrl: string | null
+  readonly traceparent: string | null
+  /** Milliseconds from the run's `queued_at` to this claim, by the database's clock. */
+  readonly waitedMs: number
+}
+
+type ClaimOptions = {
+  /** Model versions that the caller's ready pods serve. */
+  readonly models: readonly string[]
+  readonly plans: Plans
+  readonly claimMs: number
+}
+
+/** Tries at most so often when others took what this claim saw: far above the replicas that claim at once. */
+const triesMax = 32
+
+/** Claims the next task, or undefined when there is none for these models (D39's order, see `tryClaim`). */
+export async function claimNextTask(db: Db, options: ClaimOptions): Promise<ClaimedTask | undefined> {
+  for (let tries = 0; tries < triesMax; tries++) {
+    const { again, ...task } = await tryClaim(db, options, tries % 2 === 0)
+    if (isClaimed(task)) return task
+    if (!again) return undefined
+  }
+  return undefined
+}
+
+type Try = { readonly again: boolean } & (ClaimedTask | { readonly [Field in keyof ClaimedTask]: null })
+
+const isClaimed = (task: Omit<Try, 'again'>): task is ClaimedTask => task.id !== null
+
+/**
+ * One statement, which holds the lock of one workspace at the most:
+ * - `due`: an attempt to resume, that is `processing`, no live claim, due, attempts left;
+ * - `slot`: when none was seen, the workspace with the fewest processing below its limit, ties by the age of its
+ *   first task. Its row is locked, and the limit is judged again on the locked row, so two claims never pass it;
+ * - `first`: that workspace's first task, singles before children. A task that another claim took meanwhile is
+ *   seen as taken once its row is locked, and the next one is used.
+ * `again` says that something was there and others took it first. Every other try leaves attempts to resume aside
+ * (`resume`): a worker that was stopped while it ended a run keeps that row locked, and nobody else's task may wait for
+ * it. A try never does both, since the lock of a row that failed its second check would be held while the workspace is
+ * waited for, against the lock order.
+ *
+ * Rejected: SKIP LOCKED on the workspace, since a create holds that lock for a commit, and a claim that skipped the
+ * only busy workspace slept until its timer. Rejected as well: locking while choosing (`order by … limit 1 for update`),
+ * since a row that fails its second check stays locked while the next one is waited for, and two claims deadlock.
+ */
+async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume: boolean): Promise<Try> {
+  const names = Object.keys(plans)
+  const limits = names.map((name) => plans[name]?.concurrentTasks ?? 0)
+  const isDue = sql`${resume}::boolean and status = 'processing' and model_version = any(${models}::text[])
+         and due_at <= now() and (claimed_until is null or claimed_until <= now()) and attempt < ${maxAttempts}`
+  const { rows } = await sql<Try>`
+    with running as materialized (
+      select 1 as yes where not exists (select from setting where name = 'dispatchPaused' and value = 'true')
+    ), due as materialized (
+      select id from task where ${isDue} and exists (select from running)
+       order by due_at limit 1
+         for update skip locked
+    ), seen_due as materialized (
+      select 1 from task where ${isDue} and exists (select from running) limit 1
+    ), limits as (
+      select * from unnest(${names}::text[], ${limits}::int[]) as p (plan, concurrent)
+    ), seen_slot as materialized (
+      select w.id, p.concurrent
+        from workspace w
+        join limits p on p.plan = w.plan
+       cross join lateral (
+         select queued_at from task q
+          where q.workspace_id = w.id and q.status = 'queued' and q.model_version = any(${models}::text[])
+          order by (q.batch_id is not null), q.queued_at, q.id limit 1
+       ) head
+       where w.waiting and w.processing < p.concurrent
+         and exists (select from running) and not exists (select from seen_due)
+       order by w.processing, head.queued_at limit 1
+    ), slot as materialized (
+      select w.id from workspace w
+       where w.id = (select id from seen_slot) and w.processing < (select concurrent from seen_slot)
+         for update
+    ), first as materialized (
+      select t.id from task t
+       where t.workspace_id = (select id from slot) and t.status = 'queued'
+         and t.model_version = any(${models}::text[])
+       order by (t.batch_id is not null), t.queued_at, t.id limit 1
+         for update skip locked
+    ), counted as (
+      update workspace set queued = queued - 1, processing = processing + 1
+       where id = (select id from slot) and exists (select from first)
+    ), claimed as (
+      update task set status = 'processing', claim = gen_random_uuid(), attempt = attempt + 1, due_at = now(),
+             claimed_until = now() + ${claimMs} * interval '1 ms', started_at = coalesce(started_at, now())
+       where id in (select id from due union all select id from first)
+      returning *
+    ), event as (
+      insert into task_event (task_id, run, type, payload)
+      select id, run, 'processing', jsonb_build_object('run', run, 'attempt', attempt)
+        from claimed where id in (select id from first)
+    )
+    select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId",
+           c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
+           c.source_size_bytes as "sourceSizeBytes", c.output, c.attempt, c.fault_attempts as "faultAttempts",
+           c.created_at as "createdAt", c.callback_url as "callbackUrl", c.traceparent,
+           (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs",
+           exists (select from seen_due) or exists (select from seen_slot) as again
+      from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id`.execute(db)
+  return rows[0] as Try
+}
+
+/** Keeps a claim alive. Undefined: it was lost, stop work and write nothing. */
+export function renewClaim(db: Db, { id, run, claim }: Claim, claimMs: number) {
+  return db
+    .updateTable('task')
+    .set({ claimed_until: sql<Date>`now() + ${claimMs} * interval '1 ms'` })
+    .where('id', '=', id)
+    .where('run', '=', run)
+    .where('claim', '=', claim)
+    .where('claimed_until', '>', sql<Date>`now()`)
+    .returning('claimed_until')
+    .executeTakeFirst()
+}
+
+/**
+ * Gives a claim back without costing an attempt (D32: the model server was not there, or this process stops). The
+ * row stays `processing` and is due again after `delayMs`. Undefined: the claim was lost.
+ */
+export function giveBackClaim(db: Db, { id, run, claim }: Claim, delayMs: number) {
+  return db
+    .updateTable('task')
+    .set((eb) => ({
+      claim: null,
+      claimed_until: null,
+      attempt: eb('attempt', '-', 1),
+      due_at: sql<Date>`now() + ${delayMs} * interval '1 ms'`,
+    }))
+    .where('id', '=', id)
+    .where('run', '=', run)
+    .where('claim', '=', claim)
+    .returning('id')
+    .executeTakeFirst()
+}

@@ -1,0 +1,28 @@
+// Attempts that fail on purpose, for tests of the whole service outside production (D53).
+import type { Db } from '../../db/database.ts'
+import type { Claim } from '../task.ts'
+
+/** Makes the next `attempts` attempts of an unfinished task fail (D53). Undefined: no such task, or it has ended. */
+export function setFaultAttempts(db: Db, id: string, attempts: number) {
+  return db
+    .updateTable('task')
+    .set({ fault_attempts: attempts })
+    .where('id', '=', id)
+    .where('status', 'in', ['queued', 'processing'])
+    .returning(['id', 'status'])
+    .executeTakeFirst()
+}
+
+/** Takes one of the attempts that `matte-admin fault inference` made to fail; true when there was one (D53). */
+export async function takeInjectedFault(db: Db, { id, run, claim }: Claim): Promise<boolean> {
+  const row = await db
+    .updateTable('task')
+    .set((eb) => ({ fault_attempts: eb('fault_attempts', '-', 1) }))
+    .where('id', '=', id)
+    .where('run', '=', run)
+    .where('claim', '=', claim)
+    .where('fault_attempts', '>', 0)
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}

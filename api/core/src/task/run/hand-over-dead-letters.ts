@@ -1,0 +1,42 @@
+// Tasks whose attempts are exhausted are handed to the dead-letter stream, where operators find them (D35). The message
+// goes first and the note of it after: a crash between them sends the same message again, which the stream refuses
+// by its id. The note is made only while the task is still failed in that run.
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+
+type DeadLetter = {
+  readonly taskId: string
+  readonly run: number
+  readonly workspaceId: string
+  readonly modelVersion: string
+  readonly reason: string
+}
+
+/** Publishes with `id` for de-duplication; resolves once the stream has stored it. Rejects: try again later. */
+export type PublishDeadLetter = (letter: DeadLetter, id: string) => Promise<void>
+
+/** Hands over at most `limit` tasks; returns how many. */
+export async function handOverDeadLetters(db: Db, publish: PublishDeadLetter, limit = 50): Promise<number> {
+  const rows = await db
+    .selectFrom('task')
+    .select(['id', 'run', 'workspace_id', 'model_version', 'failure_reason'])
+    .where('dead_letter', '=', 'due')
+    .orderBy('completed_at')
+    .limit(limit)
+    .execute()
+  let handed = 0
+  for (const { id, run, workspace_id: workspaceId, model_version: modelVersion, failure_reason: reason } of rows) {
+    await publish({ taskId: id, run, workspaceId, modelVersion, reason: reason ?? 'INTERNAL' }, `${id}:${run}`)
+    const { rows: noted } = await sql<{ id: string }>`
+      with noted as (
+        update task set dead_letter = 'done'
+         where id = ${id} and run = ${run} and status = 'failed' and dead_letter = 'due'
+        returning id, run
+      )
+      insert into task_event (task_id, run, type, payload)
+      select id, run, 'dead_lettered', jsonb_build_object('run', run) from noted
+      returning task_id as id`.execute(db)
+    handed += noted.length
+  }
+  return handed
+}

@@ -1,0 +1,71 @@
+// What becomes of a delivery that was claimed.
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import type { AttemptOutcome } from './attempt-outcome.ts'
+import { type RetryPolicy, retryDelayMs } from './backoff.ts'
+import type { ClaimRef } from './claim-deliveries.ts'
+import { canceled } from './delivery-queries.ts'
+
+export type RecordedStatus = 'delivered' | 'pending' | 'exhausted'
+
+type EndedAttempt = AttemptOutcome & { readonly endedAgoMs: number; readonly policy: RetryPolicy }
+
+/**
+ * Writes the outcome of an attempt, and what follows from it: delivered, due again, or exhausted; in one statement.
+ * `endedAgoMs` is how long ago the attempt ended, so that a late record does not shift the retry (D64). The endpoint,
+ * if it is one's, shows its latest attempt. Locks delivery, then endpoint: nobody may do it the other way round.
+ * Undefined: the claim is somebody else's by now, or the delivery was canceled; nothing is written.
+ */
+export async function recordAttempt(
+  db: Db,
+  { id, claim, attempt }: ClaimRef,
+  { policy, ...outcome }: EndedAttempt,
+): Promise<RecordedStatus | undefined> {
+  const delayMs = outcome.error === null ? undefined : retryDelayMs(attempt, policy)
+  const status: RecordedStatus = outcome.error === null ? 'delivered' : delayMs === undefined ? 'exhausted' : 'pending'
+  const endedAt = sql`now() - ${outcome.endedAgoMs} * interval '1 ms'`
+  const { rows } = await sql<{ status: RecordedStatus }>`
+    with ended as (
+      update delivery
+         set status = ${status}, claim = null, claimed_until = null,
+             due_at = case when ${status} = 'pending' then ${endedAt} + ${delayMs ?? 0} * interval '1 ms'
+                           else due_at end,
+             completed_at = case when ${status} = 'pending' then null else now() end
+       where id = ${id} and claim = ${claim} and attempt = ${attempt} and status = 'pending'
+      returning id, status, endpoint_id
+    ), shown as (
+      update webhook_endpoint e
+         set last_delivery_at = ${endedAt}, last_delivery_status = ${outcome.error === null ? 'delivered' : 'failed'}
+        from ended
+       where e.id = ended.endpoint_id and (e.last_delivery_at is null or e.last_delivery_at < ${endedAt})
+    ), recorded as (
+      insert into delivery_attempt (delivery_id, attempt, at, duration_ms, status_code, error, response_body)
+      select id, ${attempt}::int, ${endedAt}, ${Math.round(outcome.durationMs)}::int, ${outcome.statusCode}::int,
+             ${outcome.error}::text, ${outcome.responseBody}::text
+        from ended
+    )
+    select status from ended`.execute(db)
+  return rows[0]?.status
+}
+
+/** Ends a claim without an attempt: due at once again, and the attempt is not counted. */
+export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
+  return db
+    .updateTable('delivery')
+    .set({ claim: null, claimed_until: null, attempt: attempt - 1 })
+    .where('id', '=', id)
+    .where('claim', '=', claim)
+    .where('attempt', '=', attempt)
+    .executeTakeFirst()
+}
+
+/** Ends a claimed delivery whose endpoint gets nothing any more; the attempt was not made and is not counted. */
+export function cancelClaimedDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
+  return db
+    .updateTable('delivery')
+    .set({ ...canceled, attempt: attempt - 1 })
+    .where('id', '=', id)
+    .where('claim', '=', claim)
+    .where('attempt', '=', attempt)
+    .executeTakeFirst()
+}

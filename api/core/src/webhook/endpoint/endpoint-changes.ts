@@ -1,0 +1,91 @@
+// What changes a row of `webhook_endpoint`.
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import type { WebhookEvent } from '../events.ts'
+import { type EndpointRow, endpointColumns } from './endpoint-queries.ts'
+
+type NewEndpoint = {
+  /** Chosen beforehand, because the secret is sealed under it. */
+  readonly id: string
+  readonly workspaceId: string
+  readonly target: EndpointTarget
+  readonly eventTypes: readonly WebhookEvent[]
+  readonly description: string | null
+  readonly secretSealed: string
+}
+
+export type EndpointTarget = { readonly text: string; readonly href: string; readonly host: string }
+
+export function insertEndpoint(db: Db, endpoint: NewEndpoint): Promise<EndpointRow> {
+  return db
+    .insertInto('webhook_endpoint')
+    .values({
+      id: endpoint.id,
+      workspace_id: endpoint.workspaceId,
+      ...targetColumns(endpoint.target),
+      event_types: [...endpoint.eventTypes],
+      description: endpoint.description,
+      secret_sealed: endpoint.secretSealed,
+    })
+    .returning(endpointColumns)
+    .executeTakeFirstOrThrow()
+}
+
+type EndpointRef = { readonly workspaceId: string; readonly id: string }
+
+export type EndpointChanges = {
+  readonly target?: EndpointTarget | undefined
+  readonly eventTypes?: readonly WebhookEvent[] | undefined
+  readonly status?: 'enabled' | 'disabled' | undefined
+  /** Null takes it away. */
+  readonly description?: string | null | undefined
+}
+
+/** Undefined: no such endpoint. A reason why it was disabled before is kept. */
+export function updateEndpoint(
+  db: Db,
+  { workspaceId, id }: EndpointRef,
+  { target, eventTypes, status, description }: EndpointChanges,
+): Promise<EndpointRow | undefined> {
+  return db
+    .updateTable('webhook_endpoint')
+    .set({
+      updated_at: sql<Date>`now()`,
+      ...(target && targetColumns(target)),
+      ...(eventTypes && { event_types: [...eventTypes] }),
+      ...(status === 'enabled' && { status, disabled_reason: null }),
+      ...(status === 'disabled' && { status, disabled_reason: sql<'OWNER'>`coalesce(disabled_reason, 'OWNER')` }),
+      ...(description !== undefined && { description }),
+    })
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .where('deleted_at', 'is', null)
+    .returning(endpointColumns)
+    .executeTakeFirst()
+}
+
+/**
+ * Undefined: no such endpoint. The row stays for the deliveries that refer to it; its secrets are erased, since nothing
+ * will be signed with them: whoever reads the row from now on sends nothing.
+ */
+export function markEndpointDeleted(db: Db, workspaceId: string, id: string) {
+  return db
+    .updateTable('webhook_endpoint')
+    .set({
+      deleted_at: sql<Date>`now()`,
+      secret_sealed: '',
+      previous_secret_sealed: null,
+      previous_until: null,
+    })
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .where('deleted_at', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+}
+
+const targetColumns = ({ text, href, host }: EndpointTarget) => ({
+  target_url: text,
+  target_href: href,
+  target_host: host,
+})

@@ -1,0 +1,37 @@
+// Rows of `webhook_endpoint`. A deleted one stays, because deliveries refer to it, and is found by nothing here.
+import type { Selectable } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import type { WebhookEndpointTable } from '../../db/tables/webhook-endpoint.ts'
+
+/** What its owner may see: everything but the secrets. */
+export const endpointColumns = [
+  'id',
+  'target_url',
+  'event_types',
+  'status',
+  'disabled_reason',
+  'description',
+  'created_at',
+  'updated_at',
+  'last_delivery_at',
+  'last_delivery_status',
+] as const
+
+export type EndpointRow = Pick<Selectable<WebhookEndpointTable>, (typeof endpointColumns)[number]>
+
+/** Undefined: unknown, another workspace's, or deleted. */
+export function findEndpoint(db: Db, workspaceId: string, id: string): Promise<EndpointRow | undefined> {
+  return liveEndpoints(db, workspaceId).select(endpointColumns).where('id', '=', id).executeTakeFirst()
+}
+
+/** All of them, newest first; `endpointsMax` of `endpoint.ts` bounds how many there can be. */
+export function listEndpoints(db: Db, workspaceId: string): Promise<EndpointRow[]> {
+  return liveEndpoints(db, workspaceId)
+    .select(endpointColumns)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
+}
+
+export const liveEndpoints = (db: Db, workspaceId: string) =>
+  db.selectFrom('webhook_endpoint').where('workspace_id', '=', workspaceId).where('deleted_at', 'is', null)

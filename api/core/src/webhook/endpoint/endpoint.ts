@@ -1,0 +1,100 @@
+// The rules of webhook endpoints (D60 to D63). The endpoint's row is the truth; what still waits for it follows in a
+// statement of its own, because a recorded attempt locks delivery and then endpoint, and one transaction that did it
+// the other way round could end in a deadlock. If the process dies in between, the dispatcher reads the row anyway.
+import { randomUUID } from 'node:crypto'
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
+import { createOnce, type OnceRequest } from '../../idempotency/create-once.ts'
+import { type MasterKeys, seal } from '../../runtime/seal.ts'
+import { generateSigningSecret } from '../../workspace/signing-secret.ts'
+import { lockWorkspace } from '../../workspace/workspace-queries.ts'
+import { cancelEndpointDeliveries, moveEndpointDeliveries } from '../delivery-queries.ts'
+import type { WebhookEvent } from '../events.ts'
+import { portOf } from '../target/target-host.ts'
+import {
+  type EndpointChanges,
+  type EndpointTarget,
+  insertEndpoint,
+  markEndpointDeleted,
+  updateEndpoint,
+} from './endpoint-changes.ts'
+import { liveEndpoints } from './endpoint-queries.ts'
+
+/** D60; it also bounds the rows that one event can write. */
+export const endpointsMax = 100
+
+type EndpointInput = {
+  readonly workspaceId: string
+  /** As the caller wrote it, and what `checkTargetUrl` made of it. */
+  readonly targetUrl: string
+  readonly url: URL
+  readonly eventTypes: readonly WebhookEvent[]
+  readonly description: string | null
+  readonly once?: OnceRequest | undefined
+}
+
+/** @throws MatteError CONFLICT past `endpointsMax`; what `createOnce` throws */
+export async function createEndpoint(db: Db, keys: MasterKeys, input: EndpointInput) {
+  const { workspaceId, targetUrl, url, eventTypes, description } = input
+  const id = randomUUID()
+  const signingSecret = generateSigningSecret()
+  const endpoint = await createOnce(db, input.once, async (tx) => {
+    await lockWorkspace(tx, workspaceId) // so that of two that come at once the second counts the first
+    if ((await countEndpoints(tx, workspaceId)) >= endpointsMax) {
+      throw new MatteError('CONFLICT', `A workspace has at most ${endpointsMax} webhook endpoints; delete one first.`, {
+        details: { limit: endpointsMax },
+      })
+    }
+    const target = toTarget(targetUrl, url)
+    const secretSealed = seal(keys, id, signingSecret)
+    return insertEndpoint(tx, { id, workspaceId, target, eventTypes: unique(eventTypes), description, secretSealed })
+  })
+  return { ...endpoint, signingSecret }
+}
+
+async function countEndpoints(db: Db, workspaceId: string): Promise<number> {
+  const { count } = await liveEndpoints(db, workspaceId)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+type EndpointPatch = Omit<EndpointChanges, 'target'> & {
+  readonly target?: { readonly targetUrl: string; readonly url: URL } | undefined
+}
+
+/**
+ * What waits for an endpoint goes to its new target; what waits for one that is disabled is canceled.
+ * @throws MatteError NOT_FOUND
+ */
+export async function changeEndpoint(
+  db: Db,
+  { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
+  patch: EndpointPatch,
+) {
+  const target = patch.target && toTarget(patch.target.targetUrl, patch.target.url)
+  const eventTypes = patch.eventTypes && unique(patch.eventTypes)
+  const endpoint = await updateEndpoint(db, { workspaceId, id }, { ...patch, target, eventTypes })
+  if (endpoint === undefined) throw endpointNotFound()
+  if (endpoint.status === 'disabled') await cancelEndpointDeliveries(db, id)
+  else if (target !== undefined) await moveEndpointDeliveries(db, id, target)
+  return endpoint
+}
+
+/** @throws MatteError NOT_FOUND */
+export async function deleteEndpoint(db: Db, workspaceId: string, id: string): Promise<void> {
+  if ((await markEndpointDeleted(db, workspaceId, id)) === undefined) throw endpointNotFound()
+  await cancelEndpointDeliveries(db, id)
+}
+
+export const endpointNotFound = (): MatteError =>
+  new MatteError('NOT_FOUND', 'There is no webhook endpoint with this id in your workspace.')
+
+const toTarget = (text: string, url: URL): EndpointTarget => ({
+  text,
+  href: url.href,
+  host: `${url.hostname}:${portOf(url)}`,
+})
+
+/** An event that is named twice is subscribed once; the order is the caller's. */
+const unique = (events: readonly WebhookEvent[]): WebhookEvent[] => [...new Set(events)]

@@ -1,0 +1,28 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+
+export type Caller = {
+  readonly apiKeyId: string
+  readonly workspaceId: string
+  readonly plan: string
+  readonly scopes: readonly string[]
+}
+
+/** The live key with this hash and its workspace. Undefined: unknown, revoked or expired, one answer for all (D5). */
+export function findCaller(db: Db, hash: Buffer): Promise<Caller | undefined> {
+  return db
+    .selectFrom('api_key as k')
+    .innerJoin('workspace as w', 'w.id', 'k.workspace_id')
+    .select(['k.id as apiKeyId', 'k.workspace_id as workspaceId', 'w.plan', 'k.scopes'])
+    .where('k.hash', '=', hash)
+    .where('k.revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('k.expires_at', 'is', null), eb('k.expires_at', '>', sql<Date>`now()`)]))
+    .executeTakeFirst()
+}
+
+/** Notes that these keys were used now; of a key used by several replicas the latest time stays. */
+export async function touchApiKeys(db: Db, ids: readonly string[]): Promise<void> {
+  await sql`
+    update api_key set last_used_at = now()
+     where id = any(${ids}::uuid[]) and (last_used_at is null or last_used_at < now())`.execute(db)
+}

@@ -1,0 +1,78 @@
+// The concurrency slots of a batch's children, which are exempt from the limit of open singles and have one of their
+// own (D39).
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
+import type { Plan } from '../plan.ts'
+import { latestMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts'
+
+type ReachedLimit = {
+  readonly limit: 'children' | 'quota'
+  readonly openChildren: number
+  readonly quotaUsed: number
+  readonly resetsAt: Date
+}
+
+type ChildSlotsResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reached: ReachedLimit }
+
+type ChildSlots = { readonly workspaceId: string; readonly plan: Plan; readonly size: number }
+
+/** Open children of batches that a plan allows at once: so many batches of the largest size. */
+const openChildrenMax = (plan: Plan): number => 4 * plan.batchLimit
+
+/** Takes the slots of a batch's `size` new children, all or none; locks as `takeSingleSlot` does. */
+export async function takeChildSlots(tx: Db, wanted: ChildSlots): Promise<ChildSlotsResult> {
+  if (await updateCounters(tx, wanted)) return { kind: 'taken' }
+  const reached = await findReachedLimit(tx, wanted)
+  if (reached !== undefined) return { kind: 'refused', reached }
+  if (await updateCounters(tx, wanted)) return { kind: 'taken' }
+  throw new Error('slots were free under the lock, and could not be taken')
+}
+
+/** Open children, queued, and quota. False: a limit is reached. */
+async function updateCounters(tx: Db, { workspaceId, plan, size }: ChildSlots): Promise<boolean> {
+  const row = await tx
+    .updateTable('workspace')
+    .set((eb) => ({
+      open_children: eb('open_children', '+', size),
+      queued: eb('queued', '+', size),
+      quota_used: sql<number>`${quotaUsed} + ${size}::int`,
+      quota_month: latestMonth,
+    }))
+    .where('id', '=', workspaceId)
+    .where(sql<boolean>`open_children + ${size}::int <= ${openChildrenMax(plan)}::int`)
+    .$if(plan.monthlyQuota !== null, (query) =>
+      query.where(sql<boolean>`${quotaUsed} + ${size}::int <= ${plan.monthlyQuota}::int`),
+    )
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Open children before quota (D4). Undefined: there is room by now, and whoever holds the lock can take it. */
+async function findReachedLimit(tx: Db, { workspaceId, plan, size }: ChildSlots): Promise<ReachedLimit | undefined> {
+  const row = await tx
+    .selectFrom('workspace')
+    .select(['open_children as openChildren', quotaUsed.as('quotaUsed'), quotaResetsAt.as('resetsAt')])
+    .where('id', '=', workspaceId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  if (row.openChildren + size > openChildrenMax(plan)) return { ...row, limit: 'children' }
+  const isSpent = plan.monthlyQuota !== null && row.quotaUsed + size > plan.monthlyQuota
+  return isSpent ? { ...row, limit: 'quota' } : undefined
+}
+
+/** TASK_CONCURRENT_LIMIT or DEVELOPER_API_QUOTA_EXCEEDED. */
+export function toChildLimitError(
+  { plan, size }: Pick<ChildSlots, 'plan' | 'size'>,
+  reached: ReachedLimit,
+): MatteError {
+  if (reached.limit === 'quota') return quotaExceeded(plan, reached.resetsAt, { used: reached.quotaUsed, size })
+  const limit = openChildrenMax(plan)
+  return new MatteError(
+    'TASK_CONCURRENT_LIMIT',
+    `Your plan takes ${limit} open tasks of batches at once; wait for some to end, or send fewer.`,
+    { details: { limit, open: reached.openChildren, size } },
+  )
+}

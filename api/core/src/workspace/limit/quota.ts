@@ -1,0 +1,20 @@
+// The quota of a plan: accepted tasks a calendar month, UTC (D40), counted in the workspace's row.
+import { sql } from 'kysely'
+import { type Details, MatteError } from '../../error.ts'
+import type { Plan } from '../plan.ts'
+
+const month = sql<string>`date_trunc('month', now() at time zone 'utc')::date`
+
+/**
+ * What is used of the current month's quota. A transaction that began before midnight and waited for the row may
+ * find the next month begun in it; it counts there, since going back would forget what the new month has used.
+ */
+export const quotaUsed = sql<number>`case when quota_month >= ${month} then quota_used else 0 end`
+export const latestMonth = sql<string>`greatest(quota_month, ${month})`
+export const quotaResetsAt = sql<Date>`
+  (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'`
+
+export const quotaExceeded = (plan: Plan, resetsAt: Date, details: Details = {}): MatteError =>
+  new MatteError('DEVELOPER_API_QUOTA_EXCEEDED', `Your plan takes ${plan.monthlyQuota} tasks a month.`, {
+    details: { limit: plan.monthlyQuota, resetsAt: resetsAt.toISOString(), ...details },
+  })

@@ -1,0 +1,62 @@
+// The concurrency slot of a single task, which a creation and any caller's retry take (D39).
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
+import type { Plan } from '../plan.ts'
+import { latestMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts'
+
+/** Which limit of its plan a workspace has reached. */
+export type ReachedLimit = { readonly limit: 'concurrency' | 'quota'; readonly resetsAt: Date }
+
+type SlotResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reached: ReachedLimit }
+
+/**
+ * One open single, one queued, one of the month's quota. The update locks the workspace row, and its WHERE decides; no
+ * count is read before. No row: a limit is reached, see `findReachedLimit`. A new month begins with its first task.
+ */
+export const singleSlot = (workspaceId: string, { concurrentTasks, monthlyQuota }: Plan) => sql<{ id: string }>`
+  update workspace
+     set open_singles = open_singles + 1, queued = queued + 1, quota_used = ${quotaUsed} + 1,
+         quota_month = ${latestMonth}
+   where id = ${workspaceId} and open_singles < ${concurrentTasks}::int
+     and (${monthlyQuota}::int is null or ${quotaUsed} < ${monthlyQuota}::int)
+  returning id`
+
+export async function takeSingleSlot(tx: Db, workspaceId: string, plan: Plan): Promise<SlotResult> {
+  const take = async (): Promise<boolean> => (await singleSlot(workspaceId, plan).execute(tx)).rows.length > 0
+  if (await take()) return { kind: 'taken' }
+  const reached = await findReachedLimit(tx, workspaceId, plan)
+  if (reached !== undefined) return { kind: 'refused', reached }
+  if (await take()) return { kind: 'taken' }
+  throw new Error('a slot was free under the lock, and could not be taken')
+}
+
+/**
+ * After `singleSlot` found no row: which limit it is, concurrency before quota (D4). The row is locked, since an
+ * update that finds none keeps no lock: a slot that was freed meanwhile must not let one limit pass for the other.
+ * Undefined: there is room by now, and whoever holds the lock can take it.
+ */
+export async function findReachedLimit(tx: Db, workspaceId: string, plan: Plan): Promise<ReachedLimit | undefined> {
+  const row = await tx
+    .selectFrom('workspace')
+    .select([
+      sql<boolean>`open_singles >= ${plan.concurrentTasks}`.as('busy'),
+      sql<boolean>`coalesce(${quotaUsed} >= ${plan.monthlyQuota}::int, false)`.as('spent'),
+      quotaResetsAt.as('resetsAt'),
+    ])
+    .where('id', '=', workspaceId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (row === undefined || !(row.busy || row.spent)) return undefined
+  return { limit: row.busy ? 'concurrency' : 'quota', resetsAt: row.resetsAt }
+}
+
+/** TASK_CONCURRENT_LIMIT or DEVELOPER_API_QUOTA_EXCEEDED. */
+export function toLimitError(plan: Plan, { limit, resetsAt }: ReachedLimit): MatteError {
+  if (limit === 'quota') return quotaExceeded(plan, resetsAt)
+  return new MatteError(
+    'TASK_CONCURRENT_LIMIT',
+    `Your plan takes ${plan.concurrentTasks} open task(s) at once; wait for one to end.`,
+    { details: { limit: plan.concurrentTasks } },
+  )
+}
