@@ -2,7 +2,7 @@
 // when a nudge comes, when a task ends, when the pods change, and by a timer that covers lost nudges. If this
 // process dies, its claims lapse and others go on; nothing here is the only copy of anything.
 
-import { type Loop, loop } from '@matte/core/runtime/loop'
+import { repeat } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { deferred, type Service } from '@matte/core/runtime/service'
 import type { ClaimedTask } from '@matte/core/task/claim-task'
@@ -38,10 +38,7 @@ export function createSlots(options: SlotsOptions): Slots {
   let seen: readonly Pod[] | undefined
   let lines: readonly Line[] = []
   const abandon = new AbortController()
-  let stopping = false
   let roomChanged = deferred<void>()
-  let looking: Promise<void> | undefined
-  let lookAgain = false
 
   function linesNow(): readonly Line[] {
     const pods = source.pods()
@@ -75,28 +72,21 @@ export function createSlots(options: SlotsOptions): Slots {
     inFlight.set(work, task.modelVersion)
   }
 
-  /** Claims until there is no room or no task; a second look asked for meanwhile follows. */
-  async function look(): Promise<void> {
-    do {
-      lookAgain = false
-      for (let versions = versionsWithRoom(); versions.length > 0 && !stopping; versions = versionsWithRoom()) {
+  /** Claims until there is no room or no task. */
+  async function claimWhileRoom(signal: AbortSignal): Promise<number> {
+    try {
+      for (let versions = versionsWithRoom(); versions.length > 0 && !signal.aborted; versions = versionsWithRoom()) {
         const task = await options.claim(versions)
         if (task === undefined) break
         hold(task)
       }
-    } while (lookAgain && !stopping)
+    } catch (error) {
+      logger.warn({ err: error }, 'claiming failed; the timer claims again')
+    }
+    return options.claimEveryMs
   }
-
-  function lookNow(): void {
-    if (stopping) return
-    lookAgain = true
-    looking ??= look()
-      .catch((error: unknown) => logger.warn({ err: error }, 'claiming failed; the timer looks again'))
-      .finally(() => {
-        looking = undefined
-        if (lookAgain) lookNow() // asked for after the last look had ended and before this
-      })
-  }
+  const claiming = repeat({ name: 'slots', pass: claimWhileRoom })
+  const lookNow = claiming.wake
 
   source.onChange(() => {
     roomChanged.resolve()
@@ -104,30 +94,18 @@ export function createSlots(options: SlotsOptions): Slots {
     lookNow()
   })
 
-  const timer: Loop = loop({
-    name: 'claim-timer',
-    everyMs: options.claimEveryMs,
-    logger,
-    run: async () => {
-      lookNow()
-      return {}
-    },
-  })
-
   return {
-    name: 'slots',
+    name: claiming.name,
     lookNow,
     tasksInFlight: () => inFlight.size,
-    start: () => timer.start(),
+    start: claiming.start,
     untilRoom: async (signal) => {
       while (!signal.aborted && versionsWithRoom().length === 0) {
         await settledOrAborted(roomChanged.promise, signal)
       }
     },
     stop: async () => {
-      stopping = true
-      await timer.stop()
-      await looking
+      await claiming.stop()
       const late = setTimeout(() => abandon.abort(), options.finishWithinMs)
       await Promise.all(inFlight.keys())
       clearTimeout(late)

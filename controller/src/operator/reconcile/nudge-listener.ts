@@ -3,7 +3,8 @@
 // woken from zero by it; the tick of a second covers what was not heard.
 import type { Bus } from '@matte/core/bus/bus'
 import { modelOf, subjects } from '@matte/core/bus/streams'
-import { pause, type Service } from '@matte/core/runtime/service'
+import { repeat } from '@matte/core/runtime/loop'
+import type { Service } from '@matte/core/runtime/service'
 
 export type NudgeListenerOptions = {
   readonly bus: Bus
@@ -12,11 +13,9 @@ export type NudgeListenerOptions = {
 }
 
 /** How soon a lost connection or a new leadership is noticed. */
-const lookEveryMs = 500
+const retryMs = 500
 
 export function nudgeListener({ bus, leads, wake }: NudgeListenerOptions): Service {
-  const stopping = new AbortController()
-  let running: Promise<void> | undefined
   let end: (() => void) | undefined
 
   async function listen(): Promise<void> {
@@ -32,23 +31,20 @@ export function nudgeListener({ bus, leads, wake }: NudgeListenerOptions): Servi
     end = undefined
   }
 
-  async function forever(): Promise<void> {
-    while (!stopping.signal.aborted) {
+  const listening = repeat({
+    name: 'nudge-listener',
+    pass: async () => {
       // A connection that closes ends the subscription, with or without an error: it is made again on the next one.
       if (leads()) await listen().catch(() => undefined)
-      await pause(lookEveryMs, stopping.signal)
-    }
-  }
-
-  return {
-    name: 'nudge-listener',
-    start: () => {
-      running ??= forever()
+      return retryMs
     },
+  })
+  return {
+    ...listening,
     stop: async () => {
-      stopping.abort()
+      const stopped = listening.stop()
       end?.()
-      await running
+      await stopped
     },
   }
 }
