@@ -8,7 +8,7 @@ import {
   type Resource,
   services,
 } from '@matte/controller/operator/kube/client'
-import { stampOf, type Term } from '@matte/controller/operator/kube/lease'
+import { fencingTokenOf, type Term } from '@matte/controller/operator/kube/lease/fencing-token'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '@matte/controller/operator/kube/objects'
 import { putUpFence } from '@matte/controller/operator/leader-fence'
 import { revisionLabel, revisionLabels } from '@matte/controller/operator/pool/labels'
@@ -123,7 +123,7 @@ describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) 
     const decided = step()
     await fence(successor)
     expect(await goOn(decided)).toBe(409)
-    const annotations = { 'matte.dev/leader-term': stampOf(successor) }
+    const annotations = { 'matte.dev/leader-term': fencingTokenOf(successor) }
     expect(await now(deployments, deployment.metadata.name)).toMatchObject({
       spec: { replicas: 0 },
       metadata: { annotations },

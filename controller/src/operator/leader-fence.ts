@@ -15,7 +15,8 @@ import {
   type Resource,
   services,
 } from './kube/client.ts'
-import { type Leadership, stampOf, type Term } from './kube/lease.ts'
+import { fencingTokenOf, type Term } from './kube/lease/fencing-token.ts'
+import type { Leadership } from './kube/lease/leadership.ts'
 import type { KubeObject } from './kube/objects.ts'
 import { listAll } from './kube/watch/list-all.ts'
 import { leaderTermAnnotation, managedSelector, poolLabel } from './pool/labels.ts'
@@ -74,7 +75,7 @@ type Kind = {
 }
 
 function kindsOf(term: Term): Kind[] {
-  const mark = stampOf(term)
+  const mark = fencingTokenOf(term)
   const made = [deployments, services, podDisruptionBudgets].map(
     (resource): Kind => ({
       resource,

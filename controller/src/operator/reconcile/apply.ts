@@ -13,7 +13,7 @@ import {
   services,
 } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
-import type { Leadership } from '../kube/lease.ts'
+import type { Leadership } from '../kube/lease/leadership.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'
 import { poolLabel } from '../pool/labels.ts'
 import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'

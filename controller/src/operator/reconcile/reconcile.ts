@@ -1,5 +1,6 @@
 // One look at one pool: gather, decide, apply. The same work each time, whether a clock, a nudge or a change asked for it.
-import type { Leadership, Term } from '../kube/lease.ts'
+import type { Term } from '../kube/lease/fencing-token.ts'
+import type { Leadership } from '../kube/lease/leadership.ts'
 import { type ApplyDeps, apply } from './apply.ts'
 import { gather } from './gather.ts'
 import { planPool } from './plan.ts'

@@ -1,6 +1,6 @@
 // The steps that make the world what a plan asks for: what is missing or was changed, and how many pods of each revision.
 
-import { stampOf } from '../kube/lease.ts'
+import { fencingTokenOf } from '../kube/lease/fencing-token.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'
 import { deletionCostAnnotation, leaderTermAnnotation } from '../pool/labels.ts'
 import { chooseVictims, type PodChoice } from '../rollout/drain.ts'
@@ -34,7 +34,7 @@ export function objectSteps(observed: Observed, { state }: RolloutPlan, context:
 /** A Deployment begins without pods: what a former leader may still make by mistake does nothing. */
 function born(wanted: Deployment, live: Deployment | undefined, { term }: PlanContext): Deployment {
   if (live !== undefined) return wanted
-  const annotations = { ...wanted.metadata.annotations, [leaderTermAnnotation]: stampOf(term) }
+  const annotations = { ...wanted.metadata.annotations, [leaderTermAnnotation]: fencingTokenOf(term) }
   return { ...wanted, metadata: { ...wanted.metadata, annotations }, spec: { replicas: 0, ...wanted.spec } }
 }
 
@@ -114,7 +114,7 @@ function markSteps({ pods, observation }: Observed, revision: string, left: numb
     }
   })
   const costs = new Map(chooseVictims(choices, choices.length - left).map(({ pod, cost }) => [pod, cost]))
-  const stamp = stampOf(term)
+  const stamp = fencingTokenOf(term)
   const marks = staying.flatMap((pod): PodMark[] => {
     const { name, annotations = {} } = pod.metadata
     const cost = costs.get(name)

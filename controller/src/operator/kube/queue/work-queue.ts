@@ -1,0 +1,174 @@
+// Keys that are to be reconciled: each by one at a time, and once more when it was added meanwhile, however often
+// (queue-state.ts). Nothing is remembered here but that a key is due, so a process that dies loses nothing: the next
+// one adds all keys.
+import { type Clock, systemClock } from '@matte/core/runtime/clock'
+import type { Service } from '@matte/core/runtime/service'
+import type { Logger } from 'pino'
+import { type Backoff, backoffMs } from '../backoff.ts'
+import { KubeError } from '../http/kube-error.ts'
+import type { KubeMetrics } from '../kube-metrics.ts'
+import { NotLeaderError } from '../lease/leadership.ts'
+import { add, addAt, begin, fail, type KeyState, nextRingMs, ring, succeed } from './queue-state.ts'
+
+export type WorkQueue = Service & {
+  /** Reconcile this key now; before the start it is only remembered. */
+  add(key: string): void
+  /**
+   * Reconcile it in `ms` milliseconds, at most a day. Of several such times the earliest counts; a reconcile before it,
+   * for whatever reason, does not take it away.
+   */
+  addAfter(key: string, ms: number): void
+}
+
+export type WorkQueueOptions = {
+  /** Label of the metrics. */
+  readonly name: string
+  /**
+   * Observes the world and makes one step. Milliseconds until the next pass, or undefined when only a change needs one.
+   * `signal` is aborted on stop and when `timeoutMs` is over.
+   */
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<number | undefined>
+  /** Keys worked on at once. */
+  readonly concurrency: number
+  readonly backoff?: Backoff
+  /** After so long a reconcile is aborted. Its key waits until it has, for it must never run twice at once. */
+  readonly timeoutMs?: number
+  readonly logger: Logger
+  readonly metrics: KubeMetrics
+  readonly clock?: Clock
+  readonly random?: () => number
+}
+
+/** From a blink, for conflicts, to half a minute, for what needs a person. */
+const defaultBackoff: Backoff = { baseMs: 100, maxMs: 30_000 }
+const defaultTimeoutMs = 60_000
+/** A lost lease is known as such at its next renewal; until then a reconcile may be for nothing, and no more often. */
+const notLeaderMs = 1_000
+const dayMs = 86_400_000
+
+type Outcome = 'done' | 'requeued' | 'conflict' | 'not_leader' | 'failed' | 'timeout'
+
+export function workQueue(options: WorkQueueOptions): WorkQueue {
+  const { name, concurrency, backoff = defaultBackoff, metrics } = options
+  const { clock = systemClock, random = Math.random } = options
+  const logger = options.logger.child({ queue: name })
+  const stopping = new AbortController()
+  const keys = new Map<string, KeyState>()
+  const timers = new Map<string, NodeJS.Timeout>()
+  /** A Set keeps the order of arrival. It is no longer than there are objects, since a key is in it once. */
+  const due = new Set<string>()
+  const running = new Set<Promise<void>>()
+  let started = false
+
+  function set(key: string, state: KeyState | undefined): void {
+    clearTimeout(timers.get(key))
+    timers.delete(key)
+    if (stopping.signal.aborted || state === undefined) return void keys.delete(key)
+    keys.set(key, state)
+    const atMs = nextRingMs(state)
+    const waitMs = Math.ceil(atMs - clock.monotonicMs())
+    if (Number.isFinite(atMs))
+      timers.set(
+        key,
+        setTimeout(() => set(key, ring(state, atMs)), waitMs),
+      )
+    if (state.state !== 'due' || due.has(key)) return
+    due.add(key)
+    // Not at once: who adds may be in the middle of a change that the reconcile must see whole, or not at all.
+    queueMicrotask(runDue)
+  }
+
+  function runDue(): void {
+    if (!started || stopping.signal.aborted) return
+    for (const key of due) {
+      if (running.size >= concurrency) return
+      due.delete(key)
+      const run = work(key).finally(() => {
+        running.delete(run)
+        runDue()
+      })
+      running.add(run)
+    }
+  }
+
+  async function work(key: string): Promise<void> {
+    const begun = begin(keys.get(key))
+    set(key, begun)
+    const stopTimer = metrics.reconcileSeconds.startTimer({ queue: name })
+    const { failures } = begun
+    const { outcome, requeueMs } = await attempt({ ...options, logger, key, failures, signal: stopping.signal })
+    stopTimer()
+    metrics.reconciles.inc({ queue: name, outcome })
+    const state = keys.get(key)
+    if (state?.state !== 'running') return // stopped
+    const nowMs = clock.monotonicMs()
+    if (outcome === 'done') set(key, succeed(state))
+    else if (outcome === 'requeued' || outcome === 'not_leader') set(key, succeed(state, nowMs + requeueMs))
+    else set(key, fail(state, nowMs + Math.max(requeueMs, backoffMs(state.failures + 1, backoff, random))))
+  }
+
+  return {
+    name: `queue-${name}`,
+    start: () => {
+      started = true
+      runDue()
+    },
+    stop: async () => {
+      stopping.abort()
+      for (const key of [...keys.keys()]) set(key, undefined)
+      await Promise.all(running)
+    },
+    add: (key) => set(key, add(keys.get(key))),
+    addAfter: (key, ms) => {
+      if (!(ms >= 0)) throw new RangeError(`addAfter takes milliseconds from 0 on, not ${ms}`)
+      set(key, addAt(clock.monotonicMs() + Math.min(ms, dayMs), keys.get(key)))
+    },
+  }
+}
+
+type Attempt = { readonly outcome: Outcome; readonly requeueMs: number }
+
+type AttemptOptions = Pick<WorkQueueOptions, 'reconcile' | 'timeoutMs' | 'logger'> & {
+  readonly key: string
+  /** Before this attempt, in a row. */
+  readonly failures: number
+  readonly signal: AbortSignal
+}
+
+/** Never rejects. */
+async function attempt({ reconcile, key, failures, signal, ...options }: AttemptOptions): Promise<Attempt> {
+  const { timeoutMs = defaultTimeoutMs, logger } = options
+  const limit = new AbortController()
+  const stop = (): void => limit.abort()
+  signal.addEventListener('abort', stop, { once: true })
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    logger.error({ key, timeout_ms: timeoutMs }, 'a reconcile takes too long and is aborted')
+    limit.abort()
+  }, timeoutMs)
+  try {
+    const requeueMs = await reconcile(key, limit.signal)
+    if (requeueMs === undefined) return { outcome: 'done', requeueMs: 0 }
+    if (!(requeueMs >= 0)) throw new RangeError(`reconcile asked for ${requeueMs} ms`)
+    return { outcome: 'requeued', requeueMs: Math.min(requeueMs, dayMs) }
+  } catch (error) {
+    const outcome = isLate ? 'timeout' : outcomeOf(error)
+    const fields = { key, failures: failures + 1, err: error }
+    if (outcome === 'not_leader') logger.debug({ key, err: error }, 'a reconcile ended with the leadership')
+    // Somebody else was faster, which is everyday; the next pass sees what they did.
+    else if (outcome === 'conflict') logger.debug(fields, 'a reconcile met a conflict')
+    else if (!signal.aborted) logger.warn(fields, 'a reconcile failed')
+    if (outcome === 'not_leader') return { outcome, requeueMs: notLeaderMs }
+    return { outcome, requeueMs: error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0 }
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** `not_leader`: the key is another's to reconcile. No failure: should the lease come back to us, nothing has failed. */
+function outcomeOf(error: unknown): 'not_leader' | 'conflict' | 'failed' {
+  if (error instanceof NotLeaderError) return 'not_leader'
+  return error instanceof KubeError && error.status === 409 ? 'conflict' : 'failed'
+}
