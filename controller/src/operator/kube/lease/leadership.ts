@@ -21,8 +21,8 @@ import {
   type Candidate,
   type Following,
   following,
-  isHeldBy,
   isLeading,
+  isOurs,
   type LeaseState,
   type ObservedLease,
   releasedLease,
@@ -203,11 +203,12 @@ async function confirm(parts: Parts): Promise<{ term: number }> {
   if (!isLeading(before, clock.monotonicMs())) throw new NotLeaderError('this replica does not lead')
   const { term } = before
   const lease = await kube.get(leases, candidate.name, callOf(parts))
-  const isOurs = isHeldBy(lease, candidate, term) && lease.metadata.uid === before.lease.metadata.uid
+  const isStillOurs = isOurs(lease, before, candidate)
   // Known now and not at the next renewal only, so that no more work is begun for nothing.
-  if (!isOurs) held.giveUp(before)
+  if (!isStillOurs) held.giveUp(before)
   // The clock once more: we may have been stopped while the answer was on its way.
-  if (!isOurs || !held.isLeader() || held.now().term !== term) throw new NotLeaderError('the lease is no longer ours')
+  if (!isStillOurs || !held.isLeader() || held.now().term !== term)
+    throw new NotLeaderError('the lease is no longer ours')
   return { term }
 }
 

@@ -15,6 +15,7 @@ const us = { name: 'leader', identity: 'us', leaseDurationMs: 15_000, renewDeadl
 const wallMs = Date.UTC(2026, 0, 1)
 const time = '2026-01-01T00:00:00.000000Z'
 
+const madeAgain = (lease: Lease): Lease => ({ ...lease, metadata: { ...lease.metadata, uid: 'another' } })
 const leaseOf = (holderIdentity: string, leaseTransitions: number, resourceVersion = '1', rest = {}): Lease => ({
   apiVersion: 'coordination.k8s.io/v1',
   kind: 'Lease',
@@ -95,6 +96,11 @@ describe('a leader', () => {
   it.each([
     ['is gone', undefined, { term: 4, seen: undefined }],
     ['is another’s', leaseOf('them', 5, '8'), { term: 5, seen: { resourceVersion: '8', atMs: 2_000 } }],
+    [
+      'was made again from a copy',
+      madeAgain(leaseOf('us', 4, '8')),
+      { term: 4, seen: { resourceVersion: '8', atMs: 2_000 } },
+    ],
     ['is its own in another term', leaseOf('us', 5, '8'), { term: 5, seen: { resourceVersion: '8', atMs: 2_000 } }],
   ])('follows after a conflict when the lease %s', (_what, lease, rest) => {
     expect(afterConflict(leader, at(2_000, lease), us)).toEqual({ state: 'following', ...rest })

@@ -42,8 +42,11 @@ export const following = (term = 0): Following => ({ state: 'following', term, s
 export const isLeading = (state: LeaseState, monotonicMs: number): state is Leading =>
   state.state === 'leading' && monotonicMs < state.untilMs
 
-export const isHeldBy = (lease: Lease | undefined, { identity }: Candidate, term: number): lease is Lease =>
-  lease?.spec?.holderIdentity === identity && lease.spec.leaseTransitions === term
+/** Others may have written beside. Not of a Lease that was made again, be it from a copy: its uid makes another term. */
+export const isOurs = (lease: Lease | undefined, state: Leading, { identity }: Candidate): lease is Lease =>
+  lease?.spec?.holderIdentity === identity &&
+  lease.spec.leaseTransitions === state.term &&
+  lease.metadata.uid === state.lease.metadata.uid
 
 /** Remembers since when the lease has been as it is now. */
 export function afterRead(state: Following, { lease, monotonicMs }: ObservedLease): Following {
@@ -65,7 +68,7 @@ export const afterWrite = (lease: Lease, sentAtMs: number, { renewDeadlineMs }: 
 /** Somebody wrote the lease first: another candidate, a person, or we ourselves in a request that seemed lost. */
 export function afterConflict(state: Leading, observed: ObservedLease, candidate: Candidate): LeaseState {
   const { lease } = observed
-  if (isHeldBy(lease, candidate, state.term)) return { ...state, lease }
+  if (isOurs(lease, state, candidate)) return { ...state, lease }
   // Gone, or another's. When it was deleted nothing keeps another from making it again at this moment.
   return afterRead(following(state.term), observed)
 }
