@@ -78,7 +78,6 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     await until('it is gone', () => subject.get('new') === undefined)
     expect(changes.slice(7)).toEqual(['new 1', 'new 2', 'new gone'])
     expect(subject.get('object-1')).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' })
-    expect(subject.lastSeenMs()).toBeLessThan(60_000)
   })
 
   it('goes on where it was after its connections were cut, without a new list', async () => {
@@ -241,6 +240,5 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     const waiting = subject.synced().catch((error: KubeError) => error.message)
     await subject.stop()
     expect(await waiting).toContain('stopped before its first list')
-    expect(subject.lastSeenMs()).toBe(Number.POSITIVE_INFINITY)
   })
 })

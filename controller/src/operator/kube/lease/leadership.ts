@@ -12,6 +12,7 @@ import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { type KubeClient, KubeError, leases } from '../client.ts'
 import type { KubeMetrics } from '../kube-metrics.ts'
+import { createListeners } from '../listeners.ts'
 import type { Lease } from '../objects.ts'
 import {
   acquiredLease,
@@ -68,7 +69,7 @@ export function leadership(options: LeadershipOptions): Leadership {
   checkTimes(leaseDurationMs, renewDeadlineMs, retryMs)
   const candidate = { name, identity: ownIdentity(), leaseDurationMs, renewDeadlineMs }
   const logger = options.logger.child({ lease: name, identity: candidate.identity })
-  const listeners: ((leads: boolean) => void)[] = []
+  const listeners = createListeners<[leads: boolean]>(logger)
   let notified = false
 
   /** Calls the listeners when the answer of `isLeader` has changed since they were called. */
@@ -78,13 +79,7 @@ export function leadership(options: LeadershipOptions): Leadership {
     notified = leads
     metrics.leader.set(leads ? 1 : 0)
     logger.info({ term: held.now().term }, leads ? 'leading from now on' : 'leading no more')
-    for (const listener of listeners) {
-      try {
-        listener(leads)
-      } catch (error) {
-        logger.error({ err: error }, 'a listener of the leadership failed')
-      }
-    }
+    listeners.notify(leads)
   }
 
   const held = heldState(clock, notify)
@@ -106,7 +101,7 @@ export function leadership(options: LeadershipOptions): Leadership {
     },
     isLeader: held.isLeader,
     confirm: () => confirm(parts),
-    onChange: (listener) => void listeners.push(listener),
+    onChange: listeners.add,
     term: () => held.now().term,
     leaseUid: () => {
       const state = held.now()
