@@ -13,7 +13,7 @@ import {
   text,
 } from '@matte/core/runtime/env'
 import { defaultPlans, parsePlans } from '@matte/core/workspace/plan'
-import type { StaticModel } from './worker/routing/static-model.ts'
+import type { StaticModel } from './worker/routing/static-pods.ts'
 
 export const schema = {
   databaseUrl: secret('DATABASE_URL', { description: 'PostgreSQL 15 to 18, as a postgresql:// URL' }),
@@ -25,7 +25,7 @@ export const schema = {
   natsUrl: text('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
   natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
   s3Endpoint: text('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
-  s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of photos and results' }),
+  s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of input images and results' }),
   s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
   s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
   s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret key of the object store' }),
@@ -42,7 +42,8 @@ export const schema = {
     {
       default: [],
       description:
-        'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default"}]; needed unless TRITON_POOLS is on',
+        'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default"}]; ' +
+        'needed unless TRITON_POOLS is on',
     },
     checkModels,
   ),
@@ -88,7 +89,7 @@ export const schema = {
     min: 1,
     max: 8,
     description:
-      'connections to each pod; one carries hundreds of pictures a second, so that more help large models only',
+      'connections to each pod; one carries hundreds of requests a second, so that more help large models only',
   }),
   pixelBudget: int('PIXEL_BUDGET', {
     default: 100_000_000,

@@ -63,7 +63,7 @@ await runMain(async () => {
   const { source } = serving
   const picker = createPodPicker(source)
   // Several processes of one machine share its host name.
-  const figures = inferenceRecord({ db, replica: `${hostname()}-${process.pid}`, logger })
+  const inferences = inferenceRecord({ db, replica: `${hostname()}-${process.pid}`, logger })
   const images = createImagePool({ threads: config.imageThreads || availableParallelism() })
   const deps = {
     db,
@@ -76,7 +76,7 @@ await runMain(async () => {
     inferenceTimeoutMs: config.inferenceTimeoutMs,
     faultInjection: config.environment !== 'production',
     metrics: createTaskMetrics(registry),
-    figures,
+    inferences,
     logger,
     nudgeDelivery: nudge.delivery,
   }
@@ -109,7 +109,7 @@ await runMain(async () => {
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
       bus,
       ...serving.services,
-      figures,
+      inferences,
       slots,
       consume({
         bus,

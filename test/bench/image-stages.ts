@@ -6,7 +6,7 @@ import { availableParallelism, cpus } from 'node:os'
 import { join } from 'node:path'
 import { applyOutput } from '@matte/controller/worker/image/apply-output'
 import { configureSharp } from '@matte/controller/worker/image/configure-sharp'
-import { cutOut } from '@matte/controller/worker/image/cut-out'
+import { cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import { decodePhoto, readHeader } from '@matte/controller/worker/image/decode'
 import { encodePng } from '@matte/controller/worker/image/encode-png'
 import { createImagePool } from '@matte/controller/worker/image/image-pool'
@@ -53,7 +53,7 @@ async function measureStages(format: string, file: Buffer, pixels: number): Prom
   const stages: [name: string, run: () => unknown][] = [
     ['readHeader', () => readHeader(file, { maxPixels })],
     ['decodePhoto', () => decodePhoto(file, { maxPixels })],
-    ['toModelInput', () => toModelInput(photo)],
+    ['toModelInput', () => toModelInput(photo, 320)],
     // Its PNG included. Each call takes the pixels away, hence the copies made beforehand.
     ['pool.cutOut', () => pool.cutOut(photos.pop() ?? photo, mask)],
   ]

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cutOut } from '@matte/controller/worker/image/cut-out'
+import { cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import { decodePhoto } from '@matte/controller/worker/image/decode'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Pictures that are none, lie about themselves, or are meant to do harm: each gets its refusal, at creation where a
+// Images that are none, lie about themselves, or are meant to do harm: each gets its refusal, at creation where a
 // look can tell and else after decoding, and the process stays up within its memory.
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import sharp from 'sharp'
@@ -14,8 +14,8 @@ import { until } from '../support/until.ts'
 
 const png = { contentType: 'image/png' }
 
-describe('a picture', () => {
-  // Room for one large picture at a time, so that several have to wait for each other.
+describe('an image', () => {
+  // Room for one large image at a time, so that several have to wait for each other.
   const stack = useStack({ env: { controller: { PIXEL_BUDGET: '20000000', SLOTS_AHEAD: '8' } } })
   let receiver: Receiver
 

@@ -89,14 +89,14 @@ describe('inferenceRecord', () => {
   }
 
   it('keeps what could not be written, adds what comes meanwhile, and writes all of it once it can', async () => {
-    const faults: string[] = []
-    const noting = pino({}, { write: (line: string) => void faults.push(line) })
+    const failures: string[] = []
+    const noting = pino({}, { write: (line: string) => void failures.push(line) })
     const subject = inferenceRecord({ db: database.db, replica: 'late', logger: noting })
     await withoutTable(async () => {
       subject.record(a, 'ok', 1)
       subject.recordEnd(a, 1)
       await subject.start()
-      await until('a write has failed', () => faults.some((line) => line.includes('loop pass failed')))
+      await until('a write has failed', () => failures.some((line) => line.includes('loop pass failed')))
       subject.record(a, 'ok', 2)
       subject.record(b, 'failed', 1)
     })

@@ -44,16 +44,16 @@ describe('what Triton says of its models', () => {
     expect(await readIndex(Stub, { address, poolUid: 'uid' })).toEqual({ kind: 'silent' })
   })
 
-  it('is asked in the background, told once, and forgotten with the pod', async () => {
+  it('is asked in the background, reported once, and forgotten with the pod', async () => {
     const { address } = await given({ models: [{ name: 'broken', failure: 'bad file' }] })
-    const told: string[] = []
-    const index = modelIndex({ Stub, logger, changed: (pool) => told.push(pool) })
+    const notified: string[] = []
+    const index = modelIndex({ Stub, logger, changed: (pool) => notified.push(pool) })
     const pod = { uid: 'a', pool: 'p', address, poolUid: 'uid' }
     index.ask('p', [pod])
     expect(index.of('a')).toBeUndefined()
     await until('the answer is there', () => index.of('a')?.kind === 'index')
     index.ask('p', [pod])
-    expect(told).toEqual(['p'])
+    expect(notified).toEqual(['p'])
     index.ask('p', [])
     expect(index.of('a')).toBeUndefined()
     index.close()

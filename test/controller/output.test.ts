@@ -1,4 +1,4 @@
-// Output options on real pictures, from the request to the pixels of the downloaded file. What each does to a picture
+// Output options on real images, from the request to the pixels of the downloaded file. What each does to an image
 // in every combination is tested beside the code; here is that it arrives.
 import type { Output } from '@matte/core/db/tables/task'
 import sharp from 'sharp'
@@ -122,7 +122,7 @@ describe('the lemur', () => {
   })
 })
 
-describe('a picture without a foreground', () => {
+describe('an image without a foreground', () => {
   it.each([
     [{ crop: true, cropMargin: '10%' }, 4, [0, 0, 0, 0]],
     [{ crop: true, background: '#102030' }, 3, [16, 32, 48]],
@@ -139,7 +139,7 @@ describe('a picture without a foreground', () => {
   })
 })
 
-describe('a picture of one pixel', () => {
+describe('an image of one pixel', () => {
   it.each(['png', 'webp', 'jpeg'] as const)('becomes a %s of one pixel', async (format) => {
     const imageUrl = await stack.client.upload(greyPng(1, 1))
     const wish = { format, crop: true, cropMargin: '50%', maxSide: 1, background: '#ffffff' }

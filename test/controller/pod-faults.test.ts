@@ -90,7 +90,7 @@ describe('with several pods', () => {
     }
   })
 
-  it('one that stalls costs the pictures it gets one attempt, and no task fails by it', async () => {
+  it('one that stalls costs the images it gets one attempt, and no task fails by it', async () => {
     const {
       pods: [bad],
       taken,
@@ -105,7 +105,7 @@ describe('with several pods', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('one that answers every picture with an error is found out, and no task fails by it', async () => {
+  it('one that answers every image with an error is found out, and no task fails by it', async () => {
     const {
       pods: [bad],
       taken,

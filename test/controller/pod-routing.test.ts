@@ -1,5 +1,5 @@
-// Which pod gets a picture, and what becomes of pods that stall, err, go and come back: real gRPC to fakes for Triton,
-// in this process. What the cluster tells of them comes from hands here; test/kube/pod-source.test.ts has the cluster.
+// Which pod gets a request, and what becomes of pods that stall, err, go and come back: real gRPC to fakes for Triton,
+// in this process. What the cluster says of them comes from hands here; test/kube/pod-source.test.ts has the cluster.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { EndpointSlice } from '@matte/controller/operator/kube/objects'
@@ -50,10 +50,10 @@ function routing(source: PodSource) {
     names,
     untilPods: (...wanted: string[]) =>
       until(`the pods in rotation are ${wanted}`, () => names().sort().join() === wanted.sort().join()),
-    /** One picture; the pod's name. */
+    /** One request; the pod's name. */
     send: (timeoutMs?: number) => send(picker, timeoutMs),
-    /** Sends pictures, one after the other, until one went to this pod. */
-    untilUsed: (name: string) => until(`${name} gets a picture`, async () => (await send(picker)) === name),
+    /** Sends requests, one after the other, until one went to this pod. */
+    untilUsed: (name: string) => until(`${name} gets a request`, async () => (await send(picker)) === name),
   }
 }
 
@@ -73,7 +73,7 @@ function staticRouting(...pods: Fake[]) {
 }
 
 describe('pods of a static list', () => {
-  it('get one picture more than they have slots, the least loaded first, and the rest waits', async () => {
+  it('get one request more than they have slots, the least loaded first, and the rest waits', async () => {
     const small = await startPod({ behaviour: { serviceMs: 200 } })
     const large = await startPod({
       models: [{ name: 'u2netp', instances: 3 }],
@@ -86,11 +86,11 @@ describe('pods of a static list', () => {
     await Promise.all(sent)
     expect([small.counts().inFlightMax, large.counts().inFlightMax]).toEqual([2, 4])
     expect(small.counts().done + large.counts().done).toBe(24)
-    // Four pictures take as long as one: the large one gets three of them.
+    // Four requests take as long as one: the large one gets three of them.
     expect(large.counts().done).toBeGreaterThanOrEqual(15)
   })
 
-  it('that stall are taken out after one picture, and come back on probation when they answer again', async () => {
+  it('that stall are taken out after one request, and come back on probation when they answer again', async () => {
     const models = [{ name: 'u2netp', instances: 2 }]
     const [bad, good] = [await startPod({ models }), await startPod({ models })]
     const { source, send, untilPods, untilUsed, metrics } = staticRouting(bad, good)
@@ -99,7 +99,7 @@ describe('pods of a static list', () => {
     const outcomes = await Promise.allSettled([send(500), send(500)])
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     expect(source.pods().map(({ address }) => address)).toEqual([good.address])
-    for (let picture = 0; picture < 10; picture++) expect(await send(500)).toBe(good.address)
+    for (let request = 0; request < 10; request++) expect(await send(500)).toBe(good.address)
     expect(await metrics()).toContain('matte_pod_ejections_total{reason="timeout",process="test"} 1')
     expect(await metrics()).toContain('matte_stream_errors_total{kind="timeout",process="test"} 1')
 
@@ -116,10 +116,10 @@ describe('pods of a static list', () => {
     const [bad, good] = [await startPod({ behaviour: { errorRate: 1 } }), await startPod()]
     const { send, untilPods, names } = staticRouting(bad, good)
     await untilPods(bad.address, good.address)
-    for (let picture = 0; picture < 8; picture++) await send().catch(() => undefined)
+    for (let request = 0; request < 8; request++) await send().catch(() => undefined)
     expect(names()).toEqual([good.address])
     good.change({ errorRate: 1 })
-    for (let picture = 0; picture < 8; picture++) await send().catch(() => undefined)
+    for (let request = 0; request < 8; request++) await send().catch(() => undefined)
     expect(names()).toContain(good.address)
   })
 
@@ -127,14 +127,14 @@ describe('pods of a static list', () => {
     const [wrong, right] = [await startPod({ behaviour: { hasWrongShapes: true } }), await startPod()]
     const { source, untilPods, send } = staticRouting(wrong, right)
     await untilPods(right.address)
-    await until('the fault is known', () => source.faults().has(wrong.address))
-    expect(source.faults().get(wrong.address)).toContain(
+    await until('the error is known', () => source.errors().has(wrong.address))
+    expect(source.errors().get(wrong.address)).toContain(
       'it has image UINT8 [-1,320,320,3] and alpha UINT8 [-1,1,320,320]',
     )
     expect(await send()).toBe(right.address)
     wrong.change({ hasWrongShapes: false })
     await untilPods(wrong.address, right.address)
-    expect(source.faults().size).toBe(0)
+    expect(source.errors().size).toBe(0)
   })
 
   it('whose process is stopped are taken out, and used again after', async () => {
@@ -153,22 +153,22 @@ function clusterRouting(...pods: { fake: Fake; revision?: string; conditions?: C
   const listeners: (() => void)[] = []
   let slices: EndpointSlice[] = []
   let pools: TritonPool[] = []
-  const tell = (): void => {
+  const notify = (): void => {
     for (const listener of listeners) listener()
   }
   const reflecting = <T>(items: () => readonly T[]) => ({
     items,
     onChange: (listener: () => void): void => void listeners.push(listener),
   })
-  const place = (
+  const announce = (
     placed: readonly { fake: Fake; revision?: string; conditions?: Conditions }[],
     rollout: { stable?: string; canary?: string; weight: number } = { stable: 'aaaaaaaa', weight: 0 },
   ): void => {
     pools = [buildPool(rollout)]
     slices = placed.map(({ fake, revision = 'aaaaaaaa', conditions }) => buildSlice(fake, revision, conditions))
-    tell()
+    notify()
   }
-  place(pods)
+  announce(pods)
   const registry = createRegistry('test')
   const source = kubernetesPods({
     slices: reflecting(() => slices),
@@ -177,7 +177,7 @@ function clusterRouting(...pods: { fake: Fake; revision?: string; conditions?: C
     logger,
     metrics: createPodMetrics(registry),
   })
-  return { ...routing(source), place }
+  return { ...routing(source), announce }
 }
 
 type Conditions = { ready?: boolean; serving?: boolean; terminating?: boolean }
@@ -208,7 +208,7 @@ function buildPool(rollout: { stable?: string; canary?: string; weight: number }
 }
 
 describe('pods of a cluster', () => {
-  it('share the pictures as the rollout says, to one in a hundred', async () => {
+  it('share the requests as the rollout says, to one in a hundred', async () => {
     const behaviour = { serviceMs: 1 }
     const [old, older, fresh] = [
       await startPod({ behaviour }),
@@ -216,9 +216,9 @@ describe('pods of a cluster', () => {
       await startPod({ behaviour }),
     ]
     const placed = [{ fake: old }, { fake: older }, { fake: fresh, revision: 'bbbbbbbb' }]
-    const { source, place, send, untilPods } = clusterRouting()
+    const { source, announce, send, untilPods } = clusterRouting()
     const shareOf = async (weight: number, sendAll: () => Promise<unknown>, pods = placed): Promise<number> => {
-      place(pods, { stable: 'aaaaaaaa', canary: 'bbbbbbbb', weight })
+      announce(pods, { stable: 'aaaaaaaa', canary: 'bbbbbbbb', weight })
       await untilPods(...pods.map(({ fake }) => fake.address))
       await until('the weight is known', () =>
         source.pods().some((pod) => pod.role === 'canary' && pod.weight === weight),
@@ -228,7 +228,7 @@ describe('pods of a cluster', () => {
       return fresh.counts().done - before
     }
     const oneByOne = async (): Promise<void> => {
-      for (let picture = 0; picture < 100; picture++) await send()
+      for (let request = 0; request < 100; request++) await send()
     }
     const atOnce = (): Promise<unknown> => Promise.all(Array.from({ length: 100 }, () => send()))
     for (const weight of [5, 25, 50, 100, 0]) {
@@ -237,7 +237,7 @@ describe('pods of a cluster', () => {
       expect(await shareOf(weight, atOnce)).toBeLessThanOrEqual(weight + 1)
     }
     // Alone it serves, but not before it has any share: it has not been judged then.
-    place(placed.slice(2), { stable: 'aaaaaaaa', canary: 'bbbbbbbb', weight: 0 })
+    announce(placed.slice(2), { stable: 'aaaaaaaa', canary: 'bbbbbbbb', weight: 0 })
     await untilPods(fresh.address)
     await expect(send()).rejects.toMatchObject({ kind: 'unavailable' })
     expect(await shareOf(5, oneByOne, placed.slice(2))).toBe(100)
@@ -245,15 +245,15 @@ describe('pods of a cluster', () => {
 
   it('that terminate get nothing new at once, and finish what they have', async () => {
     const [leaving, staying] = [await startPod({ behaviour: { serviceMs: 1_000 } }), await startPod()]
-    const { place, send, untilPods, names } = clusterRouting({ fake: leaving })
+    const { announce, send, untilPods, names } = clusterRouting({ fake: leaving })
     await untilPods(leaving.address)
     const first = send()
     await until('it is in flight', () => leaving.counts().inFlight === 1)
-    place([{ fake: leaving, conditions: going }, { fake: staying }])
+    announce([{ fake: leaving, conditions: going }, { fake: staying }])
     await untilPods(staying.address)
     expect(await send()).toBe(staying.address)
-    // The node has removed it before its last picture was done.
-    place([{ fake: staying }])
+    // The node has removed it before its last request was done.
+    announce([{ fake: staying }])
     expect(await send()).toBe(staying.address)
     expect(await first).toBe(leaving.address)
     expect(leaving.counts()).toMatchObject({ asked: 1, done: 1 })
@@ -261,18 +261,18 @@ describe('pods of a cluster', () => {
   })
 
   it.each(['refuse', 'serve'] as const)(
-    'that are told to stop (and %s) lose no picture and hold none up',
+    'that are told to stop (and %s) lose no request and hold none up',
     async (stopping) => {
       const models = [{ name: 'u2netp', instances: 4 }]
       const [leaving, staying] = [
         await startPod({ models, stopping, behaviour: { serviceMs: 300 } }),
         await startPod({ models }),
       ]
-      const { place, send, untilPods } = clusterRouting({ fake: leaving }, { fake: staying })
+      const { announce, send, untilPods } = clusterRouting({ fake: leaving }, { fake: staying })
       await untilPods(leaving.address, staying.address)
       const sent = Array.from({ length: 8 }, () => send())
       await until('it has some in flight', () => leaving.counts().inFlight > 0)
-      place([{ fake: leaving, conditions: going }, { fake: staying }])
+      announce([{ fake: leaving, conditions: going }, { fake: staying }])
       await Promise.all(sent)
       // Streams idle would keep it for its whole exit time-out, here half a minute, or forever.
       await leaving.stop()
@@ -303,11 +303,11 @@ describe('pods of a cluster', () => {
     expect(names()).toEqual([other.address])
   })
 
-  it('are asked for their shape before they get a picture', async () => {
+  it('are asked for their shape before they get a request', async () => {
     const [starting, ready] = [await startPod({ behaviour: { isReady: false } }), await startPod()]
     const { send, untilPods } = clusterRouting({ fake: starting }, { fake: ready })
     await untilPods(ready.address)
-    for (let picture = 0; picture < 5; picture++) expect(await send()).toBe(ready.address)
+    for (let request = 0; request < 5; request++) expect(await send()).toBe(ready.address)
     starting.change({ isReady: true })
     await untilPods(starting.address, ready.address)
   })
@@ -343,7 +343,7 @@ async function silentRelay(target: string) {
 describe('a connection that dies without a word', () => {
   const quick = { 'grpc.keepalive_time_ms': 200, 'grpc.keepalive_timeout_ms': 200 }
 
-  it('ends its picture as unavailable, long before the time-out of an inference', async () => {
+  it('ends its request as unavailable, long before the time-out of an inference', async () => {
     const pod = await startPod({ behaviour: { serviceMs: 60_000 } })
     const { address, silence } = await silentRelay(pod.address)
     const client = connectTriton(Stub, address, { keepalive: quick })
@@ -354,7 +354,7 @@ describe('a connection that dies without a word', () => {
     expect(await asked).toMatchObject({ kind: 'unavailable' })
   })
 
-  it('is no reason to end a picture that takes its time', async () => {
+  it('is no reason to end a request that takes its time', async () => {
     const pod = await startPod({ behaviour: { serviceMs: 1_500 } })
     const { address } = await silentRelay(pod.address)
     const client = connectTriton(Stub, address, { keepalive: quick })
@@ -376,7 +376,7 @@ describe('a client that is let go', () => {
     await pod.stop()
   })
 
-  it('spreads its streams over several connections when told to', async () => {
+  it('spreads its streams over several connections when asked to', async () => {
     const pod = await startPod({ models: [{ name: 'u2netp', instances: 8 }] })
     const client = connectTriton(Stub, pod.address, { channels: 2 })
     ends.push(() => client.close())

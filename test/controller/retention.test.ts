@@ -25,7 +25,7 @@ describe('two controllers that sweep', () => {
     )
     expect(await bucket.keys()).toEqual(before)
     const lines = await db.selectFrom('object_deletion').select('object_key').execute()
-    expect(lines).toHaveLength(2) // its photo, and whatever was stored as its result
+    expect(lines).toHaveLength(2) // its input image, and whatever was stored as its result
 
     await sql`update object_deletion set due_at = due_at - interval '8 days'`.execute(db)
     await until('its lines are gone', async () => {
@@ -40,7 +40,7 @@ describe('two controllers that sweep', () => {
 
   it('give an upload up after a day, and expire credits', async () => {
     const { client, db, bucket, workspaceId } = stack
-    const unused = await client.upload(Buffer.from('not even a picture'))
+    const unused = await client.upload(Buffer.from('not even an image'))
     await sql`update upload set created_at = created_at - interval '25 hours' where object_key = ${unused}`.execute(db)
     await sql`insert into credit_lot (workspace_id, kind, granted, available, expires_at)
               values (${workspaceId}, 'test', 3, 3, now())`.execute(db)

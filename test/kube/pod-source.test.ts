@@ -233,7 +233,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     })
     await untilPods(1)
     const [[name = '', message = ''] = []] = await until('the fault is known', () => {
-      const faults = [...source.faults()]
+      const faults = [...source.errors()]
       return faults.length > 0 && faults
     })
     expect(name).toMatch(/^standard-bbbbbbbb-/)

@@ -46,7 +46,7 @@ describe('u2netp, through Triton', () => {
     ['black', 0],
     ['grey', 128],
     ['white', 255],
-  ])('leaves a %s picture, which shows nothing, at low probability: no stretching to full range', async (_, level) => {
+  ])('leaves a %s image, which shows nothing, at low probability: no stretching to full range', async (_, level) => {
     const { alpha } = await model.infer(new Uint8Array(imageBytes).fill(level), 1)
     expect(Math.max(...alpha)).toBeLessThan(128)
   })
@@ -57,8 +57,8 @@ describe('u2netp, through Triton', () => {
 })
 
 async function pixels(name: string, channels: number): Promise<Buffer> {
-  const picture = sharp(join(references, name))
-  const { data, info } = await (channels === 1 ? picture.toColourspace('b-w') : picture)
+  const image = sharp(join(references, name))
+  const { data, info } = await (channels === 1 ? image.toColourspace('b-w') : image)
     .raw()
     .toBuffer({ resolveWithObject: true })
   expect([info.width, info.height, info.channels]).toEqual([320, 320, channels])

@@ -3,7 +3,8 @@
 // is read from the TritonPools. With the API server away the last known list goes on serving; pods that went meanwhile
 // are taken out by their own answers. Every replica of the controller does this by itself, and none needs to lead.
 import type { Logger } from 'pino'
-import { createPodList, type MemberSpec, type ServedModel } from '../worker/routing/pod-list.ts'
+import { createPodList } from '../worker/routing/pod-list.ts'
+import type { MemberSpec, ServedModel } from '../worker/routing/pod-member.ts'
 import type { PodMetrics } from '../worker/routing/pod-metrics.ts'
 import type { Pod, PodSource } from '../worker/routing/pod-source.ts'
 import { agreedKeepalive } from '../worker/triton/keepalive.ts'

@@ -1,6 +1,6 @@
 // What the pods of each revision did, summed in memory and written each second: scaling reads service times and
 // latencies from it, a rollout its error rates. Sums that could not be written are kept and go with the next write. If
-// the process dies, the last second is lost, which costs the figures a little accuracy and nothing else.
+// the process dies, the last second is lost, which costs the sums a little accuracy and nothing else.
 
 import type { Db } from '@matte/core/db/database'
 import { BoundedMap } from '@matte/core/runtime/bounded-map'
@@ -11,8 +11,8 @@ import type { Logger } from 'pino'
 import type { Outcome } from './routing/pod-probation.ts'
 import type { Pod } from './routing/pod-source.ts'
 
-/** Whose figures they are. */
-export type Served = Pick<Pod, 'pool' | 'revision'>
+/** Whose sums they are. */
+type Served = Pick<Pod, 'pool' | 'revision'>
 
 export type InferenceRecord = Loop & {
   /** An inference has ended; `seconds` it had a slot. */
@@ -75,7 +75,7 @@ export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions)
     },
     stop: async () => {
       await flushing.stop()
-      await flush().catch((error: unknown) => logger.warn({ err: error }, 'last figures not written'))
+      await flush().catch((error: unknown) => logger.warn({ err: error }, 'last sums not written'))
     },
   }
 }

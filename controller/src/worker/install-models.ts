@@ -3,7 +3,7 @@ import { installedModels } from '@matte/core/model/installed-models'
 import { type InstalledModel, replaceModels } from '@matte/core/model/model-queries'
 import { type Loop, loop } from '@matte/core/runtime/loop'
 import type { Logger } from 'pino'
-import type { StaticModel } from './routing/static-model.ts'
+import type { StaticModel } from './routing/static-pods.ts'
 
 export type InstallModelsOptions = {
   readonly db: Db

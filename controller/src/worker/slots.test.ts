@@ -148,7 +148,7 @@ describe('createSlots', () => {
     const old = (address: string) => pod(address, 2, { modelVersions: ['v2', 'service-v2'], weight: 50 })
     const canary = { tritonModel: 'isnet', modelVersions: ['v3', 'service-v2'], revision: 'b', role: 'canary' } as const
 
-    it('gives the new name the places of its own pods, and leaves the others theirs', async () => {
+    it('gives the new name the slots of its own pods, and leaves the others theirs', async () => {
       const pods = [old('a'), old('b'), pod('c', 2, { ...canary, weight: 50 })]
       const { slots, settle, inFlight } = given(pods, [...Array(9).fill('v3'), ...Array(9).fill('v2')])
       slots.lookNow()

@@ -2,8 +2,8 @@ import { durationBuckets } from '@matte/core/runtime/metrics'
 import { inSpan } from '@matte/core/runtime/tracing'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-export const stages = ['fetch', 'decode', 'prepare', 'infer', 'refine', 'encode', 'store', 'finish'] as const
-export type Stage = (typeof stages)[number]
+const stages = ['fetch', 'decode', 'prepare', 'infer', 'refine', 'encode', 'store', 'finish'] as const
+type Stage = (typeof stages)[number]
 
 export type TaskMetrics = {
   /** Times one stage of a task, and puts a span around it. */
@@ -13,7 +13,7 @@ export type TaskMetrics = {
   readonly ended: Counter<'status' | 'reason'>
 }
 
-export type Gauges = {
+type Gauges = {
   readonly tasksInFlight: () => number
   readonly slotsUsed: () => number
 }

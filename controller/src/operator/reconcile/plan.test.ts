@@ -122,7 +122,7 @@ async function planOf(seen: Seen, memory: PoolMemory = newMemory(seen.pool)) {
             podSlots: 1,
             ...slots,
           })),
-      faults: () => new Map(),
+      errors: () => new Map(),
     },
     slotsUsed: (address: string) => (address.startsWith('busy') ? 1 : 0),
     models: { ask: () => undefined, of: () => undefined, close: () => undefined },

@@ -2,7 +2,7 @@ import type { Output } from '@matte/core/db/tables/task'
 import { defaultOutput } from '@matte/core/task/output'
 import { describe, expect, it } from 'vitest'
 import { applyOutput } from './apply-output.ts'
-import type { CutOut } from './cut-out.ts'
+import type { CutOut } from './cut-out/cut-out.ts'
 
 const output = (wish: Partial<Output>): Output => ({ ...defaultOutput, ...wish })
 
@@ -38,29 +38,29 @@ describe('applyOutput', () => {
       ['25%', { top: 1, left: 3, width: 12, height: 8 }],
       ['6%', box],
       ['7%', { top: 2, left: 4, width: 10, height: 6 }],
-      // Each side ends at the picture's edge by itself.
+      // Each side ends at the image's edge by itself.
       ['4px', { top: 0, left: 1, width: 16, height: 10 }],
       ['6px', { top: 0, left: 0, width: 19, height: 10 }],
       ['99999px', { top: 0, left: 0, width: 20, height: 10 }],
       ['99999%', { top: 0, left: 0, width: 20, height: 10 }],
     ])('with a margin of %s', (cropMargin, window) => {
-      const picture = applyOutput(subject(20, 10, box), output({ crop: true, cropMargin }))
-      expect(picture).toMatchObject({ width: window.width, height: window.height, channels: 4 })
+      const image = applyOutput(subject(20, 10, box), output({ crop: true, cropMargin }))
+      expect(image).toMatchObject({ width: window.width, height: window.height, channels: 4 })
       const foreground = { ...box, top: box.top - window.top, left: box.left - window.left }
-      expect(picture.foreground).toEqual(foreground)
-      for (let y = 0; y < picture.height; y++) {
-        for (let x = 0; x < picture.width; x++) {
+      expect(image.foreground).toEqual(foreground)
+      for (let y = 0; y < image.height; y++) {
+        for (let x = 0; x < image.width; x++) {
           const inside =
             x >= foreground.left && x < foreground.left + 8 && y >= foreground.top && y < foreground.top + 4
-          expect(pixelAt(picture, x, y)).toEqual(inside ? [10, 20, 30, 255] : [0, 0, 0, 0])
+          expect(pixelAt(image, x, y)).toEqual(inside ? [10, 20, 30, 255] : [0, 0, 0, 0])
         }
       }
     })
 
-    it('keeps a picture whole in which nothing was found', () => {
-      const picture = applyOutput(subject(20, 10, null), output({ crop: true, cropMargin: '5px' }))
-      expect(picture).toMatchObject({ width: 20, height: 10, foreground: null })
-      expect(picture.pixels.every((value) => value === 0)).toBe(true)
+    it('keeps an image whole in which nothing was found', () => {
+      const image = applyOutput(subject(20, 10, null), output({ crop: true, cropMargin: '5px' }))
+      expect(image).toMatchObject({ width: 20, height: 10, foreground: null })
+      expect(image.pixels.every((value) => value === 0)).toBe(true)
     })
 
     it('needs crop for its margin to count', () => {
@@ -81,11 +81,11 @@ describe('applyOutput', () => {
     })
 
     it('lays it over a translucent colour, with what alpha both have', () => {
-      const picture = applyOutput(subject(20, 10, box, [200, 100, 0, 128]), output({ background: '#0000ff80' }))
-      expect(picture.channels).toBe(4)
-      expect(pixelAt(picture, 0, 0)).toEqual([0, 0, 255, 128])
+      const image = applyOutput(subject(20, 10, box, [200, 100, 0, 128]), output({ background: '#0000ff80' }))
+      expect(image.channels).toBe(4)
+      expect(pixelAt(image, 0, 0)).toEqual([0, 0, 255, 128])
       // Alpha 128 + 128 × 127/255 = 191.7; the subject has 128/191.7 of the colour.
-      expect(pixelAt(picture, 5, 3)).toEqual([134, 67, 85, 192])
+      expect(pixelAt(image, 5, 3)).toEqual([134, 67, 85, 192])
       expect(pixelAt(applyOutput(subject(20, 10, box), output({ background: '#0000ff80' })), 5, 3)).toEqual([
         10, 20, 30, 255,
       ])
@@ -97,25 +97,22 @@ describe('applyOutput', () => {
       // Half green over white is light green.
       ['#00ff0080', [127, 255, 127], [164, 177, 63]],
     ])('of JPEG is never transparent: %s', (background, clear, half) => {
-      const picture = applyOutput(subject(20, 10, box, [200, 100, 0, 128]), output({ format: 'jpeg', background }))
-      expect(picture.channels).toBe(3)
-      expect(pixelAt(picture, 0, 0)).toEqual(clear)
-      expect(pixelAt(picture, 5, 3)).toEqual(half)
+      const image = applyOutput(subject(20, 10, box, [200, 100, 0, 128]), output({ format: 'jpeg', background }))
+      expect(image.channels).toBe(3)
+      expect(pixelAt(image, 0, 0)).toEqual(clear)
+      expect(pixelAt(image, 5, 3)).toEqual(half)
     })
 
-    it('fills a picture in which nothing was found', () => {
-      const picture = applyOutput(subject(3, 2, null), output({ background: '#102030', crop: true }))
-      expect([...picture.pixels]).toEqual(Array.from({ length: 6 }, () => [16, 32, 48]).flat())
-      expect(picture.foreground).toBeNull()
+    it('fills an image in which nothing was found', () => {
+      const image = applyOutput(subject(3, 2, null), output({ background: '#102030', crop: true }))
+      expect([...image.pixels]).toEqual(Array.from({ length: 6 }, () => [16, 32, 48]).flat())
+      expect(image.foreground).toBeNull()
     })
 
     it('goes under a crop as well', () => {
-      const picture = applyOutput(
-        subject(20, 10, box),
-        output({ background: '#ffffff', crop: true, cropMargin: '1px' }),
-      )
-      expect([picture.width, picture.height, picture.channels]).toEqual([10, 6, 3])
-      expect([pixelAt(picture, 0, 0), pixelAt(picture, 1, 1)]).toEqual([
+      const image = applyOutput(subject(20, 10, box), output({ background: '#ffffff', crop: true, cropMargin: '1px' }))
+      expect([image.width, image.height, image.channels]).toEqual([10, 6, 3])
+      expect([pixelAt(image, 0, 0), pixelAt(image, 1, 1)]).toEqual([
         [255, 255, 255],
         [10, 20, 30],
       ])
@@ -125,19 +122,19 @@ describe('applyOutput', () => {
   describe('the matte alone', () => {
     it.each(['png', 'webp', 'jpeg'] as const)('is one channel, whatever the background, as %s', (format) => {
       const wish = output({ format, channels: 'alpha', background: '#ff0000' })
-      const picture = applyOutput(subject(20, 10, box, [200, 100, 0, 128]), wish)
-      expect(picture).toMatchObject({ channels: 1, width: 20, height: 10, foreground: box })
-      expect([pixelAt(picture, 0, 0), pixelAt(picture, 5, 3)]).toEqual([[0], [128]])
+      const image = applyOutput(subject(20, 10, box, [200, 100, 0, 128]), wish)
+      expect(image).toMatchObject({ channels: 1, width: 20, height: 10, foreground: box })
+      expect([pixelAt(image, 0, 0), pixelAt(image, 5, 3)]).toEqual([[0], [128]])
     })
 
     it('can be cropped', () => {
-      const picture = applyOutput(subject(20, 10, box), output({ channels: 'alpha', crop: true }))
-      expect([...picture.pixels]).toEqual(Array.from({ length: 32 }, () => 255))
+      const image = applyOutput(subject(20, 10, box), output({ channels: 'alpha', crop: true }))
+      expect([...image.pixels]).toEqual(Array.from({ length: 32 }, () => 255))
     })
 
     it('is black where nothing was found', () => {
-      const picture = applyOutput(subject(3, 2, null), output({ channels: 'alpha', crop: true }))
-      expect([...picture.pixels]).toEqual([0, 0, 0, 0, 0, 0])
+      const image = applyOutput(subject(3, 2, null), output({ channels: 'alpha', crop: true }))
+      expect([...image.pixels]).toEqual([0, 0, 0, 0, 0, 0])
     })
   })
 

@@ -1,40 +1,40 @@
 // What a caller wants of the cut-out beside the cut-out itself (D41), as far as it concerns pixels at full size: the
 // window of a crop, what is laid under it, or the matte alone. Scaling and the file format are encode.ts. The pixels
 // are walked once; without a wish they are not touched.
-// Reading a typed array is `number | undefined` to the checker; every index here is bounded by the picture.
+// Reading a typed array is `number | undefined` to the checker; every index here is bounded by the image.
 import type { Output } from '@matte/core/db/tables/task'
-import type { CutOut } from './cut-out.ts'
-import type { Box } from './foreground.ts'
+import type { CutOut } from './cut-out/cut-out.ts'
+import type { Box } from './cut-out/foreground.ts'
 
-/** A finished picture, still in memory. */
-export type Picture = {
+/** A finished image, still in memory. */
+export type ResultImage = {
   /** `width * height * channels` bytes, 8-bit. 1: the matte. 3: sRGB. 4: sRGB and alpha, not premultiplied. */
   readonly pixels: Uint8Array<ArrayBuffer>
   readonly channels: 1 | 3 | 4
   readonly width: number
   readonly height: number
-  /** In pixels of this picture; null: nothing was found. */
+  /** In pixels of this image; null: nothing was found. */
   readonly foreground: Box | null
 }
 
-/** `output` null: as it is. The cut-out's pixels may become the picture's; they are never changed. */
-export function applyOutput(cutOut: CutOut, output: Output | null): Picture {
+/** `output` null: as it is. The cut-out's pixels may become the image's; they are never changed. */
+export function applyOutput(cutOut: CutOut, output: Output | null): ResultImage {
   const { rgba, width, height, foreground } = cutOut
   if (output === null) return { pixels: rgba, channels: 4, width, height, foreground }
   const window = cropWindow(cutOut, output)
-  const picture = {
+  const image = {
     width: window.width,
     height: window.height,
     foreground: foreground && { ...foreground, top: foreground.top - window.top, left: foreground.left - window.left },
   }
-  if (output.channels === 'alpha') return { ...picture, pixels: takeAlpha(cutOut, window), channels: 1 }
+  if (output.channels === 'alpha') return { ...image, pixels: takeAlpha(cutOut, window), channels: 1 }
   const backdrop = backdropOf(output)
-  if (backdrop.alpha === 0) return { ...picture, pixels: takeWindow(cutOut, window), channels: 4 }
+  if (backdrop.alpha === 0) return { ...image, pixels: takeWindow(cutOut, window), channels: 4 }
   const channels = backdrop.alpha === 255 ? 3 : 4
-  return { ...picture, pixels: layOver(cutOut, window, backdrop, channels), channels }
+  return { ...image, pixels: layOver(cutOut, window, backdrop, channels), channels }
 }
 
-/** The foreground's box and its margin, as far as the picture goes; the whole picture without either. */
+/** The foreground's box and its margin, as far as the image goes; the whole image without either. */
 function cropWindow({ width, height, foreground }: CutOut, { crop, cropMargin }: Output): Box {
   if (!crop || foreground === null) return { top: 0, left: 0, width, height }
   const margin = marginPixels(cropMargin, foreground)

@@ -4,16 +4,16 @@ import { configureSharp } from './configure-sharp.ts'
 import { decodePhoto } from './decode.ts'
 import { encodeResult } from './encode.ts'
 
-const picture = () => sharp(Buffer.alloc(10 * 10 * 3, 90), { raw: { width: 10, height: 10, channels: 3 } })
+const image = () => sharp(Buffer.alloc(10 * 10 * 3, 90), { raw: { width: 10, height: 10, channels: 3 } })
 
 describe('configureSharp', () => {
   it('leaves the three formats to decode and encode, with every colour model', async () => {
     const files = await Promise.all([
-      picture().png().toBuffer(),
-      picture().toColourspace('rgb16').withIccProfile('p3').png().toBuffer(),
-      picture().jpeg().toBuffer(),
-      picture().toColourspace('cmyk').jpeg().toBuffer(),
-      picture().webp().toBuffer(),
+      image().png().toBuffer(),
+      image().toColourspace('rgb16').withIccProfile('p3').png().toBuffer(),
+      image().jpeg().toBuffer(),
+      image().toColourspace('cmyk').jpeg().toBuffer(),
+      image().webp().toBuffer(),
     ])
     configureSharp()
     for (const file of files) expect(await decodePhoto(file, { maxPixels: 100 })).toMatchObject({ width: 10 })
@@ -21,8 +21,8 @@ describe('configureSharp', () => {
     expect((await encodeResult(empty, { format: 'png' })).file.length).toBeGreaterThan(50)
   })
 
-  it('shuts out all other loaders, and works on one core a picture', async () => {
-    const tiff = await picture().tiff().toBuffer()
+  it('shuts out all other loaders, and works on one core an image', async () => {
+    const tiff = await image().tiff().toBuffer()
     configureSharp()
     await expect(sharp(tiff).metadata()).rejects.toThrow('unsupported image format')
     await expect(sharp(Buffer.from('<svg width="9" height="9"/>')).metadata()).rejects.toThrow()

@@ -1,8 +1,8 @@
 import type { Output } from '@matte/core/db/tables/task'
 import { defaultOutput } from '@matte/core/task/output'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
-import { applyOutput, type Picture } from './apply-output.ts'
-import { cutOut } from './cut-out.ts'
+import { applyOutput, type ResultImage } from './apply-output.ts'
+import { cutOut } from './cut-out/cut-out.ts'
 import type { Photo } from './decode.ts'
 import type { EncodedResult } from './encode.ts'
 import { encodePng } from './encode-png.ts'
@@ -15,20 +15,20 @@ export default function run({ photo, mask, output }: Task) {
   const result = cutOut(photo, mask)
   // This thread allocates so little else that its collector might not run for minutes.
   freeBytes(photo.pixels)
-  const picture = applyOutput(result, output)
-  if (picture.pixels !== result.rgba) freeBytes(result.rgba)
-  return isPlainPng(picture, output ?? defaultOutput) ? moveFile(picture) : moveBack(picture, picture.pixels)
+  const image = applyOutput(result, output)
+  if (image.pixels !== result.rgba) freeBytes(result.rgba)
+  return isPlainPng(image, output ?? defaultOutput) ? moveFile(image) : moveBack(image, image.pixels)
 }
 
 /** Other formats and sizes are the work of encode.ts, which has sharp. */
-const isPlainPng = ({ width, height }: Picture, { format, maxSide }: Output): boolean =>
+const isPlainPng = ({ width, height }: ResultImage, { format, maxSide }: Output): boolean =>
   format === 'png' && (maxSide === null || Math.max(width, height) <= maxSide)
 
-function moveFile(picture: Picture) {
-  const { width, height, foreground } = picture
-  const file = encodePng(picture)
+function moveFile(image: ResultImage) {
+  const { width, height, foreground } = image
+  const file = encodePng(image)
   return moveBack({ file, width, height, foreground } satisfies EncodedResult, file)
 }
 
-const moveBack = (value: Picture | EncodedResult, bytes: Uint8Array<ArrayBuffer>) =>
+const moveBack = (value: ResultImage | EncodedResult, bytes: Uint8Array<ArrayBuffer>) =>
   move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: value })

@@ -58,31 +58,31 @@ describe('decodePhoto: what it reads', () => {
   })
 
   it('keeps it for one pixel that is not opaque, wherever it is', async () => {
-    const picture = { width: 7, height: 1, channels: 4 } as const
+    const image = { width: 7, height: 1, channels: 4 } as const
     for (let at = 0; at < 7; at++) {
       const rgba = Uint8Array.from({ length: 28 }, (_, i) => (i % 4 === 3 ? 255 : i))
       rgba[at * 4 + 3] = 254
-      const photo = await decodePhoto(await sharp(rgba, { raw: picture }).png().toBuffer(), { maxPixels: 10 })
+      const photo = await decodePhoto(await sharp(rgba, { raw: image }).png().toBuffer(), { maxPixels: 10 })
       expect(photo).toMatchObject({ channels: 4, pixels: rgba })
     }
     const rgb = Uint8Array.from({ length: 28 }, (_, i) => (i % 4 === 3 ? 255 : i))
-    const photo = await decodePhoto(await sharp(rgb, { raw: picture }).png().toBuffer(), { maxPixels: 10 })
+    const photo = await decodePhoto(await sharp(rgb, { raw: image }).png().toBuffer(), { maxPixels: 10 })
     expect(photo).toMatchObject({ channels: 3, pixels: rgb.filter((_, i) => i % 4 !== 3) })
   })
 
   it.each([
-    ['16-bit colour', (picture: Sharp) => picture.toColourspace('rgb16').png(), 0],
+    ['16-bit colour', (image: Sharp) => image.toColourspace('rgb16').png(), 0],
     [
       '16-bit colour with an sRGB profile',
-      (picture: Sharp) => picture.toColourspace('rgb16').withIccProfile('srgb').png(),
+      (image: Sharp) => image.toColourspace('rgb16').withIccProfile('srgb').png(),
       1,
     ],
-    ['16-bit colour in Display P3', (picture: Sharp) => picture.toColourspace('rgb16').withIccProfile('p3').png(), 1],
-    ['Display P3', (picture: Sharp) => picture.withIccProfile('p3').png(), 1],
-    ['a palette', (picture: Sharp) => picture.png({ palette: true }), 1],
-    ['an interlaced file', (picture: Sharp) => picture.png({ progressive: true }), 0],
-    ['a progressive JPEG', (picture: Sharp) => picture.jpeg({ progressive: true, quality: 100 }), 2],
-    ['lossless WebP', (picture: Sharp) => picture.webp({ lossless: true }), 0],
+    ['16-bit colour in Display P3', (image: Sharp) => image.toColourspace('rgb16').withIccProfile('p3').png(), 1],
+    ['Display P3', (image: Sharp) => image.withIccProfile('p3').png(), 1],
+    ['a palette', (image: Sharp) => image.png({ palette: true }), 1],
+    ['an interlaced file', (image: Sharp) => image.png({ progressive: true }), 0],
+    ['a progressive JPEG', (image: Sharp) => image.jpeg({ progressive: true, quality: 100 }), 2],
+    ['lossless WebP', (image: Sharp) => image.webp({ lossless: true }), 0],
   ])('gives the colours of %s as 8-bit sRGB', async (_name, write, tolerance) => {
     await expectColour(await write(flat(3, rust)).toBuffer(), rust, tolerance)
   })
@@ -155,7 +155,7 @@ describe('decodePhoto: what it reads', () => {
 })
 
 describe('decodePhoto: orientation', () => {
-  // The stored picture is "abc/def"; each letter is a grey level. What EXIF says a viewer has to show:
+  // The stored image is "abc/def"; each letter is a grey level. What EXIF says a viewer has to show:
   it.each([
     [1, 'abc/def'],
     [2, 'cba/fed'],

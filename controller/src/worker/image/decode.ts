@@ -2,7 +2,7 @@ import sharp, { type Metadata } from 'sharp'
 import { freeBytes } from './free-bytes.ts'
 import { ImageError } from './image-error.ts'
 
-/** An upright picture in 8-bit sRGB. Its memory can move to another thread; it is then gone on this one. */
+/** Decoded pixels, upright and in 8-bit sRGB. Its memory can move to another thread; it is then gone on this one. */
 export type Photo = {
   /** Rows from the top, `width * height * channels` bytes, colours not premultiplied. */
   readonly pixels: Uint8Array<ArrayBuffer>
@@ -12,8 +12,8 @@ export type Photo = {
   readonly height: number
 }
 
-// Seconds of work on one picture. 50 megapixels take 0.3 (JPEG) to 0.8 (PNG with alpha) on one core; past this the
-// machine is stuck, and the attempt is given up, not the picture: the error is no ImageError.
+// Seconds of work on one image. 50 megapixels take 0.3 (JPEG) to 0.8 (PNG with alpha) on one core; past this the
+// machine is stuck, and the attempt is given up, not the image: the error is no ImageError.
 const decodeTimeoutS = 60
 
 /**
@@ -45,7 +45,7 @@ export type PhotoHeader = Metadata
 /** Reads the format, size and colour model and no pixels; refuses what decodePhoto refuses for them. */
 export async function readHeader(bytes: Uint8Array, { maxPixels }: { maxPixels: number }): Promise<PhotoHeader> {
   if (!isAllowedFormat(bytes)) {
-    throw new ImageError('INPUT_UNREADABLE', 'The file is not a PNG, JPEG or WebP picture.')
+    throw new ImageError('INPUT_UNREADABLE', 'The file is not a PNG, JPEG or WebP image.')
   }
   const header = await sharp(bytes, { limitInputPixels: false })
     .metadata()
@@ -53,7 +53,7 @@ export async function readHeader(bytes: Uint8Array, { maxPixels }: { maxPixels: 
   if (header.width * header.height > maxPixels) {
     throw new ImageError(
       'INPUT_TOO_LARGE',
-      `The picture has ${header.width} x ${header.height} pixels; at most ${maxPixels} pixels are accepted.`,
+      `The image has ${header.width} x ${header.height} pixels; at most ${maxPixels} pixels are accepted.`,
     )
   }
   return header
@@ -71,7 +71,7 @@ function isAllowedFormat(bytes: Uint8Array): boolean {
 
 async function decodePixels(bytes: Uint8Array, header: PhotoHeader, maxPixels: number) {
   // failOn 'error' refuses cut-short and corrupt data but not what libvips only warns about (odd metadata, extra bytes
-  // after the picture), which every browser shows without complaint.
+  // after the image), which every browser shows without complaint.
   const pipeline = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error', autoOrient: true })
     .timeout({ seconds: decodeTimeoutS })
     .toColourspace('srgb')
@@ -81,21 +81,22 @@ async function decodePixels(bytes: Uint8Array, header: PhotoHeader, maxPixels: n
   try {
     return await pipeline.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
   } catch (error) {
-    throw isOwnFault(error) ? error : unreadable(error)
+    throw isOwnError(error) ? error : unreadable(error)
   }
 }
 
 // libvips reports these through the same error type as a damaged file.
-const isOwnFault = (error: unknown) => error instanceof Error && /out of memory|timeout/i.test(error.message)
+const isOwnError = (error: unknown) => error instanceof Error && /out of memory|timeout/i.test(error.message)
 
 const unreadable = (cause: unknown) =>
-  new ImageError('INPUT_UNREADABLE', 'The picture is damaged or incomplete and cannot be decoded.', { cause })
+  new ImageError('INPUT_UNREADABLE', 'The image is damaged or incomplete and cannot be decoded.', { cause })
 
 const opaque = 0xff << 24
 
 /**
  * The colours alone where alpha hides nothing, as many editors write it: without it every later step is cheaper by a
- * quarter. Undefined at the first pixel that is not opaque, so a picture with a real alpha costs a look at its beginning.
+ * quarter. Undefined at the first pixel that is not opaque, so an image with a real alpha costs a read of its
+ * beginning.
  */
 function dropIdleAlpha(rgba: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   // Sharp's buffers begin where their memory does, so that whole words can be read.

@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import type { Picture } from './apply-output.ts'
+import type { ResultImage } from './apply-output.ts'
 import { encodeResult } from './encode.ts'
 import { encodePng } from './encode-png.ts'
 
@@ -34,7 +34,11 @@ const contents: Record<string, (length: number) => Uint8Array<ArrayBuffer>> = {
   'extremes in turn': (length) => Uint8Array.from({ length }, (_, i) => (i % 3 === 0 ? 255 : 0)),
 }
 
-const pictureOf = (pixels: Uint8Array<ArrayBuffer>, channels: Picture['channels'], [width, height]: Size): Picture => ({
+const imageOf = (
+  pixels: Uint8Array<ArrayBuffer>,
+  channels: ResultImage['channels'],
+  [width, height]: Size,
+): ResultImage => ({
   pixels: pixels.slice(),
   channels,
   width,
@@ -57,7 +61,7 @@ describe('encodePng', () => {
       async (_, make) => {
         for (const [width, height] of sizes) {
           const pixels = make(width * height * channels)
-          const file = encodePng(pictureOf(pixels, channels, [width, height]))
+          const file = encodePng(imageOf(pixels, channels, [width, height]))
           const decoded = await decode(file, channels)
           expect([decoded.width, decoded.height, decoded.channels]).toEqual([width, height, channels])
           expect(Buffer.compare(decoded.pixels, pixels)).toBe(0)
@@ -69,7 +73,7 @@ describe('encodePng', () => {
   it('keeps the colour under every alpha', async () => {
     const pixels = new Uint8Array(256 * 256 * 4)
     for (let i = 0; i < 256 * 256; i++) pixels.set([i >> 8, 255 - (i >> 8), 7, i & 255], i * 4)
-    expect((await decode(encodePng(pictureOf(pixels, 4, [256, 256])), 4)).pixels).toEqual(pixels)
+    expect((await decode(encodePng(imageOf(pixels, 4, [256, 256])), 4)).pixels).toEqual(pixels)
   })
 
   it('writes what sharp writes: kind, depth and no metadata', async () => {
@@ -82,7 +86,7 @@ describe('encodePng', () => {
         const { space, depth, hasAlpha, isPalette, icc, exif, xmp } = await sharp(file).metadata()
         return { space, depth, hasAlpha, isPalette, icc, exif, xmp }
       }
-      const file = encodePng(pictureOf(pixels, channels, [20, 10]))
+      const file = encodePng(imageOf(pixels, channels, [20, 10]))
       expect(await kindOf(file)).toEqual(await kindOf(await reference.png().toBuffer()))
     }
   })
@@ -99,15 +103,15 @@ describe('encodePng', () => {
       const value = valueAt(i % width, Math.floor(i / width))
       pixels.set([value, value, value, 255], i * 4)
     }
-    const { file } = await encodeResult(pictureOf(pixels, 4, [width, height]), { format: 'png' })
-    const own = encodePng(pictureOf(pixels, 4, [width, height]))
+    const { file } = await encodeResult(imageOf(pixels, 4, [width, height]), { format: 'png' })
+    const own = encodePng(imageOf(pixels, 4, [width, height]))
     expect(own.length).toBeLessThan(file.length * 1.2)
     expect((await decode(own, 4)).pixels).toEqual(pixels)
   })
 
-  it('takes the pixels of a picture', () => {
-    const picture = pictureOf(noise(200 * 100 * 4), 4, [200, 100])
-    encodePng(picture)
-    expect(picture.pixels.length).toBe(0)
+  it('takes the pixels of an image', () => {
+    const image = imageOf(noise(200 * 100 * 4), 4, [200, 100])
+    encodePng(image)
+    expect(image.pixels.length).toBe(0)
   })
 })

@@ -1,24 +1,24 @@
-// PNG of a picture in memory, for the thread that made it: no second thread, no copy of the raw pixels to it. Each row
+// PNG of an image in memory, for the thread that made it: no second thread, no copy of the raw pixels to it. Each row
 // of a photo is predicted from its left and upper neighbours (PNG's filter 3), and what remains is packed by runs and
-// Huffman codes alone: photos repeat nothing but flat areas, and looking for other repeats is what takes deflate's time.
-// On lemur.png 5.2 ms and 261 kB, where libvips without filters at zlib level 2 took 6.0 ms and 340 kB, with filters
-// 12 ms and 257 kB. Drawings and text do repeat, so some rows are packed both ways first.
-// Reading a typed array is `number | undefined` to the checker; every index is bounded by the picture.
+// Huffman codes alone: photos repeat nothing but flat areas, and looking for other repeats is what takes deflate's
+// time. On lemur.png 5.2 ms and 261 kB, where libvips without filters at zlib level 2 took 6.0 ms and 340 kB, with
+// filters 12 ms and 257 kB. Drawings and text do repeat, so some rows are packed both ways first. Reading a typed array
+// is `number | undefined` to the checker; every index is bounded by the image.
 import { constants, crc32, deflateSync, type ZlibOptions } from 'node:zlib'
-import type { Picture } from './apply-output.ts'
+import type { ResultImage } from './apply-output.ts'
 import { freeBytes } from './free-bytes.ts'
 
 /**
  * A whole file, 8 bits a channel: grey, RGB or RGBA, without metadata. Blocks for 18 ms a megapixel.
- * Takes the picture's pixels: they are freed as soon as they are filtered, so that no more than twice the picture is in
+ * Takes the image's pixels: they are freed as soon as they are filtered, so that no more than twice the image is in
  * memory at a time.
  */
-export function encodePng(picture: Picture): Uint8Array<ArrayBuffer> {
-  const { pixels, channels, width, height } = picture
-  const way = chooseWay(picture)
-  const rows = way.filter(picture, 0, height)
+export function encodePng(image: ResultImage): Uint8Array<ArrayBuffer> {
+  const { pixels, channels, width, height } = image
+  const way = chooseWay(image)
+  const rows = way.filter(image, 0, height)
   freeBytes(pixels)
-  // One piece of output for most pictures; the default of 16 kB would be joined from dozens.
+  // One piece of output for most images; the default of 16 kB would be joined from dozens.
   const packed = deflateSync(rows, { ...way.deflate, chunkSize: Math.max(65_536, rows.length >> 1) })
   freeBytes(rows)
   const file = join(header(width, height, channels), packed)
@@ -28,34 +28,33 @@ export function encodePng(picture: Picture): Uint8Array<ArrayBuffer> {
 
 type Way = {
   /** The rows `from` ≤ y < `to`, each behind the number of its filter. */
-  readonly filter: (picture: Picture, from: number, to: number) => Uint8Array<ArrayBuffer>
+  readonly filter: (image: ResultImage, from: number, to: number) => Uint8Array<ArrayBuffer>
   readonly deflate: ZlibOptions
 }
 
 const photoWay: Way = {
-  filter: (picture, from, to) =>
-    picture.channels === 4 ? filterPixels(picture, from, to) : filterBytes(picture, from, to),
+  filter: (image, from, to) => (image.channels === 4 ? filterPixels(image, from, to) : filterBytes(image, from, to)),
   deflate: { level: 1, strategy: constants.Z_RLE, memLevel: 9 },
 }
 const drawingWay: Way = { filter: plainRows, deflate: { level: 2, memLevel: 9 } }
 
-// Bands of the picture that are packed both ways, and the rows of each: 4 % of lemur.png's, for half a millisecond.
+// Bands of the image that are packed both ways, and the rows of each: 4 % of lemur.png's, for half a millisecond.
 const bands = 4
 const bandRows = 4
 
-function chooseWay(picture: Picture): Way {
-  return sizeOfBands(drawingWay, picture) < sizeOfBands(photoWay, picture) ? drawingWay : photoWay
+function chooseWay(image: ResultImage): Way {
+  return sizeOfBands(drawingWay, image) < sizeOfBands(photoWay, image) ? drawingWay : photoWay
 }
 
-function sizeOfBands({ filter, deflate }: Way, picture: Picture): number {
+function sizeOfBands({ filter, deflate }: Way, image: ResultImage): number {
   const parts = Array.from({ length: bands }, (_, band) => {
-    const from = Math.floor(((band + 0.5) / bands) * picture.height)
-    return filter(picture, from, Math.min(picture.height, from + bandRows))
+    const from = Math.floor(((band + 0.5) / bands) * image.height)
+    return filter(image, from, Math.min(image.height, from + bandRows))
   })
   return deflateSync(Buffer.concat(parts), deflate).length
 }
 
-function plainRows({ pixels, channels, width }: Picture, from: number, to: number): Uint8Array<ArrayBuffer> {
+function plainRows({ pixels, channels, width }: ResultImage, from: number, to: number): Uint8Array<ArrayBuffer> {
   const stride = width * channels
   const rows = new Uint8Array((to - from) * (stride + 1))
   for (let y = from, at = 1; y < to; y++, at += stride + 1) rows.set(pixels.subarray(y * stride, (y + 1) * stride), at)
@@ -65,7 +64,7 @@ function plainRows({ pixels, channels, width }: Picture, from: number, to: numbe
 const filterAverage = 3
 
 /** Rows of RGBA, the four channels of a pixel at once in the bytes of one 32-bit integer. */
-function filterPixels({ pixels: rgba, width, height }: Picture, from: number, to: number): Uint8Array<ArrayBuffer> {
+function filterPixels({ pixels: rgba, width, height }: ResultImage, from: number, to: number): Uint8Array<ArrayBuffer> {
   const pixels = new Int32Array(rgba.buffer, rgba.byteOffset, width * height)
   const rows = new Uint8Array((to - from) * (width * 4 + 1))
   const rests = new Int32Array(width)
@@ -90,7 +89,7 @@ function filterPixels({ pixels: rgba, width, height }: Picture, from: number, to
   return rows
 }
 
-function filterBytes({ pixels, channels, width }: Picture, from: number, to: number): Uint8Array<ArrayBuffer> {
+function filterBytes({ pixels, channels, width }: ResultImage, from: number, to: number): Uint8Array<ArrayBuffer> {
   const stride = width * channels
   const rows = new Uint8Array((to - from) * (stride + 1))
   for (let y = from, at = 0, i = from * stride; y < to; y++) {
@@ -108,7 +107,7 @@ const signature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 const colourTypes = { 1: 0, 3: 2, 4: 6 } as const
 
 /** The body of IHDR; the bytes left at 0 say deflate, the five filters and no interlacing. */
-function header(width: number, height: number, channels: Picture['channels']): Uint8Array {
+function header(width: number, height: number, channels: ResultImage['channels']): Uint8Array {
   const bytes = new Uint8Array(13)
   const view = new DataView(bytes.buffer)
   view.setUint32(0, width)

@@ -1,16 +1,16 @@
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import type { Picture } from './apply-output.ts'
+import type { ResultImage } from './apply-output.ts'
 import { encodeResult } from './encode.ts'
 
-const pictureOf = (
+const imageOf = (
   pixels: Uint8Array<ArrayBuffer>,
   width: number,
   height: number,
-  foreground: Picture['foreground'] = null,
-): Picture => ({
+  foreground: ResultImage['foreground'] = null,
+): ResultImage => ({
   pixels,
-  channels: (pixels.length / (width * height)) as Picture['channels'],
+  channels: (pixels.length / (width * height)) as ResultImage['channels'],
   width,
   height,
   foreground,
@@ -31,7 +31,7 @@ const rawOf = (file: Uint8Array) => sharp(file).raw().toBuffer({ resolveWithObje
 describe('encodeResult', () => {
   it('writes PNG without losing a single value: no palette, no premultiplying', async () => {
     const rgba = gradient()
-    const { file, width, height } = await encodeResult(pictureOf(rgba, 64, 32), { format: 'png' })
+    const { file, width, height } = await encodeResult(imageOf(rgba, 64, 32), { format: 'png' })
     expect([width, height]).toEqual([64, 32])
     expect(await sharp(file).metadata()).toMatchObject({ format: 'png', channels: 4, depth: 'uchar' })
     expect(Buffer.compare((await rawOf(file)).data, Buffer.from(rgba))).toBe(0)
@@ -39,13 +39,13 @@ describe('encodeResult', () => {
 
   it('writes WebP with the exact alpha and nothing under alpha 0', async () => {
     const rgba = gradient()
-    const { data } = await rawOf((await encodeResult(pictureOf(rgba, 64, 32), { format: 'webp' })).file)
+    const { data } = await rawOf((await encodeResult(imageOf(rgba, 64, 32), { format: 'webp' })).file)
     for (let i = 3; i < rgba.length; i += 4) expect(data[i]).toBe(rgba[i])
   })
 
-  it('writes JPEG of an opaque picture', async () => {
+  it('writes JPEG of an opaque image', async () => {
     const blue = Uint8Array.from({ length: 16 * 16 * 3 }, (_, i) => (i % 3 === 2 ? 255 : 0))
-    const { file } = await encodeResult(pictureOf(blue, 16, 16), { format: 'jpeg' })
+    const { file } = await encodeResult(imageOf(blue, 16, 16), { format: 'jpeg' })
     expect(await sharp(file).metadata()).toMatchObject({ format: 'jpeg', channels: 3 })
     const { data } = await rawOf(file)
     expect(data[2]).toBeGreaterThan(250)
@@ -54,7 +54,7 @@ describe('encodeResult', () => {
 
   it.each(['png', 'jpeg'] as const)('writes a matte as one grey channel of %s', async (format) => {
     const matte = Uint8Array.from({ length: 32 * 16 }, (_, i) => (i % 32) * 8)
-    const { file } = await encodeResult(pictureOf(matte, 32, 16), { format })
+    const { file } = await encodeResult(imageOf(matte, 32, 16), { format })
     expect(await sharp(file).metadata()).toMatchObject({ format, channels: 1, space: 'b-w', hasAlpha: false })
     const { data } = await sharp(file).toColourspace('b-w').raw().toBuffer({ resolveWithObject: true })
     for (const [i, value] of matte.entries()) expect(Math.abs((data[i] ?? 0) - value)).toBeLessThanOrEqual(3)
@@ -62,7 +62,7 @@ describe('encodeResult', () => {
 
   it('writes a matte as grey WebP, which has no single channel', async () => {
     const matte = Uint8Array.from({ length: 32 * 16 }, () => 200)
-    const { file } = await encodeResult(pictureOf(matte, 32, 16), { format: 'webp' })
+    const { file } = await encodeResult(imageOf(matte, 32, 16), { format: 'webp' })
     const { data, info } = await rawOf(file)
     expect(info.channels).toBe(3)
     for (const value of data) expect(Math.abs(value - 200)).toBeLessThanOrEqual(2)
@@ -80,7 +80,7 @@ describe('encodeResult', () => {
       [1, 1, 1, 1, 1],
       [100, 99, 99, 99, 98],
     ])('%d x %d within %s becomes %d x %d', async (width, height, maxSide, toWidth, toHeight) => {
-      const result = await encodeResult(pictureOf(new Uint8Array(width * height * 4), width, height), {
+      const result = await encodeResult(imageOf(new Uint8Array(width * height * 4), width, height), {
         format: 'png',
         maxSide,
       })
@@ -89,10 +89,11 @@ describe('encodeResult', () => {
     })
 
     it('lets no colour in from under alpha 0, and draws no ring around an edge', async () => {
-      // Left half white and opaque, right half nothing, whose hidden black would darken an average that is not weighted.
+      // Left half white and opaque, right half nothing, whose hidden black would darken an average that is not
+      // weighted.
       const rgba = new Uint8Array(90 * 30 * 4)
       for (let i = 0; i < 90 * 30; i++) if (i % 90 < 45) rgba.set([255, 255, 255, 255], i * 4)
-      const { data } = await rawOf((await encodeResult(pictureOf(rgba, 90, 30), { format: 'png', maxSide: 20 })).file)
+      const { data } = await rawOf((await encodeResult(imageOf(rgba, 90, 30), { format: 'png', maxSide: 20 })).file)
       for (let i = 0; i < data.length / 4; i++) {
         const [red = 0, , , alpha = 0] = data.subarray(i * 4, i * 4 + 4)
         if (alpha > 0) expect(red).toBeGreaterThan(250)
@@ -102,9 +103,9 @@ describe('encodeResult', () => {
       }
     })
 
-    it('scales the foreground with it, rounded outwards and within the picture', async () => {
-      const box = async (foreground: Picture['foreground'], maxSide: number) =>
-        (await encodeResult(pictureOf(new Uint8Array(100 * 50 * 4), 100, 50, foreground), { format: 'png', maxSide }))
+    it('scales the foreground with it, rounded outwards and within the image', async () => {
+      const box = async (foreground: ResultImage['foreground'], maxSide: number) =>
+        (await encodeResult(imageOf(new Uint8Array(100 * 50 * 4), 100, 50, foreground), { format: 'png', maxSide }))
           .foreground
       expect(await box({ top: 11, left: 21, width: 38, height: 18 }, 50)).toEqual({
         top: 5,
@@ -125,11 +126,11 @@ describe('encodeResult', () => {
 
   it('refuses a side that the format cannot hold, and says which one can', async () => {
     const long = new Uint8Array(16_384 * 4)
-    await expect(encodeResult(pictureOf(long, 16_384, 1), { format: 'webp' })).rejects.toMatchObject({
+    await expect(encodeResult(imageOf(long, 16_384, 1), { format: 'webp' })).rejects.toMatchObject({
       reason: 'INPUT_TOO_LARGE',
       message: expect.stringContaining('png'),
     })
-    expect((await encodeResult(pictureOf(long, 1, 16_384), { format: 'png' })).height).toBe(16_384)
-    expect((await encodeResult(pictureOf(long, 16_384, 1), { format: 'webp', maxSide: 16_383 })).width).toBe(16_383)
+    expect((await encodeResult(imageOf(long, 1, 16_384), { format: 'png' })).height).toBe(16_384)
+    expect((await encodeResult(imageOf(long, 16_384, 1), { format: 'webp', maxSide: 16_383 })).width).toBe(16_383)
   })
 })

@@ -1,7 +1,7 @@
 import type { Output } from '@matte/core/db/tables/task'
 import sharp, { type Sharp } from 'sharp'
-import type { Picture } from './apply-output.ts'
-import type { Box } from './foreground.ts'
+import type { ResultImage } from './apply-output.ts'
+import type { Box } from './cut-out/foreground.ts'
 import { ImageError } from './image-error.ts'
 
 export type OutputFormat = Output['format']
@@ -28,27 +28,28 @@ const sideMax: Record<OutputFormat, number> = { png: 2 ** 31 - 1, webp: 16_383, 
  * Throws ImageError INPUT_TOO_LARGE when the format cannot hold a side this long.
  */
 export async function encodeResult(
-  picture: Picture,
+  image: ResultImage,
   { format, maxSide = null }: EncodeOptions,
 ): Promise<EncodedResult> {
-  const { pixels, channels, foreground } = picture
-  const { width, height } = scaledSize(picture, maxSide)
+  const { pixels, channels, foreground } = image
+  const { width, height } = scaledSize(image, maxSide)
   if (Math.max(width, height) > sideMax[format]) {
     throw new ImageError(
       'INPUT_TOO_LARGE',
-      `A ${format} file holds at most ${sideMax[format]} pixels a side, and the picture is ${width} x ${height}; ask for png.`,
+      `A ${format} file holds at most ${sideMax[format]} pixels a side, ` +
+        `and the image is ${width} x ${height}; ask for png.`,
     )
   }
-  const raw = { width: picture.width, height: picture.height, channels }
-  const image = sharp(pixels, { raw, limitInputPixels: false })
-  if (channels === 1) image.toColourspace('b-w')
+  const raw = { width: image.width, height: image.height, channels }
+  const pipeline = sharp(pixels, { raw, limitInputPixels: false })
+  if (channels === 1) pipeline.toColourspace('b-w')
   // sharp premultiplies for scaling, so no colour from under alpha 0 comes in. Its default kernel has a second lobe,
   // which would draw a faint ring of alpha around a hard edge, a few pixels off the subject; the cubic one has none.
-  if (width !== picture.width || height !== picture.height) {
-    image.resize({ width, height, fit: 'fill', kernel: 'cubic' })
+  if (width !== image.width || height !== image.height) {
+    pipeline.resize({ width, height, fit: 'fill', kernel: 'cubic' })
   }
-  const file = await encoders[format](image).toBuffer()
-  return { file, width, height, foreground: foreground && scaleBox(foreground, picture, { width, height }) }
+  const file = await encoders[format](pipeline).toBuffer()
+  return { file, width, height, foreground: foreground && scaleBox(foreground, image, { width, height }) }
 }
 
 type Size = { readonly width: number; readonly height: number }
@@ -69,9 +70,9 @@ function scaleBox({ top, left, width, height }: Box, from: Size, to: Size): Box 
   }
 }
 
-// PNG: never `quality`, `effort` or `colours`, any of which makes sharp reduce the picture to 256 colours.
-const encoders: Record<OutputFormat, (picture: Sharp) => Sharp> = {
-  png: (picture) => picture.png({ compressionLevel: 2, adaptiveFiltering: false }),
-  webp: (picture) => picture.webp({ quality: 90, alphaQuality: 100, effort: 0 }),
-  jpeg: (picture) => picture.jpeg({ quality: 90, mozjpeg: false }),
+// PNG: never `quality`, `effort` or `colours`, any of which makes sharp reduce the image to 256 colours.
+const encoders: Record<OutputFormat, (image: Sharp) => Sharp> = {
+  png: (image) => image.png({ compressionLevel: 2, adaptiveFiltering: false }),
+  webp: (image) => image.webp({ quality: 90, alphaQuality: 100, effort: 0 }),
+  jpeg: (image) => image.jpeg({ quality: 90, mozjpeg: false }),
 }

@@ -1,8 +1,8 @@
-export type ImageErrorReason = 'INPUT_UNREADABLE' | 'INPUT_TOO_LARGE'
+type ImageErrorReason = 'INPUT_UNREADABLE' | 'INPUT_TOO_LARGE'
 
 /**
- * The picture itself is at fault, so another attempt would end the same way (D32). Every other error thrown by this
- * folder is a fault of the service and may be attempted again. The message is for the caller.
+ * The input image itself cannot be processed, so another attempt would end the same way (D32). Every other error thrown
+ * by this folder is an error of the service and may be attempted again. The message is for the caller.
  */
 export class ImageError extends Error {
   override name = 'ImageError'

@@ -7,7 +7,7 @@ import { defaultOutput } from '@matte/core/task/output'
 import sharp from 'sharp'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { applyOutput } from './apply-output.ts'
-import { cutOut } from './cut-out.ts'
+import { cutOut } from './cut-out/cut-out.ts'
 import type { Photo } from './decode.ts'
 import { createImagePool, type ImagePool } from './image-pool.ts'
 
@@ -24,14 +24,14 @@ let pool: ImagePool | undefined
 afterEach(() => pool?.close())
 
 /** A thread that never answers when the mask begins with 1, and dies when it begins with 2. */
-const faultyWorker = `export default ({ mask }) => {
+const failingWorker = `export default ({ mask }) => {
   while (mask[0] === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   if (mask[0] === 2) process.exit(3)
   return 'fine'
 }`
 const folder = mkdtempSync(join(tmpdir(), 'matte-image-pool-'))
-const workerUrl = pathToFileURL(join(folder, 'faulty-worker.mjs'))
-writeFileSync(workerUrl, faultyWorker)
+const workerUrl = pathToFileURL(join(folder, 'failing-worker.mjs'))
+writeFileSync(workerUrl, failingWorker)
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const stuck = Uint8Array.from([1])
@@ -60,17 +60,17 @@ describe('image pool', () => {
     pool = createImagePool({ threads: 1 })
     const made = await pool.cutOut(newPhoto(), mask, { output })
     if (!('file' in made)) throw new Error('no file')
-    const picture = applyOutput(cutOut(newPhoto(), mask), output)
-    const { width, height, foreground, channels } = picture
+    const image = applyOutput(cutOut(newPhoto(), mask), output)
+    const { width, height, foreground, channels } = image
     expect(made).toEqual({ file: made.file, width, height, foreground })
-    const image = channels === 1 ? sharp(made.file).toColourspace('b-w') : sharp(made.file)
-    expect(new Uint8Array(await image.raw().toBuffer())).toEqual(picture.pixels)
+    const read = channels === 1 ? sharp(made.file).toColourspace('b-w') : sharp(made.file)
+    expect(new Uint8Array(await read.raw().toBuffer())).toEqual(image.pixels)
   })
 
   it.each([
     ['another format', { ...defaultOutput, format: 'jpeg' }],
     ['another size', { ...defaultOutput, maxSide: 59 }],
-  ] as [string, Output][])('answers the picture for %s', async (_name, output) => {
+  ] as [string, Output][])('answers the image for %s', async (_name, output) => {
     pool = createImagePool({ threads: 1 })
     expect(await pool.cutOut(newPhoto(), mask, { output })).toEqual(applyOutput(cutOut(newPhoto(), mask), output))
   })

@@ -1,26 +1,26 @@
 import type { Output } from '@matte/core/db/tables/task'
 import { Piscina } from 'piscina'
-import type { Picture } from './apply-output.ts'
+import type { ResultImage } from './apply-output.ts'
 import type { Photo } from './decode.ts'
 import type { EncodedResult } from './encode.ts'
 
 // Pixels are worked on in threads of their own, so that the event loop goes on answering: a 50-megapixel photo takes
-// 0.3 s. Pixels move between threads, they are not copied. A thread that dies takes down only the call it was working on;
-// the pool replaces it, and the caller starts again from the file.
+// 0.3 s. Pixels move between threads, they are not copied. A thread that dies takes down only the call it was working
+// on; the pool replaces it, and the caller starts again from the file.
 
 export type ImagePool = {
   /**
-   * cutOut and applyOutput on a thread, and the file where that is a PNG of the picture's own size; else the picture,
+   * cutOut and applyOutput on a thread, and the file where that is a PNG of the image's own size; else the image,
    * for encodeResult. The photo's pixels move away: after this call `photo.pixels` is empty, however it ends.
-   * Rejects with an AbortError when `signal` fires (a call that had begun loses its thread, which is replaced), and with
-   * the thread's error when it dies.
+   * Rejects with an AbortError when `signal` fires (a call that had begun loses its thread, which is replaced), and
+   * with the thread's error when it dies.
    */
   cutOut(
     photo: Photo,
     mask: Uint8Array,
     options?: CutOutOptions,
     signal?: AbortSignal,
-  ): Promise<EncodedResult | Picture>
+  ): Promise<EncodedResult | ResultImage>
   /** Lets calls in progress end, at most `closeTimeoutMs`; then ends the threads. */
   close(): Promise<void>
 }
@@ -28,14 +28,17 @@ export type ImagePool = {
 /** Absent or null: the cut-out as it is. */
 export type CutOutOptions = { readonly output?: Output | null }
 
-// Calls waiting for a thread. Slots and pixel budget keep this far lower; reaching it is a fault that must show, because
+// Calls waiting for a thread. Slots and pixel budget keep this far lower; reaching it must show, because
 // each waiting call holds a decoded photo.
 const waitingMax = 256
 
 // A 50-megapixel photo takes 0.3 s; past this the thread is stuck.
 const closeTimeoutMs = 5_000
 
-/** `threads`: at most this many calls at once, one a core at most. `workerUrl` is for tests of what happens when one dies. */
+/**
+ * `threads`: at most this many calls at once, one a core at most. `workerUrl` is for tests of what happens when one
+ * dies.
+ */
 export function createImagePool({
   threads,
   workerUrl = new URL('./cut-out-worker.ts', import.meta.url),
@@ -52,8 +55,8 @@ export function createImagePool({
     recordTiming: false,
   })
   let closed = false
-  // A thread that dies with a call rejects that call. This is one that died without: its file cannot be loaded, so every
-  // later call would wait forever. Better that the process ends and says why.
+  // A thread that dies with a call rejects that call. This is one that died without: its file cannot be loaded, so
+  // every later call would wait forever. Better that the process ends and says why.
   pool.on('error', (error) => {
     if (!closed) throw error
   })

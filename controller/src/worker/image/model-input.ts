@@ -1,18 +1,15 @@
 import sharp from 'sharp'
 import type { Photo } from './decode.ts'
 
-// Side of the network's square input in pixels: u2netp was trained and exported at 320.
-const defaultSize = 320
-
 /**
- * Stretches the photo to `size` x `size` (no letterbox: the network was trained on stretched pictures): RGB interleaved,
+ * Stretches the photo to `size` x `size` (no letterbox: the network was trained on stretched images): RGB interleaved,
  * `size * size * 3` bytes. The filter is a triangle that widens when shrinking, PIL's "bilinear": best of five on
  * lemur.png, though box, Hamming, Lanczos and nearest all come within 0.0007 soft IoU of it.
  *
  * Transparent parts are replaced by a plain backdrop, so the hidden colours that some editors leave there cannot pull
  * the mask; the photo's alpha itself is multiplied into the result by cutOut.
  */
-export async function toModelInput(photo: Photo, size: number = defaultSize): Promise<Buffer> {
+export async function toModelInput(photo: Photo, size: number): Promise<Buffer> {
   const { width, height, channels } = photo
   const pixels = sharp(photo.pixels, { raw: { width, height, channels }, limitInputPixels: false })
   if (channels === 4) pixels.flatten({ background: isDark(photo) ? '#ffffff' : '#000000' })
@@ -21,10 +18,11 @@ export async function toModelInput(photo: Photo, size: number = defaultSize): Pr
 
 // A visible part darker than this on average (0..255, Rec. 601 luma) is shown over white, any other over black.
 // Measured on the five test photos and their negatives, cut out and given to u2netp again: soft IoU with the first mask
-// was 0.956 on average over black, 0.936 over white, 0.934 over ImageNet's mean colour. Black fails only where it hides.
+// was 0.956 on average over black, 0.936 over white, 0.934 over ImageNet's mean colour. Black fails only where it
+// hides.
 const darkLumaMax = 64
 
-// Pixels looked at for that mean: enough for two digits, and no pause worth naming on the event loop (0.05 ms).
+// Pixels sampled for that mean: enough for two digits, and no pause worth naming on the event loop (0.05 ms).
 const lumaSamples = 10_000
 
 function isDark({ pixels }: Photo): boolean {

@@ -40,7 +40,7 @@ describe('pixel budget', () => {
     expect(budget.used()).toBe(0)
   })
 
-  it('admits a picture larger than the budget once it is alone', async () => {
+  it('admits an image larger than the budget once it is alone', async () => {
     const budget = createPixelBudget(100)
     const small = await budget.acquire(1)
     const large = budget.acquire(1000)

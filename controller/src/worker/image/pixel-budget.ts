@@ -1,10 +1,10 @@
-// What bounds memory is decoded pixels, not pictures: one of 50 megapixels weighs as much as 170 of 680 x 440. A task
+// What bounds memory is decoded pixels, not images: one of 50 megapixels weighs as much as 170 of 680 x 440. A task
 // takes its pixels before it decodes and gives them back when its result is stored. First come, first served: a large
 // photo is not overtaken forever by small ones, at the price of a gap while it waits for room.
 
 export type PixelBudget = {
   /**
-   * Waits until `pixels` fit, and answers the function that gives them back (again: no effect). A picture larger than
+   * Waits until `pixels` fit, and answers the function that gives them back (again: no effect). An image larger than
    * the whole budget waits until it is alone. Rejects with the signal's reason when it fires first, and with a
    * RangeError when `waitingMax` others already wait.
    */
@@ -46,7 +46,7 @@ export function createPixelBudget(totalPixels: number, { waitingMax = defaultWai
       signal?.throwIfAborted()
       const pixels = Math.min(requested, totalPixels)
       if (waiting.length === 0 && used + pixels <= totalPixels) return take(pixels)
-      if (waiting.length >= waitingMax) throw new RangeError(`${waitingMax} pictures already wait for memory`)
+      if (waiting.length >= waitingMax) throw new RangeError(`${waitingMax} images already wait for memory`)
       return await new Promise((resolve, reject) => {
         const leave = () => {
           waiting.splice(waiting.indexOf(waiter), 1)

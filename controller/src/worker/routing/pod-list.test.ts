@@ -2,8 +2,11 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { InferenceError } from '../triton/inference-error.ts'
-import type { ModelShape, Readiness, TritonClient } from '../triton/triton-client.ts'
-import { createPodList, type MemberSpec } from './pod-list.ts'
+import type { ModelShape } from '../triton/model-shape.ts'
+import type { Readiness } from '../triton/probe.ts'
+import type { TritonClient } from '../triton/triton-client.ts'
+import { createPodList } from './pod-list.ts'
+import type { MemberSpec } from './pod-member.ts'
 import { createPodMetrics } from './pod-metrics.ts'
 import type { Outcome } from './pod-probation.ts'
 import type { Pod } from './pod-source.ts'
@@ -33,7 +36,7 @@ afterEach(() => {
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
 
 function given(...specs: MemberSpec[]) {
-  /** What a pod answers when it is asked for its model: a shape, at once or later, not ready, or a fault. */
+  /** What a pod answers when it is asked for its model: a shape, at once or later, not ready, or an error. */
   const shapes = new Map<string, ModelShape | Promise<ModelShape> | undefined | InferenceError>()
   const calls: string[] = []
   const answerFor = async (address: string): Promise<ModelShape | undefined> => {
@@ -42,22 +45,22 @@ function given(...specs: MemberSpec[]) {
     return answer
   }
   const connect = (address: string): TritonClient => {
-    const told = (what: string) => () => void calls.push(`${address} ${what}`)
-    told('dialled')()
+    const noted = (what: string) => () => void calls.push(`${address} ${what}`)
+    noted('dialled')()
     return {
       address,
       readyModel: (model) => {
-        told(`asked for ${model}`)()
+        noted(`asked for ${model}`)()
         return answerFor(address)
       },
       isReady: async () => {
-        told('asked whether ready')()
+        noted('asked whether ready')()
         return (await answerFor(address)) === undefined ? 'unready' : 'ready'
       },
       infer: () => Promise.reject(new Error('not asked for')),
-      endResting: told('rests nothing'),
-      retire: told('retired'),
-      close: told('closed'),
+      endIdleStreams: noted('ends idle streams'),
+      retire: noted('retired'),
+      close: noted('closed'),
     }
   }
   const registry = new Registry()
@@ -79,7 +82,7 @@ function given(...specs: MemberSpec[]) {
 }
 
 describe('createPodList', () => {
-  it('uses a pod once it has told its shape, and gives out the same list until something changes', async () => {
+  it('uses a pod once its shape is known, and gives out the same list until something changes', async () => {
     const { list, shapes, names, podNamed } = given(spec('a'))
     shapes.set('a:8001', undefined)
     await pass(0)
@@ -90,7 +93,7 @@ describe('createPodList', () => {
     expect(list.pods()).toBe(list.pods())
   })
 
-  it('is settled when each pod has been asked once, and waits for none that gets no pictures or has gone', async () => {
+  it('is settled when each pod has been asked once, and waits for none that gets no requests or has gone', async () => {
     const slow = Promise.withResolvers<ModelShape>()
     const { list, shapes } = given(spec('a'), spec('b'), spec('c', { accepts: false }))
     shapes.set('b:8001', slow.promise)
@@ -108,13 +111,13 @@ describe('createPodList', () => {
     await again
   })
 
-  it('tells of changes once for all that come together', async () => {
+  it('notifies of changes once for all that come together', async () => {
     const { list, names } = given(spec('a'), spec('b'), spec('c'))
-    const told = vi.fn()
-    list.onChange(told)
+    const notified = vi.fn()
+    list.onChange(notified)
     await pass(1)
     expect(names()).toHaveLength(3)
-    expect(told.mock.calls.length).toBeLessThanOrEqual(2)
+    expect(notified.mock.calls.length).toBeLessThanOrEqual(2)
   })
 
   it.each(['timeout', 'unavailable'] as const)('takes a pod out that was found %s, and counts it', async (outcome) => {
@@ -236,11 +239,11 @@ describe('createPodList', () => {
     shapes.set('a:8001', new InferenceError('failed', 'model u2netp must take image'))
     await pass(60_000)
     expect(names()).toEqual(['b'])
-    expect([...list.faults()]).toEqual([['a', 'model u2netp must take image']])
+    expect([...list.errors()]).toEqual([['a', 'model u2netp must take image']])
     shapes.set('a:8001', shape)
     await pass(30_000)
     expect(names()).toEqual(['a', 'b'])
-    expect(list.faults().size).toBe(0)
+    expect(list.errors().size).toBe(0)
   })
 
   it('asks a healthy pod every ten seconds, and one that is not there ever more seldom', async () => {
@@ -269,15 +272,15 @@ describe('createPodList', () => {
     expect(names()).toHaveLength(100)
   })
 
-  it('gives no new picture to a pod that does not accept, and lets it go when it is no longer named', async () => {
+  it('gives no new request to a pod that does not accept, and lets it go when it is no longer named', async () => {
     const { list, names, calls } = given(spec('a'), spec('b'))
     await pass(0)
     calls.splice(0)
     list.set([spec('a', { accepts: false }), spec('b')])
     expect(names()).toEqual(['b'])
-    expect(calls).toEqual(['a:8001 rests nothing'])
+    expect(calls).toEqual(['a:8001 ends idle streams'])
     await pass(60_000)
-    expect(calls.filter((call) => call.startsWith('a:8001'))).toEqual(['a:8001 rests nothing'])
+    expect(calls.filter((call) => call.startsWith('a:8001'))).toEqual(['a:8001 ends idle streams'])
     list.set([spec('b')])
     expect(calls.at(-1)).toBe('a:8001 retired')
   })

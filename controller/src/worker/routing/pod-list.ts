@@ -1,40 +1,30 @@
 // The pods that a source knows of, from the first dial to the last answer. A source says which there should be (`set`);
 // the list asks each for its models, gives out those that may be used, takes out those that stall or err, and lets go
-// of those that are no longer named, when their last picture is done. What it knows is lost with the process: the next
-// one asks every pod again. Nothing here waits for a pod that hangs: probes have deadlines, and few run at once.
+// of those that are no longer named, when their last request is done. What it knows is lost with the process: the next
+// one asks every pod again. Nothing here waits for a pod that hangs: probes have deadlines, and few run at once. What
+// follows from what is in pod-member.ts; here are the connections, the clock and the timers.
 import { type Deferred, deferred } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
-import type { ModelShape, TritonClient } from '../triton/triton-client.ts'
-import type { PodMetrics } from './pod-metrics.ts'
+import type { TritonClient } from '../triton/triton-client.ts'
+import { logChange, logModelAnswer } from './member-log.ts'
 import {
-  afterAnswer,
-  afterProbe,
-  isUsable,
-  joining,
-  type Outcome,
-  type ProbePauses,
-  pauseMs,
-  type Standing,
-} from './pod-probation.ts'
+  afterModelAnswer,
+  afterProbeOf,
+  afterRequest,
+  beginsFailures,
+  buildPods,
+  isListedOtherwise,
+  type Member,
+  type MemberSpec,
+  type ModelAnswer,
+  mayUse,
+  newMember,
+  withSpec,
+} from './pod-member.ts'
+import type { PodMetrics } from './pod-metrics.ts'
+import { isUsable, type Outcome, type ProbePauses, pauseMs } from './pod-probation.ts'
 import type { Pod } from './pod-source.ts'
-
-/** One model that a pod should serve. */
-export type ServedModel = {
-  readonly pool: string
-  readonly tritonModel: string
-  readonly modelVersions: readonly string[]
-}
-
-/** One pod as its source knows it. */
-export type MemberSpec = Pick<Pod, 'address' | 'name' | 'revision' | 'role' | 'weight'> & {
-  readonly models: readonly ServedModel[]
-  /** The pool's cap on slots. */
-  readonly slotsMax?: number
-  /** Requests beyond its slots that it gets; none by default. */
-  readonly queued?: number
-  /** False: it gets no new picture, and finishes what it has. */
-  readonly accepts: boolean
-}
+import { createProbeQueue, type ProbeQueue } from './probe-queue.ts'
 
 export type PodListOptions = {
   readonly connect: (address: string) => TritonClient
@@ -50,290 +40,234 @@ export type PodList = {
   set(specs: readonly MemberSpec[]): void
   pods(): readonly Pod[]
   report(pod: Pod, outcome: Outcome): void
-  faults(): ReadonlyMap<string, string>
+  errors(): ReadonlyMap<string, string>
   settled(): Promise<void>
   onChange(listener: () => void): void
   start(): void
   stop(): Promise<void>
 }
 
-type Member = {
-  spec: MemberSpec
+type Entry = {
+  readonly key: string
   readonly client: TritonClient
-  standing: Standing
-  /** Counts what makes an older answer or probe say nothing of the present. */
-  epoch: number
-  /** Shapes of the models that were ready at the last probe, by name. */
-  readonly shapes: Map<string, ModelShape>
-  readonly faults: Map<string, string>
+  /** Replaced by each change. */
+  member: Member
   lastOkAt: number
   /** When the present row of failures began. */
   failingSince: number
-  timer: NodeJS.Timeout | undefined
-  isProbing: boolean
   /** Resolved with the first answer, or when it is not to be asked any more. */
   readonly asked: Deferred<void>
 }
 
+type List = {
+  readonly options: PodListOptions
+  readonly entries: Map<string, Entry>
+  readonly probes: ProbeQueue<Entry>
+  /** What a pod that was given out was made of, so that what is reported of it finds its entry. */
+  readonly origins: WeakMap<Pod, { readonly entry: Entry; readonly epoch: number }>
+  readonly listeners: (() => void)[]
+  /** Undefined: to be made again. */
+  listed: readonly Pod[] | undefined
+  /** A change is about to be announced. */
+  isAnnouncing: boolean
+}
+
 /** Dialling and asking a pod takes about a millisecond of this thread: a thousand new ones must leave room for work. */
-const probesAtOnce = 32
+const probesAtOnceMax = 32
 /** So long a good answer speaks for a pod that leaves a probe unanswered. */
 const aliveMs = 10_000
-/** After so many vain probes, some eight seconds, a pod that should be there is worth a line in the log. */
-const missesTold = 5
 
 export function createPodList(options: PodListOptions): PodList {
-  const { connect, pauses, logger, metrics, random = Math.random } = options
-  const members = new Map<string, Member>()
-  const origins = new WeakMap<Pod, { readonly member: Member; readonly epoch: number }>()
-  const listeners: (() => void)[] = []
-  const due: Member[] = []
-  const probing = new Set<Promise<void>>()
-  let listed: readonly Pod[] | undefined
-  let told = true
-  let running = false
-
-  function changed(): void {
-    listed = undefined
-    if (!told) return
-    told = false
-    setImmediate(() => {
-      told = true
-      for (const listener of listeners) listener()
-    })
+  const probes = createProbeQueue<Entry>({
+    atOnceMax: probesAtOnceMax,
+    probe: (entry) => probe(list, entry),
+    isWanted: (entry) => isRouted(list, entry),
+  })
+  const list: List = {
+    options,
+    entries: new Map(),
+    probes,
+    origins: new WeakMap(),
+    listeners: [],
+    listed: undefined,
+    isAnnouncing: false,
   }
-
-  function plan(member: Member): void {
-    clearTimeout(member.timer)
-    member.timer = undefined
-    if (!running || !member.spec.accepts) return
-    const jitter = 0.8 + 0.4 * random()
-    member.timer = setTimeout(() => {
-      member.timer = undefined
-      due.push(member)
-      probeDue()
-    }, pauseMs(member.standing, pauses) * jitter)
-  }
-
-  function probeDue(): void {
-    while (running && probing.size < probesAtOnce) {
-      const member = due.shift()
-      if (member === undefined) return
-      // With a new plan made meanwhile, such as a pause after an ejection, this one no longer counts.
-      if (member.isProbing || member.timer !== undefined || !isListed(member)) continue
-      const work = probe(member).finally(() => {
-        probing.delete(work)
-        probeDue()
-      })
-      probing.add(work)
-    }
-  }
-
-  const isListed = (member: Member): boolean => member.spec.accepts && members.get(keyOf(member.spec)) === member
-
-  async function probe(member: Member): Promise<void> {
-    const { epoch } = member
-    member.isProbing = true
-    const found = await Promise.all(member.spec.models.map(({ tritonModel }) => askModel(member, tritonModel)))
-    member.isProbing = false
-    member.asked.resolve()
-    if (!isListed(member)) return
-    // Taken out, or back, while it was asked: the answer is of another time.
-    if (member.epoch === epoch) move(member, afterProbe(member.standing, found.some(Boolean)))
-    plan(member)
-  }
-
-  /** Whether the model may be used. Its shape is asked for once, and again after it was not ready. */
-  async function askModel(member: Member, model: string): Promise<boolean> {
-    const { client, shapes, faults, spec } = member
-    try {
-      if (shapes.has(model)) {
-        const answer = await client.isReady(model)
-        // A machine whose cores are all busy with pictures answers late, and a pod that gives masks is no pod that hangs.
-        if (answer === 'ready' || (answer === 'silent' && performance.now() - member.lastOkAt < aliveMs)) return true
-        if (shapes.delete(model)) changed()
-        return false
-      }
-      const shape = await client.readyModel(model)
-      if (shape === undefined) return false
-      if (faults.delete(model)) logger.info({ pod: spec.name, model }, 'pod usable again')
-      shapes.set(model, shape)
-      changed()
-      return true
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      if (faults.get(model) !== message) logger.warn({ pod: spec.name, model, err: error }, 'pod not usable')
-      faults.set(model, message)
-      return false
-    }
-  }
-
-  function move(member: Member, next: Standing): void {
-    const { standing, spec } = member
-    if (next === standing) return
-    member.standing = next
-    const fields = { pod: spec.name, pool: spec.models[0]?.pool, revision: spec.revision }
-    if (next.state === 'ejected' && isUsable(standing)) {
-      member.epoch++
-      metrics.ejections.inc({ reason: next.reason })
-      logger.warn({ ...fields, reason: next.reason, in_a_row: next.ejections }, 'pod taken out')
-      plan(member)
-      changed()
-    } else if (next.state !== standing.state && isUsable(next)) {
-      logger.info({ ...fields, probation: next.state === 'probation', slots: slotsOf(member) }, 'pod ready')
-      changed()
-    } else if (next.state === 'joining' && next.misses === missesTold && member.faults.size === 0) {
-      logger.warn({ ...fields, address: spec.address }, 'pod should be there, and its models are not ready from here')
-    }
-  }
-
-  function report(pod: Pod, outcome: Outcome): void {
-    if (outcome !== 'ok') metrics.streamErrors.inc({ kind: outcome })
-    const origin = origins.get(pod)
-    // Of a pod that is leaving, or that was taken out meanwhile, nothing follows.
-    if (origin === undefined || origin.member.epoch !== origin.epoch || !isListed(origin.member)) return
-    const { member } = origin
-    const now = performance.now()
-    if (outcome === 'ok') member.lastOkAt = now
-    const { standing } = member
-    if (outcome === 'failed' && isUsable(standing) && standing.failedInRow === 0) member.failingSince = now
-    move(
-      member,
-      afterAnswer(standing, outcome, () => othersSucceed(member, pod.pool)),
-    )
-  }
-
-  const othersSucceed = (member: Member, pool: string): boolean =>
-    [...members.values()].some(
-      (other) =>
-        other !== member &&
-        other.spec.accepts &&
-        isUsable(other.standing) &&
-        other.lastOkAt >= member.failingSince &&
-        other.spec.models.some((model) => model.pool === pool),
-    )
-
-  function add(spec: MemberSpec): void {
-    const member: Member = {
-      spec,
-      client: connect(spec.address),
-      standing: joining,
-      epoch: 0,
-      shapes: new Map(),
-      faults: new Map(),
-      lastOkAt: Number.NEGATIVE_INFINITY,
-      failingSince: 0,
-      timer: undefined,
-      isProbing: false,
-      asked: deferred(),
-    }
-    members.set(keyOf(spec), member)
-    plan(member)
-  }
-
-  function update(member: Member, spec: MemberSpec): void {
-    const { accepts } = member.spec
-    member.spec = spec
-    forget(member)
-    changed()
-    if (accepts === spec.accepts) return
-    if (!spec.accepts) {
-      logger.info({ pod: spec.name, revision: spec.revision }, 'pod gets no new pictures')
-      member.client.endResting()
-      member.asked.resolve()
-    } else if (isUsable(member.standing)) {
-      // It was not ready meanwhile, so it is asked again before it is used.
-      member.standing = joining
-      member.epoch++
-    }
-    plan(member)
-  }
-
-  /** What is known of models that the pod no longer serves. */
-  function forget({ spec, shapes, faults }: Member): void {
-    const names = new Set(spec.models.map(({ tritonModel }) => tritonModel))
-    for (const known of [shapes, faults]) for (const model of known.keys()) if (!names.has(model)) known.delete(model)
-  }
-
-  function remove(key: string, member: Member): void {
-    members.delete(key)
-    clearTimeout(member.timer)
-    member.asked.resolve()
-    member.client.retire()
-    changed()
-  }
-
-  function set(specs: readonly MemberSpec[]): void {
-    const wanted = new Map(specs.map((spec) => [keyOf(spec), spec]))
-    for (const [key, member] of members) if (!wanted.has(key)) remove(key, member)
-    for (const [key, spec] of wanted) {
-      const member = members.get(key)
-      if (member === undefined) add(spec)
-      else if (!isSame(member.spec, spec)) update(member, spec)
-    }
-  }
-
-  function podsOf(member: Member): Pod[] {
-    const { spec, client, shapes, standing, epoch } = member
-    if (!spec.accepts || !isUsable(standing)) return []
-    const { address, name, revision, role, weight } = spec
-    const podSlots = slotsOf(member)
-    const onProbation = standing.state === 'probation'
-    const common = { address, name, revision, role, weight, client, podSlots, onProbation }
-    return spec.models.flatMap(({ pool, tritonModel, modelVersions }) => {
-      const told = shapes.get(tritonModel)
-      if (told === undefined) return []
-      const shape = { ...told, slots: Math.min(told.slots + (spec.queued ?? 0), podSlots) }
-      const pod: Pod = { ...common, pool, tritonModel, modelVersions, shape }
-      origins.set(pod, { member, epoch })
-      return [pod]
-    })
-  }
-
   return {
-    set,
-    report,
+    set: (specs) => setSpecs(list, specs),
+    report: (pod, outcome) => report(list, pod, outcome),
     pods: () => {
-      listed ??= [...members.values()].flatMap(podsOf)
-      return listed
+      list.listed ??= [...list.entries.values()].flatMap((entry) => podsOf(list, entry))
+      return list.listed
     },
-    faults: () =>
-      new Map(
-        [...members.values()]
-          .filter(({ faults }) => faults.size > 0)
-          .map(({ spec, faults }) => [spec.name, [...faults.values()].join('; ')]),
-      ),
+    errors: () => errorsOf(list),
     settled: async () => {
-      const accepting = [...members.values()].filter(({ spec }) => spec.accepts)
+      const accepting = [...list.entries.values()].filter(({ member }) => member.spec.accepts)
       await Promise.all(accepting.map(({ asked }) => asked.promise))
     },
     onChange: (listener) => {
-      listeners.push(listener)
+      list.listeners.push(listener)
     },
     start: () => {
-      running = true
-      for (const member of members.values()) plan(member)
+      probes.start()
+      for (const entry of list.entries.values()) plan(list, entry)
     },
     stop: async () => {
-      running = false
-      for (const { timer, client, asked } of members.values()) {
-        clearTimeout(timer)
+      for (const { client, asked } of list.entries.values()) {
         client.close()
         asked.resolve()
       }
-      await Promise.all(probing)
+      await probes.stop()
     },
   }
 }
+
+function setSpecs(list: List, specs: readonly MemberSpec[]): void {
+  const wanted = new Map(specs.map((spec) => [keyOf(spec), spec]))
+  for (const [key, entry] of list.entries) if (!wanted.has(key)) remove(list, entry)
+  for (const [key, spec] of wanted) {
+    const entry = list.entries.get(key)
+    if (entry === undefined) add(list, spec)
+    else if (!isSame(entry.member.spec, spec)) update(list, entry, spec)
+  }
+}
+
+function add(list: List, spec: MemberSpec): void {
+  const entry: Entry = {
+    key: keyOf(spec),
+    client: list.options.connect(spec.address),
+    member: newMember(spec),
+    lastOkAt: Number.NEGATIVE_INFINITY,
+    failingSince: 0,
+    asked: deferred(),
+  }
+  list.entries.set(entry.key, entry)
+  plan(list, entry)
+}
+
+function update(list: List, entry: Entry, spec: MemberSpec): void {
+  const { accepts } = entry.member.spec
+  become(list, entry, withSpec(entry.member, spec))
+  if (accepts === spec.accepts) return
+  if (!spec.accepts) {
+    entry.client.endIdleStreams()
+    entry.asked.resolve()
+  }
+  plan(list, entry)
+}
+
+function remove(list: List, entry: Entry): void {
+  list.entries.delete(entry.key)
+  list.probes.cancel(entry)
+  entry.asked.resolve()
+  entry.client.retire()
+  announce(list)
+}
+
+/** It gets requests and is asked: of one that is leaving, or has left, nothing follows. */
+const isRouted = ({ entries }: List, entry: Entry): boolean =>
+  entry.member.spec.accepts && entries.get(entry.key) === entry
+
+function become(list: List, entry: Entry, next: Member): void {
+  const { member } = entry
+  if (next === member) return
+  const { logger, metrics } = list.options
+  entry.member = next
+  logChange(logger, member, next)
+  if (next.standing.state === 'ejected' && isUsable(member.standing)) {
+    metrics.ejections.inc({ reason: next.standing.reason })
+    plan(list, entry)
+  }
+  if (isListedOtherwise(member, next)) announce(list)
+}
+
+/** Tells the listeners soon, once for all that comes until then. */
+function announce(list: List): void {
+  list.listed = undefined
+  if (list.isAnnouncing) return
+  list.isAnnouncing = true
+  setImmediate(() => {
+    list.isAnnouncing = false
+    for (const listener of list.listeners) listener()
+  })
+}
+
+function plan({ options, probes }: List, entry: Entry): void {
+  const { pauses, random = Math.random } = options
+  const { spec, standing } = entry.member
+  const jitter = 0.8 + 0.4 * random()
+  if (spec.accepts) probes.plan(entry, pauseMs(standing, pauses) * jitter)
+  else probes.cancel(entry)
+}
+
+async function probe(list: List, entry: Entry): Promise<void> {
+  const { epoch, spec } = entry.member
+  const found = await Promise.all(spec.models.map(({ tritonModel }) => probeModel(list, entry, tritonModel)))
+  entry.asked.resolve()
+  if (!isRouted(list, entry)) return
+  become(list, entry, afterProbeOf(entry.member, epoch, found.some(Boolean)))
+  plan(list, entry)
+}
+
+/** Whether the model may be used. */
+async function probeModel(list: List, entry: Entry, model: string): Promise<boolean> {
+  const answer = await askModel(entry, model)
+  logModelAnswer(list.options.logger, entry.member, model, answer)
+  become(list, entry, afterModelAnswer(entry.member, model, answer))
+  return mayUse(answer)
+}
+
+async function askModel(entry: Entry, model: string): Promise<ModelAnswer> {
+  const { client, member } = entry
+  try {
+    if (!member.shapes.has(model)) return (await client.readyModel(model)) ?? 'unready'
+    const answer = await client.isReady(model)
+    // A machine whose cores are all busy with images answers late, and a pod that gives masks is no pod that hangs.
+    const isBusy = answer === 'silent' && performance.now() - entry.lastOkAt < aliveMs
+    return answer === 'ready' || isBusy ? 'ready' : 'lost'
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+function report(list: List, pod: Pod, outcome: Outcome): void {
+  if (outcome !== 'ok') list.options.metrics.streamErrors.inc({ kind: outcome })
+  const origin = list.origins.get(pod)
+  // Of a pod that is leaving, or that was taken out meanwhile, nothing follows.
+  if (origin === undefined || origin.entry.member.epoch !== origin.epoch || !isRouted(list, origin.entry)) return
+  const { entry } = origin
+  const now = performance.now()
+  if (outcome === 'ok') entry.lastOkAt = now
+  if (beginsFailures(entry.member, outcome)) entry.failingSince = now
+  const othersSucceed = (): boolean => doOthersSucceed(list, entry, pod.pool)
+  become(list, entry, afterRequest(entry.member, outcome, othersSucceed))
+}
+
+/** Since the entry's present row of failures began, another usable pod of this pool has answered well. */
+const doOthersSucceed = ({ entries }: List, entry: Entry, pool: string): boolean =>
+  [...entries.values()].some(
+    ({ member: { spec, standing }, lastOkAt, key }) =>
+      key !== entry.key &&
+      spec.accepts &&
+      isUsable(standing) &&
+      lastOkAt >= entry.failingSince &&
+      spec.models.some((model) => model.pool === pool),
+  )
+
+function podsOf({ origins }: List, entry: Entry): Pod[] {
+  const { member, client } = entry
+  const pods = buildPods(member, client)
+  for (const pod of pods) origins.set(pod, { entry, epoch: member.epoch })
+  return pods
+}
+
+const errorsOf = ({ entries }: List): ReadonlyMap<string, string> =>
+  new Map(
+    [...entries.values()]
+      .filter(({ member }) => member.errors.size > 0)
+      .map(({ member: { spec, errors } }) => [spec.name, [...errors.values()].join('; ')]),
+  )
 
 /** An address may be given to another pod, and a pod's name to another address. */
 const keyOf = ({ name, address }: MemberSpec): string => `${name} ${address}`
 
 const isSame = (a: MemberSpec, b: MemberSpec): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
-
-/** Its models share one machine, which is sized for the one that takes most. */
-function slotsOf({ spec, shapes, standing }: Member): number {
-  if (standing.state === 'probation') return 1
-  const most = Math.max(1, ...[...shapes.values()].map(({ slots }) => slots))
-  return Math.min(most, spec.slotsMax ?? most) + (spec.queued ?? 0)
-}

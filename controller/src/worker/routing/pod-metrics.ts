@@ -13,13 +13,17 @@ export function createPodMetrics(registry: Registry): PodMetrics {
   const metrics: PodMetrics = {
     ejections: new Counter({
       name: 'matte_pod_ejections_total',
-      help: 'Pods taken out of rotation by this process: inferences that timed out, were refused or failed in a row, or a probe that found the pod unready',
+      help:
+        'Pods taken out of rotation by this process: inferences that timed out, were refused or failed in a row, ' +
+        'or a probe that found the pod unready',
       labelNames: ['reason'],
       registers,
     }),
     streamErrors: new Counter({
       name: 'matte_stream_errors_total',
-      help: 'Inferences that ended without a mask: unavailable (the pod was gone), failed (it answered an error), timeout',
+      help:
+        'Inferences that ended without a mask: unavailable (the pod was gone), ' +
+        'failed (it answered an error), timeout',
       labelNames: ['kind'],
       registers,
     }),
@@ -41,7 +45,9 @@ export function registerPodGauges(registry: Registry, source: PodSource, picker:
   })
   new Gauge({
     name: 'matte_pod_slots_used',
-    help: 'Slots of pods that this process has pictures in, by pool and revision; not by pod, of which there may be a thousand',
+    help:
+      'Slots of pods that this process has requests in, by pool and revision; ' +
+      'not by pod, of which there may be a thousand',
     labelNames: ['pool', 'revision'],
     registers,
     collect() {

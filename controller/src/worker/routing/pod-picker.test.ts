@@ -111,7 +111,7 @@ describe('createPodPicker', () => {
     expect(() => picker.inputSize('service-v2')).toThrow(InferenceError)
   })
 
-  it('ends the wait when the signal fires, and leaves no place behind', async () => {
+  it('ends the wait when the signal fires, and leaves no slot taken', async () => {
     const { picker } = given(pod('only', 1))
     const first = hold(picker)
     const stop = new AbortController()
@@ -149,7 +149,7 @@ describe('createPodPicker', () => {
     for (const kind of ['failed', 'timeout', 'unavailable'] as const) {
       await ask(() => Promise.reject(new InferenceError(kind, 'no')))
     }
-    await ask(() => Promise.reject(new Error('of the picture')))
+    await ask(() => Promise.reject(new Error('of the image')))
     await ask(async () => {
       stop.abort()
       throw new InferenceError('unavailable', 'stopped')
@@ -195,7 +195,7 @@ describe('createPodPicker', () => {
     expect(picker.slotsUsed()).toBe(0)
   })
 
-  it('tells the slots in use by pool and revision', async () => {
+  it('reports the slots in use by pool and revision', async () => {
     const { picker } = given(pod('a', 1), pod('b', 1, { revision: 'b' }))
     const held = [hold(picker), hold(picker)]
     await turn()
@@ -209,7 +209,7 @@ describe('createPodPicker', () => {
   })
 })
 
-describe('a picture that has lost an attempt', () => {
+describe('a request that has lost an attempt', () => {
   const good = pod('good', 1)
   const back = pod('back', 1, { onProbation: true })
   const fresh = pod('fresh', 1, { role: 'canary', revision: 'new', weight: 100 })
@@ -256,10 +256,10 @@ describe('the share of a canary', () => {
   const canary = (name: string, weight: number, slots = 4): Pod =>
     pod(name, slots, { role: 'canary', revision: 'new', weight })
 
-  /** Sends pictures one after the other and says which of them went to the canary. */
+  /** Sends requests one after the other and says which of them went to the canary. */
   async function send(picker: ReturnType<typeof createPodPicker>, count: number, version = 'service-v2') {
     const turns: boolean[] = []
-    for (let picture = 0; picture < count; picture++) {
+    for (let request = 0; request < count; request++) {
       await picker.withSlot(version, never, async ({ role }) => void turns.push(role === 'canary'))
     }
     return turns
@@ -270,7 +270,7 @@ describe('the share of a canary', () => {
   }
 
   it.each([1, 5, 33, 50, 75, 99, 100])(
-    'is its weight of %d in any hundred pictures, give or take one',
+    'is its weight of %d in any hundred requests, give or take one',
     async (weight) => {
       const { picker } = given(stable('s1', 4, 100 - weight), stable('s2', 4, 100 - weight), canary('c', weight))
       const [least = 0, most = 0] = ofAnyHundred(await send(picker, 400))

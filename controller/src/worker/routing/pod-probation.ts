@@ -1,7 +1,7 @@
-// The standing of one pod, as a pure state machine: whether it may get pictures, how many at once, and when it is asked
+// The standing of one pod, as a pure state machine: whether it may get requests, how many at once, and when it is asked
 // again. Time and effects are the list's (pod-list.ts).
 //
-//   joining ──probe good──► serving ──stall, fault or bad probe──► ejected ──probe good──► probation
+//   joining ──probe good──► serving ──stall, error or bad probe──► ejected ──probe good──► probation
 //                              ▲                                      ▲                      │   │
 //                              └───────── three good answers ─────────┼──────────────────────┘   │
 //                                                                     └────── any of the same ───┘
@@ -12,7 +12,7 @@ export type Outcome = 'ok' | InferenceError['kind']
 
 /** Why a pod was taken out: what its inferences came to, or that a probe found it not ready. */
 export const ejectionReasons = ['timeout', 'unavailable', 'failed', 'unready'] as const
-export type EjectionReason = (typeof ejectionReasons)[number]
+type EjectionReason = (typeof ejectionReasons)[number]
 
 export type Standing =
   /** Never used yet; `misses` probes have found it not ready. */
@@ -24,7 +24,7 @@ export type Standing =
 
 export const joining: Standing = { state: 'joining', misses: 0 }
 
-/** One bad picture fails everywhere, so a single failure says nothing of the pod. */
+/** One bad image fails everywhere, so a single failure says nothing of the pod. */
 export const failedInRowMax = 3
 /** Enough to tell a pod that works from one that answers probes only; few, since it has one slot meanwhile. */
 export const goodAnswersAsked = 3
@@ -52,8 +52,8 @@ export function afterProbe(standing: Standing, isReady: boolean): Standing {
 }
 
 /**
- * `othersSucceed`: since this pod's present row of failures began, another usable pod of its pool has answered well. Only
- * then are failures the pod's own, and only then is there another to go on with.
+ * `othersSucceed`: since this pod's present row of failures began, another usable pod of its pool has answered well.
+ * Only then are failures the pod's own, and only then is there another to go on with.
  */
 export function afterAnswer(standing: Standing, outcome: Outcome, othersSucceed: () => boolean): Standing {
   if (!isUsable(standing)) return standing
@@ -95,7 +95,7 @@ export function pauseMs(standing: Standing, { usableMs, missingMs }: ProbePauses
       return standing.misses === 0 ? 0 : Math.min(missingMs, double(joiningPauseMs, standing.misses - 1))
     case 'ejected': {
       const ownMs = Math.min(longestPauseMs, double(firstPauseMs, standing.ejections - 1))
-      // A pod that is away is no fault that repeats: what a server that restarts is asked depends on who else tells.
+      // A pod that is away is no failure that repeats: how soon a server that restarts is asked depends on the mode.
       return standing.misses === 0 ? ownMs : Math.min(missingMs, double(ownMs, standing.misses))
     }
     default:

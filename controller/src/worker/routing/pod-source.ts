@@ -1,7 +1,8 @@
 // What the working end knows of pods, wherever they come from: a static list (static-pods.ts) or Kubernetes
 // (kube/pod-source.ts). Both keep their pods in the same list (pod-list.ts).
 import type { Service } from '@matte/core/runtime/service'
-import type { ModelShape, TritonClient } from '../triton/triton-client.ts'
+import type { ModelShape } from '../triton/model-shape.ts'
+import type { TritonClient } from '../triton/triton-client.ts'
 import type { Outcome } from './pod-probation.ts'
 
 /** One model of one pod that may be used now. A pod with several models is listed once for each. */
@@ -13,7 +14,7 @@ export type Pod = {
   readonly revision: string
   /** What its revision is to the pool: the one that serves, the one being tried, or a leftover of neither. */
   readonly role: 'stable' | 'canary' | 'other'
-  /** Share of the pool's pictures that its revision is to get, 0..100. */
+  /** Share of the pool's requests that its revision is to get, 0..100. */
   readonly weight: number
   readonly tritonModel: string
   /** Public model versions that it answers for. */
@@ -28,15 +29,15 @@ export type Pod = {
 }
 
 /** One of a revision that is tried and has no share yet is known, asked for its readiness, and gets nothing. */
-export const takesPictures = ({ role, weight }: Pod): boolean => role !== 'canary' || weight > 0
+export const takesRequests = ({ role, weight }: Pod): boolean => role !== 'canary' || weight > 0
 
 export type PodSource = Service & {
-  /** The pods that may get pictures now. The same array until something changes. */
+  /** The pods that may get requests now. The same array until something changes. */
   pods(): readonly Pod[]
   /** How an inference on this pod ended; takes the pod out when it is to blame. */
   report(pod: Pod, outcome: Outcome): void
   /** Pods that say they are ready and cannot be used: name (static: address) → what is wrong, for a person. */
-  faults(): ReadonlyMap<string, string>
+  errors(): ReadonlyMap<string, string>
   /** Resolves when every pod that it knows of now has been asked once: before that, none being usable says nothing. */
   settled(): Promise<void>
   /** Called soon after the list of pods has changed; several changes at once come as one. */

@@ -1,12 +1,23 @@
-// Pods from `models.static` (D84): addresses that somebody else keeps running. Nobody tells when one of them is back, so
+// Pods from `models.static` (D84): addresses that somebody else keeps running. Nobody says when one of them is back, so
 // every one is asked each second.
 import type { Logger } from 'pino'
 import { connectTriton } from '../triton/triton-client.ts'
 import type { TritonStubClass } from '../triton/triton-protocol.ts'
-import { createPodList, type MemberSpec, type ServedModel } from './pod-list.ts'
+import { createPodList } from './pod-list.ts'
+import type { MemberSpec, ServedModel } from './pod-member.ts'
 import type { PodMetrics } from './pod-metrics.ts'
 import type { PodSource } from './pod-source.ts'
-import type { StaticModel } from './static-model.ts'
+
+/** One model of `models.static` (D84): where it is served when no TritonPool says so. */
+export type StaticModel = {
+  /** The public `modelVersion`. */
+  readonly name: string
+  /** The model's folder in the repository. */
+  readonly tritonModel: string
+  /** `host:port` of each Triton's gRPC. */
+  readonly addresses: readonly string[]
+  readonly default: boolean
+}
 
 export type StaticPodsOptions = {
   readonly models: readonly StaticModel[]
@@ -17,12 +28,13 @@ export type StaticPodsOptions = {
   readonly channels?: number
 }
 
-/** Figures of such pods are kept under this revision. */
-export const staticRevision = 'static'
+/** Sums of such pods are kept under this revision. */
+const staticRevision = 'static'
 
 /**
- * An instance then finds its next picture there when it has answered: two cores that serve the model were idle for 16
- * CPU ms a picture instead of 30. Pods of a pool get none: what they may hold is the pool's to say, and what it is sized by.
+ * An instance then finds its next request there when it has answered: two cores that serve the model were idle for 16
+ * CPU ms a request instead of 30. Pods of a pool get none: what they may hold is the pool's to say, and what it is
+ * sized by.
  */
 const queuedAtPod = 1
 
@@ -58,6 +70,6 @@ function staticMembers(models: readonly StaticModel[]): MemberSpec[] {
 
 /** The default model answers for `service-v2` too, unless a model has that very name (D38). */
 function versionsOf(model: StaticModel, all: readonly StaticModel[]): readonly string[] {
-  const standsIn = model.default && !all.some(({ name }) => name === 'service-v2')
-  return standsIn ? [model.name, 'service-v2'] : [model.name]
+  const isFallback = model.default && !all.some(({ name }) => name === 'service-v2')
+  return isFallback ? [model.name, 'service-v2'] : [model.name]
 }

@@ -1,5 +1,5 @@
 /**
- * A fault of an inference in three kinds. `unavailable`: the pod was not there, not ready, or stopped; the attempt
+ * How an inference failed, in three kinds. `unavailable`: the pod was not there, not ready, or stopped; the attempt
  * costs nothing (D32). `failed`: the model server refused or broke. `timeout`: no answer in time.
  */
 export class InferenceError extends Error {

@@ -4,7 +4,8 @@ import net, { type AddressInfo } from 'node:net'
 import * as grpc from '@grpc/grpc-js'
 import { propagation, type TextMapPropagator } from '@opentelemetry/api'
 import { afterEach, describe, expect, it } from 'vitest'
-import { connectTriton, type InferInput, type TritonClient } from './triton-client.ts'
+import type { InferInput } from './infer-messages.ts'
+import { connectTriton, type TritonClient } from './triton-client.ts'
 import { type InferRequest, loadTriton, type StreamResponse } from './triton-protocol.ts'
 
 type Stream = grpc.ServerDuplexStream<InferRequest, StreamResponse>
@@ -106,7 +107,7 @@ describe('connectTriton', () => {
     expect(streams).toHaveLength(2)
   })
 
-  it('tells the pod the trace of each picture, also after one without', async () => {
+  it('sends the pod the trace of each request, also after one without', async () => {
     let trace: string | undefined
     const inject: TextMapPropagator['inject'] = (_context, carrier) => {
       if (trace !== undefined) Object.assign(carrier as object, { traceparent: trace })
@@ -118,8 +119,8 @@ describe('connectTriton', () => {
       trace = next
       expect(await ask(client)).toEqual(mask)
     }
-    const told = streams.map(({ metadata }) => metadata.get('traceparent')[0])
-    expect(told).toEqual([undefined, '00-aa-01-01', '00-bb-02-01']) // the last went over the first stream
+    const sent = streams.map(({ metadata }) => metadata.get('traceparent')[0])
+    expect(sent).toEqual([undefined, '00-aa-01-01', '00-bb-02-01']) // the last went over the first stream
   })
 
   it('takes an error inside a message as a failure and keeps the stream', async () => {
@@ -166,7 +167,7 @@ describe('connectTriton', () => {
     expect(streams).toHaveLength(2)
   })
 
-  it('ends a stream that rests, so that it does not hold up a server that stops', async () => {
+  it('ends a stream that is idle, so that it does not hold up a server that stops', async () => {
     const { client, streams } = await given(echo)
     await ask(client)
     await new Promise((resolve) => streams[0]?.on('end', resolve))
@@ -226,7 +227,7 @@ describe('a connection that breaks under a request', () => {
     NGHTTP2_REFUSED_STREAM,
     http2.constants.NGHTTP2_CANCEL,
     http2.constants.NGHTTP2_ENHANCE_YOUR_CALM,
-  ])('is a pod that is gone, not a picture at fault: reset with code %d', async (code) => {
+  ])('is a pod that is gone, not an image that failed: reset with code %d', async (code) => {
     expect(await askOneThatEndsWith(code)).toMatchObject({ kind: 'unavailable' })
   })
 })
@@ -266,12 +267,12 @@ describe('a client that is let go', () => {
     expect(await first).toEqual(mask)
   })
 
-  it('ends streams idle at once when told to', async () => {
+  it('ends idle streams at once when asked to', async () => {
     const { client, streams } = await given(echo)
     await ask(client)
     const [stream] = streams
     const ended = stream && once(stream, 'end')
-    client.endResting()
+    client.endIdleStreams()
     await ended
     expect(await ask(client)).toEqual(mask)
     expect(streams).toHaveLength(2)
@@ -318,9 +319,9 @@ describe('readyModel', () => {
     expect(await client.readyModel('u2netp')).toBeUndefined()
   })
 
-  it('refuses a model whose tensors are not ours, and tells both', async () => {
+  it('refuses a model whose tensors are not ours, and names both', async () => {
     const { client } = await given(echo, { outputShape: [-1, 1, size, size] })
-    const error = await client.readyModel('u2netp').catch((fault: unknown) => fault)
+    const error = await client.readyModel('u2netp').catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ kind: 'failed' })
     expect(String(error)).toContain('give alpha UINT8 [N,S,S]')
     expect(String(error)).toContain('alpha UINT8 [-1,1,4,4]')

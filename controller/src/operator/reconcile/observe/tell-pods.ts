@@ -11,7 +11,7 @@ import { observePod } from './observe-pods.ts'
 
 export type PodWitnesses = {
   /** The pods that this process sends images to. */
-  readonly source: Pick<PodSource, 'pods' | 'faults'>
+  readonly source: Pick<PodSource, 'pods' | 'errors'>
   /** Images that this process has in the pod at this address. */
   readonly slotsUsed: (address: string) => number
   readonly models: ModelIndex
@@ -45,7 +45,7 @@ export function tellPods(
     source.pods().filter((pod) => pod.pool === name),
     (pod) => pod.name,
   )
-  const faults = source.faults()
+  const errors = source.errors()
   models.ask(name, connects ? pods.flatMap((pod) => (usable.has(pod.metadata.name) ? [] : questionFor(pool, pod))) : [])
   return pods.map((pod) => {
     const served = usable.get(pod.metadata.name) ?? []
@@ -58,7 +58,7 @@ export function tellPods(
       usable: connects
         ? new Set([...served.map(({ tritonModel }) => tritonModel), ...unroutedIn(seen.revision)])
         : undefined,
-      fault: faults.get(pod.metadata.name),
+      fault: errors.get(pod.metadata.name),
       index: models.of(pod.metadata.uid ?? ''),
     }
     const takesNone = (connects && !hasService(seen.revision)) || isSpoilt(modelsOf(seen.revision), told)

@@ -3,8 +3,8 @@ import type { CellColours } from './sample-cells.ts'
 
 // The mask is as coarse as the network (320 x 320); the photo has the edges. A guided filter (He, Sun, Tang 2010)
 // explains alpha in each small window as a linear function of the photo's colour, alpha = a . rgb + b; in its fast form
-// (He, Sun 2015) a and b are found on a coarse grid and only a . rgb + b is evaluated at full resolution. So the cost of
-// this file does not depend on the photo's size, and the full-size pass (compose.ts) needs no planes of its own.
+// (He, Sun 2015) a and b are found on a coarse grid and only a . rgb + b is evaluated at full resolution. So the cost
+// of this file does not depend on the photo's size, and the full-size pass (compose.ts) needs no planes of its own.
 // Reading a typed array is `number | undefined` to the checker; every index here is bounded by the grid.
 
 export type Refinement = {
@@ -17,11 +17,11 @@ export type Refinement = {
   readonly alpha: Float32Array
 }
 
-// The numbers below were chosen on lemur.png against its true matte, then looked at on the four photos without one.
+// The numbers below were chosen on lemur.png against its true matte, then judged by eye on the four photos without one.
 // Gradient error with windows of radius 2, 3, 4, 5: 10.8, 8.1, 7.0, 6.5, where the mask merely stretched has 27.5; but
 // beyond 3 a dark halo grows around rocket.jpg.
 
-// Cells on either side of the middle of a window: 7 x 7 cells, 4 % of the picture's side.
+// Cells on either side of the middle of a window: 7 x 7 cells, 4 % of the image's side.
 const windowRadius = 3
 
 // Variance of colour (0..1 scale) up to which a window counts as even: more smooths, less lets texture through.
@@ -59,7 +59,9 @@ export function refine(cells: MaskCells, colours: CellColours): Refinement {
 // What lies between haze and solid is stretched to the full range.
 const gain = 1 / (1 - 2 * haze)
 
-/** Least squares in the windows around the near cells: 4 floats a cell, slopes for red, green, blue, then the constant. */
+/**
+ * Least squares in the windows around the near cells: 4 floats a cell, slopes for red, green, blue, then the constant.
+ */
 function fitWindows({ gridSize, probability, near }: MaskCells, colours: CellColours): Float32Array {
   const columns = new Float64Array(gridSize * sumsPerColumn)
   const sums = new Float64Array(sumsPerColumn)
@@ -78,8 +80,8 @@ function fitWindows({ gridSize, probability, near }: MaskCells, colours: CellCol
   return model
 }
 
-// What the columns of the windows hold, summed: red, green, blue, alpha, then the products of any two but alpha squared.
-// All thirteen go down the grid at once, in double precision so that what has passed leaves no trace.
+// What the columns of the windows hold, summed: red, green, blue, alpha, then the products of any two but alpha
+// squared. All thirteen go down the grid at once, in double precision so that what has passed leaves no trace.
 const sumsPerColumn = 13
 
 /** Adds a row of the grid to the sums of its columns, or takes it away (`sign`); rows outside the grid are empty. */
@@ -158,7 +160,8 @@ function solveWindow(means: Float64Array, model: Float32Array, cell: number): vo
 
 /**
  * A pixel lies in many windows; what holds for it is the mean of their models. He averages over a whole window, which
- * blurs hair (gradient error on lemur.png 8.5 instead of 8.1, soft IoU 0.9786 instead of 0.9792); here the nearest nine.
+ * blurs hair (gradient error on lemur.png 8.5 instead of 8.1, soft IoU 0.9786 instead of 0.9792); here the nearest
+ * nine.
  */
 function averageAround(model: Float32Array, gridSize: number, cell: number, target: Float32Array): void {
   const x = cell % gridSize

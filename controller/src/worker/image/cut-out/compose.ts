@@ -1,9 +1,10 @@
-import type { Photo } from './decode.ts'
+import type { Photo } from '../decode.ts'
 import type { ColourField } from './decontaminate.ts'
 
-// The one pass over the full-size photo. It walks each row from cell centre to cell centre of the grid: a stretch between
-// cells that are certainly clear is skipped, between cells that are certainly solid copied, and only the rest calculated.
-// Reading a typed array is `number | undefined` to the checker; every index here is bounded by the photo or the grid.
+// The one pass over the full-size photo. It walks each row from cell centre to cell centre of the grid: a stretch
+// between cells that are certainly clear is skipped, between cells that are certainly solid copied, and only the rest
+// calculated. Reading a typed array is `number | undefined` to the checker; every index here is bounded by the photo or
+// the grid.
 
 const clear = 0
 const solid = 1
@@ -171,7 +172,9 @@ function blendPixels({ pixels, channels }: Photo, target: Uint32Array, from: num
   }
 }
 
-/** The foreground colour (0..255) of a pixel that is `share` foreground; the field's means are values `i` and `i + 3`. */
+/**
+ * The foreground colour (0..255) of a pixel that is `share` foreground; the field's means are values `i` and `i + 3`.
+ */
 function unmix(colour: number, share: number, { values, steps }: Ramps, i: number, along: number): number {
   const foreground = (values[i] as number) + along * (steps[i] as number)
   const background = (values[i + 3] as number) + along * (steps[i + 3] as number)

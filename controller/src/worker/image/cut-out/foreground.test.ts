@@ -12,7 +12,7 @@ function withAlpha(
 }
 
 describe('findForeground', () => {
-  it('is null for a fully transparent picture', () => {
+  it('is null for a fully transparent image', () => {
     expect(findForeground(withAlpha(5, 4, []), 5, 4)).toBeNull()
   })
 

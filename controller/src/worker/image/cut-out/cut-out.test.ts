@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Photo } from '../decode.ts'
 import { cutOut } from './cut-out.ts'
-import type { Photo } from './decode.ts'
 
 const maskSize = 64
 
@@ -135,7 +135,7 @@ describe('cutOut', () => {
   })
 
   it("follows the photo's edge, not the mask's", () => {
-    // The mask is a ramp over a fifth of the picture around x = 0.45; the photo has a hard edge at x = 0.5.
+    // The mask is a ramp over a fifth of the image around x = 0.45; the photo has a hard edge at x = 0.5.
     const ramp = maskOf((x) => Math.min(1, Math.max(0, (0.55 - x) / 0.2)))
     const photo = photoOf(256, 256, (x) => (x < 128 ? [220, 200, 180] : [20, 60, 90]))
     const { rgba } = cutOut(photo, ramp)
@@ -144,7 +144,7 @@ describe('cutOut', () => {
   })
 
   it('takes the old background out of soft pixels', () => {
-    // Red fades into green over a fifth of the picture, and the mask is the exact matte of it.
+    // Red fades into green over a fifth of the image, and the mask is the exact matte of it.
     const share = (x: number) => Math.min(1, Math.max(0, (0.6 - x) / 0.2))
     const photo = photoOf(400, 60, (x) => [
       Math.round(200 * share((x + 0.5) / 400)),

@@ -2,22 +2,23 @@ import { boxMean } from './box-mean.ts'
 import type { MaskCells } from './mask-cells.ts'
 import type { CellColours } from './sample-cells.ts'
 
-// A soft pixel shows a mixture, colour = alpha * foreground + (1 - alpha) * background; a cut-out that keeps the mixture
-// has the well-known fringe of old background. Blur fusion (Forte 2021) takes as first guess the alpha-weighted mean of
-// the colours around, and adds alpha times what the mixture equation then leaves unexplained; a second round with a
-// small radius starts from the first one's result. Both rounds run on a grid half as fine as the mask's, since means
-// change slowly; at full size only the last correction is repeated, and only for soft pixels (compose.ts).
+// A soft pixel shows a mixture, colour = alpha * foreground + (1 - alpha) * background; a cut-out that keeps the
+// mixture has the well-known fringe of old background. Blur fusion (Forte 2021) takes as first guess the alpha-weighted
+// mean of the colours around, and adds alpha times what the mixture equation then leaves unexplained; a second round
+// with a small radius starts from the first one's result. Both rounds run on a grid half as fine as the mask's, since
+// means change slowly; at full size only the last correction is repeated, and only for soft pixels (compose.ts).
 // Reading a typed array is `number | undefined` to the checker; every index here is bounded by a grid.
 
 /**
- * Mean colours around each cell of the mask's grid, 0..255: 6 floats a cell, red, green, blue of the foreground, then of
- * the background. Filled in near the unsettled cells only.
+ * Mean colours around each cell of the mask's grid, 0..255: 6 floats a cell, red, green, blue of the foreground, then
+ * of the background. Filled in near the unsettled cells only.
  */
 export type ColourField = Float32Array
 
-// Cells of the half grid on either side. Wide reaches solid colour from the middle of any soft zone (9 % of the side, as
-// the paper's 90 of 1,024 pixels); narrow follows the subject's own colours along its edge. On lemur.png composed over
-// black and white, a wide radius of 4 to 10 is as good; narrow 1 is best (mean error in soft pixels 14.7 levels; 0: 16.0).
+// Cells of the half grid on either side. Wide reaches solid colour from the middle of any soft zone (9 % of the side,
+// as the paper's 90 of 1,024 pixels); narrow follows the subject's own colours along its edge. On lemur.png composed
+// over black and white, a wide radius of 4 to 10 is as good; narrow 1 is best (mean error in soft pixels 14.7 levels;
+// 0: 16.0).
 const wideRadius = 7
 const narrowRadius = 1
 
@@ -61,7 +62,9 @@ function halve(plane: Float32Array, gridSize: number): Float32Array {
   return half
 }
 
-/** Back to the mask's grid, bilinearly: a cell's centre lies a quarter cell from that of the half grid's cell around it. */
+/**
+ * Back to the mask's grid, bilinearly: a cell's centre lies a quarter cell from that of the half grid's cell around it.
+ */
 function spread(half: Float32Array, gridSize: number, near: Int32Array, field: ColourField, channel: number): void {
   const halfSize = gridSize / 2
   const clamp = (position: number) => Math.min(halfSize - 1, Math.max(0, position))

@@ -1,5 +1,5 @@
+import type { Photo } from '../decode.ts'
 import { compose } from './compose.ts'
-import type { Photo } from './decode.ts'
 import { buildColourField } from './decontaminate.ts'
 import { type Box, findForeground } from './foreground.ts'
 import { toMaskCells } from './mask-cells.ts'
@@ -7,8 +7,8 @@ import { refine } from './refine.ts'
 import { sampleCells } from './sample-cells.ts'
 
 // The whole way from photo and mask to cut-out, pure and synchronous: everything costly happens on a grid of 160 x 160
-// cells (refine, decontaminate), then one pass over the photo writes the result (compose). Memory besides the photo: the
-// result (4 bytes a pixel) and 4 MB for the grid, whatever the photo's size.
+// cells (refine, decontaminate), then one pass over the photo writes the result (compose). Memory besides the photo:
+// the result (4 bytes a pixel) and 4 MB for the grid, whatever the photo's size.
 
 export type CutOut = {
   /** `width * height * 4` bytes, 8-bit sRGB, not premultiplied; colour is 0 wherever alpha is 0. */
@@ -20,13 +20,13 @@ export type CutOut = {
 }
 
 // Where no pixel reaches one half, the network nowhere finds foreground likelier than background. u2netp stays below
-// 0.06 on blank, striped, gradient and sky-like pictures and reaches 0.998 or more on each of the five test photos.
+// 0.06 on blank, striped, gradient and sky-like images and reaches 0.998 or more on each of the five test photos.
 const foregroundProbabilityMin = 0.5
 
 /**
  * `mask`: the network's answer for the whole photo, square (sides divisible by 4), row by row, probability x 255.
- * The photo is not changed; its own alpha, if it has one, is multiplied into the result. Blocks for 5 ms a megapixel and
- * 5 ms besides, so it belongs on a thread (image-pool.ts). Throws RangeError for a mask of any other shape.
+ * The photo is not changed; its own alpha, if it has one, is multiplied into the result. Blocks for 5 ms a megapixel
+ * and 5 ms besides, so it belongs on a thread (image-pool.ts). Throws RangeError for a mask of any other shape.
  */
 export function cutOut(photo: Photo, mask: Uint8Array): CutOut {
   const { width, height } = photo

@@ -1,4 +1,4 @@
-import type { Photo } from './decode.ts'
+import type { Photo } from '../decode.ts'
 
 /** Planes of red, green, blue (0..1) on a square grid stretched over a photo. */
 export type CellColours = readonly [red: Float32Array, green: Float32Array, blue: Float32Array]
@@ -8,8 +8,8 @@ export type CellColours = readonly [red: Float32Array, green: Float32Array, blue
 const samplesPerAxis = 2
 
 /**
- * The photo's mean visible colour in each cell of a `gridSize` x `gridSize` grid; a pixel larger than a cell is repeated.
- * Cells with nothing visible are mid-grey, whatever colour hides there.
+ * The photo's mean visible colour in each cell of a `gridSize` x `gridSize` grid; a pixel larger than a cell is
+ * repeated. Cells with nothing visible are mid-grey, whatever colour hides there.
  */
 export function sampleCells(photo: Photo, gridSize: number): CellColours {
   const columns = samplePositions(photo.width, gridSize)

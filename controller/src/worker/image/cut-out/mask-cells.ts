@@ -12,8 +12,8 @@ export type MaskCells = {
   readonly near: Int32Array
 }
 
-// Mask pixels (per axis) to a cell. On lemur.png a grid as fine as the mask gained nothing at four times the cost; one of
-// 4 did as well there, but cut into the logos on rocket.jpg and kept more of the table's grain around the cup.
+// Mask pixels (per axis) to a cell. On lemur.png a grid as fine as the mask gained nothing at four times the cost; one
+// of 4 did as well there, but cut into the logos on rocket.jpg and kept more of the table's grain around the cup.
 const maskPixelsPerCell = 2
 
 /** Alpha up to this is nothing, and from 1 minus this on solid; within it, the network counts as sure. */

@@ -1,0 +1,79 @@
+// How many tasks the pods can take, and of which model versions there is room for more.
+import { type Pod, type PodSource, takesRequests } from './routing/pod-source.ts'
+
+/**
+ * What can be worked on together: the pods that share a version, while a pool goes over to another model those of both
+ * revisions. A version that only one of the two answers for has the slots of that one. The models of a pool share its
+ * pods, so the pool has a bound too.
+ */
+type Line = {
+  readonly versions: string[]
+  capacity: number
+  /** Slots of the pods that answer for a version. */
+  readonly capacityOf: Map<string, number>
+  readonly pool: PoolCapacity
+}
+
+type PoolCapacity = {
+  readonly versions: string[]
+  capacity: number
+  readonly addresses: Set<string>
+  readonly lines: Line[]
+}
+
+/** The lines of the source's pods, made again when its list has changed. */
+export function linesFrom(source: Pick<PodSource, 'pods'>, ahead: number): () => readonly Line[] {
+  let seen: readonly Pod[] | undefined
+  let lines: readonly Line[] = []
+  return () => {
+    const pods = source.pods()
+    if (pods !== seen) {
+      seen = pods
+      lines = linesOf(pods, ahead)
+    }
+    return lines
+  }
+}
+
+/** `ahead`: tasks per pod beyond its slots. */
+export function linesOf(pods: readonly Pod[], ahead: number): Line[] {
+  const pools = new Map<string, PoolCapacity>()
+  for (const { address, modelVersions, pool: name, shape, podSlots } of pods.filter(takesRequests)) {
+    const pool = pools.get(name) ?? { versions: [], capacity: 0, addresses: new Set<string>(), lines: [] }
+    pools.set(name, pool)
+    if (!pool.addresses.has(address)) pool.capacity += podSlots + ahead
+    pool.addresses.add(address)
+    const line = lineOf(pool, modelVersions)
+    const capacity = shape.slots + ahead
+    line.capacity += capacity
+    for (const version of modelVersions) line.capacityOf.set(version, (line.capacityOf.get(version) ?? 0) + capacity)
+    for (const { versions } of [line, pool]) {
+      for (const version of modelVersions) if (!versions.includes(version)) versions.push(version)
+    }
+  }
+  return [...pools.values()].flatMap(({ lines }) => lines)
+}
+
+/** The line of these versions; two that turn out to have one in common become one. */
+function lineOf(pool: PoolCapacity, modelVersions: readonly string[]): Line {
+  const [line = { versions: [], capacity: 0, capacityOf: new Map<string, number>(), pool }, ...others] =
+    pool.lines.filter(({ versions }) => versions.some((version) => modelVersions.includes(version)))
+  if (!pool.lines.includes(line)) pool.lines.push(line)
+  for (const other of others) {
+    line.capacity += other.capacity
+    line.versions.push(...other.versions)
+    for (const [version, capacity] of other.capacityOf) line.capacityOf.set(version, capacity)
+    pool.lines.splice(pool.lines.indexOf(other), 1)
+  }
+  return line
+}
+
+/** The versions that another task may be claimed of; `inFlight`: the version of each task in flight. */
+export function versionsWithRoom(lines: readonly Line[], inFlight: readonly string[]): string[] {
+  const count = (versions: readonly string[]): number => inFlight.filter((version) => versions.includes(version)).length
+  return lines
+    .filter(({ versions, capacity, pool }) => count(versions) < capacity && count(pool.versions) < pool.capacity)
+    .flatMap(({ versions, capacityOf }) =>
+      versions.filter((version) => count([version]) < (capacityOf.get(version) ?? 0)),
+    )
+}

@@ -1,0 +1,71 @@
+// What becomes of a task whose attempt failed, by what failed: given back, tried again later, or failed for good.
+import type { Db } from '@matte/core/db/database'
+import { StorageError } from '@matte/core/storage/storage-error'
+import { type ClaimedTask, giveBackClaim } from '@matte/core/task/claim-task'
+import { failAttempt } from '@matte/core/task/finish-task'
+import type { FailureReason } from '@matte/core/task/task'
+import type { Logger } from 'pino'
+import { ImageError } from './image/image-error.ts'
+import type { TaskMetrics } from './task-metrics.ts'
+import { InferenceError } from './triton/inference-error.ts'
+
+export type RecordFailureDeps = {
+  readonly db: Db
+  readonly metrics: TaskMetrics
+  /** A delivery may have been written, which the dispatcher should know. */
+  readonly nudgeDelivery: (taskId: string) => void
+}
+
+/** An attempt that fails on purpose, asked for by an operator (D53). */
+export class InjectedFault extends Error {}
+
+type Failure = { readonly error: unknown; readonly stopped: boolean; readonly lost: boolean }
+
+/** Never rejects. */
+export async function recordFailure(
+  deps: RecordFailureDeps,
+  task: ClaimedTask,
+  failure: Failure,
+  log: Logger,
+): Promise<void> {
+  const { db, metrics } = deps
+  const { error, stopped, lost } = failure
+  if (lost) {
+    metrics.ended.inc({ status: 'lost', reason: '' })
+    return log.warn('claim was lost; work stopped')
+  }
+  try {
+    if (stopped || isUnavailable(error)) {
+      await giveBackClaim(db, task, 0)
+      metrics.ended.inc({ status: 'given_back', reason: '' })
+      return log.info({ err: error, stopped }, 'task given back')
+    }
+    const reason = reasonOf(error)
+    const outcome = await failAttempt(db, task, reason)
+    metrics.ended.inc({ status: outcome, reason })
+    log.warn({ err: error, reason, outcome }, 'task attempt failed')
+    if (outcome === 'failed') deps.nudgeDelivery(task.id)
+  } catch (notRecorded) {
+    // The database does not take it: the claim lapses and another worker does the attempt again.
+    log.error({ err: notRecorded, cause: error }, 'task outcome not recorded')
+  }
+}
+
+const isUnavailable = (error: unknown): boolean => error instanceof InferenceError && error.kind === 'unavailable'
+
+const storageReasons = {
+  missing: 'INPUT_MISSING',
+  changed: 'INPUT_CHANGED',
+  range: 'INTERNAL',
+  unavailable: 'STORAGE_ERROR',
+} as const satisfies Record<StorageError['kind'], FailureReason>
+
+function reasonOf(error: unknown): FailureReason {
+  if (error instanceof ImageError) return error.reason
+  if (error instanceof InjectedFault) return 'INFERENCE_ERROR'
+  if (error instanceof InferenceError) return error.kind === 'timeout' ? 'INFERENCE_TIMEOUT' : 'INFERENCE_ERROR'
+  if (error instanceof StorageError) {
+    return storageReasons[error.kind]
+  }
+  return 'INTERNAL'
+}

@@ -1,0 +1,71 @@
+// What is in flight on each pod, and which pod has least to do. A named state and functions over it, without promises
+// and without time; the counts are changed in place, since that is done twice for each request.
+import type { Pod } from './pod-source.ts'
+
+type AddressLoad = { total: number; readonly byModel: Map<string, number>; pickedAt: number }
+export type RevisionSlots = { readonly pool: string; readonly revision: string; slots: number }
+
+export type PodLoad = {
+  readonly byAddress: Map<string, AddressLoad>
+  readonly byRevision: Map<string, RevisionSlots>
+  /** Where the search for the least loaded pod begins. */
+  readonly firstIndex: number
+  /** Requests so far; the number of a pod's last one says how long the pod has had none. */
+  picks: number
+}
+
+export const noLoad = (firstIndex: number): PodLoad => ({
+  byAddress: new Map(),
+  byRevision: new Map(),
+  firstIndex,
+  picks: 0,
+})
+
+/** The pod with the smallest share of its slots in use; undefined: no slot is free. */
+export function findLeastLoaded({ byAddress, firstIndex }: PodLoad, pods: readonly Pod[]): Pod | undefined {
+  let best: Pod | undefined
+  let bestLoad: AddressLoad | undefined
+  let bestShare = 1
+  for (let index = 0; index < pods.length; index++) {
+    const pod = pods[(firstIndex + index) % pods.length]
+    if (pod === undefined) continue
+    const load = byAddress.get(pod.address)
+    const share = (load?.total ?? 0) / pod.podSlots
+    if (share > bestShare || share >= 1) continue
+    if ((load?.byModel.get(pod.tritonModel) ?? 0) >= pod.shape.slots) continue
+    // Of equals the one that was picked longest ago: no pod is worn by being first in the list.
+    if (share === bestShare && best && (load?.pickedAt ?? 0) >= (bestLoad?.pickedAt ?? 0)) continue
+    best = pod
+    bestLoad = load
+    bestShare = share
+  }
+  return best
+}
+
+export function addRequest(load: PodLoad, { address, tritonModel, pool, revision }: Pod): void {
+  const own = load.byAddress.get(address) ?? { total: 0, byModel: new Map<string, number>(), pickedAt: 0 }
+  own.total++
+  own.byModel.set(tritonModel, (own.byModel.get(tritonModel) ?? 0) + 1)
+  own.pickedAt = ++load.picks
+  load.byAddress.set(address, own)
+  const key = `${pool} ${revision}`
+  const ofRevision = load.byRevision.get(key) ?? { pool, revision, slots: 0 }
+  ofRevision.slots++
+  load.byRevision.set(key, ofRevision)
+}
+
+export function removeRequest({ byAddress, byRevision }: PodLoad, { address, tritonModel, pool, revision }: Pod): void {
+  const own = byAddress.get(address)
+  if (own) {
+    own.total--
+    own.byModel.set(tritonModel, (own.byModel.get(tritonModel) ?? 1) - 1)
+  }
+  const key = `${pool} ${revision}`
+  const ofRevision = byRevision.get(key)
+  if (ofRevision && --ofRevision.slots === 0) byRevision.delete(key)
+}
+
+/** Forgets the addresses that have nothing in flight, when the pods have changed. */
+export function forgetIdle({ byAddress }: PodLoad): void {
+  for (const [address, { total }] of byAddress) if (total === 0) byAddress.delete(address)
+}
