@@ -10,7 +10,12 @@ import type {
 import { buildStatus } from '@matte/controller/operator/pool/status/status'
 import { group, kind, type PoolSpecInput, version, withDefaults } from '@matte/controller/operator/pool/triton-pool'
 import { boundsInForce } from '@matte/controller/operator/scale/bounds'
-import { decideReplicas, holdFor, startMemory, unmeasuredStartSeconds } from '@matte/controller/operator/scale/decide'
+import {
+  decideReplicas,
+  stabilizationSecondsFor,
+  startMemory,
+  unmeasuredStartSeconds,
+} from '@matte/controller/operator/scale/decide'
 
 export type Situation = {
   readonly id: string
@@ -44,7 +49,15 @@ type Look = {
   readonly rollout?: RolloutStatus
 } & Partial<Pick<PoolObservation, 'models' | 'deployments' | 'startSeconds' | 'demandFailure'>>
 
-const quiet = { arrivals3s: 0, arrivals30s: 0, backlog: 0, batchSlots: 0, processing: 0, oldestSeconds: 0 }
+const quiet = {
+  arrivals3s: 0,
+  arrivals30s: 0,
+  backlog: 0,
+  batchSlots: 0,
+  batchProcessing: 0,
+  processing: 0,
+  oldestSeconds: 0,
+}
 const usual = { serviceSeconds: 0.31, p95Seconds: 0.94, missedShare: 0 }
 /** Of a pool that has never served. */
 const never = { serviceSeconds: undefined, p95Seconds: undefined, missedShare: undefined }
@@ -92,7 +105,7 @@ function watch(spec: PoolSpecInput, generation: number, looks: readonly Look[]):
       bounds: boundsInForce(effective),
       slotsPerPod: startSeconds === undefined ? undefined : 2,
       startSeconds,
-      stabilizationWindowSeconds: holdFor(effective, startSeconds ?? unmeasuredStartSeconds),
+      stabilizationWindowSeconds: stabilizationSecondsFor(effective, startSeconds ?? unmeasuredStartSeconds),
     }
     const rollout = look.rollout ?? { stable, weight: 0, step: -1, since: '2026-11-21T08:00:00Z' }
     const target = rollout.failed?.revision ?? rollout.canary ?? stable

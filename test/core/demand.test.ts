@@ -1,5 +1,5 @@
-// What each pool is needed for. A figure over 3 s or 30 s is read in the transaction that moves the rows' times, since
-// `now()` stands still in it: no test depends on how fast it runs.
+// The demand on each pool. Counts over 3 s or 30 s are read in the transaction that moves the rows' times, in which `now()`
+// does not change, so no test depends on how fast it runs.
 import type { Db } from '@matte/core/db/database'
 import { type PoolDemand, readDemand } from '@matte/core/scale/demand-queries'
 import { writeSetting } from '@matte/core/setting/setting-queries'
@@ -34,7 +34,7 @@ for (const { version, url, missing } of databases()) {
     /** Model versions of two pools. */
     let one: string
     let two: string
-    /** Workspaces of three plans: 1,000, 4 and 2 places. */
+    /** Workspaces of three plans: 1,000, 4 and 2 concurrency slots. */
     let internal: TestWorkspace
     let enterprise: TestWorkspace
     let pro: TestWorkspace
@@ -176,7 +176,7 @@ for (const { version, url, missing } of databases()) {
       expect((await demand()).one).toMatchObject({ backlog: 0, processing: 0, oldestSeconds: 0 })
     })
 
-    it('counts no more singles of a workspace than its plan has places free', async () => {
+    it('counts no more singles of a workspace than its plan has slots free', async () => {
       await givenBatch(db, pro, { size: 2, model: one })
       const [child] = [await claim(one), await claim(one)]
       for (let i = 0; i < 2; i++) await givenTask(db, pro, { model: one, ageMs: 60_000 })
@@ -187,9 +187,9 @@ for (const { version, url, missing } of databases()) {
       expect(seen.oldestSeconds).toBeGreaterThanOrEqual(60)
     })
 
-    it('adds up, over workspaces, the children that find a place below their plan’s limit', async () => {
-      await givenBatch(db, enterprise, { size: 6, model: one }) // 4 places
-      await givenBatch(db, pro, { size: 5, model: one }) // 2 places
+    it('adds up, over workspaces, the children that find a slot below their plan’s limit', async () => {
+      await givenBatch(db, enterprise, { size: 6, model: one }) // 4 slots
+      await givenBatch(db, pro, { size: 5, model: one }) // 2 slots
       await givenBatch(db, internal, { size: 3, model: two })
       expect(await demand()).toMatchObject({ one: { batchSlots: 6, backlog: 0 }, two: { batchSlots: 3 } })
       await claim(one)
@@ -197,7 +197,7 @@ for (const { version, url, missing } of databases()) {
       expect((await demand()).one).toMatchObject({ batchSlots: 4, processing: 2, batchProcessing: 2 })
     })
 
-    it('gives a workspace’s places to its singles first', async () => {
+    it('gives a workspace’s slots to its singles first', async () => {
       await givenBatch(db, enterprise, { size: 6, model: one })
       for (let i = 0; i < 3; i++) await givenTask(db, enterprise, { model: one })
       expect((await demand()).one).toMatchObject({ backlog: 3, batchSlots: 1 })
@@ -205,14 +205,14 @@ for (const { version, url, missing } of databases()) {
       expect((await demand()).one).toMatchObject({ backlog: 2, batchSlots: 1, processing: 1, batchProcessing: 0 })
     })
 
-    it('counts a child between two attempts in the place that it has', async () => {
+    it('counts a child between two attempts in the slot that it has', async () => {
       await givenBatch(db, pro, { size: 4, model: one })
       await claim(one)
       await lapseClaim(db, await claim(one))
       expect((await demand()).one).toMatchObject({ batchSlots: 1, backlog: 0, processing: 1, batchProcessing: 1 })
     })
 
-    it('judges each pool as if all places were its own, so that a broken one hides nothing', async () => {
+    it('counts each pool as if all slots were its own, so that a broken one hides nothing', async () => {
       for (let i = 0; i < 2; i++) await givenTask(db, pro, { model: one, ageMs: 60_000 })
       await givenBatch(db, pro, { size: 3, model: two })
       expect(await demand()).toMatchObject({

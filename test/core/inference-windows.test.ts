@@ -1,4 +1,4 @@
-// What replicas write about their pods, and the figures that are read from it.
+// What replicas write about their pods, and the demand that is read from it.
 import type { Db } from '@matte/core/db/database'
 import { type PoolDemand, readDemand } from '@matte/core/scale/demand-queries'
 import { type InferenceWindow, recordInference, sweepInferenceWindows } from '@matte/core/scale/inference-queries'
@@ -31,7 +31,7 @@ for (const { version, url, missing } of databases()) {
     const pass = (seconds: number, by: Db = db) =>
       sql`update inference_window set at = at - ${seconds} * interval '1 s'`.execute(by)
 
-    async function figures(by: Db = db, revisionSeconds?: number): Promise<{ one: PoolDemand; two: PoolDemand }> {
+    async function demand(by: Db = db, revisionSeconds?: number): Promise<{ one: PoolDemand; two: PoolDemand }> {
       const pools = ['one', 'two'].map((pool) => ({
         pool,
         modelVersions: [],
@@ -55,7 +55,7 @@ for (const { version, url, missing } of databases()) {
       expect(await db.selectFrom('inference_window').selectAll().execute()).toEqual([])
     })
 
-    it('take what comes within one window together, bucket by bucket', async () => {
+    it('add up what comes within one window, bucket by bucket', async () => {
       await db.transaction().execute(async (tx) => {
         const first = did({
           done: 3,
@@ -122,27 +122,27 @@ for (const { version, url, missing } of databases()) {
         did({ revision: 'bbbbbbbb', done: 2, busySeconds: 5, failed: 3, latencies: Array(8).fill(1.9) }),
         did({ pool: 'two', done: 4, busySeconds: 1 }),
       ])
-      const { one, two } = await figures()
+      const { one, two } = await demand()
       expect(one).toMatchObject({ serviceSeconds: 1, latencyBuckets: [12, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0] })
       expect(one.p95Seconds).toBeCloseTo(1.5 + 0.5 * (7 / 8), 10)
       expect(two).toMatchObject({ serviceSeconds: 0.25, p95Seconds: undefined })
     })
 
-    it('do not let a stalled pod look like long work', async () => {
+    it('do not let a stalled pod look like slow work', async () => {
       await recordInference(db, 'a', [did({ done: 10, busySeconds: 5, timedOut: 5, failed: 5 })])
-      expect((await figures()).one.serviceSeconds).toBe(0.5)
+      expect((await demand()).one.serviceSeconds).toBe(0.5)
     })
 
     it('keep the last known time in a slot for an hour, by what was done last', async () => {
       await recordInference(db, 'a', [did({ done: 10, busySeconds: 20 })])
       await pass(300)
       await recordInference(db, 'a', [did({ failed: 3 })])
-      expect((await figures()).one).toMatchObject({ serviceSeconds: 2, p95Seconds: undefined })
+      expect((await demand()).one).toMatchObject({ serviceSeconds: 2, p95Seconds: undefined })
       await pass(3_400)
-      expect((await figures()).one.serviceSeconds).toBeUndefined()
+      expect((await demand()).one.serviceSeconds).toBeUndefined()
     })
 
-    it('are told for each revision, 60 s back or as far as asked', async () => {
+    it('are summed for each revision, 60 s back or as far as asked', async () => {
       await recordInference(db, 'a', [did({ done: 5, failed: 1, busySeconds: 5, latencies: [0.1] })])
       await pass(120)
       await recordInference(db, 'a', [
@@ -160,9 +160,9 @@ for (const { version, url, missing } of databases()) {
       }
       const canary = { ...nothing, revision: 'bbbbbbbb', failed: 2, p95Seconds: 0.975 }
       const stable = { ...nothing, revision: 'aaaaaaaa', done: 1, timedOut: 2, unavailable: 1, serviceSeconds: 2 }
-      expect((await figures()).one.perRevision).toEqual([stable, canary])
+      expect((await demand()).one.perRevision).toEqual([stable, canary])
       const all = { ...stable, done: 6, failed: 1, serviceSeconds: 7 / 6, p95Seconds: 0.2375 }
-      expect((await figures(db, 600)).one.perRevision).toEqual([all, canary])
+      expect((await demand(db, 600)).one.perRevision).toEqual([all, canary])
     })
 
     it('go after an hour', async () => {

@@ -2,7 +2,7 @@
 // long each step took is told.
 import { deployments } from '@matte/controller/operator/kube/client'
 import type { TritonPool } from '@matte/controller/operator/pool/triton-pool'
-import { startPhases } from '@matte/controller/operator/reconcile/start-phases'
+import { startPhases } from '@matte/controller/operator/reconcile/observe/start-phases'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { greyPng, lemur } from '../support/photos.ts'
 import type { TestProcess } from '../support/processes.ts'

@@ -16,9 +16,9 @@ import { type TritonPool, tritonPools } from '@matte/controller/operator/pool/tr
 import { type ApplyDeps, apply } from '@matte/controller/operator/reconcile/apply'
 import type { Observed } from '@matte/controller/operator/reconcile/gather'
 import type { PoolPlan } from '@matte/controller/operator/reconcile/plan'
+import { scaleSteps } from '@matte/controller/operator/reconcile/plan-steps'
 import { newMemory } from '@matte/controller/operator/reconcile/pool-memory'
 import type { Step } from '@matte/controller/operator/reconcile/step'
-import { scaleSteps } from '@matte/controller/operator/reconcile/steps'
 import { buildDisruptionBudget } from '@matte/controller/operator/specs/disruption-budget'
 import { buildTritonDeployment, targetRevision } from '@matte/controller/operator/specs/triton-deployment'
 import { buildTritonService } from '@matte/controller/operator/specs/triton-service'
@@ -84,7 +84,7 @@ describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) 
 
   /** Carries steps out as a leader does that takes itself for one. */
   async function carryOut(steps: readonly Step[], term: Term): Promise<number | 'written'> {
-    const nothing = { get: () => undefined, of: () => [], wrote: () => undefined }
+    const nothing = { get: () => undefined, of: () => [], recordWrite: () => undefined }
     const world = { pools: nothing, deployments: nothing, services: nothing, budgets: nothing, pods: nothing }
     const deps = {
       kube: namespace.kube(),
@@ -116,7 +116,7 @@ describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) 
     ],
     ['delete a Service', () => ({ kind: 'delete', object: service })],
     ['restore a budget', () => ({ kind: 'restore', live: budget, object: buildDisruptionBudget(pool) })],
-    ['write the status', () => ({ kind: 'status', status: { desiredReplicas: 5 } as never, notes: [] })],
+    ['write the status', () => ({ kind: 'status', status: { desiredReplicas: 5 } as never, events: [] })],
   ]
 
   it.each(steps)('lets a former leader %s no more', async (_what, step) => {
@@ -142,9 +142,9 @@ describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) 
     const formerSteps = stepsDown(before, { busy: names.slice(0, 2), term: former })
     const [own] = formerSteps
     await fence(successor)
-    const marks = stepsDown(before, { busy: names.slice(1), term: successor }).filter(({ kind }) => kind === 'marks')
+    const marks = stepsDown(before, { busy: names.slice(1), term: successor }).filter(({ kind }) => kind === 'annotate')
     expect(await carryOut(marks, successor)).toBe('written')
-    expect(own?.kind).toBe('marks')
+    expect(own?.kind).toBe('annotate')
     if (own) expect(await goOn(own)).toBe(409)
     const after = await Promise.all(names.map((name) => now(pods, name)))
     expect(after.map(({ metadata }) => metadata.annotations?.[deletionCost])).toEqual(['-1', undefined, undefined])

@@ -87,7 +87,7 @@ describe.skipIf(!cluster)('a pool under these permissions alone', () => {
     if (dir) rmSync(dir, { recursive: true, force: true })
   })
 
-  it('lives: it is made, mended, scaled, marked, rolled, told of and left', async () => {
+  it('can be created, restored, scaled, annotated, rolled out, reported and deleted', async () => {
     const scaling = { owner: 'external' } as const
     const rollout = { steps: [], gate: { minRequests: 0 } }
     await pools.apply('lives', { replicas: 2, scaling, rollout })

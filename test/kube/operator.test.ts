@@ -23,12 +23,12 @@ describe.skipIf(!cluster)('the life of a pool', () => {
   })
   afterAll(() => operator?.stop())
 
-  const told = async (reason: string): Promise<string[]> => {
+  const eventsWith = async (reason: string): Promise<string[]> => {
     const { items } = await namespace.kube().list(events)
     return items.filter((event) => event.reason === reason).map((event) => event.message)
   }
 
-  it('becomes a Deployment, a Service and a budget, and says when it takes images', async () => {
+  it('becomes a Deployment, a Service and a budget, and reports when it serves requests', async () => {
     await pools.apply('first')
     const { status } = await pools.until(
       'first',
@@ -41,7 +41,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     expect(deployment?.metadata.name).toBe(`first-${status?.rollout?.stable}`)
     expect(await namespace.kube().get(services, deployment?.metadata.name ?? '')).toBeDefined()
     expect(await namespace.kube().get(podDisruptionBudgets, 'first')).toBeDefined()
-    await until('an Event tells of it', async () => (await told('ScaledUp'))[0]?.startsWith('0 → 1'))
+    await until('an Event reports it', async () => (await eventsWith('ScaledUp'))[0]?.startsWith('0 → 1'))
   })
 
   it('is listed with its model, so that tasks may name it', async () => {
@@ -55,7 +55,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     await pools.until('first', 'is settled', (now) => reasonOf(now, 'Progressing', 'False') === 'Settled')
     const requests = async (metric: string, labels: Record<string, string>) =>
       countOf(operator.registry.getSingleMetric(metric) as never, labels)
-    const looks = () => requests('matte_reconcile_total', { queue: 'pools' })
+    const passes = () => requests('matte_reconcile_total', { queue: 'pools' })
     const of = (verb: string, resource?: string) =>
       requests('matte_kube_requests_total', { verb, ...(resource && { resource }) })
     // Neither `update`, which renews the lease, nor the status, which is a sign of life once a minute.
@@ -64,13 +64,13 @@ describe.skipIf(!cluster)('the life of a pool', () => {
       const made = (await of('create')) + (await of('delete')) + (await of('patch'))
       return made + (await of('apply')) - (await statuses())
     }
-    const [seen, written, status] = [await looks(), await writes(), await statuses()]
-    await until('it was looked at five times more', async () => (await looks()) >= seen + 5)
+    const [seen, written, status] = [await passes(), await writes(), await statuses()]
+    await until('five more reconcile passes', async () => (await passes()) >= seen + 5)
     expect(await writes()).toBe(written)
     expect(await statuses()).toBeLessThanOrEqual(status + 1)
   })
 
-  it('takes what somebody has changed or taken away back', async () => {
+  it('restores what somebody has changed or deleted', async () => {
     const [deployment] = await pools.deployments('first')
     const name = deployment?.metadata.name ?? ''
     await namespace.kube().mergePatch(deployments, name, {
@@ -84,7 +84,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     await until('the Service is back', () => namespace.kube().get(services, name))
   })
 
-  it('wakes from zero when a task comes, and tells how soon', async () => {
+  it('wakes from zero when a task comes, and measures how soon', async () => {
     await pools.apply('sleeper', { scaling: { minReplicas: 0, maxReplicas: 3 } })
     await pools.until('sleeper', 'is at zero', (now) => reasonOf(now, 'Ready') === 'AtZero')
     expect(await pools.pods('sleeper')).toEqual([])
@@ -111,7 +111,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     )
   })
 
-  it('keeps the older of two pods that are alike, and marks the one that goes', async () => {
+  it('keeps the older of two equal pods, and sets the deletion cost of the other', async () => {
     const old = await until('one pod is there', async () => {
       const [first, ...others] = await pools.pods('external')
       return others.length === 0 && first
@@ -119,7 +119,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     await namespace.kube().mergePatch(tritonPools, 'external', { spec: { replicas: 2 } }, { subresource: 'scale' })
     await pools.until('external', 'has two pods', ({ readyReplicas }) => readyReplicas === 2)
     await namespace.kube().mergePatch(tritonPools, 'external', { spec: { replicas: 1 } }, { subresource: 'scale' })
-    const victim = await until('a pod is marked', async () =>
+    const victim = await until('a pod has the deletion cost', async () =>
       (await pools.pods('external')).find(
         ({ metadata }) => metadata.annotations?.['controller.kubernetes.io/pod-deletion-cost'] === '-1',
       ),
@@ -131,7 +131,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     })
   })
 
-  it('goes as a whole when it is deleted while no controller is there', async () => {
+  it('is deleted as a whole while no controller runs', async () => {
     await operator.stop()
     await namespace.kube().delete(tritonPools, 'first')
     await until('nothing of it is left', async () => {
@@ -142,7 +142,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     operator = await start()
   })
 
-  it('goes on under another controller when the first has ended', async () => {
+  it('continues under another controller when the first has stopped', async () => {
     const leads = () => countOf(operator.registry.getSingleMetric('matte_leader') as never)
     await until('the first leads', async () => (await leads()) === 1)
     const termOf = async () => (await namespace.kube().get(leases, 'matte-controller'))?.spec?.leaseTransitions ?? 0
@@ -165,7 +165,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     )
   })
 
-  it('begins a term of its own with a Lease that was deleted, although its count is that of a former one', async () => {
+  it('begins a new term with a Lease that was deleted and created again, although it counts the same', async () => {
     const before = (await pools.get('external')).status
     await operator.stop()
     await namespace.kube().delete(leases, 'matte-controller')

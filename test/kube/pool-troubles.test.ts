@@ -31,7 +31,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
   const degraded = (name: string, reason: string) =>
     pools.until(name, `is degraded by ${reason}`, (now) => reasonOf(now, 'Degraded') === reason)
 
-  it('says that its image cannot be fetched', async () => {
+  it('says that its image cannot be pulled', async () => {
     await pools.apply('imageless', { image: 'matte/there-is-none:1' })
     const { status } = await degraded('imageless', 'ImagePullFailed')
     expect(reasonOf(status ?? {}, 'Ready', 'False')).toBe('ImagePullFailed')
@@ -67,7 +67,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     expect(pod?.status?.containerStatuses?.[0]?.restartCount).toBe(0)
   })
 
-  it('says that a file is not the one of its checksum, starts no Triton with it, and serves when it is', async () => {
+  it('says that a file has a wrong checksum, does not start Triton with it, and serves when it is right', async () => {
     const checksumOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
     const wrong = checksumOf('another model')
     await pools.apply('forged', { models: [{ ...modelOf('forged'), checksum: wrong }] })
@@ -80,7 +80,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     const [pod] = await pools.pods('forged')
     expect(pod?.status?.containerStatuses?.[0]).toMatchObject({ restartCount: 0, ready: false })
     expect(pod?.status?.containerStatuses?.[0]?.state?.running).toBeUndefined()
-    // It waits before it looks again, so it is not ended and begun again all the time.
+    // It waits before it compares again, so it does not restart all the time.
     await until('it waits', async () => {
       const [now] = await pools.pods('forged')
       return now?.status?.initContainerStatuses?.[0]?.state?.running
@@ -91,7 +91,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     expect(mended?.models?.[0]).not.toHaveProperty('lastFailure')
   })
 
-  it('says that Triton ends again and again', async () => {
+  it('says that Triton exits again and again', async () => {
     const podPatch = {
       spec: { containers: [{ name: 'triton', image: 'matte/fake-triton:e2e', command: ['false'] }] },
     }
@@ -102,7 +102,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
   it('says which of two pools is the default, and which serves a model', async () => {
     const model = modelOf('twice')
     await pools.apply('elder', { models: [model], default: true, scaling: { minReplicas: 0 } })
-    await pools.until('elder', 'is seen', (now) => reasonOf(now, 'Degraded', 'False'))
+    await pools.until('elder', 'is observed', (now) => reasonOf(now, 'Degraded', 'False'))
     await pools.apply('younger', { models: [model], default: true, scaling: { minReplicas: 0 } })
     const { status } = await degraded('younger', 'DefaultConflict')
     expect(messageOf(status ?? {}, 'Degraded')).toContain('elder')
@@ -115,7 +115,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     await degraded('untimely', 'ScheduleInvalid')
   })
 
-  it('says that a Service cannot be made as it should be, goes on with the rest, and mends what is deleted', async () => {
+  it('says that a Service cannot be updated, goes on with the rest, and creates what is deleted again', async () => {
     await pools.apply('addressed')
     const pool = await pools.until('addressed', 'serves', (now) => reasonOf(now, 'Ready') === 'Available')
     const kube = namespace.kube()
@@ -135,7 +135,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     operator = await startOperator({ db: database.db, namespace: namespace.name() })
     const { status } = await degraded('addressed', 'ChangeRefused')
     expect(messageOf(status ?? {}, 'Degraded')).toMatch(
-      new RegExp(`^Kubernetes refuses to make Service ${serviceName} as it should be: .*clusterIP`, 'i'),
+      new RegExp(`^Kubernetes refuses to update Service ${serviceName}: .*clusterIP`, 'i'),
     )
     await pools.apply('addressed', { scaling: { minReplicas: 2 } })
     const { status: grown } = await pools.until('addressed', 'has grown', ({ readyReplicas }) => readyReplicas === 2)
@@ -154,7 +154,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     } as KubeObject)
 
   it.each([
-    ['pods', 'pods', 'made 0 of 1 pods'],
+    ['pods', 'pods', 'created 0 of 1 pods'],
     ['Deployments', 'count/deployments.apps', 'exceeded quota'],
     ['Services', 'count/services', 'exceeded quota'],
   ])('says that a quota of %s is in the way, and serves when it is gone', async (_what, resource, message) => {
@@ -168,7 +168,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     await pools.until(name, 'serves when there is room', (now) => reasonOf(now, 'Ready') === 'Available')
   })
 
-  it('serves without the budget that it may not make, and says so', async () => {
+  it('serves without the budget that it may not create, and says so', async () => {
     await refuse('count/poddisruptionbudgets.policy')
     await pools.apply('unbudgeted')
     const { status } = await pools.until(
@@ -177,7 +177,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
       (now) => [reasonOf(now, 'Degraded'), now.readyReplicas].join() === 'QuotaRefused,1',
     )
     expect(messageOf(status ?? {}, 'Degraded')).toMatch(
-      /^Kubernetes refuses to make PodDisruptionBudget .*exceeded quota/,
+      /^Kubernetes refuses to create PodDisruptionBudget .*exceeded quota/,
     )
     expect(status?.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True')
     await namespace.kube().delete(quotas, 'few')

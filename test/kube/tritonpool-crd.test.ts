@@ -26,7 +26,7 @@ const night = { name: 'night', timeZone: 'Europe/Berlin', start: '0 20 * * *', e
 const s3 = (secretName?: string) => ({ s3: { prefix: 's3://models/all', ...(secretName && { secretName }) } })
 const external = { owner: 'external' } as const
 
-/** What is refused, by a piece of the message that says what to do. */
+/** What is refused, and a part of the message that says what to do. */
 const refused: readonly (readonly [string, object, string])[] = [
   ['a minimum above its maximum', { scaling: { minReplicas: 11 } }, 'lower minReplicas or raise maxReplicas'],
   ['a fallback above the maximum', { scaling: { fallback: { replicas: 11 } } }, 'lower it or raise maxReplicas'],
@@ -66,7 +66,7 @@ const refused: readonly (readonly [string, object, string])[] = [
     'or set owner to matte',
   ],
   [
-    'an external owner beside a hold',
+    'an external owner beside a stabilization window',
     { replicas: 1, scaling: { ...external, stabilizationWindowSeconds: 60 } },
     'or set owner to matte',
   ],
@@ -133,12 +133,12 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     return error.message
   }
 
-  it('completes a pool of which only the models are written, as withDefaults does', async () => {
+  it('fills in the defaults of a pool with nothing but models, as withDefaults does', async () => {
     const { spec } = await create('minimal', minimal)
     expect(spec).toEqual(withDefaults(minimal))
   })
 
-  it('completes each parent that is written in part', async () => {
+  it('fills in the defaults of a parent that is written in part', async () => {
     const input: PoolSpecInput = {
       models: [model],
       resources: { limits: { 'nvidia.com/gpu': 1 } },
@@ -162,14 +162,14 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     },
   )
 
-  it('has no rule that is not tried here', () => {
+  it('has no rule without a test here', () => {
     const messages = listMessages(buildCrd().spec.versions[0]?.schema.openAPIV3Schema ?? {})
     const tried = [...refused.map(([, , message]) => message), 'use at most 54 characters']
     expect(messages.length).toBeGreaterThan(15)
     expect(messages.filter((message) => !tried.some((piece) => message.includes(piece)))).toEqual([])
   })
 
-  it('takes what does not contradict itself', async () => {
+  it('accepts what does not contradict itself', async () => {
     const podPatch = { spec: { priorityClassName: 'high', anything: [1, { deep: true }] } }
     const { spec } = await create('allowed', {
       models: two.map((one) => ({ ...one, source: s3('bucket') })),
@@ -181,12 +181,12 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     expect(spec.podPatch).toEqual(podPatch)
   })
 
-  it('takes the pools of docs/tritonpool.md', async () => {
+  it('accepts the pools of docs/tritonpool.md', async () => {
     const written = readYamlBlocks(readFileSync(join(rootDir, 'docs/tritonpool.md'), 'utf8')) as TritonPool[]
     const [plain, full, byHand] = written
     expect(written).toHaveLength(3 + situations.length)
     for (const pool of [plain, full, byHand]) await create(`written-${pool?.metadata.name}`, pool?.spec ?? {})
-    // Nothing of the full one is left to a default, but for marks of its models.
+    // Nothing of the full one is left to a default, but for the default of its models.
     const { spec } = await create('full', full?.spec ?? {})
     expect({ ...spec, models: [] }).toEqual({ ...full?.spec, models: [] })
     const fields = Object.keys(buildCrd().spec.versions[0]?.schema.openAPIV3Schema.properties?.spec?.properties ?? {})
@@ -219,12 +219,12 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     expect(await refusalOf(scaling)).toContain('replicas is decided by Matte')
   })
 
-  it('takes a leader’s mark on a pool that has no status yet', async () => {
-    await create('marked', minimal)
-    const marked = await namespace
+  it('accepts a leader’s term on a pool that has no status yet', async () => {
+    await create('led', minimal)
+    const led = await namespace
       .kube()
-      .mergePatch(tritonPools, 'marked', { status: { leaderTerm: 3 } }, { subresource: 'status' })
-    expect(marked.status).toEqual({ leaderTerm: 3 })
+      .mergePatch(tritonPools, 'led', { status: { leaderTerm: 3 } }, { subresource: 'status' })
+    expect(led.status).toEqual({ leaderTerm: 3 })
   })
 
   it.each(situations)('gives back the status of $id as it was written, and shows it in columns', async (situation) => {

@@ -1,4 +1,5 @@
-// All scalers under all loads, and what Matte's must reach beside the others: one rule, one setting for all cells.
+// All scalers under all loads, and the targets of Matte's, which must meet them with one rule and one setting in all
+// cells.
 import { type Cell, type Result, runCell } from './run-cell.ts'
 import { hpaCpu } from './scalers/hpa-cpu.ts'
 import { ideal } from './scalers/ideal.ts'
@@ -21,12 +22,12 @@ export const scalers = {
 export type ScalerName = keyof typeof scalers
 export const scalerNames = Object.keys(scalers) as ScalerName[]
 
-/** From asked for to ready: a warm node with the model on it, one that loads the model, one that fetches the image. */
+/** Seconds from desired to ready: a warm node with the model, one that loads the model, one that pulls the image. */
 export const startUps = [3, 20, 60]
 
 export type CellResults = Cell & { readonly results: Readonly<Record<ScalerName, Result>> }
 
-/** `onResult` is called after each scaler's run of a cell, and may throw to end it all. */
+/** `onResult` is called after each scaler's run of a cell, and may throw to stop the simulation. */
 export function compareAll(seeds: readonly number[], onResult: () => void = () => undefined): CellResults[] {
   const cells = traceNames.flatMap((trace) => startUps.map((startSeconds) => ({ trace, startSeconds })))
   return cells.map((cell) => {
@@ -39,9 +40,9 @@ export function compareAll(seeds: readonly number[], onResult: () => void = () =
   })
 }
 
-export type Verdict = { readonly target: string; readonly figures: string; readonly isHeld: boolean }
+export type Verdict = { readonly target: string; readonly measured: string; readonly isHeld: boolean }
 
-export const missedPercent = ({ missed, images }: Result): number => (100 * missed) / images
+export const missedPercent = ({ missed, requests }: Result): number => (100 * missed) / requests
 
 export const judgeAll = (cells: readonly CellResults[]): Verdict[] => cells.flatMap(judge)
 
@@ -53,18 +54,18 @@ function judge({ trace, startSeconds, results }: CellResults): Verdict[] {
   const missed = (of: Result) => `${missedPercent(of).toFixed(2)} %`
   if (trace === 'day') {
     const isHeld = missedPercent(ours) <= 1 && share(foreseen) <= 1.6
-    const figures = `${missed(ours)} at ${share(foreseen).toFixed(2)}`
-    return [{ target: `${at}: misses ≤ 1 % at ≤ 1.6 × the oracle's pod-seconds`, figures, isHeld }]
+    const measured = `${missed(ours)} at ${share(foreseen).toFixed(2)}`
+    return [{ target: `${at}: misses ≤ 1 % at ≤ 1.6 × the oracle's pod-seconds`, measured, isHeld }]
   }
   const besideKeda = {
     target: `${at}: fewer misses than KEDA tuned at no more pod-seconds`,
-    figures: `${missed(ours)} beside ${missed(tuned)} at ${share(tuned).toFixed(2)}`,
+    measured: `${missed(ours)} beside ${missed(tuned)} at ${share(tuned).toFixed(2)}`,
     isHeld: missedPercent(ours) < missedPercent(tuned) && share(tuned) <= 1,
   }
   if (trace === 'step') return [besideKeda]
   const besideKnative = {
     target: `${at}: misses ≤ KPA's at ≤ 0.8 × its pod-seconds`,
-    figures: `${missed(ours)} beside ${missed(kpa)} at ${share(kpa).toFixed(2)}`,
+    measured: `${missed(ours)} beside ${missed(kpa)} at ${share(kpa).toFixed(2)}`,
     isHeld: missedPercent(ours) <= missedPercent(kpa) && share(kpa) <= 0.8,
   }
   return [besideKeda, besideKnative]

@@ -1,13 +1,13 @@
-// `make sim` and `make sim-full`: the rule of controller/src/scale/decide.ts under simulated load, beside models of
-// other scalers. Ends with 1 when a target is missed. The same seeds give the same figures on every machine.
+// `make sim` and `make sim-full`: the rule of controller/src/operator/scale/decide.ts under simulated load, beside
+// models of other scalers. Exits with 1 when a target is missed. The same seeds give the same results on every machine.
 import { parseArgs } from 'node:util'
 import { compareAll, judgeAll } from './comparison.ts'
 import { priceAll } from './prices.ts'
 import { formatComparison, formatPrices, formatStep, formatVerdicts } from './report.ts'
 
-// No seed from 1 to 20 was looked at while the rule was being made; for trying out changes there are --first 901 and on.
-// Eight of them take some five seconds of one core, and all of them with the prices under two minutes. A check that
-// everybody runs may take a minute; it is counted in processor time, so that other work on the machine fails nothing.
+// The rule was made without the seeds from 1 to 20; to try out changes, use --first 901 and on. Eight seeds take some
+// five seconds of one core, and all of them with the prices under two minutes. A check that everybody runs may take a
+// minute, in processor time, so that other work on the machine fails nothing.
 const checkMaxCpuSeconds = 60
 const { values } = parseArgs({
   options: {

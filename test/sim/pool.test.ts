@@ -3,7 +3,7 @@ import { Pool } from './pool.ts'
 import { exponential, random } from './random.ts'
 import { makeTrace, type Trace } from './trace.ts'
 
-/** Images at these seconds, each of so long. */
+/** Requests at these seconds, each of length `service`. */
 function trace(arrivals: readonly number[], service: number, seconds = 60): Trace {
   return {
     name: 'step',
@@ -20,7 +20,7 @@ const advance = (pool: Pool, seconds: number): void => {
 }
 
 describe('the simulated pool', () => {
-  it('serves one image a pod, first come first served', () => {
+  it('serves one request per pod, first come first served', () => {
     const pool = new Pool({ trace: trace([0.1, 0.2, 0.3], 2), startSeconds: 3, pods: 1 })
     pool.advance()
     expect(pool.view()).toMatchObject({ now: 1, waiting: 2, busy: 1, ready: 1 })
@@ -28,19 +28,19 @@ describe('the simulated pool', () => {
     expect(pool.view()).toMatchObject({ now: 4, waiting: 1, busy: 1 })
   })
 
-  it('counts as missed what ends later than two seconds after it came', () => {
+  it('counts a request that takes longer than two seconds as missed', () => {
     const pool = new Pool({ trace: trace([0, 0, 0], 0.8), startSeconds: 3, pods: 1 }) // ends at 0.8, 1.6 and 2.4
     advance(pool, 60)
-    expect(pool.finish()).toMatchObject({ images: 3, missed: 1 })
+    expect(pool.finish()).toMatchObject({ requests: 3, missed: 1 })
   })
 
   it('counts also what waits when the trace is over', () => {
     const pool = new Pool({ trace: trace([0, 59, 59], 5), startSeconds: 3, pods: 1 })
     advance(pool, 60)
-    expect(pool.finish()).toEqual({ images: 3, missed: 3, podSeconds: 60 })
+    expect(pool.finish()).toEqual({ requests: 3, missed: 3, podSeconds: 60 })
   })
 
-  it('makes pods ready after their start and pays them from the time they were asked for', () => {
+  it('makes pods ready after their start-up and pays for them from the time they were desired', () => {
     const pool = new Pool({ trace: trace([], 1), startSeconds: 20, pods: 1 })
     advance(pool, 10)
     pool.scaleTo(3)
@@ -52,7 +52,7 @@ describe('the simulated pool', () => {
     expect(pool.finish().podSeconds).toBe(60 + 2 * 50)
   })
 
-  it('takes away those that start before those that are idle, and these before busy ones, which finish', () => {
+  it('removes pods that start before idle ones, and these before busy ones, which finish', () => {
     const pool = new Pool({ trace: trace([9.5], 4), startSeconds: 20, pods: 2 })
     advance(pool, 10)
     pool.scaleTo(3)
@@ -65,7 +65,7 @@ describe('the simulated pool', () => {
     expect(pool.finish().podSeconds).toBe(10 + 13.5)
   })
 
-  it('tells means over time exactly', () => {
+  it('computes means over time exactly', () => {
     const pool = new Pool({ trace: trace([1.5, 1.5], 1), startSeconds: 3, pods: 1 })
     advance(pool, 5)
     const { meanBusy, meanInPool, meanService, arrived } = pool.view()
@@ -100,13 +100,13 @@ describe('a trace', () => {
   it.each([
     ['step', 1_200 + 16 * 600],
     ['day', 8 * 3_600],
-  ] as const)('brings as many images as its rates say: %s', (name, expected) => {
+  ] as const)('brings as many requests as its rates say: %s', (name, expected) => {
     const { arrivals } = makeTrace(name, 3)
     expect(Math.abs(arrivals.length - expected)).toBeLessThan(4 * Math.sqrt(expected))
     expect(arrivals).toEqual(arrivals.toSorted())
   })
 
-  it('takes half a second an image, 30 % more or less', () => {
+  it('takes half a second for each request, 30 % more or less', () => {
     const { services } = makeTrace('day', 3)
     expect(Math.min(...services)).toBeGreaterThanOrEqual(0.35)
     expect(Math.max(...services)).toBeLessThanOrEqual(0.65)

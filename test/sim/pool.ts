@@ -1,33 +1,33 @@
-// The simulated pool: one queue, first come first served, and pods that take one image at a time. Time goes by in
-// whole seconds for the scalers and exactly for the images: what began and ended in each second is kept in arrays, and
-// from their running sums every figure that a scaler reads is exact.
+// The simulated pool: one queue, first come first served, and pods that serve one request at a time. Scalers see whole
+// seconds, requests begin and end at exact times. What began and ended in each second is kept in arrays, so every value
+// that a scaler reads is exact.
 import type { Trace } from './trace.ts'
 
 type Pod = { readonly createdAt: number; readonly readyAt: number; freeAt: number }
 
-/** What a scaler may look at, at the whole second `now`. */
+/** What a scaler sees at the whole second `now`. */
 export type PoolView = {
   readonly now: number
-  /** Pods asked for, and those of them that serve. */
+  /** Desired pods, and those of them that are ready. */
   readonly desired: number
   readonly ready: number
-  /** Images that wait, and that are in a slot. */
+  /** Requests that wait, and requests in a slot. */
   readonly waiting: number
   readonly busy: number
-  /** Images that came in the last so many seconds. */
+  /** Requests that arrived in the last `seconds`. */
   readonly arrived: (seconds: number) => number
-  /** Mean number of images waiting or in a slot, and in a slot only, between two whole seconds of the past. */
+  /** Mean number of requests waiting or in a slot, and in a slot only, between two whole seconds of the past. */
   readonly meanInPool: (from: number, to: number) => number
   readonly meanBusy: (from: number, to: number) => number
-  /** Mean time in a slot of those that ended in the last so many seconds; undefined when none did. */
+  /** Mean time in a slot of the requests that ended in the last `seconds`; undefined when none did. */
   readonly meanService: (seconds: number) => number | undefined
 }
 
-export type Outcome = { readonly images: number; readonly missed: number; readonly podSeconds: number }
+export type Outcome = { readonly requests: number; readonly missed: number; readonly podSeconds: number }
 
 export type PoolOptions = { readonly trace: Trace; readonly startSeconds: number; readonly pods: number }
 
-/** Later than this after arrival is a miss. */
+/** A request that takes longer than this has missed. */
 export const lateSeconds = 2
 
 export class Pool {
@@ -43,7 +43,7 @@ export class Pool {
   #missed = 0
   #podSeconds = 0
 
-  /** Begins with so many pods ready, for every scaler the same. */
+  /** Begins with this many ready pods, the same for every scaler. */
   constructor({ trace, startSeconds, pods }: PoolOptions) {
     this.#trace = trace
     this.#startSeconds = startSeconds
@@ -76,7 +76,7 @@ export class Pool {
     }
   }
 
-  /** Asks for so many pods. Those that go are, as Kubernetes does it, those that start, then idle, then busy ones. */
+  /** Sets the desired pods. Like Kubernetes, removes pods that start first, then idle, then busy ones. */
   scaleTo(replicas: number): void {
     while (this.#pods.length < replicas) {
       this.#pods.push({ createdAt: this.#now, readyAt: this.#now + this.#startSeconds, freeAt: 0 })
@@ -84,26 +84,26 @@ export class Pool {
     if (this.#pods.length === replicas) return
     const whenFree = (pod: Pod) => (pod.readyAt > this.#now ? -pod.readyAt : Math.max(this.#now, pod.freeAt))
     this.#pods.sort((a, b) => whenFree(b) - whenFree(a) || a.createdAt - b.createdAt)
-    // A busy pod finishes its image and is paid for until then.
+    // A busy pod finishes its request and is paid for until then.
     for (const pod of this.#pods.splice(replicas)) {
       this.#podSeconds += Math.max(this.#now, pod.freeAt) - pod.createdAt
     }
   }
 
-  /** Lets one second go by. */
+  /** Advances by one second. */
   advance(): void {
     this.#now += 1
     this.#serveUntil(this.#now)
   }
 
-  /** What waits at the end is served by the pods that are there; their time after the end is not counted. */
+  /** The pods that exist serve what still waits; their time after the end is not counted. */
   finish(): Outcome {
     for (const pod of this.#pods) this.#podSeconds += this.#now - pod.createdAt
     this.#serveUntil(Number.POSITIVE_INFINITY)
-    return { images: this.#trace.arrivals.length, missed: this.#missed, podSeconds: this.#podSeconds }
+    return { requests: this.#trace.arrivals.length, missed: this.#missed, podSeconds: this.#podSeconds }
   }
 
-  /** Every image that begins before this moment is given to the pod that is free first. */
+  /** Gives each request that begins before `end` to the pod that is free first. */
   #serveUntil(end: number): void {
     const { arrivals, services } = this.#trace
     for (; this.#next < arrivals.length; this.#next += 1) {
@@ -136,7 +136,7 @@ export class Pool {
   }
 }
 
-/** Counts and sums of events by the second in which they fall, and their running totals up to a whole second. */
+/** Counts and sums of events in each second, and their running totals up to a whole second. */
 class Sums {
   readonly #counts: Float64Array
   readonly #sums: Float64Array
@@ -151,10 +151,10 @@ class Sums {
     this.#sumsUntil = new Float64Array(seconds + 1)
   }
 
-  /** Events may come out of order, but none before a second whose total was asked for. */
+  /** Events may come out of order, but none before a second whose total was read. */
   add(at: number, value: number): void {
     const second = Math.floor(at)
-    if (second >= this.#counts.length) return // after the end of the trace nobody looks
+    if (second >= this.#counts.length) return // nothing reads beyond the end of the trace
     this.#counts[second] = (this.#counts[second] ?? 0) + 1
     this.#sums[second] = (this.#sums[second] ?? 0) + value
   }
@@ -178,7 +178,7 @@ class Sums {
   }
 }
 
-/** Mean number of those who have come and not gone: the integral of both counts over time, by their sums. */
+/** Mean number of requests that have come and not gone: the integral of both counts over time, by their sums. */
 function meanBetween(come: Sums, gone: Sums, from: number, to: number): number {
   if (to <= from) return 0
   const integral = (at: number) =>

@@ -1,4 +1,4 @@
-// What each setting of a pool's `scaling` costs and brings: one at a time changed from its default.
+// What each setting of a pool's `scaling` costs and gains, one changed from its default at a time.
 import type { EffectiveScaling } from '@matte/controller/operator/scale/decision'
 import { type Cell, type Result, runCell } from './run-cell.ts'
 import { matte } from './scalers/matte.ts'

@@ -9,5 +9,5 @@ export function random(seed: number): () => number {
   }
 }
 
-/** Time to the next event of a process without memory. */
+/** Time to the next event of a memoryless process. */
 export const exponential = (mean: number, next: () => number): number => -mean * Math.log(1 - next())

@@ -6,7 +6,7 @@ import type { Cell, Result } from './run-cell.ts'
 const titleOf = ({ trace, startSeconds }: Cell): string => `${trace} D=${startSeconds}`
 
 /** Missed % / pod-seconds ÷ the oracle's. */
-const figuresOf = (result: Result, oracle: Result): string => {
+const formatResult = (result: Result, oracle: Result): string => {
   const missed = missedPercent(result)
   return `${missed.toFixed(missed < 10 ? 1 : 0)} / ${(result.podSeconds / oracle.podSeconds).toFixed(2)}`
 }
@@ -14,12 +14,12 @@ const figuresOf = (result: Result, oracle: Result): string => {
 export function formatComparison(cells: readonly CellResults[]): string {
   const rows = scalerNames.map((name) => [
     name,
-    ...cells.map(({ results }) => figuresOf(results[name], results.oracle)),
+    ...cells.map(({ results }) => formatResult(results[name], results.oracle)),
   ])
   return formatTable(['missed % / pod-seconds', ...cells.map(titleOf)], rows)
 }
 
-/** How soon each begins to act on the step, and how far it goes. */
+/** How soon each scaler reacts to the step, and the most pods that it wants. */
 export function formatStep(cells: readonly CellResults[]): string {
   const steps = cells.filter(({ trace }) => trace === 'step')
   const rows = scalerNames
@@ -35,13 +35,13 @@ export function formatStep(cells: readonly CellResults[]): string {
 export function formatPrices({ cells, oracle, prices }: PriceTable): string {
   const rows = prices.map(({ setting, results }) => [
     setting,
-    ...results.map((result, index) => figuresOf(result, oracle[index] ?? result)),
+    ...results.map((result, index) => formatResult(result, oracle[index] ?? result)),
   ])
   return formatTable(['missed % / pod-seconds', ...cells.map(titleOf)], rows)
 }
 
 export const formatVerdicts = (verdicts: readonly Verdict[]): string =>
-  verdicts.map(({ target, figures, isHeld }) => `${isHeld ? 'held  ' : 'MISSED'}  ${target}: ${figures}`).join('\n')
+  verdicts.map(({ target, measured, isHeld }) => `${isHeld ? 'held  ' : 'MISSED'}  ${target}: ${measured}`).join('\n')
 
 function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))

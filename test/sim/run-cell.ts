@@ -8,7 +8,7 @@ export type Cell = { readonly trace: TraceName; readonly startSeconds: number }
 
 /** Sums over all seeds. */
 export type Result = Outcome & {
-  /** On the step: mean seconds from it to the first look that wants more pods than the last look before it. */
+  /** On the step: mean seconds from it to the first decision for more pods than the last decision before it. */
   readonly decisionSeconds: number
   /** The most pods wanted, mean over the seeds. */
   readonly peak: number
@@ -21,7 +21,7 @@ export function runCell(cell: Cell, scaler: MakeScaler, seeds: readonly number[]
   const runs = seeds.map((seed) => runOnce(makeTrace(cell.trace, seed), setting, scaler))
   const total = (of: (run: Result) => number) => runs.reduce((sum, run) => sum + of(run), 0)
   return {
-    images: total(({ images }) => images),
+    requests: total(({ requests }) => requests),
     missed: total(({ missed }) => missed),
     podSeconds: total(({ podSeconds }) => podSeconds),
     decisionSeconds: total(({ decisionSeconds }) => decisionSeconds) / runs.length,
@@ -29,7 +29,7 @@ export function runCell(cell: Cell, scaler: MakeScaler, seeds: readonly number[]
   }
 }
 
-/** Every scaler begins with the pods that the first second needs, ready, and looks once a second. */
+/** Every scaler begins with as many ready pods as the first second needs, and decides once a second. */
 function runOnce(trace: Trace, setting: Setting, makeScaler: MakeScaler): Result {
   const first = Math.ceil(((trace.rates[0] ?? 0) * meanServiceSeconds) / plannedLoad)
   const pool = new Pool({ trace, startSeconds: setting.startSeconds, pods: clamp(first, setting) })

@@ -1,5 +1,5 @@
-// The three loads that all scalers are put under, and the images that they bring: when each arrives and how long it
-// takes. An image is the same for every scaler, so that only the scalers differ.
+// The three loads, and their requests: when each arrives and how long it takes. The requests are the same for every
+// scaler.
 import { exponential, random } from './random.ts'
 
 export type TraceName = 'step' | 'bursts' | 'day'
@@ -8,17 +8,17 @@ export const traceNames: readonly TraceName[] = ['step', 'bursts', 'day']
 export type Trace = {
   readonly name: TraceName
   readonly seconds: number
-  /** Images a second that are to be expected in each second. */
+  /** Expected requests a second, in each second. */
   readonly rates: Float64Array
   /** Ascending, in seconds. */
   readonly arrivals: Float64Array
   /** How long each keeps its slot, in seconds. */
   readonly services: Float64Array
-  /** A number in [0, 1) by which scalers with a period of their own choose when it begins. */
+  /** A number in [0, 1), the phase of scalers with a period of their own. */
   readonly phase: number
 }
 
-/** Seconds that an image takes: 0.5 on average and 30 % more or less, evenly. */
+/** A request takes 0.5 s on average, 30 % more or less, evenly distributed. */
 export const meanServiceSeconds = 0.5
 const serviceSpread = 0.3
 
@@ -37,7 +37,7 @@ export function makeTrace(name: TraceName, seed: number): Trace {
 const shapes: Readonly<Record<TraceName, (next: () => number) => Float64Array>> = {
   /** 1/s, 16/s for 10 of 30 minutes, 1/s. */
   step: () => new Float64Array(1_800).map((_, second) => (second >= stepSecond && second < stepSecond + 600 ? 16 : 1)),
-  /** Two states, each of a rate drawn again: 1 to 3/s for 240 s on average, 8 to 24/s for 60 s. */
+  /** Two states, each with a new random rate: 1 to 3/s for 240 s on average, 8 to 24/s for 60 s. */
   bursts: (next) => {
     const rates = new Float64Array(3_600)
     let isBurst = false
@@ -53,7 +53,7 @@ const shapes: Readonly<Record<TraceName, (next: () => number) => Float64Array>> 
   day: () => new Float64Array(3_600).map((_, second) => 1 + 14 * Math.sin((2 * Math.PI * second) / 3_600) ** 2),
 }
 
-/** Arrivals without memory at a rate that changes each second: gaps are used up at the rate of the second they cross. */
+/** Poisson arrivals at a rate that changes each second: the gap is used up at the rate of the second it crosses. */
 function arrive(rates: Float64Array, next: () => number): Float64Array {
   const arrivals: number[] = []
   let gap = exponential(1, next)

@@ -30,10 +30,10 @@ import { nudgeListener } from './reconcile/nudge-listener.ts'
 import { demandReader } from './reconcile/observe/demand-reader.ts'
 import { liveIndex } from './reconcile/observe/live-index.ts'
 import { modelIndex } from './reconcile/observe/model-index.ts'
+import { startPhaseRecorder } from './reconcile/observe/start-phases.ts'
 import { type PoolMemory, rememberStart } from './reconcile/pool-memory.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
-import { startPhaseRecorder } from './reconcile/start-phases.ts'
 
 export type OperatorOptions = {
   readonly kube: KubeClient
@@ -123,15 +123,15 @@ export function operator(options: OperatorOptions): Service {
 
   const phases = startPhaseRecorder({
     registry,
-    tells: leading.isLeader,
+    reports: leading.isLeader,
     ready: (pool, seconds) => {
       const memory = memories.get(pool)
       if (memory) rememberStart(memory, seconds)
     },
     clock,
   })
-  reflectors.pods.onChange(phases.see)
-  source.onChange(() => phases.seeWarm(new Set(source.pods().map(({ name }) => name))))
+  reflectors.pods.onChange(phases.observe)
+  source.onChange(() => phases.observeWarm(new Set(source.pods().map(({ name }) => name))))
 
   const fence = fenceKeeper({
     leading,

@@ -11,9 +11,9 @@ const maxScaleUpRate = 1_000
 const maxScaleDownRate = 2
 
 /**
- * Knative's pod autoscaler on concurrency, by the rules of knative/serving, pkg/autoscaler/scaling/autoscaler.go. All
- * images that wait are visible to it, as its activator makes them; a real one sees those of its ready pods only when
- * it is not in their path.
+ * Knative's pod autoscaler on concurrency, by the rules of knative/serving, pkg/autoscaler/scaling/autoscaler.go. It
+ * sees all waiting requests, as with the activator in the path; without it a real one sees only those in its ready
+ * pods.
  */
 export const knative: MakeScaler = (setting) => {
   let panickedAt: number | undefined

@@ -1,10 +1,10 @@
-import { scalingDefaults } from '@matte/controller/operator/pool/pool-spec'
+import { scalingDefaults } from '@matte/controller/operator/pool/spec/scaling'
 import { decideReplicas, startMemory } from '@matte/controller/operator/scale/decide'
 import type { EffectiveScaling } from '@matte/controller/operator/scale/decision'
 import { lateSeconds } from '../pool.ts'
 import type { MakeScaler } from './scaler.ts'
 
-/** What a pool's `scaling` is left at when nobody sets it, but for the bounds, which all scalers share. */
+/** A pool's default `scaling`, but for the bounds, which all scalers share. */
 const defaults = {
   p95Seconds: lateSeconds,
   utilization: scalingDefaults.utilization,
@@ -13,8 +13,8 @@ const defaults = {
 }
 
 /**
- * Matte's own rule: the very function that the controller calls, once a second, and the figures that it reads from the
- * database, exact here. `changes` are for the table of prices alone.
+ * Matte's own rule: the function that the controller calls, once a second, with exact demand in place of the
+ * database's. `changes` are for the table of prices alone.
  */
 export const matte =
   (changes: Partial<EffectiveScaling> = {}): MakeScaler =>
@@ -32,9 +32,10 @@ export const matte =
           arrivals30s: arrived(30),
           backlog: waiting,
           batchSlots: 0,
+          batchProcessing: 0,
           processing: busy,
           serviceSeconds,
-          // Told in status, and no part of the rule.
+          // Shown in status, and no part of the rule.
           oldestSeconds: 0,
           p95Seconds: undefined,
           missedShare: undefined,

@@ -23,7 +23,7 @@ const seen = (view: Partial<PoolView>): PoolView => ({
   ...view,
 })
 
-/** What it wants each second from 1 on, all it wants being ready at once. */
+/** Its answer in each second from 1 on, with every pod ready at once. */
 function follow(scaler: Scaler, seconds: number, viewAt: (now: number) => Partial<PoolView>): number[] {
   let desired = 1
   return Array.from({ length: seconds }, (_none, index) => {
@@ -52,7 +52,7 @@ describe('the HorizontalPodAutoscaler', () => {
     expect(wanted.at(-1)).toBe(2)
   })
 
-  it('leaves alone what is within 10 %', () => {
+  it('changes nothing within 10 % of the target', () => {
     expect(
       follow(
         hpaScaler(setting, 0, () => ({ replicas: 3, ratio: 1.09 })),
@@ -64,14 +64,14 @@ describe('the HorizontalPodAutoscaler', () => {
 })
 
 describe("KEDA's scaler", () => {
-  it('divides what waits and what is in work by the threshold', () => {
+  it('divides what waits and what is in flight by the threshold', () => {
     expect(follow(keda(10)(setting, trace), 15, () => ({ waiting: 25, busy: 5 })).at(-1)).toBe(3)
     expect(follow(keda(2)(setting, trace), 30, () => ({ waiting: 7, busy: 5 })).at(-1)).toBe(6)
   })
 })
 
 describe("Knative's autoscaler", () => {
-  it('panics at twice what the pods are for, goes by six seconds, and keeps the most of it for a minute', () => {
+  it('panics at twice the target of the pods, follows six seconds, and keeps the most for a minute', () => {
     const load = (now: number) => (now > 10 && now <= 20 ? 14 : 0.6)
     const mean = (from: number, to: number) => {
       let sum = 0
@@ -88,7 +88,7 @@ describe("Knative's autoscaler", () => {
 })
 
 describe('the oracle', () => {
-  it('has pods ready when the step comes and none taken away before it is over', () => {
+  it('has pods ready when the step comes and removes none before it is over', () => {
     const wanted = oracle(setting, trace)
     const at = (now: number) => wanted(seen({ now }))
     expect([579, 580, 600, 1_199, 1_200].map(at)).toEqual([1, 10, 10, 10, 1])

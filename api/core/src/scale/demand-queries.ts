@@ -1,14 +1,15 @@
-// What the pools are needed for, read once a second by the one controller that scales them. It reads what is open, what
-// began to wait within 30 s and what pods did within the last minutes, and no history, however long that is.
+// The demand on the pools, read once a second by the leader that scales them. It reads open tasks, tasks that began to
+// wait within 30 s and what pods did within the last minutes, and no history, however long that is.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { maxAttempts } from '../task/task.ts'
 import type { Plans } from '../workspace/plan.ts'
+import type { Demand } from './demand.ts'
 import { type LatencyBuckets, latencyBoundsSeconds, latencyQuantile } from './latency.ts'
 
 export type AskedPool = {
   readonly pool: string
-  /** As tasks carry them, so with `service-v2` at the pool that stands in for it (D38). */
+  /** As tasks have them, so including `service-v2` for the default pool (D38). */
   readonly modelVersions: readonly string[]
   /** How far back `perRevision` looks: the age of a rollout's step, 60 by default and 3,600 at the most. */
   readonly revisionSeconds?: number
@@ -16,32 +17,19 @@ export type AskedPool = {
 
 export type DemandRequest = { readonly plans: Plans; readonly pools: readonly AskedPool[] }
 
-/** Figures of one pool at one moment of the database's clock. */
-export type PoolDemand = {
-  /** Single creations and caller's retries that began to wait within 3 s and 30 s. */
-  readonly arrivals3s: number
-  readonly arrivals30s: number
-  /** Such tasks that wait and may be worked on now: due again after an attempt, or queued below the plan's limit. */
-  readonly backlog: number
-  /** Children of batches that wait and may be worked on now, in the places that singles leave them. */
-  readonly batchSlots: number
-  /** Tasks under a live claim, of both kinds. */
-  readonly processing: number
-  /** Those of them that are children of batches: places that batches hold beside `batchSlots`. */
-  readonly batchProcessing: number
-  /** How long the oldest task of the backlog has waited, 0 without one. */
-  readonly oldestSeconds: number
-  /** Mean time of an image in a slot over 60 s, or over the latest windows of the last hour; undefined: unknown. */
-  readonly serviceSeconds: number | undefined
-  /** From creation to success, over 60 s; undefined: none ended. */
-  readonly p95Seconds: number | undefined
-  /** The same 60 s, for `shareSlowerThan`. */
+/**
+ * The demand on one pool. The database knows no pool's target, so it has latencies in place of the share that missed.
+ */
+export type PoolDemand = Omit<Demand, 'missedShare'> & {
+  /** From creation to success over the last 60 s, for `shareSlowerThan`. */
   readonly latencyBuckets: LatencyBuckets
-  readonly perRevision: readonly RevisionFigures[]
+  readonly perRevision: readonly RevisionCounts[]
 }
 
-/** What the pods of one revision did within the `revisionSeconds` asked for; revisions that did nothing are left out. */
-export type RevisionFigures = {
+/**
+ * What the pods of one revision did within the `revisionSeconds` asked for; revisions that did nothing are left out.
+ */
+export type RevisionCounts = {
   readonly revision: string
   readonly done: number
   readonly failed: number
@@ -52,32 +40,35 @@ export type RevisionFigures = {
 }
 
 /**
- * Singles that are counted for one model, oldest first, and workspaces that are visited for its children. So many give
- * a figure that no pool has slots for; a workspace that adds none to it has its whole limit in slots already.
+ * Single tasks counted for one model, oldest first, and workspaces visited for its children of batches. No pool has
+ * slots for as many; a workspace that adds none has its whole limit in slots already.
  */
 const singlesMax = 10_000
 const workspacesMax = 2_000
-/** Windows that tell the service time of a pool that did nothing in the last minute: ten minutes of one replica. */
+/** Windows that give the service time of a pool that was idle for a minute: ten minutes of one replica. */
 const windowsMax = 120
 
-const bucketPlaces = Array.from({ length: latencyBoundsSeconds.length + 1 }, (_none, index) => index + 1)
-const summedBuckets = sql`array[${sql.join(bucketPlaces.map((place) => sql`coalesce(sum(w.latency_buckets[${sql.lit(place)}]), 0)::int`))}]`
+const bucketNumbers = Array.from({ length: latencyBoundsSeconds.length + 1 }, (_none, index) => index + 1)
+const summedBuckets = sql`array[${sql.join(bucketNumbers.map((bucket) => sql`coalesce(sum(w.latency_buckets[${sql.lit(bucket)}]), 0)::int`))}]`
 
-/** A caller's retry counts as a single, also that of a child (D33, `placeKind`). In the words of the indexes. */
+/**
+ * A caller's retry counts as a single task, also of a child (D33). Written as in the indexes, so that they are used.
+ */
 const isSingle = sql`(t.batch_id is null or t.run > 1)`
 const isChild = sql`t.batch_id is not null and t.run = 1`
 
 /**
  * One statement for all pools; the answer has every pool asked for. Tasks of a model version that no pool has are
- * ignored, one that several have counts in each. While dispatch is paused nothing waits or arrives for the pools, since
- * nothing may be claimed and no pod could do anything about it; what is under a claim goes on and counts.
+ * ignored; a version that several pools have counts in each. While dispatch is paused no task waits or arrives, since
+ * none may be claimed and more pods would not help; tasks under a claim go on and count.
  *
- * A workspace's free places, its limit less what it has processing, bound what can be worked on (D39). Each pool is
- * judged as if all of them were its own: whichever has a slot first takes the place, and a pool that is broken must not
- * hide the tasks of the others. Singles come first, as in a claim. A task between two attempts has its place already.
+ * A workspace's free concurrency slots, its limit less what it has processing, bound what can be worked on (D39). Each
+ * pool is counted as if all of them were its own: the first pool with a free slot takes the task, and a broken pool
+ * must not hide the tasks of the others. Single tasks come first, as in a claim. A task between two attempts has its
+ * slot already.
  *
- * `hop` walks over the workspaces that have something waiting, from one index entry to the next, so that thousands of
- * tasks beyond a workspace's free places are not read at all.
+ * `hop` walks over the workspaces with waiting tasks, from one index entry to the next, so that thousands of tasks
+ * beyond a workspace's free slots are not read at all.
  */
 export async function readDemand(db: Db, { plans, pools }: DemandRequest): Promise<Map<string, PoolDemand>> {
   if (pools.length === 0) return new Map()
@@ -120,7 +111,7 @@ export async function readDemand(db: Db, { plans, pools }: DemandRequest): Promi
        where exists (select from running)
        group by s.pool, t.workspace_id
     ), hop as (
-      select s.pool, s.model_version, n.workspace_id, 1 as place
+      select s.pool, s.model_version, n.workspace_id, 1 as visited
         from served s
        cross join lateral (
           select t.workspace_id from task t
@@ -128,16 +119,16 @@ export async function readDemand(db: Db, { plans, pools }: DemandRequest): Promi
            order by t.workspace_id limit 1) n
        where exists (select from running)
       union all
-      select h.pool, h.model_version, n.workspace_id, h.place + 1
+      select h.pool, h.model_version, n.workspace_id, h.visited + 1
         from hop h
        cross join lateral (
           select t.workspace_id from task t
            where t.status = 'queued' and ${isChild} and t.model_version = h.model_version
              and t.workspace_id > h.workspace_id
            order by t.workspace_id limit 1) n
-       where h.place < ${workspacesMax}::int
+       where h.visited < ${workspacesMax}::int
     ), free as materialized (
-      select w.id, greatest(0, p.concurrent - w.processing) as places
+      select w.id, greatest(0, p.concurrent - w.processing) as slots
         from workspace w join plan p on p.name = w.plan
        where w.waiting
     ), child as (
@@ -149,15 +140,15 @@ export async function readDemand(db: Db, { plans, pools }: DemandRequest): Promi
             from (select from task t
                    where t.status = 'queued' and ${isChild} and t.model_version = h.model_version
                      and t.workspace_id = h.workspace_id
-                   limit f.places) first) q
+                   limit f.slots) first) q
        group by h.pool, h.workspace_id
     ), in_queue as (
-      select pool, sum(n.singles) as singles, min(s.oldest) filter (where f.places > 0) as oldest,
-             sum(least(coalesce(c.tasks, 0), f.places - n.singles)) as children
+      select pool, sum(n.singles) as singles, min(s.oldest) filter (where f.slots > 0) as oldest,
+             sum(least(coalesce(c.tasks, 0), f.slots - n.singles)) as children
         from single s
         full join child c using (pool, workspace_id)
         join free f on f.id = workspace_id
-       cross join lateral (select least(f.places, coalesce(s.tasks, 0)) as singles) n
+       cross join lateral (select least(f.slots, coalesce(s.tasks, 0)) as singles) n
        group by pool
     ), begun as (
       select s.pool, count(*) filter (where t.claimed_until > now()) as claimed,
@@ -190,7 +181,7 @@ export async function readDemand(db: Db, { plans, pools }: DemandRequest): Promi
            (coalesce(q.singles, 0) + coalesce(b.singles, 0))::int as backlog,
            (coalesce(q.children, 0) + coalesce(b.children, 0))::int as "batchSlots",
            coalesce(b.claimed, 0)::int as processing, coalesce(b.claimed_children, 0)::int as "batchProcessing",
-           -- A task that came in while this began has a later now() than this.
+           -- A task that was created while this statement began has a later now().
            greatest(0, coalesce(extract(epoch from now() - least(q.oldest, b.oldest)), 0))::float8 as "oldestSeconds",
            coalesce(r.service, (
              select sum(busy_seconds) / sum(done)
@@ -210,30 +201,30 @@ export async function readDemand(db: Db, { plans, pools }: DemandRequest): Promi
   return new Map(rows.map((row) => [row.pool, toDemand(row)]))
 }
 
-type Figures = { readonly service: number | null; readonly buckets: LatencyBuckets }
+type Measurements = { readonly service: number | null; readonly buckets: LatencyBuckets }
 
 type Row = Omit<PoolDemand, 'serviceSeconds' | 'p95Seconds' | 'latencyBuckets' | 'perRevision'> & {
   readonly pool: string
   readonly service: number | null
   /** Null: no windows in the last 60 s. */
   readonly buckets: LatencyBuckets | null
-  readonly revisions: readonly (Omit<RevisionFigures, 'serviceSeconds' | 'p95Seconds'> & Figures)[] | null
+  readonly revisions: readonly (Omit<RevisionCounts, 'serviceSeconds' | 'p95Seconds'> & Measurements)[] | null
 }
 
 function toDemand({ pool: _key, service, buckets, revisions, ...counts }: Row): PoolDemand {
-  const latencyBuckets = buckets ?? bucketPlaces.map(() => 0)
+  const latencyBuckets = buckets ?? bucketNumbers.map(() => 0)
   return {
     ...counts,
     ...toTimes({ service, buckets: latencyBuckets }),
     latencyBuckets,
-    perRevision: (revisions ?? []).map(({ service, buckets, ...figures }) => ({
-      ...figures,
+    perRevision: (revisions ?? []).map(({ service, buckets, ...counts }) => ({
+      ...counts,
       ...toTimes({ service, buckets }),
     })),
   }
 }
 
-const toTimes = ({ service, buckets }: Figures) => ({
+const toTimes = ({ service, buckets }: Measurements) => ({
   serviceSeconds: service ?? undefined,
   p95Seconds: latencyQuantile(buckets, 0.95),
 })

@@ -1,9 +1,11 @@
-// Latencies as counts in buckets: they add up over replicas and time, which a mean or a percentile does not.
+// Latencies as counts in buckets: they can be added over replicas and time, which a mean or a percentile cannot.
 
-/** Upper bounds of the buckets in seconds, the bound included; above the last one lies one more bucket. */
+/** Inclusive upper bounds of the buckets in seconds; one more bucket is above the last. */
 export const latencyBoundsSeconds = [0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 60] as const
 
-/** Counts of each bucket by itself, so not cumulative, in the order of the bounds: `latencyBoundsSeconds.length + 1`. */
+/**
+ * Counts of each bucket by itself, so not cumulative, in the order of the bounds: `latencyBoundsSeconds.length + 1`.
+ */
 export type LatencyBuckets = readonly number[]
 
 export const emptyBuckets = (): number[] => Array.from({ length: latencyBoundsSeconds.length + 1 }, () => 0)
@@ -15,9 +17,8 @@ export function bucketOf(seconds: number): number {
 }
 
 /**
- * The latency that a share `quantile` (0 to 1) of all stays within, in seconds: linear within its bucket, as
- * Prometheus' `histogram_quantile` has it. Undefined: nothing was counted. What lies in the last bucket has no upper
- * bound, and 60 is answered for it.
+ * The latency at `quantile` (0 to 1) in seconds, interpolated within its bucket like Prometheus' `histogram_quantile`.
+ * Undefined: nothing was counted. The last bucket has no upper bound, so it gives 60.
  */
 export function latencyQuantile(buckets: LatencyBuckets, quantile: number): number | undefined {
   const total = sum(buckets)
@@ -35,7 +36,7 @@ export function latencyQuantile(buckets: LatencyBuckets, quantile: number): numb
   return latencyBoundsSeconds.at(-1)
 }
 
-/** Share (0 to 1) of all that took longer than `seconds`, linear within its bucket. Undefined: nothing was counted. */
+/** Share (0 to 1) that took longer than `seconds`, interpolated within its bucket. Undefined: nothing was counted. */
 export function shareSlowerThan(buckets: LatencyBuckets, seconds: number): number | undefined {
   const total = sum(buckets)
   if (total === 0) return undefined
@@ -43,7 +44,7 @@ export function shareSlowerThan(buckets: LatencyBuckets, seconds: number): numbe
   const count = buckets[index] ?? 0
   const bound = latencyBoundsSeconds[index]
   const lower = lowerBound(index)
-  // Nothing tells how far beyond the last bound a latency lies: whoever asks for more than it gets them all.
+  // Beyond the last bound the latencies are unknown: all of them count as slower.
   const within = bound === undefined ? count : (count * (bound - seconds)) / (bound - lower)
   return (within + sum(buckets.slice(index + 1))) / total
 }

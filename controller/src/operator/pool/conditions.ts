@@ -1,20 +1,20 @@
-// The conditions of a pool, as Kubernetes has them.
+// The conditions of a pool, by Kubernetes' conventions.
 import type { Condition } from './pool-status.ts'
 import { type ConditionType, conditionTypes } from './reasons.ts'
 
-/** What a condition can say, without what `setCondition` adds. */
+/** A condition without the fields that `setCondition` adds. */
 export type ConditionAnswer = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
-export type Stamp = { readonly now: Date; readonly generation: number }
+export type ConditionContext = { readonly now: Date; readonly generation: number }
 
 /**
- * The list with this answer in it, in the order of `conditionTypes`. `lastTransitionTime` stays while the status does,
- * whatever becomes of reason and message: that is what Kubernetes means by it.
+ * The list with this answer, in the order of `conditionTypes`. By Kubernetes' convention `lastTransitionTime` changes
+ * only with the status, not with reason and message.
  */
 export function setCondition(
   conditions: readonly Condition[],
   answer: ConditionAnswer,
-  { now, generation }: Stamp,
+  { now, generation }: ConditionContext,
 ): Condition[] {
   const before = conditions.find(({ type }) => type === answer.type)
   const unchanged = before !== undefined && before.status === answer.status
@@ -30,7 +30,7 @@ export function setCondition(
 /** A time as Kubernetes writes it: UTC, whole seconds. */
 export const toKubeTime = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`
 
-/** A type of a former version, which is not in the list, comes last. */
+/** A type of another version, which is not in the list, comes last. */
 function rank(type: ConditionType): number {
   const index = conditionTypes.indexOf(type)
   return index < 0 ? conditionTypes.length : index

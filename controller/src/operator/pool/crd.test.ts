@@ -50,7 +50,7 @@ describe('the definition of TritonPool', () => {
 
   it('describes every field', () => {
     const fields = [...fieldsOf('spec'), ...fieldsOf('status')]
-    // What a map holds and Kubernetes' own toleration speak for themselves; a quantity is what its parent says.
+    // The values of a map and Kubernetes' own toleration need no description; a quantity is described by its parent.
     const silent = fields.filter(({ path, schema }) => !schema.description && !path.endsWith('.*'))
     expect(silent.map(({ path }) => path)).toEqual([])
   })
@@ -64,12 +64,12 @@ describe('the definition of TritonPool', () => {
     expect(wrong.map(({ path, schema }) => `${path}: ${schema.description}`)).toEqual([])
   })
 
-  it('asks a user for models alone', () => {
+  it('requires models alone of a user', () => {
     expect(schema.properties?.spec?.required).toEqual(['models'])
     expect(schema.properties?.spec?.properties?.models?.items?.required).toEqual(['name', 'modelVersion', 'source'])
   })
 
-  it('asks nothing of a status but the keys of its lists', () => {
+  it('requires nothing of a status but the keys of its lists', () => {
     const asked = fieldsOf('status').filter(({ schema }) => schema.required)
     expect(asked.map(({ path, schema }) => [path, schema.required])).toEqual([
       ['status.conditions.[]', ['type']],
@@ -77,7 +77,7 @@ describe('the definition of TritonPool', () => {
     ])
   })
 
-  it('gives every parent with a default that of all its fields, by which alone its rules can be judged', () => {
+  it('gives every parent with a default that of all its fields, which its rules need', () => {
     const parents = fieldsOf('spec').filter(({ schema }) => schema.properties && schema.default !== undefined)
     expect(parents.map(({ path }) => path)).toContain('spec.scaling.fallback')
     for (const { schema } of parents) {
@@ -90,7 +90,7 @@ describe('the definition of TritonPool', () => {
 const model = { name: 'u2netp', modelVersion: 'u2netp', source: { imagePath: '/models' } }
 
 describe('withDefaults', () => {
-  it('fills in what a user left out, beside what they wrote', () => {
+  it('fills in what a user omits, beside what they wrote', () => {
     const spec = withDefaults({ models: [model], scaling: { minReplicas: 0, target: { p95Seconds: 5 } } })
     expect(spec.scaling).toMatchObject({
       owner: 'matte',
@@ -103,7 +103,7 @@ describe('withDefaults', () => {
     expect(spec.drain).toEqual({ routeStopSeconds: 5, exitTimeoutSeconds: 30, graceSeconds: 45 })
   })
 
-  it('leaves alone what it was given, and what it gave before', () => {
+  it('changes neither its input nor an earlier result', () => {
     const input = { models: [model] }
     const first = withDefaults(input)
     first.rollout.steps.pop()

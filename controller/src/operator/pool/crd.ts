@@ -1,4 +1,4 @@
-// The CustomResourceDefinition, made from the schema: `make gen` writes it to
+// The CustomResourceDefinition, generated from the schema: `make gen` writes it to
 // charts/matte/files/crds/tritonpools.matte.dev.yaml.
 import { group, kind, plural, tritonPoolSchema, version } from './triton-pool.ts'
 
@@ -16,32 +16,37 @@ export const printerColumns: readonly PrinterColumn[] = [
     name: 'Ready',
     type: 'string',
     jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-    description: 'Whether the pool takes images; True also for a pool that is at zero because nothing waits.',
+    description: 'Whether the pool serves requests; True also for a pool at zero because no requests wait.',
   },
   {
     name: 'Reason',
     type: 'string',
     jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-    description: 'The first thing worth knowing; kubectl describe has the sentence.',
+    description: 'The most important reason; kubectl describe shows its message.',
   },
   { name: 'Model', type: 'string', jsonPath: '.status.modelNames', description: 'The models that each pod loads.' },
-  { name: 'Desired', type: 'integer', jsonPath: '.status.desiredReplicas', description: 'Pods wanted.' },
-  { name: 'Ready Pods', type: 'integer', jsonPath: '.status.readyReplicas', description: 'Pods that take images.' },
+  { name: 'Desired', type: 'integer', jsonPath: '.status.desiredReplicas', description: 'Desired pods.' },
+  { name: 'Ready Pods', type: 'integer', jsonPath: '.status.readyReplicas', description: 'Pods that serve requests.' },
   {
     name: 'Draining',
     type: 'integer',
     jsonPath: '.status.drainingReplicas',
-    description: 'Pods that finish their last images.',
+    description: 'Pods that finish their requests in flight.',
   },
-  { name: 'Queue', type: 'integer', jsonPath: '.status.demand.backlog', description: 'Single images that wait.' },
+  { name: 'Queue', type: 'integer', jsonPath: '.status.demand.backlog', description: 'Single requests that wait.' },
   {
     name: 'P95',
     type: 'number',
     jsonPath: '.status.demand.p95Seconds',
-    description: "95 % of the last minute's images were done within so many seconds.",
+    description: "95 % of the last minute's requests were done within this many seconds.",
     priority: 1,
   },
-  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Since the pool was made.' },
+  {
+    name: 'Age',
+    type: 'date',
+    jsonPath: '.metadata.creationTimestamp',
+    description: 'Time since the pool was created.',
+  },
 ]
 
 export const scalePaths = {
@@ -51,8 +56,8 @@ export const scalePaths = {
 } as const
 
 /**
- * Deployment and Service are called `<pool>-<revision>`: 63 characters at most for a Service's name, less a hyphen and
- * eight digits. A Service's name begins with a letter.
+ * Deployment and Service are called `<pool>-<revision>`: a Service's name has at most 63 characters, less a hyphen and
+ * eight digits here, and begins with a letter.
  */
 const nameMax = 54
 
@@ -109,7 +114,7 @@ export function buildCrd() {
 }
 
 function buildSchema(): Schema {
-  // TypeBox's own marks are not enumerable, so that JSON has what JSON Schema knows.
+  // TypeBox's own properties are not enumerable, so JSON has JSON Schema alone.
   const { properties = {}, description } = JSON.parse(JSON.stringify(tritonPoolSchema)) as Schema
   const { spec = {}, status = {} } = properties
   return {
@@ -119,7 +124,7 @@ function buildSchema(): Schema {
     properties: {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
-      // The bound is Kubernetes' own for a name; it keeps the estimated cost of the rule on it small.
+      // Kubernetes' own bound of a name. It keeps the estimated cost of the CEL rule small.
       metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 253 } } },
       spec: withRequired(spec, requireOfUsers),
       status: withRequired(status, requireOfController),
@@ -135,12 +140,12 @@ const requireOfUsers: RequiredRule = ({ required = [], properties = {} }) =>
   required.filter((name) => properties[name]?.default === undefined)
 
 /**
- * Of a status only what lists are keyed by: a leader marks a status before it has one, and a controller of another
- * version than the definition must not have its status refused.
+ * Of a status only the keys of lists: a new leader writes its term before there is a status, and the status of a
+ * controller of another version than the definition must not be refused.
  */
 const requireOfController: RequiredRule = (_, keys) => keys
 
-/** The schema with `required` decided again, at every depth. `keys` are those of the list that the schema is an item of. */
+/** The schema with `required` set by `rule`, at every depth. `keys`: of the list that the schema is an item of. */
 function withRequired(schema: Schema, rule: RequiredRule, keys: readonly string[] = []): Schema {
   const { required: _, properties, items, additionalProperties, ...rest } = schema
   const required = rule(schema, keys)

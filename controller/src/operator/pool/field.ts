@@ -1,5 +1,5 @@
-// Builders of the TritonPool's schema. A field with a default is not optional: whoever reads a pool finds it filled
-// in, by the API server or by `withDefaults`. Only `crd.ts` knows that a user may leave it out.
+// Builders of the TritonPool's schema. A field with a default is not optional: every reader of a pool finds it filled
+// in, by the API server or by `withDefaults`. Only crd.ts knows that a user may omit it.
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { Default } from 'typebox/value'
 
@@ -8,7 +8,7 @@ export type Rule = {
   readonly rule: string
   readonly message: string
   readonly messageExpression?: string
-  /** Path of the field at fault, relative to `self`, such as `.minReplicas`. */
+  /** Path of the wrong field, relative to `self`, such as `.minReplicas`. */
   readonly fieldPath?: string
 }
 
@@ -37,21 +37,21 @@ export const text = (options: TextOptions) => Type.String(extensions(options))
 /** A time as Kubernetes writes it, such as `2026-11-21T07:16:00Z`. */
 export const time = (options: Common) => Type.String({ format: 'date-time', ...extensions(options) })
 
-/** One of a closed list, refused otherwise: for what users write. */
+/** One of a closed list, for what users write: anything else is refused. */
 export const choice = <const T extends readonly string[]>(
   values: T,
   options: Common & { readonly default?: T[number] },
 ) => Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...extensions(options) })
 
 /**
- * One of a closed list for TypeScript and any text for the API server: for what the controller writes. A controller
- * that is newer than the installed definition would otherwise have its whole status refused for one new word.
+ * One of a closed list for TypeScript and any text for the API server, for what the controller writes. Otherwise the
+ * whole status of a controller that is newer than the installed definition would be refused for one new word.
  */
 export const word = <T extends string>(options: Common) => Type.Unsafe<T>({ type: 'string', ...extensions(options) })
 
 /**
- * With `default: {}` the fields of a parent that the user left out are filled in. It is written out with the defaults
- * of its fields, since the API server judges a parent's default by the CEL rules before it would fill it in.
+ * `default: {}` fills in the fields of a parent that the user omits. It is expanded here to the defaults of those
+ * fields, since the API server checks a parent's default by the CEL rules before it would fill in its fields.
  */
 export function object<P extends TProperties>(properties: P, options: Common & { readonly default?: object }) {
   const schema: TObject<P> = Type.Object(properties, extensions(options))
@@ -63,7 +63,7 @@ type ListOptions = Common & {
   readonly maxItems: number
   readonly minItems?: number
   readonly default?: readonly unknown[]
-  /** The fields that tell two items apart; makes it a map for server-side apply, and repeats are refused. */
+  /** The fields that identify an item: server-side apply merges by them, and duplicates are refused. */
   readonly keys?: readonly string[]
 }
 
@@ -92,6 +92,6 @@ export const quantity = () =>
     'x-kubernetes-int-or-string': true,
   })
 
-/** A piece of Kubernetes' own API, which the API server judges when the pods are made. */
+/** A part of Kubernetes' own API, which the API server checks when the pods are created. */
 export const kubernetes = <T extends object>(options: Common) =>
   Type.Unsafe<T>({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true, ...extensions(options) })

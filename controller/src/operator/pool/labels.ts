@@ -1,20 +1,20 @@
-// Names that other parts of Kubernetes, and our own routing, find a pool's objects by. They are an interface: a label
-// of a Service is copied onto its EndpointSlices, which is how every replica of the controller knows pool and revision.
+// Labels and annotations of a pool's objects. They are an interface: Kubernetes copies a Service's labels to its
+// EndpointSlices, which tell every replica of the controller pool and revision.
 
 export const poolLabel = 'matte.dev/pool'
 export const revisionLabel = 'matte.dev/revision'
-/** On what is made for a pool: the term of the leader that saw it first, and its Lease (see leader-fence.ts). */
+/** On a pool's objects: the fencing token, which is the leader's term and Lease (see leader-fence.ts). */
 export const leaderTermAnnotation = 'matte.dev/leader-term'
-/** On Deployments: the models of the revision, for a status that was lost (see pool/revision-models.ts). */
+/** On Deployments: the models of the revision, for a status that was lost (see revision-models.ts). */
 export const modelsAnnotation = 'matte.dev/models'
-/** On pods: read by the ReplicaSet controller, which deletes the lowest first among equals. */
+/** On pods: the ReplicaSet controller deletes the lowest first among otherwise equal pods. */
 export const deletionCostAnnotation = 'controller.kubernetes.io/pod-deletion-cost'
-/** On a pool: its pods do not exist (KWOK), and nobody connects to them. */
+/** On a pool: its pods are simulated (KWOK), and nothing connects to them. */
 export const simulatedAnnotation = 'matte.dev/simulated'
 
 const common = { 'app.kubernetes.io/name': 'triton', 'app.kubernetes.io/managed-by': 'matte-controller' } as const
 
-/** Selects what this controller made, of all pools. */
+/** Selects the objects of all pools. */
 export const managedSelector = 'app.kubernetes.io/managed-by=matte-controller,matte.dev/pool'
 
 export const poolLabels = (pool: string): Record<string, string> => ({ ...common, [poolLabel]: pool })
@@ -24,7 +24,7 @@ export const revisionLabels = (pool: string, revision: string): Record<string, s
   [revisionLabel]: revision,
 })
 
-/** What selects a pool's pods: never more than these two, since a Deployment's selector cannot be changed later. */
+/** Never more labels than in these two selectors: a Deployment's selector is immutable. */
 export const poolSelector = (pool: string): Record<string, string> => ({ [poolLabel]: pool })
 export const revisionSelector = (pool: string, revision: string): Record<string, string> => ({
   [poolLabel]: pool,

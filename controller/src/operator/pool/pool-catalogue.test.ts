@@ -18,8 +18,8 @@ const poolOf = (rollout?: Partial<RolloutStatus>): TritonPool => ({
 const askedOf = (pool: TritonPool, seconds: number) =>
   poolCatalogue({ items: () => [pool] }, () => begun + seconds * 1000).asked()[0]
 
-describe('what the database is asked about a pool', () => {
-  it('is its last minute while nothing is tried', () => {
+describe('what is read about a pool', () => {
+  it('is its last minute without a canary', () => {
     expect(askedOf(poolOf(), 9)).toEqual({ pool: 'standard', modelVersions: ['fast'] })
     expect(askedOf(poolOf({}), 9)).not.toHaveProperty('revisionSeconds')
   })

@@ -1,3 +1,4 @@
+// What the pools serve, and what the demand query needs to know about each.
 import type { AskedPool } from '@matte/core/scale/demand-queries'
 import { windowSeconds } from '@matte/core/scale/inference-queries'
 import type { Reflector } from '../kube/reflector.ts'
@@ -5,42 +6,41 @@ import { type ServedPools, servedPools } from './served-pools.ts'
 import type { TritonPool } from './triton-pool.ts'
 
 export type PoolCatalogue = {
-  /** Which pool serves what; worked out once for each change of the pools. */
+  /** Which pool serves what; computed once for each change of the pools. */
   served(): ServedPools
-  /** What the database is asked about each pool. */
   asked(): AskedPool[]
 }
 
-/** The longest that figures of pods are kept. */
+/** Inference windows are kept this long. */
 const revisionSecondsMax = 3_600
 
 export function poolCatalogue(
   pools: Pick<Reflector<TritonPool>, 'items'>,
   now: () => number = () => Date.now(),
 ): PoolCatalogue {
-  let seen: readonly TritonPool[] | undefined
+  let known: readonly TritonPool[] | undefined
   let served: ServedPools = servedPools([])
 
-  const look = (): ServedPools => {
+  const refresh = (): ServedPools => {
     const items = pools.items()
-    if (items !== seen) {
-      seen = items
+    if (items !== known) {
+      known = items
       served = servedPools(items)
     }
     return served
   }
   return {
-    served: look,
+    served: refresh,
     asked: () =>
       pools.items().map((pool) => ({
         pool: pool.metadata.name,
-        modelVersions: look().of(pool).modelVersions,
+        modelVersions: refresh().of(pool).modelVersions,
         ...revisionSecondsOf(pool, now()),
       })),
   }
 }
 
-/** While a revision is tried its figures are those since its step began; a window has the time of its start, so one more. */
+/** The age of the rollout's step, and one window more, since a window has the time of its start. */
 function revisionSecondsOf({ status }: TritonPool, nowMs: number): Pick<AskedPool, 'revisionSeconds'> {
   const { canary, since } = status?.rollout ?? {}
   if (canary === undefined || since === undefined) return {}

@@ -1,5 +1,5 @@
-// What the controller says about a pool. Only `status.ts` builds it. Lists that people read are short, and every
-// figure carries its unit in its name.
+// What the controller reports about a pool; only status.ts builds it. Every number has its unit in its name.
+import { type DemandFieldName, demandFields } from '@matte/core/scale/demand'
 import { type Static, Type } from 'typebox'
 import type { Rule } from '../scale/decision.ts'
 import { integer, list, map, number, object, text, time, word } from './field.ts'
@@ -20,13 +20,18 @@ const condition = object(
       description: 'Ready, ModelLoaded, ScalingActive, ScalingLimited, Draining, Progressing, RolledBack or Degraded.',
     }),
     status: word<'True' | 'False' | 'Unknown'>({ description: 'True, False or Unknown.' }),
-    observedGeneration: Type.Optional(count('metadata.generation that it speaks of.')),
+    observedGeneration: Type.Optional(count('metadata.generation that it is about.')),
     lastTransitionTime: time({ description: 'When `status` last changed.' }),
-    reason: word<Reason>({ description: 'One word of a closed list, for programs; docs/tritonpool.md has it.' }),
+    reason: word<Reason>({ description: 'A word of a closed list, for programs; docs/tritonpool.md has the list.' }),
     message: sentence('What it means here and what to do.'),
   },
   { description: 'One answer about the pool.' },
 )
+
+const modelNames = {
+  name: text({ description: "The model's name in Triton.", maxLength: 63 }),
+  modelVersion: text({ description: 'What callers write.', maxLength: 63 }),
+}
 
 const revisionState = (description: string) =>
   object(
@@ -43,51 +48,43 @@ const revisionState = (description: string) =>
 
 const modelStatus = object(
   {
-    name: text({ description: "The model's name in Triton.", maxLength: 63 }),
-    modelVersion: text({ description: 'What callers write.', maxLength: 63 }),
-    active: Type.Optional(revisionState('The copy in the revision that serves; absent before the first look.')),
-    target: revisionState('The copy in the revision that is to serve; the same when all is done.'),
+    ...modelNames,
+    active: Type.Optional(
+      revisionState('The copy in the revision that serves; absent before the first reconcile pass.'),
+    ),
+    target: revisionState('The copy in the revision that is to serve; the same one when no rollout is in progress.'),
     transition: word<ModelTransition>({
       description:
-        'UpToDate; InProgress: the target is on its way; BlockedByFailedLoad: the target does not load and the active ' +
-        'copy keeps serving; InvalidSpec: what spec names is not there.',
+        'UpToDate; InProgress: the target starts or loads; BlockedByFailedLoad: the target does not load and the ' +
+        'active copy keeps serving; InvalidSpec: what spec names does not exist.',
     }),
     lastFailure: Type.Optional(
       object(
         {
-          time: time({ description: 'When it was seen.' }),
-          pod: Type.Optional(name('The pod that said so.')),
+          time: time({ description: 'When it was observed.' }),
+          pod: Type.Optional(name('The pod that reported it.')),
           reason: word<Reason>({ description: 'ModelLoadFailed, ModelShapeWrong, ChecksumMismatch or SourceMissing.' }),
-          message: sentence("Triton's own words, Kubernetes', or what the file is."),
+          message: sentence('What Triton or Kubernetes reported, or how the file differs.'),
         },
-        { description: 'What went wrong last; kept until a copy of this model has loaded in the target revision.' },
+        { description: 'The last failure; kept until a copy of this model has loaded in the target revision.' },
       ),
     ),
   },
   { description: 'One model of the pool.' },
 )
 
-const demand = object(
-  {
-    at: time({ description: 'When the figures were read.' }),
-    arrivals3s: count('Single images that began to wait in the last 3 s.'),
-    arrivals30s: count('Single images that began to wait in the last 30 s.'),
-    backlog: count('Single images that wait.'),
-    batchSlots: count('Slots that batches may use now, over all workspaces.'),
-    batchProcessing: Type.Optional(count('Slots that batches hold.')),
-    processing: count('Images in flight.'),
-    oldestSeconds: seconds('Age of the single image that waits longest, in seconds; 0 when none waits.'),
-    serviceSeconds: Type.Optional(
-      seconds('Mean time of one image in a slot over the last minute, in seconds; else as last known.'),
-    ),
-    p95Seconds: Type.Optional(
-      seconds("95 % of the last minute's images were done within so many seconds of their creation."),
-    ),
-    missedShare: Type.Optional(
-      share("Share of the last minute's images later than scaling.target.p95Seconds, 0 to 1."),
-    ),
-  },
-  { description: 'What scaling sees.' },
+const byUnit = { count, seconds, share }
+const demandProperties = Object.fromEntries(
+  Object.entries(demandFields).map(([name, { unit, description }]) => [name, byUnit[unit](description)]),
+)
+
+export type DemandStatus = { at: string } & { [Name in DemandFieldName]?: number }
+
+const demand = Type.Unsafe<DemandStatus>(
+  object(
+    { at: time({ description: 'When the demand was read.' }), ...demandProperties },
+    { description: 'The demand that scaling follows.' },
+  ),
 )
 
 const rolloutStatus = object(
@@ -149,38 +146,36 @@ const revisionModels = object(
     models: list(
       object(
         {
-          name: text({ description: "The model's name in Triton.", maxLength: 63 }),
-          modelVersion: text({ description: 'What callers write.', maxLength: 63 }),
-          default: Type.Boolean({ description: 'It stands for the pool.' }),
+          ...modelNames,
+          default: Type.Boolean({ description: "It is the pool's default model." }),
         },
         { description: 'One model.' },
       ),
       { description: 'What its pods serve.', maxItems: 16 },
     ),
   },
-  { description: 'What one revision serves, which is not always what spec asks for.' },
+  { description: 'What one revision serves, which may differ from spec.' },
 )
 
-/** What was tried, newest last; the rule that won and what it saw. */
 const historyEntry = object(
   {
     time: time({ description: 'When it was decided.' }),
-    from: count('Pods wanted before.'),
-    to: count('Pods wanted since.'),
+    from: count('Desired pods before.'),
+    to: count('Desired pods since.'),
     rule: word<Rule>({
       description:
-        'The rule that won: rate, backlog, batch, wake, hold, burst, minimum, maximum, schedule, fallback, idle or ' +
-        'external.',
+        'The rule that won: rate, backlog, batch, wake, stabilization, burst, minimum, maximum, schedule, fallback, ' +
+        'idle or external.',
     }),
     sentence: sentence('The decision in words.'),
-    inputs: map(number({ description: 'A figure that the rule saw.', minimum: -countMax, maximum: countMax }), {
-      description: 'The figures that the rule saw, by name; those that were 0 or not known are left out.',
+    inputs: map(number({ description: 'A value that the rule used.', minimum: -countMax, maximum: countMax }), {
+      description: 'The values that the rule used, by name; those that were 0 or unknown are left out.',
       maxProperties: 32,
     }),
     outcome: word<ScaleOutcome>({
       description:
-        'Pending; Reached: so many pods were ready; Superseded: by the next decision before it was reached; Refused: ' +
-        'Kubernetes would not make the pods.',
+        'Pending; Reached: this many pods were ready; Superseded: by the next decision, before it was reached; ' +
+        'Refused: Kubernetes refused to create the pods.',
     }),
     outcomeSeconds: Type.Optional(seconds('From the decision to its outcome, in seconds.')),
   },
@@ -189,8 +184,8 @@ const historyEntry = object(
 
 const bounds = object(
   {
-    minReplicas: count('Fewest pods at this hour.'),
-    maxReplicas: count('Most pods at this hour.'),
+    minReplicas: count('Fewest pods now.'),
+    maxReplicas: count('Most pods now.'),
     schedules: Type.Optional(
       list(text({ description: 'Name of a schedule.', maxLength: 63 }), {
         description: 'The schedules in force; absent when the bounds are those of scaling itself.',
@@ -201,37 +196,39 @@ const bounds = object(
   { description: 'The bounds in force.' },
 )
 
-/** How many decisions are remembered. */
+/** Decisions in the history. */
 export const historyLength = 20
 
 export const statusSchema = object(
   {
-    observedGeneration: count('metadata.generation that this status speaks of.'),
-    leaderTerm: count("Term of the controller's leader that wrote it: a former leader's writes are refused by it."),
+    observedGeneration: count('metadata.generation that this status is about.'),
+    leaderTerm: count('Term of the leader that wrote it, by which writes of former leaders are refused.'),
     leaderLease: Type.Optional(
       text({
         description:
-          'uid of the Lease that the term is of: one that was deleted and made again counts from the beginning.',
+          'uid of the Lease of that term: a Lease that was deleted and created again counts from the beginning.',
         maxLength: 64,
       }),
     ),
     conditions: list(condition, { description: 'Eight answers about the pool.', maxItems: 16, keys: ['type'] }),
     modelNames: text({ description: "The models' names, joined by commas: the column Model.", maxLength: 1100 }),
     models: list(modelStatus, { description: 'Each model of spec.', maxItems: 16, keys: ['name'] }),
-    replicas: count('Pods that are ready or starting; those that drain are not counted. Behind the scale subresource.'),
-    desiredReplicas: count('Pods wanted.'),
-    readyReplicas: count('Pods that take images.'),
-    drainingReplicas: count('Pods that finish their last images.'),
-    selector: text({ description: "Labels of the pool's pods. Behind the scale subresource.", maxLength: 512 }),
+    replicas: count('Pods that are ready or starting, without those that drain. Read by the scale subresource.'),
+    desiredReplicas: count('Desired pods.'),
+    readyReplicas: count('Pods that serve requests.'),
+    drainingReplicas: count('Pods that finish their requests in flight.'),
+    selector: text({ description: "Labels of the pool's pods. Read by the scale subresource.", maxLength: 512 }),
     bounds: Type.Optional(bounds),
-    slotsPerPod: Type.Optional(count('Images in one pod at once; absent until a pod has told.')),
+    slotsPerPod: Type.Optional(count('Requests that a pod serves at once; absent until a pod has reported it.')),
     demand: Type.Optional(demand),
-    startSeconds: Type.Optional(seconds('Measured time from desired to ready, in seconds; absent before the first.')),
+    startSeconds: Type.Optional(
+      seconds('Measured start-up time of a pod, from desired to ready, in seconds; absent before the first.'),
+    ),
     stabilizationWindowSeconds: Type.Optional(seconds('How long a pod is kept after it was last needed, in seconds.')),
     rollout: rolloutStatus,
     revisions: Type.Optional(
       list(revisionModels, {
-        description: 'The revisions in use: the one that serves and the one that is being tried.',
+        description: 'The revisions in use: the one that serves, and the canary if there is one.',
         maxItems: 4,
       }),
     ),
@@ -240,7 +237,7 @@ export const statusSchema = object(
       maxItems: historyLength,
     }),
   },
-  { description: 'What is; written by the controller alone.' },
+  { description: 'Observed state; only the controller writes it.' },
 )
 
 export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape'
@@ -253,5 +250,4 @@ export type ModelStatus = PoolStatus['models'][number]
 export type ModelFailure = NonNullable<ModelStatus['lastFailure']>
 export type RolloutStatus = PoolStatus['rollout']
 export type RolloutFailure = NonNullable<RolloutStatus['failed']>
-export type DemandStatus = NonNullable<PoolStatus['demand']>
 export type ScalingEntry = PoolStatus['scalingHistory'][number]

@@ -1,5 +1,5 @@
-// The types of condition and the closed list of reasons. A reason is for programs and alerts and never changes its
-// meaning; the message is for people and says what to do.
+// The types of conditions and the closed list of reasons. A reason is for programs and alerts and never changes its
+// meaning; a message is for people and says what to do.
 
 export const conditionTypes = [
   'Ready',
@@ -19,123 +19,125 @@ type ReasonText = { readonly means: string; readonly act: string }
 /** Every reason, what it means, and what to do about it. docs/tritonpool.md shows this table. */
 export const reasons = {
   // Ready
-  Available: { means: 'The pool takes images.', act: 'Nothing to do.' },
+  Available: { means: 'The pool serves requests.', act: 'Nothing to do.' },
   RolledBack: {
     means: 'The pool takes images with the revision before; what spec asks for was taken back.',
     act: 'Read the condition RolledBack.',
   },
   AtZero: {
-    means: 'There are no pods because nothing waits.',
-    act: 'Nothing to do: the first task starts one. Set scaling.minReplicas to 1 to spare it the wait.',
+    means: 'There are no pods because no requests wait.',
+    act: 'Nothing to do: the first request starts one. Set scaling.minReplicas to 1 to avoid its wait.',
   },
-  Starting: { means: 'Pods are being made and none is ready yet.', act: 'Wait; watch the pods with kubectl get pods.' },
+  Starting: { means: 'Pods are starting and none is ready yet.', act: 'Wait; watch the pods with kubectl get pods.' },
   NoPodReady: {
-    means: 'Pods run, none takes images, and no other reason is known.',
+    means: 'Pods run but serve no requests, and no other reason is known.',
     act: "Read the log of one of the pool's pods.",
   },
   // What can be wrong
   ImagePullFailed: {
-    means: 'A node cannot fetch the image.',
+    means: 'A node cannot pull the image.',
     act: 'Correct spec.image, or give the nodes access to its registry.',
   },
   PodUnschedulable: {
     means: 'No node has room for a pod.',
-    act: 'Add nodes, ask for less in spec.resources, or loosen nodeSelector, tolerations and affinity.',
+    act: 'Add nodes, request less in spec.resources, or relax nodeSelector, tolerations and affinity.',
   },
   QuotaRefused: {
-    means: 'Kubernetes refuses to make a pod, or what it needs, because the quota of the namespace is used up.',
-    act: 'Raise the quota of the namespace or, when it is of pods, lower scaling.maxReplicas.',
+    means: 'The quota of the namespace does not allow another pod, or an object that the pool needs.',
+    act: 'Raise the quota of the namespace or, if it is a quota of pods, lower scaling.maxReplicas.',
   },
   PodRefused: {
-    means: 'Kubernetes refuses to make a pod: a LimitRange, an admission policy, or a field that is wrong.',
+    means: 'Kubernetes refuses to create a pod: a LimitRange, an admission policy, or an invalid field.',
     act: 'Correct what the message names, often spec.podPatch or spec.resources.',
   },
   ChangeRefused: {
     means:
-      'Kubernetes refuses to make, change or delete an object of the pool, such as its Service or budget: an admission ' +
-      'policy, a right that is missing, or a field that cannot be changed any more. The rest goes on.',
-    act: 'Correct what the message names. A Service or budget that cannot be changed may be deleted: it is made again.',
+      'Kubernetes refuses to create, update or delete an object of the pool, such as its Service or budget: an ' +
+      'admission policy, a missing permission, or an immutable field. The rest of the pool is not affected.',
+    act:
+      'Correct what the message names. A Service or budget that cannot be updated may be deleted: it is created ' +
+      'again.',
   },
   PodCrashing: {
-    means: "Triton's container, or an init container of podPatch, ends again and again.",
-    act: 'Read the log of its last run: kubectl logs --previous, for an init container with -c and its name.',
+    means: "Triton's container, or an init container of podPatch, exits again and again.",
+    act: 'Read the log of its last run: kubectl logs --previous, with -c and its name for an init container.',
   },
   ConfigMissing: {
-    means: 'A pod cannot be started because a Secret, a volume or a setting that it names is not usable.',
+    means: 'A pod cannot start because a Secret, a volume or a setting that it names is missing or not usable.',
     act: 'Create what the message names.',
   },
   ModelLoadFailed: {
-    means: 'Triton runs and cannot load a model.',
+    means: 'Triton runs but cannot load a model.',
     act: "Correct the model's files or its config.pbtxt.",
   },
   ModelShapeWrong: {
     means: 'The model is loaded, but its inputs or outputs are not those that Matte sends and reads.',
-    act: 'Correct config.pbtxt: what is expected is in the message.',
+    act: 'Correct config.pbtxt: the message says what is expected.',
   },
   ChecksumMismatch: {
-    means: "A model's file is not the one that models[].checksum names; Triton is not started with it.",
+    means: "A model's file does not have the checksum in models[].checksum, so Triton is not started.",
     act: 'Put the right file in place, or correct the checksum.',
   },
   SourceMissing: {
-    means: "A model's source is not there: the folder, the claim, the bucket or its Secret.",
+    means: "A model's source does not exist: the folder, the claim, the bucket or its Secret.",
     act: 'Create it or correct spec.models.',
   },
   DefaultConflict: {
-    means: 'Another, older pool is the default too.',
+    means: 'An older pool is the default too.',
     act: 'Set spec.default to false in one of the two.',
   },
   DuplicateModelVersion: {
-    means: 'Another, older pool serves the same modelVersion.',
+    means: 'An older pool serves the same modelVersion.',
     act: 'Give the model another modelVersion, or remove it from one of the two.',
   },
   ScheduleInvalid: {
-    means: 'A schedule names a time zone or an hour that does not exist; it is not in force.',
+    means: 'A schedule names a time zone or a time that does not exist, so it is not in force.',
     act: 'Correct scaling.schedules.',
   },
   DemandStale: {
     means: 'The demand has not been read for scaling.fallback.afterSeconds.',
-    act: "Look at the database's health and the controller's log; the pool keeps its pods meanwhile.",
+    act: "Check the database and the controller's log. The pool keeps its pods meanwhile.",
   },
-  NothingWrong: { means: 'Nothing is known to be wrong.', act: 'Nothing to do.' },
+  NothingWrong: { means: 'No problem is known.', act: 'Nothing to do.' },
   // ModelLoaded
   Loaded: { means: 'Every model is loaded in the revision that serves.', act: 'Nothing to do.' },
-  Loading: { means: 'A model is being loaded.', act: 'Wait.' },
+  Loading: { means: 'A model is loading.', act: 'Wait.' },
   // ScalingActive
   FollowsDemand: { means: 'The number of pods follows the demand.', act: 'Nothing to do.' },
   ExternalOwner: {
-    means: 'Whoever writes the scale subresource decides the number of pods.',
+    means: 'The writer of the scale subresource decides the number of pods.',
     act: 'Set scaling.owner to matte to let Matte decide.',
   },
   // ScalingLimited
-  WithinBounds: { means: 'Neither bound is in the way.', act: 'Nothing to do.' },
+  WithinBounds: { means: 'No bound limits the number of pods.', act: 'Nothing to do.' },
   AtMaximum: {
-    means: 'More pods are needed than scaling.maxReplicas allows.',
-    act: 'Raise scaling.maxReplicas, or accept that images wait.',
+    means: 'The demand needs more pods than scaling.maxReplicas allows.',
+    act: 'Raise scaling.maxReplicas, or accept that requests wait.',
   },
   AtMinimum: {
-    means: 'Fewer pods are needed than scaling.minReplicas keeps.',
+    means: 'The demand needs fewer pods than scaling.minReplicas keeps.',
     act: 'Lower scaling.minReplicas to spend less, or leave it as standing capacity.',
   },
   ScheduleBound: {
-    means: 'A schedule sets the bound that is in the way.',
-    act: 'Change that schedule if it is not what you want.',
+    means: 'A schedule sets the bound that limits the number of pods.',
+    act: 'Change that schedule if this is not intended.',
   },
   // Draining
-  ScaleDown: { means: 'Pods that are no longer needed finish their last images.', act: 'Nothing to do.' },
-  RevisionReplaced: { means: 'Pods of a former revision finish their last images.', act: 'Nothing to do.' },
+  ScaleDown: { means: 'Pods that are no longer needed finish their requests in flight.', act: 'Nothing to do.' },
+  RevisionReplaced: { means: 'Pods of a former revision finish their requests in flight.', act: 'Nothing to do.' },
   PodDeleted: {
-    means: 'A pod was deleted by someone else and finishes its last images.',
-    act: 'Nothing to do: another takes its place.',
+    means: 'Somebody deleted a pod, which finishes its requests in flight.',
+    act: 'Nothing to do: a new pod replaces it.',
   },
-  NothingDraining: { means: 'No pod is on its way out.', act: 'Nothing to do.' },
+  NothingDraining: { means: 'No pod is draining.', act: 'Nothing to do.' },
   // Progressing
   RolloutInProgress: { means: 'A new revision is taking over.', act: 'Wait; status.rollout shows the step.' },
   RolloutBlocked: {
     means: 'Pods that the rollout, or its way back, waits for do not become ready; the other revision keeps serving.',
     act: 'Read the condition Degraded. A new revision is rolled back after rollout.gate.readySeconds.',
   },
-  PodsStarting: { means: 'Pods are on their way.', act: 'Wait.' },
-  Settled: { means: 'Everything is as asked for.', act: 'Nothing to do.' },
+  PodsStarting: { means: 'Pods are starting.', act: 'Wait.' },
+  Settled: { means: 'The pool matches spec.', act: 'Nothing to do.' },
   // RolledBack
   CanaryErrorRate: {
     means: 'Too many images failed in the new revision.',

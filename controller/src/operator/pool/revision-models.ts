@@ -1,19 +1,17 @@
-// What the pods of a revision serve. It is remembered per revision, since spec speaks of the wanted one only: while a new
-// model is tried, or was taken back, the pods that serve are those of the models before.
+// What the pods of a revision serve. It is kept per revision, since spec describes the target revision only: during a
+// rollout and after a rollback, pods serve the models of an earlier spec.
 import type { TritonPool } from './triton-pool.ts'
 
-/** A model as routing needs it: its folder, what callers write, and whether it stands for the pool. */
+/** A model as routing needs it: its folder, what callers write, and whether it is the pool's default. */
 export type RevisionModel = { readonly name: string; readonly modelVersion: string; readonly default: boolean }
 
-export type RevisionModels = { readonly revision: string; readonly models: readonly RevisionModel[] }
-
-/** As status remembers it; of a revision that it does not know yet, what spec asks for. */
+/** From status; from spec for a revision that status does not have yet. */
 export const modelsOfRevision = ({ spec, status }: TritonPool, revision: string): readonly RevisionModel[] =>
   status?.revisions?.find((known) => known.revision === revision)?.models ?? spec.models
 
 /**
- * What callers may ask of a pool: what the revision that serves answers for. A name that only a new revision has begins
- * with its promotion, and one that it no longer has ends there; so a revision that is taken back leaves no name behind.
+ * What callers may choose in a pool: the models of the revision that serves. Names appear and disappear with the
+ * promotion of a new revision, so a rollback leaves no name behind.
  */
 export const modelsInUse = (pool: TritonPool): readonly RevisionModel[] => {
   const stable = pool.status?.rollout?.stable
@@ -23,11 +21,11 @@ export const modelsInUse = (pool: TritonPool): readonly RevisionModel[] => {
 export const toRevisionModels = (models: readonly RevisionModel[]): RevisionModel[] =>
   models.map(({ name, modelVersion, default: isDefault }) => ({ name, modelVersion, default: isDefault }))
 
-export type Remembered = {
+type Remembered = {
   readonly pool: TritonPool
-  /** The revision that spec asks for: its public names follow spec at once, since they are no part of a pod. */
+  /** The revision that spec asks for. Its public names follow spec at once, since they are not part of a pod. */
   readonly target: string
-  /** What was written on the Deployment of a revision when it was made, for a status that was lost. */
+  /** The annotation of a revision's Deployment, for a status that was lost. */
   readonly written: (revision: string) => string | undefined
 }
 
@@ -43,6 +41,6 @@ function read(text: string | undefined): readonly RevisionModel[] | undefined {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as RevisionModel[])
   } catch {
-    return undefined // written over by somebody
+    return undefined // somebody overwrote it
   }
 }

@@ -25,7 +25,7 @@ function pool(
 }
 
 describe('servedPools', () => {
-  it('gives a version that two pools name to the older, and tells the other', () => {
+  it('gives a version that two pools name to the older, and reports it for the other', () => {
     const old = pool('b', 2, ['v1'])
     const young = pool('a', 1, ['v1', 'v2'])
     const served = servedPools([young, old])
@@ -33,7 +33,7 @@ describe('servedPools', () => {
     expect(served.of(young)).toEqual({ modelVersions: ['v2'], duplicates: [{ modelVersion: 'v1', pool: 'b' }] })
   })
 
-  it('makes the older of two defaults the default, and tells the other', () => {
+  it('makes the older of two defaults the default, and reports it for the other', () => {
     const old = pool('b', 2, ['v1'], {}, true)
     const young = pool('a', 1, ['v2'], {}, true)
     const served = servedPools([young, old])
@@ -41,7 +41,7 @@ describe('servedPools', () => {
     expect(served.of(young)).toMatchObject({ modelVersions: ['v2'], defaultConflict: 'b' })
   })
 
-  it('takes the name first in the alphabet for older when both were made in the same second', () => {
+  it('takes the pool that comes first by name when both were created in the same second', () => {
     const served = servedPools([pool('b', 1, ['v1']), pool('a', 1, ['v1'])])
     expect(served.models).toMatchObject([{ name: 'v1', pool: 'a' }])
   })
@@ -54,7 +54,7 @@ describe('servedPools', () => {
     expect(served.of(next)).toEqual({ modelVersions: ['v1', 'service-v2'], duplicates: [] })
   })
 
-  describe('while a pool goes over to other names', () => {
+  describe('while a pool changes its names', () => {
     const toModels = (versions: readonly string[]) =>
       versions.map((modelVersion) => ({ name: `m-${modelVersion}`, modelVersion, default: false }))
     /** Its pods serve v1 and both; spec asks for both and v2. */
@@ -74,7 +74,7 @@ describe('servedPools', () => {
       expect(names(servedPools([changing({ stable: 'new' })]))).toEqual(['both', 'v2', 'service-v2'])
     })
 
-    it('leaves no name of a revision that was taken back', () => {
+    it('leaves no name of a revision that was rolled back', () => {
       const returned = changing({
         stable: 'old',
         failed: { revision: 'new', reason: 'CanaryErrorRate', message: '', time: '' },
@@ -83,7 +83,7 @@ describe('servedPools', () => {
       expect(servedPools([returned]).of(returned).modelVersions).toEqual(['both', 'v1', 'service-v2'])
     })
 
-    it('has each revision answer for its own names, and counts the tasks of both', () => {
+    it('has each revision serve its own names, and counts the tasks of both', () => {
       const trying = changing({ stable: 'old', canary: 'new', weight: 50 })
       const served = servedPools([trying])
       const routed = (versions: readonly string[]) => served.routed(trying, toModels(versions))
@@ -92,7 +92,7 @@ describe('servedPools', () => {
       expect(served.of(trying).modelVersions).toEqual(['both', 'v1', 'service-v2', 'v2'])
     })
 
-    it('does not answer for a name of a younger pool before it serves, and is told of no conflict', () => {
+    it('does not serve a name of a younger pool before its promotion, and has no conflict', () => {
       const trying = changing({ stable: 'old', canary: 'new', weight: 90 })
       const younger = pool('b', 0, ['v2'])
       const served = servedPools([trying, younger])
@@ -105,7 +105,7 @@ describe('servedPools', () => {
       expect(after.of(younger).duplicates).toEqual([{ modelVersion: 'v2', pool: 'a' }])
     })
 
-    it('asks spec while nothing is known of revisions', () => {
+    it('uses spec while no revision is known', () => {
       expect(names(servedPools([pool('a', 1, ['v2'])]))).toEqual(['v2'])
     })
   })

@@ -1,4 +1,4 @@
-// Which pool answers for which model version, where several may ask for the same: the older pool wins.
+// Which pool serves which model version: of several that name the same one the oldest.
 import { installedModels } from '@matte/core/model/installed-models'
 import type { InstalledModel } from '@matte/core/model/model-queries'
 import { modelsInUse, modelsOfRevision, type RevisionModel } from './revision-models.ts'
@@ -6,8 +6,8 @@ import type { TritonPool } from './triton-pool.ts'
 
 export type PoolService = {
   /**
-   * What tasks may carry that this pool has pods for, `service-v2` included where it stands in for it. With names that only
-   * the revision being tried has: they cannot be asked for yet, but tasks of an earlier time may carry them.
+   * The model versions of tasks that this pool's pods serve, including `service-v2` for the default pool. Names that
+   * only the canary has count too: callers cannot choose them yet, but older tasks may have them.
    */
   readonly modelVersions: readonly string[]
   /** The older pool that is the default already. */
@@ -21,12 +21,12 @@ export type RoutedModel = { readonly tritonModel: string; readonly modelVersions
 export type ServedPools = {
   /** The rows of table `model`. */
   readonly models: readonly InstalledModel[]
-  /** What pods of this pool answer for that have these models; those of an older pool's names are left out. */
+  /** What pods of this pool with these models serve, without the names that an older pool serves. */
   routed(pool: TritonPool, models: readonly RevisionModel[]): RoutedModel[]
   of(pool: TritonPool): PoolService
 }
 
-/** A pool that is being deleted serves nothing any more; its open tasks wait for another (D32). */
+/** A pool that is being deleted serves nothing; its open tasks wait for another pool (D32). */
 export function servedPools(pools: readonly TritonPool[]): ServedPools {
   const serving = pools.filter(({ metadata }) => metadata.deletionTimestamp === undefined).sort(byAge)
   const inUse = new Map(serving.map((pool) => [pool.metadata.name, modelsInUse(pool)]))
@@ -36,7 +36,7 @@ export function servedPools(pools: readonly TritonPool[]): ServedPools {
   const rowsOf = ({ metadata: { name } }: TritonPool, own: readonly RevisionModel[]): readonly InstalledModel[] =>
     isSame(own, inUse.get(name))
       ? models.filter((row) => row.pool === name)
-      : // Before it serves, a revision answers for no name that another pool has.
+      : // Until it is promoted, a revision serves no name that another pool serves.
         install(serving, new Map(inUse).set(name, own)).filter(
           (row) => row.pool === name && (owners.get(row.name) ?? name) === name,
         )
@@ -61,7 +61,7 @@ export function servedPools(pools: readonly TritonPool[]): ServedPools {
           defaultPool !== metadata.name && { defaultConflict: defaultPool }),
         duplicates: spec.models.flatMap(({ modelVersion }) => {
           const owner = owners.get(modelVersion)
-          // A name that a younger pool has until this one's revision serves is no conflict.
+          // No conflict: a younger pool has the name until this pool's revision is promoted.
           return owner === undefined || serving.findIndex(isNamed(owner)) >= serving.findIndex(isNamed(metadata.name))
             ? []
             : [{ modelVersion, pool: owner }]
@@ -76,7 +76,7 @@ const isNamed =
   ({ metadata }: TritonPool): boolean =>
     metadata.name === name
 
-/** Of a pool that tries nothing they always are; a hundred pools are looked at each second. */
+/** The same array for every pool without a canary, and a hundred pools are compared each second. */
 const isSame = (a: readonly RevisionModel[], b: readonly RevisionModel[] = []): boolean =>
   a === b ||
   (a.length === b.length &&
@@ -85,7 +85,7 @@ const isSame = (a: readonly RevisionModel[], b: readonly RevisionModel[] = []): 
         b[index]?.name === name && b[index].modelVersion === modelVersion && b[index].default === isDefault,
     ))
 
-/** The rows, each pool with these models. */
+/** The rows of table `model` when each pool has these models. */
 const install = (
   pools: readonly TritonPool[],
   modelsOf: ReadonlyMap<string, readonly RevisionModel[]>,
@@ -102,7 +102,7 @@ const install = (
     })),
   )
 
-/** Oldest first; of two of the same second the one whose name comes first. */
+/** Oldest first, then by name: creation times are whole seconds. */
 function byAge({ metadata: a }: TritonPool, { metadata: b }: TritonPool): number {
   const [first, second] = [`${a.creationTimestamp} ${a.name}`, `${b.creationTimestamp} ${b.name}`]
   return first < second ? -1 : 1

@@ -1,10 +1,11 @@
-// The TritonPool (`matte.dev/v1alpha1`): what a user writes, what the API server makes of it, and its defaults.
+// The TritonPool (`matte.dev/v1alpha1`): as a user writes it, and as the API server returns it with its defaults.
 import { Type } from 'typebox'
 import { Default } from 'typebox/value'
 import type { Resource } from '../kube/client.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import { type PoolModel, type PoolSpec, specSchema } from './pool-spec.ts'
+import { type PoolSpec, specSchema } from './pool-spec.ts'
 import { type PoolStatus, statusSchema } from './pool-status.ts'
+import type { PoolModel } from './spec/models.ts'
 
 export const group = 'matte.dev'
 export const version = 'v1alpha1'
@@ -13,15 +14,15 @@ export const plural = 'tritonpools'
 
 export const tritonPoolSchema = Type.Object(
   { spec: specSchema, status: Type.Optional(statusSchema) },
-  { description: 'A pool of Triton pods that cut out images, scaled by Matte to what waits.' },
+  { description: 'A pool of Triton pods that remove the background of images, scaled by Matte to the demand.' },
 )
 
-/** A pool as the API server gives it: with all defaults. Its status may be absent, or as yet a leader's mark only. */
+/** A pool with all defaults. Its status may be absent, or have nothing but a leader's term yet. */
 export type TritonPool = KubeObject & { spec: PoolSpec; status?: Partial<PoolStatus> }
 
 export const tritonPools: Resource<TritonPool> = { group, version, plural, kind }
 
-/** What a field of `T` is when its defaults are left out. */
+/** `T` without its defaults. */
 type Sparse<T> = T extends readonly (infer Item)[]
   ? readonly Sparse<Item>[]
   : T extends object
@@ -30,8 +31,8 @@ type Sparse<T> = T extends readonly (infer Item)[]
 
 type SparseModel = Sparse<PoolModel> & Pick<PoolModel, 'name' | 'modelVersion' | 'source'>
 
-/** A spec as a user writes it: nothing but the models is needed. */
+/** A spec as a user writes it: only the models are required. */
 export type PoolSpecInput = Omit<Sparse<PoolSpec>, 'models'> & { readonly models: readonly SparseModel[] }
 
-/** The spec with every default filled in, as the API server does it: of left-out fields and left-out parents. */
+/** The spec with every default filled in as the API server does it, of omitted fields and omitted parents. */
 export const withDefaults = (spec: PoolSpecInput): PoolSpec => Default(specSchema, structuredClone(spec)) as PoolSpec

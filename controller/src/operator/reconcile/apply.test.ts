@@ -27,11 +27,11 @@ const steps = {
   createDeployment: { kind: 'create', object: deployment },
   createBudget: { kind: 'create', object: object<PodDisruptionBudget>('PodDisruptionBudget') },
   restore: { kind: 'restore', object: service, live: service },
-  marks: { kind: 'marks', marks: [{ pod, annotations: {} }] },
+  annotate: { kind: 'annotate', changes: [{ pod, annotations: {} }] },
   up: { kind: 'scale', deployment, from: 1, to: 2 },
   down: { kind: 'scale', deployment, from: 2, to: 1 },
   delete: { kind: 'delete', object: service },
-  status: { kind: 'status', status: {} as never, notes: [] },
+  status: { kind: 'status', status: {} as never, events: [] },
 } satisfies Record<string, Step>
 
 describe('a step that the API server refuses', () => {
@@ -56,7 +56,7 @@ describe('a step that the API server refuses', () => {
         if (status !== undefined) throw new KubeError(status, 'Refused', `${words} is refused`)
         return typeof named === 'string' ? object(resource.kind) : named
       }
-    const index = { get: () => undefined, of: () => [], wrote: () => undefined }
+    const index = { get: () => undefined, of: () => [], recordWrite: () => undefined }
     const deps = {
       kube: { create: call('create'), apply: call('apply'), mergePatch: call('patch'), delete: call('delete') },
       leadership: { confirm: async () => ({}) },
@@ -80,17 +80,17 @@ describe('a step that the API server refuses', () => {
   it.each([
     ['create', 'create Service'],
     ['restore', 'apply Service'],
-    ['marks', 'patch Pod'],
+    ['annotate', 'patch Pod'],
     ['up', 'apply scale'],
     ['delete', 'delete Service'],
-  ] as const)('to %s is told, holds nothing up, and rests', async (kind, call) => {
+  ] as const)('to %s is reported, blocks nothing, and is not tried again at once', async (kind, call) => {
     for (const status of [400, 403, 422]) {
       refused.set(call, status)
       memory = newMemory(pool)
       await carryOut([kind, 'status'])
       expect(calls).toEqual([call, 'apply status'])
-      const told = [...memory.refusals.values(), ...memory.refusedChanges.values()]
-      expect(told).toMatchObject([{ revision: 'aaaaaaaa', message: `${call} is refused` }])
+      const recorded = [...memory.refusals.values(), ...memory.refusedChanges.values()]
+      expect(recorded).toMatchObject([{ revision: 'aaaaaaaa', message: `${call} is refused` }])
       await carryOut([kind, 'status'], 9_999)
       expect(calls).toEqual(['apply status'])
     }
@@ -100,27 +100,27 @@ describe('a step that the API server refuses', () => {
     expect([memory.refusals.size, memory.refusedChanges.size]).toEqual([0, 0])
   })
 
-  it('is told as of pods when it is a Deployment, as a hindrance when it is a Service, and by the way of a budget', async () => {
+  it('counts as one of pods for a Deployment, blocks for a Service, and does not block for a budget', async () => {
     for (const kind of ['Deployment', 'Service', 'PodDisruptionBudget']) refused.set(`create ${kind}`, 403)
     await carryOut(['createDeployment', 'create', 'createBudget'])
     expect([...memory.refusals.values()]).toMatchObject([{ message: 'create Deployment is refused' }])
     expect([...memory.refusedChanges.values()]).toMatchObject([
-      { what: 'make Service p-Service', blocking: true },
-      { what: 'make PodDisruptionBudget p-PodDisruptionBudget', blocking: false },
+      { what: 'create Service p-Service', blocking: true },
+      { what: 'create PodDisruptionBudget p-PodDisruptionBudget', blocking: false },
     ])
   })
 
-  it('is forgotten when nobody asks for it any more', async () => {
+  it('is forgotten when the step is no longer planned', async () => {
     refused.set('apply Service', 422)
     await carryOut(['restore'])
     await carryOut(['status'], 1_000)
     expect(memory.refusedChanges.size).toBe(0)
   })
 
-  it('does not let the number of pods fall without its marks', async () => {
+  it('does not lower the number of pods without their annotations', async () => {
     refused.set('patch Pod', 403)
-    await carryOut(['marks', 'down', 'status'])
-    await carryOut(['marks', 'down', 'status'], 5_000)
+    await carryOut(['annotate', 'down', 'status'])
+    await carryOut(['annotate', 'down', 'status'], 5_000)
     expect(calls).toEqual(['apply status'])
     await carryOut(['up', 'status'], 5_000)
     expect(calls).toEqual(['apply scale', 'apply status'])

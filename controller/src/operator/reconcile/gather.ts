@@ -1,28 +1,30 @@
-// Everything that a decision about one pool needs, read once: objects from the reflectors, figures from the database,
-// and what the pods themselves say. Nothing here writes; what it starts in the background tells the queue when done.
+// Everything that a decision about one pool needs, read once: objects from the reflectors, demand from the database,
+// and what the pods themselves report. Nothing here writes; what it asks in the background requeues the pool when
+// answered.
 import type { Clock } from '@matte/core/runtime/clock'
+import type { Demand } from '@matte/core/scale/demand'
 import { shareSlowerThan } from '@matte/core/scale/latency'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
 import { modelsAnnotation, revisionLabel } from '../pool/labels.ts'
 import { type RevisionModel, rememberModels } from '../pool/revision-models.ts'
-import type { ServedPools } from '../pool/served-pools.ts'
+import type { RoutedModel, ServedPools } from '../pool/served-pools.ts'
 import type { DeploymentObservation, PoolObservation } from '../pool/status/observation.ts'
 import { countPods } from '../pool/status/status-input.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import type { Figures } from '../rollout/gate.ts'
 import { boundsInForce } from '../scale/bounds.ts'
-import { holdFor, startMemory, unmeasuredStartSeconds } from '../scale/decide.ts'
+import { stabilizationSecondsFor, startMemory, unmeasuredStartSeconds } from '../scale/decide.ts'
 import type { EffectiveScaling, ScaleInput } from '../scale/decision.ts'
 import { targetRevision } from '../specs/triton-deployment.ts'
 import type { DemandReader, DemandReading } from './observe/demand-reader.ts'
 import type { LiveIndex } from './observe/live-index.ts'
 import { missingSourcesOf } from './observe/missing-sources.ts'
 import { observeModels } from './observe/observe-models.ts'
-import { figuresOf } from './observe/rollout-figures.ts'
-import { isUsable, type PodWitnesses, tellPods } from './observe/tell-pods.ts'
+import { collectPodReports, isUsable, type PodReporters } from './observe/pod-reports.ts'
+import { countsByRevision } from './observe/revision-counts.ts'
 import { type PoolMemory, startSecondsOf, timetableOf } from './pool-memory.ts'
 
-export type World = PodWitnesses & {
+export type World = PodReporters & {
   readonly pools: LiveIndex<TritonPool>
   readonly deployments: LiveIndex<Deployment>
   readonly pods: LiveIndex<Pod>
@@ -33,8 +35,7 @@ export type World = PodWitnesses & {
   readonly clock: Clock
 }
 
-export type Observed = {
-  readonly pool: TritonPool
+type PoolObjects = {
   /** The revision that the spec asks for. */
   readonly target: string
   /** By revision, both. */
@@ -42,7 +43,11 @@ export type Observed = {
   readonly services: ReadonlyMap<string, Service>
   readonly budget: PodDisruptionBudget | undefined
   readonly pods: readonly Pod[]
-  /** Names of the pods that could take images now. */
+}
+
+export type Observed = PoolObjects & {
+  readonly pool: TritonPool
+  /** Names of the pods that could serve requests now. */
   readonly usable: ReadonlySet<string>
   /** The public names that the pods of a revision answer for. */
   readonly namesOf: (revision: string) => readonly string[]
@@ -55,70 +60,84 @@ export type Observed = {
   readonly nowMs: number
 }
 
-/** Undefined: there is no such pool any more, or it is on its way out, and what belongs to it goes by itself. */
+/** Undefined: there is no such pool, or it is being deleted and Kubernetes deletes what belongs to it. */
 export async function gather(world: World, name: string, memory: PoolMemory): Promise<Observed | undefined> {
   const { reading, failure } = await world.demand.latest(name)
   const pool = world.pools.get(name)
   if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return undefined
   const now = new Date(world.clock.nowMs())
   const nowMs = world.clock.monotonicMs()
-  const target = targetRevision(pool)
-  const deployments = byRevision(world.deployments.of(name).filter((object) => isOf(pool, object)))
-  const pods = world.pods.of(name)
-  const budget = world.budgets.get(name)
-  const served = world.served()
-  const written = (revision: string): string | undefined =>
-    deployments.get(revision)?.metadata.annotations?.[modelsAnnotation]
-  const modelsOf = (revision: string): readonly RevisionModel[] => rememberModels({ pool, target, written }, revision)
-  const routedIn = perRevision((revision) => served.routed(pool, modelsOf(revision)))
-  const unroutedIn = perRevision((revision) => {
-    const routed = new Set(routedIn(revision).map(({ tritonModel }) => tritonModel))
-    return modelsOf(revision).flatMap((model) => (routed.has(model.name) ? [] : [model.name]))
-  })
-  const services = byRevision(world.services.of(name).filter((object) => isOf(pool, object)))
-  const hasService = (revision: string): boolean => services.has(revision)
-  const told = tellPods(world, { pool, pods, deployments, hasService, unroutedIn, modelsOf })
+  const objects = gatherObjects(world, pool)
+  const { modelsOf, routedIn, unroutedIn } = gatherModels(world.served(), pool, objects)
+  const reports = collectPodReports(world, { pool, ...objects, unroutedIn, modelsOf })
   rememberSlots(world, pool, memory)
   const timetable = timetableOf(memory, pool)
   const scaling = scalingOf(pool, timetable.at(now))
-  const { defaultConflict, duplicates } = served.of(pool)
+  const demand = reading && demandOf(reading, pool)
   const startSeconds = startSecondsOf(memory)
-  const seen = told.map(({ pod }) => pod)
+  const { modelVersions: _, ...conflicts } = world.served().of(pool)
+  const pods = reports.map(({ pod }) => pod)
   const observation: PoolObservation = {
-    pods: seen,
-    deployments: observeDeployments(deployments, target, memory),
-    models: observeModels(modelsOf, told),
+    pods,
+    deployments: observeDeployments(objects, memory),
+    models: observeModels(modelsOf, reports),
     modelsOf,
-    demand: reading && demandOf(reading, pool, nowMs),
+    demand: reading && demand && { ...demand, at: reading.at, ageSeconds: (nowMs - reading.atMs) / 1000 },
     ...(failure !== undefined && { demandFailure: failure }),
-    ...(defaultConflict !== undefined && { defaultConflict }),
-    duplicates,
-    missingSources: missingSourcesOf(pool.spec.models, seen),
-    badSchedules: timetable.faults,
+    ...conflicts,
+    missingSources: missingSourcesOf(pool.spec.models, pods),
+    badSchedules: timetable.errors,
     bounds: boundsInForce(scaling),
     slotsPerPod: memory.slotsPerPod,
     startSeconds,
-    stabilizationWindowSeconds: holdFor(scaling, startSeconds ?? unmeasuredStartSeconds),
+    stabilizationWindowSeconds: stabilizationSecondsFor(scaling, startSeconds ?? unmeasuredStartSeconds),
   }
   return {
+    ...objects,
     pool,
-    target,
-    deployments,
-    services,
-    budget,
-    pods,
-    usable: new Set(told.filter((one) => isUsable(modelsOf(one.pod.revision), one)).map(({ pod }) => pod.name)),
+    usable: new Set(reports.filter((one) => isUsable(modelsOf(one.pod.revision), one)).map(({ pod }) => pod.name)),
     namesOf: perRevision((revision) => routedIn(revision).flatMap(({ modelVersions }) => modelVersions)),
     observation,
     reading,
-    figures: figuresOf(pool, reading),
-    scale: scaleInput(pool, observation, { scaling, memory, nowMs }),
+    figures: countsByRevision(pool, reading),
+    scale: scaleInput(pool, observation, { demand, scaling, memory, nowMs }),
     now,
     nowMs,
   }
 }
 
-/** Works a thing out once for each revision. */
+function gatherObjects({ deployments, services, budgets, pods }: World, pool: TritonPool): PoolObjects {
+  const { name } = pool.metadata
+  return {
+    target: targetRevision(pool),
+    deployments: byRevision(deployments.of(name).filter((object) => isOf(pool, object))),
+    services: byRevision(services.of(name).filter((object) => isOf(pool, object))),
+    budget: budgets.get(name),
+    pods: pods.of(name),
+  }
+}
+
+/** False for an object of a deleted pool of the same name, which Kubernetes has not deleted yet. */
+const isOf = ({ metadata: { uid } }: TritonPool, { metadata }: KubeObject): boolean =>
+  metadata.ownerReferences?.every((owner) => owner.controller !== true || owner.uid === uid) ?? true
+
+const byRevision = <T extends Deployment | Service>(objects: readonly T[]): Map<string, T> =>
+  new Map(objects.map((object) => [object.metadata.labels?.[revisionLabel] ?? '', object]))
+
+/** What each revision has, and which of it this pool serves: an older pool may serve the same public name. */
+function gatherModels(served: ServedPools, pool: TritonPool, { target, deployments }: PoolObjects) {
+  const written = (revision: string): string | undefined =>
+    deployments.get(revision)?.metadata.annotations?.[modelsAnnotation]
+  const modelsOf = (revision: string): readonly RevisionModel[] => rememberModels({ pool, target, written }, revision)
+  const routedIn = perRevision((revision): readonly RoutedModel[] => served.routed(pool, modelsOf(revision)))
+  const unroutedIn = perRevision((revision) => {
+    const routed = new Set(routedIn(revision).map(({ tritonModel }) => tritonModel))
+    return modelsOf(revision).flatMap((model) => (routed.has(model.name) ? [] : [model.name]))
+  })
+  return { modelsOf, routedIn, unroutedIn }
+}
+
+/** Computes a value once for each revision. */
 function perRevision<T>(of: (revision: string) => T): (revision: string) => T {
   const known = new Map<string, T>()
   return (revision) => {
@@ -128,49 +147,27 @@ function perRevision<T>(of: (revision: string) => T): (revision: string) => T {
   }
 }
 
-/** Not that of a pool of the same name that was deleted a moment ago, whose objects are still going. */
-const isOf = ({ metadata: { uid } }: TritonPool, { metadata }: KubeObject): boolean =>
-  metadata.ownerReferences?.every((owner) => owner.controller !== true || owner.uid === uid) ?? true
-
-const byRevision = <T extends Deployment | Service>(objects: readonly T[]): Map<string, T> =>
-  new Map(objects.map((object) => [object.metadata.labels?.[revisionLabel] ?? '', object]))
-
 function scalingOf({ spec }: TritonPool, schedule: EffectiveScaling['schedule']): EffectiveScaling {
-  const { minReplicas, maxReplicas, target, panicWindowSeconds, stabilizationWindowSeconds, fallback } = spec.scaling
-  const { p95Seconds, utilization } = target
-  return {
-    minReplicas,
-    maxReplicas,
-    schedule,
-    p95Seconds,
-    utilization,
-    panicWindowSeconds,
-    stabilizationWindowSeconds,
-    fallback,
-  }
+  const { target, ...scaling } = spec.scaling
+  return { ...scaling, ...target, schedule }
 }
 
-/** What pods say of their slots is remembered for when there are none. */
+/** The slots that pods report are kept for when there are no pods. */
 function rememberSlots({ source }: World, { metadata, spec }: TritonPool, memory: PoolMemory): void {
-  // One on probation has a single slot for the time being, which says nothing of its like.
+  // A pod on probation has a single slot for the time being, which says nothing about the others.
   const own = source.pods().filter(({ pool, onProbation }) => pool === metadata.name && !onProbation)
   const most = Math.max(0, ...own.map(({ podSlots }) => podSlots))
   if (most > 0) memory.slotsPerPod = most
   else memory.slotsPerPod ??= spec.slotsPerPod
 }
 
-function demandOf({ demand, at, atMs }: DemandReading, { spec }: TritonPool, nowMs: number): PoolObservation['demand'] {
-  const { latencyBuckets, perRevision: _, ...figures } = demand
-  const missedShare = shareSlowerThan(latencyBuckets, spec.scaling.target.p95Seconds)
-  return { ...figures, missedShare, at, ageSeconds: (nowMs - atMs) / 1000 }
+function demandOf({ demand }: DemandReading, { spec }: TritonPool): Demand {
+  const { latencyBuckets, perRevision: _, ...counts } = demand
+  return { ...counts, missedShare: shareSlowerThan(latencyBuckets, spec.scaling.target.p95Seconds) }
 }
 
-/** With the Deployment of the wanted revision that could not be made, if there is one. */
-function observeDeployments(
-  deployments: ReadonlyMap<string, Deployment>,
-  target: string,
-  { refusals }: PoolMemory,
-): DeploymentObservation[] {
+/** Includes the Deployment of the target revision if the API server refuses to create it. */
+function observeDeployments({ target, deployments }: PoolObjects, { refusals }: PoolMemory): DeploymentObservation[] {
   const refused = [...refusals.values()].find(({ revision = target }) => revision === target)
   const seen = [...deployments].map(([revision, { spec, status }]): DeploymentObservation => {
     const failure = status?.conditions?.find(({ type, status: value }) => type === 'ReplicaFailure' && value === 'True')
@@ -184,18 +181,18 @@ function observeDeployments(
 
 function scaleInput(
   { status }: TritonPool,
-  { pods, deployments, demand, startSeconds }: PoolObservation,
-  { scaling, memory, nowMs }: { scaling: EffectiveScaling; memory: PoolMemory; nowMs: number },
+  { pods, deployments, demand: read, startSeconds }: PoolObservation,
+  { demand, scaling, memory, nowMs }: Pick<ScaleInput, 'demand' | 'scaling'> & { memory: PoolMemory; nowMs: number },
 ): ScaleInput {
   const { ready, replicas, draining } = countPods(pods)
   const nowSeconds = nowMs / 1000
-  // A status that was lost must not cost the pods that are there.
+  // A status that was lost must not cost the pods that run.
   const current = status?.desiredReplicas ?? deployments.reduce((sum, one) => sum + one.replicas, 0)
   return {
     nowSeconds,
     scaling,
     demand,
-    demandAgeSeconds: demand?.ageSeconds ?? 0,
+    demandAgeSeconds: read?.ageSeconds ?? 0,
     slotsPerPod: memory.slotsPerPod ?? 1,
     pods: { current, ready, starting: replicas - ready, draining },
     startSeconds: startSeconds ?? unmeasuredStartSeconds,

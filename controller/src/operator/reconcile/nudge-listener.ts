@@ -1,6 +1,6 @@
-// The leader hears every nudge, also while no pod is there for anyone to pull them: a nudge is an ordinary message
-// besides being one of a stream, and a plain subscription gets its copy without taking it from whoever pulls. A pool is
-// woken from zero by it; the tick of a second covers what was not heard.
+// The leader receives every nudge, also while no pod exists and so nobody pulls them: besides being in a stream a nudge
+// is an ordinary message, and a plain subscription gets a copy of it without taking it from a consumer. A nudge wakes a
+// pool from zero; the reconcile pass of each second covers a nudge that was lost.
 import type { Bus } from '@matte/core/bus/bus'
 import { modelOf, subjects } from '@matte/core/bus/streams'
 import { repeat } from '@matte/core/runtime/loop'
@@ -13,7 +13,7 @@ export type NudgeListenerOptions = {
 }
 
 /** How soon a lost connection or a new leadership is noticed. */
-const retryMs = 500
+const checkEveryMs = 500
 
 export function nudgeListener({ bus, leads, wake }: NudgeListenerOptions): Service {
   let end: (() => void) | undefined
@@ -34,9 +34,9 @@ export function nudgeListener({ bus, leads, wake }: NudgeListenerOptions): Servi
   const listening = repeat({
     name: 'nudge-listener',
     pass: async () => {
-      // A connection that closes ends the subscription, with or without an error: it is made again on the next one.
+      // A closed connection ends the subscription, with or without an error; the next connection gets a new one.
       if (leads()) await listen().catch(() => undefined)
-      return retryMs
+      return checkEveryMs
     },
   })
   return {

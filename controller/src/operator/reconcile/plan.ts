@@ -1,6 +1,5 @@
-// What is to be done about one pool, decided from what was gathered: pure, and data. Log, metrics, Events, conditions and
-// history are all made of it, and `apply.ts` carries it out step by step.
-
+// What to do about one pool, decided from what was gathered. A plan is pure data: log, metrics, Events, conditions and
+// history are all built from it, and apply.ts carries it out step by step.
 import type { Pod } from '../kube/objects.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import type { PoolDecision } from '../pool/status/observation.ts'
@@ -10,11 +9,12 @@ import { planRollout } from '../rollout/canary.ts'
 import type { RevisionSeen, RolloutPlan } from '../rollout/rollout-input.ts'
 import { decideReplicas } from '../scale/decide.ts'
 import type { Decision } from '../scale/decision.ts'
+import { describeExternal } from '../scale/sentence.ts'
 import type { Observed } from './gather.ts'
-import { notesOf } from './notes.ts'
 import { hasEnded, isReady, revisionOfPod } from './observe/observe-pods.ts'
+import { objectSteps, scaleSteps } from './plan-steps.ts'
+import { buildEvents } from './pool-events.ts'
 import type { PlanContext, Step } from './step.ts'
-import { objectSteps, scaleSteps } from './steps.ts'
 
 export type PoolPlan = {
   readonly decision: Decision
@@ -22,7 +22,7 @@ export type PoolPlan = {
   readonly from: number
   readonly rollout: RolloutPlan
   readonly status: PoolStatus
-  /** In this order, each one only after those before it. */
+  /** In this order. */
   readonly steps: readonly Step[]
   readonly requeueAfterMs: number
 }
@@ -53,16 +53,17 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext): Poo
     leaderTerm: term.count,
     now,
   })
-  const notes = notesOf({ decision, from: previous?.desiredReplicas ?? 0, rollout, status, previous })
+  const from = previous?.desiredReplicas ?? 0
+  const events = buildEvents({ decision, from, rollout, status, previous })
   const ageMs = nowMs - memory.statusAtMs
-  const isNews = shouldWrite(previous, status, ageMs) && (ageMs >= calmMs || isUrgent(previous, status))
-  const statusSteps: Step[] = isNews ? [{ kind: 'status', status, notes }] : []
+  const isWritten = shouldWrite(previous, status, ageMs) && (ageMs >= statusEveryMs || isUrgent(previous, status))
+  const statusSteps: Step[] = isWritten ? [{ kind: 'status', status, events }] : []
   const work = [...objectSteps(observed, rollout, { memory, term }), ...scaleSteps(observed, rollout, { memory, term })]
-  // A change of the rollout is written before it is acted on: routing reads it, and so does whoever leads next.
+  // A change of the rollout is written before it is acted on, because routing and the next leader read it.
   const first = isSameRollout(previous, status) ? [...work, ...statusSteps] : [...statusSteps, ...work]
   return {
     decision,
-    from: previous?.desiredReplicas ?? 0,
+    from,
     rollout,
     status,
     steps: [...first, ...leftoverSteps(observed, rollout)],
@@ -70,10 +71,10 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext): Poo
   }
 }
 
-/** Pods become ready one by one and are counted in status: once a second is enough for that. */
-const calmMs = 1_000
+/** Status counts pods that become ready one by one; writing it once a second is enough for that. */
+const statusEveryMs = 1_000
 
-/** What somebody acts on, or would want to have seen. */
+/** A change that somebody acts on, or wants to find in the history. */
 function isUrgent(previous: Partial<PoolStatus> | undefined, next: PoolStatus): boolean {
   const answers = ({ conditions = [] }: Partial<PoolStatus>): string =>
     conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).join()
@@ -87,22 +88,21 @@ function isUrgent(previous: Partial<PoolStatus> | undefined, next: PoolStatus): 
   )
 }
 
-/** What whoever owns the number asks for. */
+/** By the scaling rule, or what an external owner wrote. */
 function decide({ pool, scale }: Observed): Decision {
   if (pool.spec.scaling.owner === 'matte') return decideReplicas(scale)
   const replicas = pool.spec.replicas ?? 0
-  const count = replicas === 1 ? '1 pod' : `${replicas} pods`
   return {
     replicas,
     rule: 'external',
-    sentence: `${count}, as the external owner says.`,
+    sentence: describeExternal(replicas),
     inputs: { replicas },
     memory: scale.memory,
     requeueAfterMs: 1_000,
   }
 }
 
-/** A status may be as yet a leader's mark only. */
+/** A status may have nothing but a leader's term yet. */
 const stateOf = (status: Partial<PoolStatus> | undefined) =>
   status?.rollout?.since === undefined ? undefined : status.rollout
 
@@ -123,9 +123,9 @@ function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: P
 function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[] {
   const { pool, target, observation, deployments, pods, usable } = observed
   const problems = findProblems({ pool, observed: observation, target, decision })
-  // With the one that could not be made, if there is one.
+  // Includes a Deployment that the API server refuses to create.
   return observation.deployments.map(({ revision }) => {
-    // One that was evicted stays as an object for others to read.
+    // An evicted pod stays as an object.
     const own = pods.filter((pod) => revisionOfPod(pod) === revision && !hasEnded(pod) && !isStuck(pod, observed.now))
     const problem = problems.find((one) => one.blocking && (one.revision ?? revision) === revision)
     return {
@@ -140,7 +140,7 @@ function seeRevisions(observed: Observed, decision: PoolDecision): RevisionSeen[
   })
 }
 
-/** So long after the moment by which it was to have gone a pod waits for nobody here: its node does not answer. */
+/** A pod that is still there this long after its grace period is on a node that does not answer. */
 const stuckMs = 30_000
 
 const isStuck = ({ metadata: { deletionTimestamp } }: Pod, now: Date): boolean =>
@@ -154,7 +154,7 @@ const leftoverSteps = ({ deployments, services }: Observed, { leftover, state }:
     const object = deployments.get(revision)
     return object === undefined ? [] : [{ kind: 'delete', object }]
   }),
-  // A Service goes after its Deployment: until then its slices tell of the pods that are going.
+  // A Service goes after its Deployment: until then its EndpointSlices show the pods that drain.
   ...[...services].flatMap(([revision, object]): Step[] =>
     deployments.has(revision) || revision === state.stable || revision === state.canary
       ? []

@@ -1,5 +1,5 @@
-// What a leader remembers of a pool between two looks. Everything can be found again: a new leader begins with what
-// status says, and holds the pods it finds for as long as the rule holds any.
+// What a leader remembers about a pool between two reconcile passes. All of it can be lost: a new leader starts from
+// the status, and keeps the pods it finds for one stabilization window.
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { readTimetable, type Timetable } from '../scale/schedule.ts'
@@ -10,17 +10,17 @@ export type Refusal = {
   readonly revision: string | undefined
   readonly reason: string
   readonly message: string
-  /** Until when it is not asked for again, by the monotonic clock. */
+  /** Not tried again before this time of the monotonic clock. */
   readonly untilMs: number
 }
 
-/** Of anything but the making of a Deployment. */
-export type RefusedChange = Refusal & {
-  /** What we would do, as the end of "Kubernetes refuses to". */
+/** A refusal of anything but the creation of a Deployment. */
+type RefusedChange = Refusal & {
+  /** What was refused, as the end of a sentence that begins with "Kubernetes refuses to". */
   readonly what: string
-  /** Keeps pods from being made, or from being found. */
+  /** Keeps pods from being created, or requests from reaching them. */
   readonly blocking: boolean
-  /** It is pods that are not made. */
+  /** It is pods that are not created. */
   readonly ofPods: boolean
 }
 
@@ -28,20 +28,20 @@ export type PoolMemory = {
   /** Undefined before the first decision. */
   scale: ScaleMemory | undefined
   slotsPerPod: number | undefined
-  /** Desired to ready, of the last pods, in seconds; newest last. */
+  /** Start-up times of the last pods, from desired to ready, in seconds; newest last. */
   starts: number[]
   /** When the status was last written, by the monotonic clock. */
   statusAtMs: number
-  /** Deployments that the API server would not make. */
+  /** Deployments that the API server refused to create. */
   refusals: Map<string, Refusal>
-  /** What else it would not make, change or delete. */
+  /** What else it refused to create, change or delete. */
   refusedChanges: Map<string, RefusedChange>
-  /** What was laid over which version of an object, by kind and name. If it still differs, once was enough. */
+  /** Which state was applied over which version of an object, by kind and name, so that none is applied twice. */
   restored: Map<string, string>
   timetable: { readonly of: PoolSpec['scaling']['schedules']; readonly table: Timetable } | undefined
 }
 
-/** The usual one of so many starts: one that waited an hour for its image says little of the next. */
+/** The median of this many starts is used: one pod that waited an hour for its image says little about the next. */
 const startsMax = 15
 
 export function newMemory({ status }: TritonPool): PoolMemory {
@@ -67,7 +67,7 @@ export function startSecondsOf({ starts }: PoolMemory): number | undefined {
   return sorted[Math.floor(sorted.length / 2)]
 }
 
-/** Patterns are read once for as long as the spec has them. */
+/** Schedules are parsed once for each version of them in the spec. */
 export function timetableOf(memory: PoolMemory, { spec }: TritonPool): Timetable {
   const { schedules } = spec.scaling
   if (memory.timetable === undefined || memory.timetable.of !== schedules) {

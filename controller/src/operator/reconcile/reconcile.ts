@@ -1,4 +1,5 @@
-// One look at one pool: gather, decide, apply. The same work each time, whether a clock, a nudge or a change asked for it.
+// One reconcile pass over one pool: gather, plan, apply. It does the same work whether a timer, a nudge or a change
+// requested it.
 import type { Term } from '../kube/lease/fencing-token.ts'
 import type { Leadership } from '../kube/lease/leadership.ts'
 import { type ApplyDeps, apply } from './apply.ts'
@@ -7,20 +8,20 @@ import { planPool } from './plan.ts'
 import { newMemory, type PoolMemory } from './pool-memory.ts'
 
 export type ReconcileDeps = ApplyDeps & {
-  /** Undefined: this replica does not lead this pool, or has not put up its fence yet. */
+  /** Undefined: this replica does not lead this pool, or its fence is not up yet. */
   readonly term: (pool: string) => Term | undefined
   readonly memories: Map<string, PoolMemory>
   readonly leadership: Pick<Leadership, 'confirm'>
 }
 
-/** Milliseconds until the next look; undefined: there is no such pool, or it is another's to look at. */
+/** Milliseconds until the next pass; undefined: there is no such pool, or another replica leads it. */
 export async function reconcile(deps: ReconcileDeps, name: string, signal: AbortSignal): Promise<number | undefined> {
   const { world, memories, metrics } = deps
   const term = deps.term(name)
   const pool = world.pools.get(name)
   const memory = memories.get(name) ?? (pool && newMemory(pool))
   const observed = term === undefined || memory === undefined ? undefined : await gather(world, name, memory)
-  // Asked again: what is shown by who leads no more would stay for good.
+  // Checked again: metrics that a former leader sets would stay forever.
   if (term === undefined || deps.term(name) !== term) return undefined
   if (observed === undefined || memory === undefined) {
     memories.delete(name)

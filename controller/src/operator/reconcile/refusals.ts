@@ -1,45 +1,50 @@
-// What the API server will not write, though asking was right: a quota, an admission policy, a right that we lack, a field
-// that cannot be changed. That is a condition of the pool and no fault of ours: the pool's other steps go on, and the same
-// is not asked for again for a while.
+// Writes that the API server refuses although the request was right: a quota, an admission policy, a missing
+// permission, an immutable field. A refusal becomes a condition of the pool. The pool's other steps go on, and the same
+// step is not tried again for a while.
 import { KubeError } from '../kube/client.ts'
 import { revisionLabel } from '../pool/labels.ts'
 import { revisionOfPod } from './observe/observe-pods.ts'
+import { keyOf } from './plan-steps.ts'
 import type { PoolMemory, Refusal } from './pool-memory.ts'
-import type { Made, Step } from './step.ts'
-import { keyOf } from './steps.ts'
+import type { Step } from './step.ts'
 
-/** What whoever leads writes of a pool. The status is not among it: of one that is refused nothing could tell. */
-export type WorkStep = Exclude<Step, { kind: 'status' }>
+/** Every step but the status: a refused status could not be reported in the status. */
+type WorkStep = Exclude<Step, { kind: 'status' }>
 
 const refusalStatuses = new Set([400, 403, 422])
 const refusedForMs = 10_000
 
-/** With an admission webhook that is away, which the API server tells as its own fault (500). */
+/** Includes an admission webhook that is down, which the API server reports as an error of its own (500). */
 export const isRefusal = (error: unknown): error is KubeError =>
   error instanceof KubeError &&
   (refusalStatuses.has(error.status) || (error.status === 500 && error.message.includes('failed calling webhook')))
 
-/** Whether this step is left out of this look. */
+/** Whether this reconcile pass skips the step. */
 export function isHeldBack(memory: PoolMemory, step: WorkStep, nowMs: number): boolean {
   const refusal = mapOf(memory, step).get(keyOfStep(step))
   if (refusal !== undefined && nowMs < refusal.untilMs) return true
-  // Who goes would be Kubernetes' choice, and pods without the mark of this term are open to a former leader's.
-  return step.kind === 'scale' && step.to < step.from && memory.refusedChanges.has(marksKey(revisionOfStep(step)))
+  // Without the annotations Kubernetes would choose the pods that go, and a former leader could still annotate others.
+  return step.kind === 'scale' && step.to < step.from && memory.refusedChanges.has(annotateKey(revisionOfStep(step)))
 }
 
-export function noteRefusal(memory: PoolMemory, step: WorkStep, { error, nowMs }: { error: KubeError; nowMs: number }) {
+export function recordRefusal(
+  memory: PoolMemory,
+  step: WorkStep,
+  { error, nowMs }: { error: KubeError; nowMs: number },
+) {
   const { reason, message } = error
   const refusal = { revision: revisionOfStep(step), reason, message, untilMs: nowMs + refusedForMs }
-  if (isPodMaker(step)) return memory.refusals.set(keyOfStep(step), refusal)
-  // Without its Service the pods of a revision are found by nobody; without a budget they serve.
+  if (createsDeployment(step)) return memory.refusals.set(keyOfStep(step), refusal)
+  // Without its Service nobody finds the pods of a revision; without a budget they serve all the same.
   const ofPods = step.kind === 'scale' && step.to > step.from
-  const blocking = ofPods || (step.kind === 'create' && isService(step.object))
+  const blocking = ofPods || (step.kind === 'create' && step.object.kind === 'Service')
   return memory.refusedChanges.set(keyOfStep(step), { ...refusal, what: describe(step), blocking, ofPods })
 }
 
-export const noteSuccess = (memory: PoolMemory, step: WorkStep): boolean => mapOf(memory, step).delete(keyOfStep(step))
+export const recordSuccess = (memory: PoolMemory, step: WorkStep): boolean =>
+  mapOf(memory, step).delete(keyOfStep(step))
 
-/** What is not asked for any more is not refused any more. */
+/** Drops the refusals of steps that are no longer planned. */
 export function forgetRefusals(memory: PoolMemory, steps: readonly Step[]): void {
   const work = steps.filter((step) => step.kind !== 'status')
   for (const map of [memory.refusals, memory.refusedChanges]) {
@@ -48,37 +53,35 @@ export function forgetRefusals(memory: PoolMemory, steps: readonly Step[]): void
   }
 }
 
-const isService = ({ kind }: Made): boolean => kind === 'Service'
-
-/** Without a Deployment there are no pods, which is told like pods that are refused. */
-const isPodMaker = (step: WorkStep): boolean => step.kind === 'create' && step.object.kind === 'Deployment'
+/** Without a Deployment there are no pods, so its refusal is reported like a refusal of pods. */
+const createsDeployment = (step: WorkStep): boolean => step.kind === 'create' && step.object.kind === 'Deployment'
 
 const mapOf = (memory: PoolMemory, step: WorkStep): Map<string, Refusal> =>
-  isPodMaker(step) ? memory.refusals : (memory.refusedChanges as Map<string, Refusal>)
+  createsDeployment(step) ? memory.refusals : (memory.refusedChanges as Map<string, Refusal>)
 
-const marksKey = (revision: string | undefined): string => `marks ${revision}`
+const annotateKey = (revision: string | undefined): string => `annotate ${revision}`
 
 function keyOfStep(step: WorkStep): string {
-  if (step.kind === 'marks') return marksKey(revisionOfStep(step))
+  if (step.kind === 'annotate') return annotateKey(revisionOfStep(step))
   return `${step.kind} ${keyOf(step.kind === 'scale' ? step.deployment : step.object)}`
 }
 
 function revisionOfStep(step: WorkStep): string | undefined {
-  if (step.kind === 'marks') return step.marks[0] && revisionOfPod(step.marks[0].pod)
+  if (step.kind === 'annotate') return step.changes[0] && revisionOfPod(step.changes[0].pod)
   return (step.kind === 'scale' ? step.deployment : step.object).metadata.labels?.[revisionLabel]
 }
 
-/** Without a number that moves by itself: it becomes part of a condition's message. */
+/** Without any number that changes by itself, since it becomes part of a condition's message. */
 function describe(step: WorkStep): string {
   switch (step.kind) {
     case 'create':
-      return `make ${keyOf(step.object)}`
+      return `create ${keyOf(step.object)}`
     case 'restore':
-      return `make ${keyOf(step.live)} as it should be`
-    case 'marks':
-      return `mark pods of revision ${revisionOfStep(step)}, so none of them goes`
+      return `update ${keyOf(step.live)}`
+    case 'annotate':
+      return `annotate pods of revision ${revisionOfStep(step)}, so none of them is removed`
     case 'scale':
-      return `change the number of pods of ${keyOf(step.deployment)}`
+      return `scale ${keyOf(step.deployment)}`
     case 'delete':
       return `delete ${keyOf(step.object)}`
   }

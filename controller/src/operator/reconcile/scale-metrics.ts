@@ -1,3 +1,4 @@
+// The leader's metrics of its pools.
 import { durationBuckets } from '@matte/core/runtime/metrics'
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import { countPods } from '../pool/status/status-input.ts'
@@ -6,9 +7,9 @@ import type { PoolPlan } from './plan.ts'
 
 export type ScaleMetrics = {
   readonly decisionDelay: Histogram
-  /** Shows a pool as it was seen and decided on last. */
+  /** Sets the metrics of a pool to its last observation and decision. */
   show(observed: Observed, plan: PoolPlan): void
-  /** The pool is gone, or this replica leads no more. */
+  /** The pool is gone; without a name, this replica no longer leads. */
   hide(pool?: string): void
 }
 
@@ -16,19 +17,19 @@ export function createScaleMetrics(registry: Registry): ScaleMetrics {
   const registers = [registry]
   const replicas = new Gauge({
     name: 'matte_pool_replicas',
-    help: 'Pods of a pool, told by the leader: desired, ready, draining',
+    help: 'Pods of a pool by state (desired, ready, draining), reported by the leader',
     labelNames: ['pool', 'state'],
     registers,
   })
-  const figures = new Gauge({
+  const demand = new Gauge({
     name: 'matte_pool_demand',
-    help: 'Figures and terms of the last decision about a pool, by name, told by the leader; docs/autoscaling.md explains them',
+    help: 'Demand and terms of the last scaling decision about a pool, reported by the leader; see docs/autoscaling.md',
     labelNames: ['pool', 'term'],
     registers,
   })
   const weight = new Gauge({
     name: 'matte_pool_canary_weight',
-    help: "Share of the images that a pool's new revision gets, in percent; 0 when none is being tried",
+    help: "Share of the requests that a pool's canary gets, in percent; 0 without a canary",
     labelNames: ['pool'],
     registers,
   })
@@ -36,7 +37,7 @@ export function createScaleMetrics(registry: Registry): ScaleMetrics {
 
   function hideOne(pool: string): void {
     for (const state of ['desired', 'ready', 'draining']) replicas.remove({ pool, state })
-    for (const term of shown.get(pool) ?? []) figures.remove({ pool, term })
+    for (const term of shown.get(pool) ?? []) demand.remove({ pool, term })
     weight.remove({ pool })
     shown.delete(pool)
   }
@@ -44,7 +45,7 @@ export function createScaleMetrics(registry: Registry): ScaleMetrics {
   return {
     decisionDelay: new Histogram({
       name: 'matte_scale_decision_delay_seconds',
-      help: 'From the moment that the oldest waiting image began to wait until a higher number of pods was written',
+      help: 'From the arrival of the oldest waiting request to the write of a higher number of pods',
       buckets: durationBuckets,
       registers,
     }),
@@ -55,8 +56,8 @@ export function createScaleMetrics(registry: Registry): ScaleMetrics {
         replicas.set({ pool, state }, count)
       }
       const terms = Object.keys(decision.inputs)
-      for (const term of shown.get(pool) ?? []) if (!terms.includes(term)) figures.remove({ pool, term })
-      for (const [term, value] of Object.entries(decision.inputs)) figures.set({ pool, term }, value)
+      for (const term of shown.get(pool) ?? []) if (!terms.includes(term)) demand.remove({ pool, term })
+      for (const [term, value] of Object.entries(decision.inputs)) demand.set({ pool, term }, value)
       weight.set({ pool }, rollout.state.weight)
       shown.set(pool, terms)
     },

@@ -1,4 +1,4 @@
-// What one step of a plan is: data, which apply.ts carries out.
+// One step of a plan, as data; apply-step.ts carries it out.
 import type { Note } from '../kube/events.ts'
 import type { Term } from '../kube/lease/fencing-token.ts'
 import type { Deployment, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
@@ -6,18 +6,19 @@ import type { PoolStatus } from '../pool/pool-status.ts'
 import type { PoolMemory } from './pool-memory.ts'
 
 export type Step =
-  /** Make what is not there. */
-  | { readonly kind: 'create'; readonly object: Made }
-  /** Lay what we ask for over what is there, which differs from it. */
-  | { readonly kind: 'restore'; readonly object: Made; readonly live: Made }
-  /** Write (or take away: null) what Kubernetes chooses by among pods, and the stamp of this term. */
-  | { readonly kind: 'marks'; readonly marks: readonly PodMark[] }
+  | { readonly kind: 'create'; readonly object: OwnedObject }
+  /** Apply `object` over `live`, which differs from it. */
+  | { readonly kind: 'restore'; readonly object: OwnedObject; readonly live: OwnedObject }
+  /** Write the deletion costs that Kubernetes chooses pods by, and the fencing token of this term. */
+  | { readonly kind: 'annotate'; readonly changes: readonly PodAnnotations[] }
   | { readonly kind: 'scale'; readonly deployment: Deployment; readonly from: number; readonly to: number }
   | { readonly kind: 'delete'; readonly object: Deployment | Service }
-  | { readonly kind: 'status'; readonly status: PoolStatus; readonly notes: readonly Note[] }
+  | { readonly kind: 'status'; readonly status: PoolStatus; readonly events: readonly Note[] }
 
-export type PodMark = { readonly pod: Pod; readonly annotations: Readonly<Record<string, string | null>> }
+/** Null removes an annotation. */
+export type PodAnnotations = { readonly pod: Pod; readonly annotations: Readonly<Record<string, string | null>> }
 
-export type Made = Deployment | Service | PodDisruptionBudget
+/** What the controller creates for a pool. */
+export type OwnedObject = Deployment | Service | PodDisruptionBudget
 
 export type PlanContext = { readonly memory: PoolMemory; readonly term: Term }

@@ -1,55 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { boundsInForce } from './bounds.ts'
-import { decideReplicas, holdFor, startMemory } from './decide.ts'
-import type { Decision, EffectiveScaling, ScaleInput } from './decision.ts'
-import type { Demand } from './demand.ts'
-
-const quiet: Demand = {
-  arrivals3s: 0,
-  arrivals30s: 0,
-  backlog: 0,
-  batchSlots: 0,
-  processing: 0,
-  oldestSeconds: 0,
-  serviceSeconds: 0.5,
-  p95Seconds: undefined,
-  missedShare: undefined,
-}
-
-const scaling: EffectiveScaling = {
-  minReplicas: 0,
-  maxReplicas: 40,
-  p95Seconds: 2,
-  utilization: 0.75,
-  panicWindowSeconds: 6,
-  fallback: { afterSeconds: 30, replicas: 2 },
-}
-
-type Changes = {
-  readonly demand?: Partial<Demand> | undefined
-  readonly scaling?: Partial<EffectiveScaling>
-  readonly pods?: Partial<ScaleInput['pods']>
-} & Partial<Omit<ScaleInput, 'demand' | 'scaling' | 'pods'>>
-
-/** A pool of one slot a pod that nothing is remembered of, a thousand seconds on. */
-function given(changes: Changes): ScaleInput {
-  const { demand, scaling: scalingChanges, pods, ...rest } = changes
-  return {
-    nowSeconds: 1_000,
-    demandAgeSeconds: 0.5,
-    slotsPerPod: 1,
-    startSeconds: 20,
-    memory: { peaks: [], burstUntilSeconds: 0 },
-    ...rest,
-    demand: 'demand' in changes && demand === undefined ? undefined : { ...quiet, ...demand },
-    scaling: { ...scaling, ...scalingChanges },
-    pods: { current: 1, ready: 1, starting: 0, draining: 0, ...pods },
-  }
-}
-
-/** So many images a second, evenly over both windows. */
-const steady = (rate: number): Partial<Demand> => ({ arrivals3s: 3 * rate, arrivals30s: 30 * rate })
+import { decideReplicas, stabilizationSecondsFor, startMemory } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { type Changes, given, scaling, steady } from './scale-fixtures.ts'
 
 describe('decideReplicas', () => {
   // rate × service time ÷ (slots × load): 16 × 0.5 ÷ 0.75 = 10.7, and so on. Each line can be checked by hand.
@@ -61,7 +13,7 @@ describe('decideReplicas', () => {
     ['lets chance alone change nothing', { demand: { arrivals3s: 12, arrivals30s: 75 } }, 2, 'rate'],
     ['adds pods that drain the backlog', { demand: { ...steady(12), backlog: 31 } }, 11, 'backlog'],
     [
-      'drains slower under a later bound',
+      'drains slower with a higher latency target',
       { demand: { ...steady(12), backlog: 31 }, scaling: { p95Seconds: 8 } },
       9,
       'backlog',
@@ -82,7 +34,7 @@ describe('decideReplicas', () => {
     ['gives batches the slots that they may use', { demand: { batchSlots: 9 }, slotsPerPod: 2 }, 5, 'batch'],
     ['keeps what batches use', { demand: { batchProcessing: 4, processing: 4 } }, 4, 'batch'],
     ['adds batches to singles', { demand: { ...steady(16), batchSlots: 2 } }, 13, 'rate'],
-    ['keeps a pod for an image in work', { demand: { processing: 1 } }, 1, 'hold'],
+    ['keeps a pod for a request in flight', { demand: { processing: 1 } }, 1, 'stabilization'],
     ['goes to zero with nothing to do', {}, 0, 'idle'],
     [
       'wakes on the first arrival',
@@ -119,13 +71,18 @@ describe('decideReplicas', () => {
       0,
       'idle',
     ],
-    ['keeps what there is without figures', { demand: undefined, pods: { current: 7 } }, 7, 'fallback'],
-    ['starts the fallback without figures', { demand: undefined, pods: { current: 0 } }, 2, 'fallback'],
-    ['keeps what there is when figures are stale', { demandAgeSeconds: 31, pods: { current: 7 } }, 7, 'fallback'],
-    ['believes figures up to the age that is set', { demandAgeSeconds: 30, demand: steady(16) }, 11, 'rate'],
-    ['takes no pod away on figures that are not fresh', { demandAgeSeconds: 10, pods: { current: 7 } }, 7, 'hold'],
+    ['keeps what there is without demand', { demand: undefined, pods: { current: 7 } }, 7, 'fallback'],
+    ['starts the fallback without demand', { demand: undefined, pods: { current: 0 } }, 2, 'fallback'],
+    ['keeps what there is when the demand is stale', { demandAgeSeconds: 31, pods: { current: 7 } }, 7, 'fallback'],
+    ['follows demand up to the age that is set', { demandAgeSeconds: 30, demand: steady(16) }, 11, 'rate'],
     [
-      'takes half the bound for a service time never measured',
+      'does not scale down on demand that is not fresh',
+      { demandAgeSeconds: 10, pods: { current: 7 } },
+      7,
+      'stabilization',
+    ],
+    [
+      'assumes half the latency target for a service time never measured',
       { demand: { ...steady(3), serviceSeconds: undefined } },
       4,
       'rate',
@@ -134,7 +91,7 @@ describe('decideReplicas', () => {
     expect(decideReplicas(given(changes))).toMatchObject({ replicas, rule })
   })
 
-  it('says which bound kept the answer from what the figures ask for', () => {
+  it('says which bound changed the answer', () => {
     const limits = [{ minReplicas: 3 }, { maxReplicas: 1 }, { schedule: { names: ['x'], maxReplicas: 1 } }, {}]
     const answers = limits.map((bounds, index) =>
       decideReplicas(given({ scaling: bounds, demand: index === 0 ? {} : steady(16) })),
@@ -143,46 +100,46 @@ describe('decideReplicas', () => {
   })
 
   it.each<[string, Changes, string]>([
-    ['a rate', { demand: steady(16) }, '11 pods: 16 images/s of 0.5 s at 75 % load need 10.7.'],
+    ['a rate', { demand: steady(16) }, '11 pods: 16 requests/s of 0.5 s at 75 % load need 10.7.'],
     [
       'a backlog',
       { demand: { ...steady(12), backlog: 31 } },
-      '11 pods: 12 images/s of 0.5 s at 75 % load need 8, 30 waiting need 3 more.',
+      '11 pods: 12 requests/s of 0.5 s at 75 % load need 8, 30 waiting need 3 more.',
     ],
     [
       'a burst',
       { demand: { arrivals3s: 48, arrivals30s: 75 } },
-      '11 pods for a burst, 16 images/s in the last 3 s after 2.5 in 30 s: 16 images/s of 0.5 s at 75 % load need 10.7.',
+      '11 pods for a burst, 16 requests/s in the last 3 s after 2.5 in 30 s: 16 requests/s of 0.5 s at 75 % load need ' +
+        '10.7.',
     ],
-    ['an idle pool', {}, 'No pods: nothing has arrived, waited or been in work for 90 s.'],
-    ['an image in work', { demand: { processing: 1 } }, 'Keeps 1 pod while images are in work.'],
+    ['an idle pool', {}, 'No pods: there were no requests for 90 s.'],
+    ['a request in flight', { demand: { processing: 1 } }, 'Keeps 1 pod while requests are in flight.'],
     [
       'the maximum',
       { demand: steady(96) },
-      '40 pods, the maximum, where 64 would be wanted: 96 images/s of 0.5 s at 75 % load need 64.',
+      '40 pods, the maximum, instead of 64: 96 requests/s of 0.5 s at 75 % load need 64.',
     ],
     [
       'a schedule',
       { scaling: { schedule: { names: ['office', 'fair'], minReplicas: 6 } } },
-      '6 pods, a bound of schedule office and fair, where 0 would be wanted: nothing arrives.',
+      '6 pods, a bound of schedule office and fair, instead of 0: no requests arrive.',
     ],
     [
-      'stale figures',
+      'stale demand',
       { demandAgeSeconds: 45, pods: { current: 7 } },
-      '7 pods for want of figures: the last are 45 s old and believed for 30 s, so no pod is taken away until there are ' +
-        'new ones.',
+      '7 pods without current demand: it was last read 45 s ago (limit 30 s), so the pool does not scale down.',
     ],
     [
-      'figures that were never read',
+      'demand that was never read',
       { demand: undefined, demandAgeSeconds: Number.POSITIVE_INFINITY },
-      '2 pods for want of figures: none were ever read, so no pod is taken away until there are new ones.',
+      '2 pods without current demand: it was never read, so the pool does not scale down.',
     ],
   ])('explains %s in one sentence', (_name, changes, sentence) => {
     expect(decideReplicas(given(changes)).sentence).toBe(sentence)
   })
 })
 
-/** Looks once a second with what each second brings; `brings` answers the demand of a second. */
+/** Decides once a second on the demand that `brings` returns for it. */
 function follow(seconds: number, brings: (second: number) => Changes, from = 0): Decision[] {
   let memory = startMemory(0, from)
   let current = from
@@ -198,7 +155,7 @@ function follow(seconds: number, brings: (second: number) => Changes, from = 0):
 
 const replicasOf = (decisions: readonly Decision[]): number[] => decisions.map(({ replicas }) => replicas)
 
-describe('the hold', () => {
+describe('the stabilization window', () => {
   it('keeps what was wanted for 60 s and one and a half times the start-up', () => {
     const decisions = follow(150, (second) => ({ demand: second < 10 ? steady(16) : {} }))
     expect(replicasOf(decisions).findIndex((replicas, second) => second > 10 && replicas < 11)).toBeGreaterThanOrEqual(
@@ -206,12 +163,12 @@ describe('the hold', () => {
     )
     expect(replicasOf(decisions).findIndex((replicas, second) => second > 10 && replicas < 11)).toBeLessThanOrEqual(102)
     expect(decisions[60]).toMatchObject({
-      rule: 'hold',
-      sentence: expect.stringContaining('wanted within the last 90 s'),
+      rule: 'stabilization',
+      sentence: expect.stringContaining('needed within the last 90 s'),
     })
   })
 
-  it('goes to zero only then, and not while an image is in work', () => {
+  it('goes to zero only then, and not while a request is in flight', () => {
     const working = follow(300, (second) => ({ demand: { processing: second < 200 ? 1 : 0 } }), 1)
     expect(replicasOf(working).slice(0, 285)).toEqual(Array(285).fill(1))
     expect(working[299]).toMatchObject({ replicas: 0, rule: 'idle' })
@@ -223,7 +180,7 @@ describe('the hold', () => {
     expect([...new Set(replicasOf(decisions))]).toEqual([11, 6, 0])
   })
 
-  it('is what is set, also nothing', () => {
+  it('is as long as it is set, also 0', () => {
     const none = follow(10, (second) => ({
       scaling: { stabilizationWindowSeconds: 0 },
       demand: steady(second < 5 ? 16 : 0),
@@ -232,17 +189,19 @@ describe('the hold', () => {
   })
 
   it('is derived from the start-up time, within a bound', () => {
-    expect([0, 3, 20, 60, 100_000].map((seconds) => holdFor(scaling, seconds))).toEqual([60, 64.5, 90, 150, 900])
-    expect(holdFor({ ...scaling, stabilizationWindowSeconds: 300 }, 20)).toBe(300)
+    expect([0, 3, 20, 60, 100_000].map((seconds) => stabilizationSecondsFor(scaling, seconds))).toEqual([
+      60, 64.5, 90, 150, 900,
+    ])
+    expect(stabilizationSecondsFor({ ...scaling, stabilizationWindowSeconds: 300 }, 20)).toBe(300)
   })
 
-  it('lets a new leader hold the pods that it found', () => {
+  it('lets a new leader keep the pods that it found', () => {
     const decisions = follow(120, () => ({}), 9)
     expect(replicasOf(decisions).slice(0, 90)).toEqual(Array(90).fill(9))
     expect(decisions[119]?.replicas).toBe(0)
   })
 
-  it('remembers what it had while figures were missing', () => {
+  it('remembers what it had while there was no demand', () => {
     const decisions = follow(200, (second) => (second < 150 ? { demand: undefined } : {}), 5)
     expect(decisions[199]?.replicas).toBe(5)
   })
@@ -261,151 +220,11 @@ describe('the hold', () => {
 })
 
 describe('a burst', () => {
-  it('takes nothing away while it lasts and for the panic window after', () => {
+  it('does not scale down while it lasts and for the panic window after', () => {
     const scaled = { stabilizationWindowSeconds: 0, panicWindowSeconds: 6 }
     const burst = { arrivals3s: 6, arrivals30s: 10 }
     const decisions = follow(20, (second) => ({ scaling: scaled, demand: second < 5 ? burst : steady(0.1) }), 9)
     expect(replicasOf(decisions)).toEqual([...Array(10).fill(9), ...Array(10).fill(1)])
     expect(decisions[3]).toMatchObject({ rule: 'burst', sentence: expect.stringContaining('Stays at 9 pods') })
-  })
-})
-
-// Figures as a fault may make them too: nothing, not a number, without end, below zero.
-const anyFigure = fc.oneof(
-  fc.nat({ max: 5_000 }),
-  fc.double({ min: 0, max: 1e12, noNaN: true }),
-  fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, -1, 0),
-)
-const anyDemand = fc.record({
-  arrivals3s: anyFigure,
-  arrivals30s: anyFigure,
-  backlog: anyFigure,
-  batchSlots: anyFigure,
-  batchProcessing: anyFigure,
-  processing: anyFigure,
-  oldestSeconds: anyFigure,
-  serviceSeconds: fc.option(anyFigure, { nil: undefined }),
-  p95Seconds: fc.option(anyFigure, { nil: undefined }),
-  missedShare: fc.option(anyFigure, { nil: undefined }),
-})
-const anyBound = fc.option(fc.nat({ max: 50 }), { nil: undefined })
-const anySchedule = fc.record({ names: fc.constant(['a']), minReplicas: anyBound, maxReplicas: anyBound })
-const anyScaling = fc.record({
-  minReplicas: fc.nat({ max: 10 }),
-  maxReplicas: fc.integer({ min: 10, max: 100 }),
-  schedule: fc.option(
-    anySchedule.map(({ minReplicas, maxReplicas, names }) => ({
-      names,
-      ...(minReplicas !== undefined && { minReplicas }),
-      ...(maxReplicas !== undefined && { maxReplicas }),
-    })),
-    { nil: undefined },
-  ),
-  p95Seconds: fc.double({ min: 0.5, max: 600, noNaN: true }),
-  utilization: fc.double({ min: 0.1, max: 1, noNaN: true }),
-  panicWindowSeconds: fc.nat({ max: 600 }),
-  stabilizationWindowSeconds: fc.option(fc.nat({ max: 86_400 }), { nil: undefined }),
-  fallback: fc.record({ afterSeconds: fc.nat({ max: 3_600 }), replicas: fc.nat({ max: 10 }) }),
-})
-const anyInput: fc.Arbitrary<ScaleInput> = fc.record({
-  nowSeconds: fc.nat({ max: 1_000_000 }),
-  scaling: anyScaling,
-  demand: fc.option(anyDemand, { nil: undefined }),
-  demandAgeSeconds: anyFigure,
-  slotsPerPod: fc.oneof(fc.integer({ min: 1, max: 64 }), anyFigure),
-  pods: fc.record({
-    current: fc.nat({ max: 100 }),
-    ready: fc.nat({ max: 100 }),
-    starting: fc.nat(),
-    draining: fc.nat(),
-  }),
-  startSeconds: anyFigure,
-  memory: fc
-    .record({ now: fc.nat({ max: 1_000_000 }), current: fc.nat({ max: 100 }) })
-    .map(({ now, current }) => startMemory(now, current)),
-})
-
-describe('whatever comes in', () => {
-  it('answers a whole number within the bounds in force, and only finite figures', () => {
-    fc.assert(
-      fc.property(anyInput, (input) => {
-        const { replicas, inputs, sentence, memory } = decideReplicas(input)
-        const { minReplicas, maxReplicas } = boundsInForce(input.scaling)
-        expect(Number.isInteger(replicas)).toBe(true)
-        expect(replicas).toBeGreaterThanOrEqual(minReplicas)
-        expect(replicas).toBeLessThanOrEqual(maxReplicas)
-        expect(Object.values(inputs).every(Number.isFinite)).toBe(true)
-        expect(Object.keys(inputs).length).toBeLessThanOrEqual(32)
-        expect(sentence).not.toMatch(/NaN|undefined|Infinity/)
-        expect(JSON.parse(JSON.stringify(memory))).toEqual(memory)
-      }),
-    )
-  })
-
-  it('gives the same answer to the same question, and leaves the question as it was', () => {
-    fc.assert(
-      fc.property(anyInput, (input) => {
-        const before = structuredClone(input)
-        expect(decideReplicas(input)).toEqual(decideReplicas(before))
-        expect(input).toEqual(before)
-      }),
-    )
-  })
-
-  it('never wants fewer pods for one more image', () => {
-    const grow: readonly ((demand: Demand) => Demand)[] = [
-      (demand) => ({ ...demand, arrivals3s: demand.arrivals3s + 1, arrivals30s: demand.arrivals30s + 1 }),
-      (demand) => ({ ...demand, backlog: demand.backlog + 1 }),
-      (demand) => ({ ...demand, batchSlots: demand.batchSlots + 1 }),
-      (demand) => ({ ...demand, processing: demand.processing + 1 }),
-    ]
-    const counts = fc
-      .record({ earlier: fc.nat({ max: 2_000 }), late: fc.nat({ max: 300 }), backlog: fc.nat({ max: 500 }) })
-      .map(({ earlier, late, backlog }) => ({ ...quiet, arrivals3s: late, arrivals30s: late + earlier, backlog }))
-    fc.assert(
-      fc.property(counts, fc.constantFrom(...grow), fc.nat({ max: 40 }), (demand, more, ready) => {
-        const answer = (asked: Demand) =>
-          decideReplicas(given({ demand: asked, scaling: { maxReplicas: 1_000 }, pods: { current: 0, ready } }))
-            .replicas
-        expect(answer(more(demand))).toBeGreaterThanOrEqual(answer(demand))
-      }),
-    )
-  })
-
-  it('takes nothing away in a burst or without figures, unless a bound says so', () => {
-    fc.assert(
-      fc.property(anyInput, fc.nat({ max: 30 }), (input, late) => {
-        const { maxReplicas } = boundsInForce(input.scaling)
-        const burst = input.demand && { ...input.demand, arrivals3s: late + 10, arrivals30s: late + 10 }
-        const panicWindowSeconds = input.scaling.panicWindowSeconds + 1
-        const asked = { ...input, demand: burst, scaling: { ...input.scaling, panicWindowSeconds } }
-        expect(decideReplicas(asked).replicas).toBeGreaterThanOrEqual(Math.min(input.pods.current, maxReplicas))
-      }),
-    )
-  })
-
-  it('remembers little, however it is asked', () => {
-    const looks = fc.array(
-      fc.record({
-        step: fc.double({ min: 0, max: 20, noNaN: true }),
-        start: fc.nat({ max: 600 }),
-        arrivals: fc.nat({ max: 900 }),
-      }),
-      { minLength: 200, maxLength: 600 },
-    )
-    fc.assert(
-      fc.property(looks, (steps) => {
-        let nowSeconds = 0
-        let memory = startMemory(0, 0)
-        for (const { step, start, arrivals } of steps) {
-          nowSeconds += step
-          const demand = { arrivals30s: arrivals, arrivals3s: arrivals / 10 }
-          const asked = given({ nowSeconds, startSeconds: start, demand, memory, scaling: { maxReplicas: 1_000 } })
-          memory = decideReplicas(asked).memory
-          expect(memory.peaks.length).toBeLessThanOrEqual(120)
-        }
-      }),
-      { numRuns: 20 },
-    )
   })
 })

@@ -1,70 +1,70 @@
-// How many pods a pool should have: a pure rule, run once a second by the leader and by the simulator of test/sim.
-// docs/autoscaling.md explains it with its formula, its sources and its price.
+// How many pods a pool should have: a pure rule, run once a second by the leader and by the simulator in test/sim.
+// docs/autoscaling.md explains its formula, its sources and what it costs.
+import type { Demand } from '@matte/core/scale/demand'
 import { boundsInForce, type Limit, limitOf } from './bounds.ts'
 import type { Decision, EffectiveScaling, Rule, ScaleInput } from './decision.ts'
-import type { Demand } from './demand.ts'
 import { listInputs } from './inputs.ts'
 import { describeDecision, type KeptFor } from './sentence.ts'
 import { highestPeak, rememberPeak, type ScaleMemory } from './stabilization.ts'
-import { countTerms, figure, type Terms } from './terms.ts'
+import { clampValue, countTerms, type Terms } from './terms.ts'
 
-/** The pool is looked at again after this long; a nudge only brings it forward. */
+/** Time to the next decision; a nudge brings it forward. */
 const tickMs = 1_000
 
-/** Taken for a pool whose start-up was never measured: D = 20 s is the middle one of the three simulated. */
+/** Assumed for a pool whose start-up was never measured: the middle one of the three simulated times. */
 export const unmeasuredStartSeconds = 20
 
 /**
- * Figures older than this no longer take pods away, long before `fallback.afterSeconds` gives up on them: one look of
- * a second, and another that failed.
+ * Older demand no longer scales down, long before `fallback.afterSeconds` gives up on it: after one pass of a second
+ * and one that failed.
  */
 const freshSeconds = 3
 
-/** For a new leader: it holds the pods that it found for one whole hold, as if they had been wanted now. */
+/** For a new leader: it keeps the pods that it finds for one stabilization window, as if they were wanted now. */
 export function startMemory(nowSeconds: number, current: number): ScaleMemory {
   return { peaks: [{ untilSeconds: nowSeconds, replicas: current }], burstUntilSeconds: 0 }
 }
 
 /**
- * The hold when `scaling.stabilizationWindowSeconds` is not set: what a pod costs while it is not needed is weighed against waiting
- * for its successor, so the hold grows with the start-up time. 60 s outlasts the minute of a usual burst's pause. The
- * bound: start-up times are measured, and one pod that waited an hour for its image must not keep all others for hours.
+ * The stabilization window. Unless it is set, it grows with the start-up time, since it weighs the cost of a pod that
+ * is not needed against the wait for a new one. 60 s outlasts the pause of a minute in a usual burst. The bound is
+ * there because start-up times are measured: one pod that waited an hour for its image must not keep all others for
+ * hours.
  */
-export function holdFor(scaling: EffectiveScaling, startSeconds: number): number {
+export function stabilizationSecondsFor(scaling: EffectiveScaling, startSeconds: number): number {
   return scaling.stabilizationWindowSeconds === undefined
-    ? Math.min(60 + 1.5 * figure(startSeconds), 900)
-    : figure(scaling.stabilizationWindowSeconds)
+    ? Math.min(60 + 1.5 * clampValue(startSeconds), 900)
+    : clampValue(scaling.stabilizationWindowSeconds)
 }
 
-/**
- * Decides from figures alone: no clock, no input or output, the same answer to the same input. The answer is whole,
- * finite and within the bounds in force, whatever the figures are.
- */
+/** Pure. The answer is a whole, finite number within the bounds in force, whatever the input is. */
 export function decideReplicas(input: ScaleInput): Decision {
   const { demand, demandAgeSeconds, scaling } = input
   const isStale = !demand || !(demandAgeSeconds <= scaling.fallback.afterSeconds)
   return isStale ? fallBack(input) : follow(input, demand)
 }
 
-/** The figures cannot be believed: as many pods as there are, or the fallback's, whichever is more. */
+/** Without demand: the pods that there are or the fallback's, whichever is more. */
 function fallBack(input: ScaleInput): Decision {
-  const wanted = Math.max(figure(input.pods.current), figure(input.scaling.fallback.replicas))
+  const wanted = Math.max(clampValue(input.pods.current), clampValue(input.scaling.fallback.replicas))
   return conclude(input, { wanted, kept: wanted, rule: 'fallback', burstUntilSeconds: input.memory.burstUntilSeconds })
 }
 
 function follow(input: ScaleInput, demand: Demand): Decision {
   const { nowSeconds, scaling, memory, pods } = input
-  const readySlots = figure(pods.ready) * input.slotsPerPod
+  const readySlots = clampValue(pods.ready) * input.slotsPerPod
   const terms = countTerms(demand, { scaling, slotsPerPod: input.slotsPerPod, readySlots })
-  const burstUntilSeconds = terms.isBurst ? nowSeconds + figure(scaling.panicWindowSeconds) : memory.burstUntilSeconds
+  const burstUntilSeconds = terms.isBurst
+    ? nowSeconds + clampValue(scaling.panicWindowSeconds)
+    : memory.burstUntilSeconds
   const stay = nowSeconds < burstUntilSeconds ? 'burst' : input.demandAgeSeconds > freshSeconds ? 'age' : undefined
   const { wanted } = terms
-  const kept = stay ? Math.max(wanted, figure(pods.current)) : wanted
+  const kept = stay ? Math.max(wanted, clampValue(pods.current)) : wanted
   return conclude(input, { wanted, kept, stay, rule: mainRule(terms, pods.current), terms, burstUntilSeconds })
 }
 
 type Outcome = {
-  /** What the figures ask for, and that with what stays for `stay`. */
+  /** What the demand needs, and the same with the pods that stay because of `stay`. */
   readonly wanted: number
   readonly kept: number
   readonly stay?: 'burst' | 'age' | undefined
@@ -73,23 +73,23 @@ type Outcome = {
   readonly burstUntilSeconds: number
 }
 
-/** Lays the hold and the bounds over what is wanted. */
+/** Applies the stabilization window and the bounds. */
 function conclude(input: ScaleInput, outcome: Outcome): Decision {
   const { nowSeconds, scaling, memory, startSeconds } = input
-  const stabilizationWindowSeconds = holdFor(scaling, startSeconds)
+  const stabilizationWindowSeconds = stabilizationSecondsFor(scaling, startSeconds)
   const bounds = boundsInForce(scaling)
-  // Without the minimum and under the maximum: when a bound is changed, the hold must not remember the former one.
+  // Within the maximum and without the minimum: a changed bound must not be remembered.
   const peaks = rememberPeak(
     memory.peaks,
     nowSeconds,
     Math.min(outcome.wanted, bounds.maxReplicas),
     stabilizationWindowSeconds,
   )
-  const held = Math.max(outcome.kept, highestPeak(peaks))
-  const limited = limitOf(held, scaling)
-  const replicas = Math.min(Math.max(held, bounds.minReplicas), bounds.maxReplicas)
-  const { rule, keptFor } = winningRule(outcome, held, limited)
-  const facts = { ...outcome, input, rule, keptFor, limited, held, replicas, stabilizationWindowSeconds, bounds }
+  const stabilized = Math.max(outcome.kept, highestPeak(peaks))
+  const limited = limitOf(stabilized, scaling)
+  const replicas = Math.min(Math.max(stabilized, bounds.minReplicas), bounds.maxReplicas)
+  const { rule, keptFor } = winningRule(outcome, stabilized, limited)
+  const facts = { ...outcome, input, rule, keptFor, limited, stabilized, replicas, stabilizationWindowSeconds, bounds }
   return {
     replicas,
     rule,
@@ -101,19 +101,20 @@ function conclude(input: ScaleInput, outcome: Outcome): Decision {
   }
 }
 
-/** A bound wins over what keeps pods, and that over what the figures ask for; nothing wins over missing figures. */
-function winningRule({ wanted, kept, stay, rule }: Outcome, held: number, limited: Limit | undefined) {
-  const keptFor: KeptFor | undefined = held > kept ? 'peak' : kept > wanted ? stay : undefined
+/** A bound wins over what keeps pods, and that over the demand. Nothing wins over missing demand. */
+function winningRule({ wanted, kept, stay, rule }: Outcome, stabilized: number, limited: Limit | undefined) {
+  const keptFor: KeptFor | undefined = stabilized > kept ? 'peak' : kept > wanted ? stay : undefined
   if (rule === 'fallback') return { rule, keptFor: undefined }
-  const keeping: Rule | undefined = keptFor && (keptFor === 'burst' ? 'burst' : 'hold')
+  const keeping: Rule | undefined = keptFor && (keptFor === 'burst' ? 'burst' : 'stabilization')
   return { rule: limited ?? keeping ?? rule, keptFor }
 }
 
-/** Which term made the answer what it is. */
+/** The term that decided. */
 function mainRule({ wanted, steadyPods, backlogPods, batchPods, isBurst }: Terms, current: number): Rule {
   if (wanted === 0) return 'idle'
   if (current === 0) return 'wake'
-  if (steadyPods + backlogPods + batchPods === 0) return 'hold' // only images in work, which finish where they are
+  // Only requests in flight, which end in the pods that they are in.
+  if (steadyPods + backlogPods + batchPods === 0) return 'stabilization'
   if (batchPods > steadyPods + backlogPods) return 'batch'
   if (Math.ceil(steadyPods + batchPods) < wanted) return 'backlog'
   return isBurst ? 'burst' : 'rate'

@@ -1,15 +1,15 @@
-// What goes into a decision about a pool's pods, and what comes out: plain data both.
+// The input and the output of a scaling decision, both plain data.
+import type { Demand } from '@matte/core/scale/demand'
 import type { Bounds, Limit } from './bounds.ts'
-import type { Demand } from './demand.ts'
 import type { ScaleMemory } from './stabilization.ts'
 
-/** What the pool's `scaling` says, with the schedules of this moment resolved by `schedule.ts`. */
+/** The pool's `scaling`, with its schedules resolved for this moment by schedule.ts. */
 export type EffectiveScaling = Bounds & {
-  /** The lateness bound: an image that takes longer has missed. */
+  /** The latency target: a request that takes longer has missed it. */
   readonly p95Seconds: number
-  /** Load that a slot is planned for, 0..1. */
+  /** Planned load of a slot, 0 to 1. */
   readonly utilization: number
-  /** How long nothing comes down after the short window was last well above the long one. */
+  /** How long the pool does not scale down after the last sign of a burst. */
   readonly panicWindowSeconds: number
   /** Undefined: derived from the start-up time. */
   readonly stabilizationWindowSeconds?: number | undefined
@@ -20,18 +20,18 @@ export type ScaleInput = {
   /** Any monotonic clock. */
   readonly nowSeconds: number
   readonly scaling: EffectiveScaling
-  /** The last figures that were read; undefined: none ever. */
+  /** The last demand that was read; undefined: never read. */
   readonly demand: Demand | undefined
   readonly demandAgeSeconds: number
   readonly slotsPerPod: number
   readonly pods: {
-    /** Wanted now. */
+    /** Desired now. */
     readonly current: number
     readonly ready: number
     readonly starting: number
     readonly draining: number
   }
-  /** Measured from wanted to ready; `unmeasuredStartSeconds` before the first. */
+  /** Measured from desired to ready; `unmeasuredStartSeconds` before the first pod. */
   readonly startSeconds: number
   readonly memory: ScaleMemory
 }
@@ -41,7 +41,7 @@ export type Rule =
   | 'backlog'
   | 'batch'
   | 'wake'
-  | 'hold'
+  | 'stabilization'
   | 'burst'
   | 'minimum'
   | 'maximum'
@@ -54,11 +54,11 @@ export type Decision = {
   readonly replicas: number
   /** The rule that won. */
   readonly rule: Rule
-  /** For people, with the figures in it. */
+  /** For people; names the numbers that decided. */
   readonly sentence: string
-  /** The bound that kept the answer from what the figures ask for. */
+  /** The bound that changed the answer. */
   readonly limited?: Limit
-  /** The figures that went in and the terms that came of them; finite numbers only. */
+  /** The demand and the terms that were computed from it; finite numbers only. */
   readonly inputs: Readonly<Record<string, number>>
   readonly memory: ScaleMemory
   readonly requeueAfterMs: number

@@ -1,35 +1,28 @@
-// The figures of a decision by name, for history, log and metrics: what went in, and the terms that came of it.
+// The inputs and terms of a decision by name, for history, log and metrics.
 import type { DecisionFacts } from './sentence.ts'
 
-/** Bound of a figure in `scalingHistory` (the CRD's); a larger one is cut to it. */
+/** The CRD's bound of a value in `scalingHistory`; a larger value is cut to it. */
 const inputMax = 1_000_000_000
 
-/** Finite numbers only; what is not known is left out. Three digits behind the point. */
+/** Finite numbers only, with three decimal places. Unknown values are left out. */
 export function listInputs({
   input,
   terms,
   stabilizationWindowSeconds,
-  held,
+  stabilized,
   bounds,
 }: DecisionFacts): Record<string, number> {
   const { demand, pods } = input
-  const figures: Record<string, number | undefined> = {
-    arrivals3s: demand?.arrivals3s,
-    arrivals30s: demand?.arrivals30s,
-    backlog: demand?.backlog,
-    batchSlots: demand?.batchSlots,
-    processing: demand?.processing,
-    oldestSeconds: demand?.oldestSeconds,
+  const values: Record<string, number | undefined> = {
+    ...demand,
     serviceSeconds: terms?.serviceSeconds,
-    p95Seconds: demand?.p95Seconds,
-    missedShare: demand?.missedShare,
     demandAgeSeconds: input.demandAgeSeconds,
     rate: terms?.rate,
     steadyPods: terms?.steadyPods,
     backlogPods: terms?.backlogPods,
     batchPods: terms?.batchPods,
     wantedPods: terms?.wanted,
-    heldPods: held,
+    stabilizedPods: stabilized,
     stabilizationWindowSeconds,
     startSeconds: input.startSeconds,
     slotsPerPod: input.slotsPerPod,
@@ -40,11 +33,11 @@ export function listInputs({
     minReplicas: bounds.minReplicas,
     maxReplicas: bounds.maxReplicas,
   }
-  const known = Object.entries(figures).filter((entry): entry is [string, number] => Number.isFinite(entry[1]))
-  return Object.fromEntries(known.map(([name, value]) => [name, roundFigure(value)]))
+  const known = Object.entries(values).filter((entry): entry is [string, number] => Number.isFinite(entry[1]))
+  return Object.fromEntries(known.map(([name, value]) => [name, roundValue(value)]))
 }
 
-const roundFigure = (value: number): number => {
+const roundValue = (value: number): number => {
   const bounded = Math.min(Math.max(value, -inputMax), inputMax)
   return Math.round(bounded * 1_000) / 1_000
 }

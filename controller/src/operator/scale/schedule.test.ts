@@ -130,7 +130,7 @@ describe('several schedules', () => {
     expect(readTimetable([]).at(at)).toBeUndefined()
   })
 
-  it('are looked at again when one starts or ends, and when the clock is set back', () => {
+  it('are evaluated again when one starts or ends, and when the clock is set back', () => {
     const table = readTimetable([office])
     const answers = ['05:59:59', '06:00:00', '05:59:00', '06:00:30', '15:59:59', '16:00:00'].map((time) =>
       table.at(new Date(`2026-07-17T${time}Z`)),
@@ -155,7 +155,7 @@ describe('several schedules', () => {
     ['a day that never comes', { start: '0 8 31 2 *' }, 'start 0 8 31 2 * never comes'],
   ])('leave out one with %s, and say so', (_name, changes, message) => {
     const table = readTimetable([office, { ...office, name: 'broken', ...changes }])
-    expect(table.faults).toEqual([{ name: 'broken', message: expect.stringContaining(message) }])
+    expect(table.errors).toEqual([{ name: 'broken', message: expect.stringContaining(message) }])
     expect(table.at(at)?.names).toEqual(['office'])
   })
 })

@@ -1,6 +1,6 @@
-// Schedules: bounds that hold between two hours of a wall clock somewhere, such as five pods on working days from 8 to
-// 18 in Berlin. Cron patterns are read by croner: the way patterns meet clock changes has more cases than are worth
-// writing again, and it has no dependencies.
+// Schedules: bounds that are in force between two times of day in some time zone, such as five pods on working days
+// from 8 to 18 in Berlin. croner reads the cron patterns: it has no dependencies, and how patterns meet clock changes
+// has more cases than are worth writing again.
 import { Cron } from 'croner'
 import type { ScheduleBounds } from './bounds.ts'
 
@@ -15,28 +15,28 @@ export type Schedule = {
   readonly maxReplicas?: number
 }
 
-export type ScheduleFault = { readonly name: string; readonly message: string }
+export type ScheduleError = { readonly name: string; readonly message: string }
 
 export type Timetable = {
   /**
-   * What is in force at `now` (a wall time: schedules are about hours, not about durations); undefined when nothing
-   * is. Cheap to ask each second: the answer is kept until a schedule starts or ends.
+   * The bounds in force at `now`, a wall time; undefined when no schedule is in force. Cheap to call each second: the
+   * answer is kept until a schedule starts or ends.
    */
   readonly at: (now: Date) => ScheduleBounds | undefined
   /** Schedules that cannot be read. They are not in force; the others are. */
-  readonly faults: readonly ScheduleFault[]
+  readonly errors: readonly ScheduleError[]
 }
 
 type Entry = { readonly schedule: Schedule; readonly start: Cron; readonly end: Cron }
 
-/** Reads the schedules once. Throws nothing: what cannot be read is told in `faults`. */
+/** Parses the schedules. Never throws: those that cannot be parsed are in `errors`. */
 export function readTimetable(schedules: readonly Schedule[]): Timetable {
-  const faults: ScheduleFault[] = []
+  const errors: ScheduleError[] = []
   const entries = schedules.flatMap((schedule) => {
     try {
       return [{ schedule, start: readPattern(schedule, 'start'), end: readPattern(schedule, 'end') }]
     } catch (error) {
-      faults.push({ name: schedule.name, message: error instanceof Error ? error.message : String(error) })
+      errors.push({ name: schedule.name, message: error instanceof Error ? error.message : String(error) })
       return []
     }
   })
@@ -49,7 +49,7 @@ export function readTimetable(schedules: readonly Schedule[]): Timetable {
     }
     return answer.bounds
   }
-  return { at, faults }
+  return { at, errors }
 }
 
 function readPattern(schedule: Schedule, which: 'start' | 'end'): Cron {
@@ -60,42 +60,43 @@ function readPattern(schedule: Schedule, which: 'start' | 'end'): Cron {
     throw new Error(`timeZone ${timeZone} is not known: write an IANA name such as Europe/Berlin`)
   }
   try {
-    // The library takes nicknames such as @daily for five fields.
+    // croner accepts nicknames such as @daily in place of five fields.
     if (schedule[which].trim().split(/\s+/).length !== 5) throw new Error('it has another number of them')
     const pattern = new Cron(schedule[which], { timezone: timeZone, mode: '5-part', paused: true })
     if (pattern.previousRuns(1).length > 0) return pattern
   } catch (cause) {
-    const told = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`${which} ${schedule[which]} is not a cron pattern of five fields: ${told}`, { cause })
+    const detail = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`${which} ${schedule[which]} is not a cron pattern of five fields: ${detail}`, { cause })
   }
   throw new Error(`${which} ${schedule[which]} never comes: there is no such day`)
 }
 
-/** In force from a start up to the next end. Asked backwards, since a start may come twice before an end. */
+/** In force from a start to the next end. Looks back in time, since a start may come twice before an end. */
 function isInForce({ schedule, start, end }: Entry, now: Date): boolean {
   const justAfter = new Date(Math.floor(now.getTime() / 60_000) * 60_000 + 1_000)
   const [started] = start.previousRuns(1, justAfter)
   const [ended] = end.previousRuns(1, justAfter)
   if (!started || !ended || started.getTime() !== ended.getTime()) return !!started && !(ended && ended > started)
-  // In the same minute the start wins: one from midnight to midnight, from Monday to Friday, has no gaps then. But a
-  // time in the hour that the clocks leave out comes right after it, and is earlier than one that is really meant.
+  // In the same minute the start wins, so that a schedule from midnight to midnight, Monday to Friday, has no gaps. But
+  // a time in the hour that the clocks skip falls right after that hour, and counts as earlier than a time that is
+  // really meant.
   if (start.match(started)) return true
   return !end.match(ended) && minuteOfDay(schedule.start) >= minuteOfDay(schedule.end)
 }
 
-/** Of a pattern with one minute and one hour: only such are moved out of the hour left out. */
+/** Of a pattern with one minute and one hour: only those move out of a skipped hour. */
 const minuteOfDay = (pattern: string): number => {
   const [minute, hour] = pattern.trim().split(/\s+/)
   return Number(hour) * 60 + Number(minute)
 }
 
-/** When the next of them starts or ends, in milliseconds since the epoch; an hour on at most, which costs little. */
+/** When the next of them starts or ends, in milliseconds since the epoch; at most an hour from now. */
 function nextChange(entries: readonly Entry[], now: Date): number {
   const runs = entries.flatMap(({ start, end }) => [start.nextRun(now), end.nextRun(now)])
   return Math.min(now.getTime() + 3_600_000, ...runs.flatMap((run) => run?.getTime() ?? []))
 }
 
-/** Of schedules that overlap: the highest minimum, the lowest maximum. */
+/** Of overlapping schedules the highest minimum and the lowest maximum. */
 function joinBounds(entries: readonly Entry[]): ScheduleBounds | undefined {
   if (entries.length === 0) return undefined
   const minimums = entries.flatMap(({ schedule }) => schedule.minReplicas ?? [])

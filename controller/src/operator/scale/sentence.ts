@@ -1,9 +1,9 @@
-// What is said of a decision: one sentence for people, with the figures in it, for log, Event, condition and history.
+// A decision in one sentence for people, with the numbers that decided: for log, Event, condition and history.
 import type { BoundsInForce } from './bounds.ts'
 import type { Rule, ScaleInput } from './decision.ts'
 import type { Terms } from './terms.ts'
 
-/** Why there are more pods than the figures ask for. */
+/** Why there are more pods than the demand needs. */
 export type KeptFor = 'peak' | 'burst' | 'age'
 
 export type DecisionFacts = {
@@ -11,10 +11,10 @@ export type DecisionFacts = {
   readonly replicas: number
   readonly rule: Rule
   readonly keptFor: KeptFor | undefined
-  /** Undefined: the figures were not believed. */
+  /** Undefined: there is no current demand. */
   readonly terms?: Terms
   /** Before the bounds. */
-  readonly held: number
+  readonly stabilized: number
   readonly stabilizationWindowSeconds: number
   readonly bounds: BoundsInForce
 }
@@ -29,52 +29,54 @@ const sentences: Readonly<Record<Rule, Sentence>> = {
     facts.keptFor
       ? `Stays at ${pods(facts.replicas)} while a burst lasts; now ${need(facts)}.`
       : `${pods(facts.replicas)} for a burst, ${rates(facts)}: ${need(facts)}.`,
-  wake: (facts) => `Wakes from zero with ${pods(facts.replicas)}: ${need(facts)}.`,
-  hold: (facts) =>
+  wake: (facts) => `Scales up from zero to ${pods(facts.replicas)}: ${need(facts)}.`,
+  stabilization: (facts) =>
     facts.keptFor
       ? `Keeps ${pods(facts.replicas)}, ${reasonsToKeep[facts.keptFor](facts)}; now ${need(facts)}.`
-      : `Keeps ${pods(facts.replicas)} while images are in work.`,
+      : `Keeps ${pods(facts.replicas)} while requests are in flight.`,
   minimum: (facts) => `${pods(facts.replicas)}, the minimum: ${need(facts)}.`,
-  maximum: (facts) => `${pods(facts.replicas)}, the maximum, where ${facts.held} would be wanted: ${need(facts)}.`,
+  maximum: (facts) => `${pods(facts.replicas)}, the maximum, instead of ${facts.stabilized}: ${need(facts)}.`,
   schedule: (facts) =>
-    `${pods(facts.replicas)}, a bound of ${schedules(facts)}, where ${facts.held} would be wanted: ${need(facts)}.`,
-  idle: (facts) =>
-    `No pods: nothing has arrived, waited or been in work for ${seconds(facts.stabilizationWindowSeconds)}.`,
+    `${pods(facts.replicas)}, a bound of ${schedules(facts)}, instead of ${facts.stabilized}: ${need(facts)}.`,
+  idle: (facts) => `No pods: there were no requests for ${seconds(facts.stabilizationWindowSeconds)}.`,
   fallback: (facts) =>
-    `${pods(facts.replicas)} for want of figures: ${lastFigures(facts)}, so no pod is taken away until there are new ones.`,
-  external: (facts) => `${pods(facts.replicas)}, as the external owner says.`,
+    `${pods(facts.replicas)} without current demand: it was ${lastRead(facts)}, so the pool does not scale down.`,
+  external: ({ replicas }) => describeExternal(replicas),
 }
 
 const reasonsToKeep: Readonly<Record<KeptFor, Sentence>> = {
-  peak: ({ stabilizationWindowSeconds }) => `wanted within the last ${seconds(stabilizationWindowSeconds)}`,
-  burst: () => 'since a burst lasts',
-  age: ({ input }) => `since the figures are ${seconds(input.demandAgeSeconds)} old`,
+  peak: ({ stabilizationWindowSeconds }) => `needed within the last ${seconds(stabilizationWindowSeconds)}`,
+  burst: () => 'because a burst lasts',
+  age: ({ input }) => `because the demand was read ${seconds(input.demandAgeSeconds)} ago`,
 }
+
+export const describeExternal = (replicas: number): string => `${pods(replicas)}, as the external owner asks.`
 
 export const describeDecision = (facts: DecisionFacts): string => sentences[facts.rule](facts)
 
-/** The terms in words: what arrives, what waits, what batches may use. */
+/** The terms in words. */
 function need({ terms, input }: DecisionFacts): string {
   if (!terms) return 'the demand is not known'
   const { rate, serviceSeconds, isServiceAssumed, steadyPods, excess, backlogPods, batchPods } = terms
   const assumed = isServiceAssumed ? ' (assumed)' : ''
-  const steady = `${round(rate)} images/s of ${round(serviceSeconds)} s${assumed} at ${round(input.scaling.utilization * 100)} % load need ${round(steadyPods)}`
-  const parts = rate > 0 ? [steady] : ['nothing arrives']
+  const load = `${round(input.scaling.utilization * 100)} % load`
+  const steady = `${round(rate)} requests/s of ${round(serviceSeconds)} s${assumed} at ${load} need ${round(steadyPods)}`
+  const parts = rate > 0 ? [steady] : ['no requests arrive']
   if (excess > 0) parts.push(`${round(excess)} waiting need ${round(backlogPods)} more`)
   if (batchPods > 0) parts.push(`batches may use ${round(batchPods)} more`)
   return parts.join(', ')
 }
 
 const rates = ({ terms }: DecisionFacts): string =>
-  terms ? `${round(terms.shortRate)} images/s in the last 3 s after ${round(terms.longRate)} in 30 s` : ''
+  terms ? `${round(terms.shortRate)} requests/s in the last 3 s after ${round(terms.longRate)} in 30 s` : ''
 
-const lastFigures = ({ input }: DecisionFacts): string =>
+const lastRead = ({ input }: DecisionFacts): string =>
   input.demand
-    ? `the last are ${seconds(input.demandAgeSeconds)} old and believed for ${seconds(input.scaling.fallback.afterSeconds)}`
-    : 'none were ever read'
+    ? `last read ${seconds(input.demandAgeSeconds)} ago (limit ${seconds(input.scaling.fallback.afterSeconds)})`
+    : 'never read'
 
 const schedules = ({ bounds }: DecisionFacts): string => `schedule ${bounds.schedules?.join(' and ')}`
 const pods = (count: number): string => (count === 0 ? 'No pods' : count === 1 ? '1 pod' : `${count} pods`)
 const seconds = (value: number): string => (Number.isFinite(value) ? `${Math.round(value)} s` : 'an unknown time')
-/** Two digits behind the point below ten, one below a hundred: enough to check the sum by hand. */
+/** Two decimal places below ten, one below a hundred: enough to check the sum by hand. */
 const round = (value: number): string => String(Number(value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)))

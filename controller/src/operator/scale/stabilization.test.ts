@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { highestPeak, type Peak, rememberPeak } from './stabilization.ts'
 
 describe('rememberPeak', () => {
-  it('knows the most of the hold, up to a sixtieth of it longer', () => {
-    const looks = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 400 })
+  it('knows the most of the window, up to a sixtieth of it longer', () => {
+    const counts = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 400 })
     fc.assert(
-      fc.property(looks, fc.integer({ min: 1, max: 300 }), (wanted, stabilizationWindowSeconds) => {
+      fc.property(counts, fc.integer({ min: 1, max: 300 }), (wanted, stabilizationWindowSeconds) => {
         let peaks: readonly Peak[] = []
         wanted.forEach((replicas, now) => {
           peaks = rememberPeak(peaks, now, replicas, stabilizationWindowSeconds)
@@ -20,14 +20,14 @@ describe('rememberPeak', () => {
   })
 
   it('forgets late rather than early when there is more to remember than it keeps', () => {
-    // Ever fewer pods are wanted while the hold grows tenfold, again and again: nothing grows old, all is to be kept.
-    const looks = [1, 10, 100, 1_000].flatMap((stabilizationWindowSeconds) =>
+    // Ever fewer pods are wanted while the window grows tenfold, again and again: nothing expires.
+    const windows = [1, 10, 100, 1_000].flatMap((stabilizationWindowSeconds) =>
       Array<number>(40).fill(stabilizationWindowSeconds),
     )
     let peaks: readonly Peak[] = []
     let now = 0
     let wanted = 300
-    for (const stabilizationWindowSeconds of looks) {
+    for (const stabilizationWindowSeconds of windows) {
       now += stabilizationWindowSeconds / 55
       wanted -= 1
       const remembered = highestPeak(

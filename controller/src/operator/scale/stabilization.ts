@@ -1,24 +1,25 @@
-// What the rule remembers between two looks: how many pods were wanted of late, and until when a burst lasts. Plain
-// data, so that it can be logged, compared and kept; a new leader begins with `startMemory` of decide.ts.
+// What the rule remembers between two decisions: how many pods were wanted lately, and until when a burst lasts. A new
+// leader begins with `startMemory` of decide.ts.
 
-/** So many pods were wanted up to `untilSeconds`, and no later look wanted as many. */
+/** This many pods were wanted up to `untilSeconds`, and no later decision wanted as many. */
 export type Peak = { readonly untilSeconds: number; readonly replicas: number }
 
 export type ScaleMemory = {
-  /** Later peaks are lower: each is the answer for a while once those before it have grown too old. */
+  /** Later peaks are lower: each decides for a while after those before it have expired. */
   readonly peaks: readonly Peak[]
-  /** Nothing comes down before this moment; 0 when there was no burst. */
+  /** No scale-down before this time; 0 when there was no burst. */
   readonly burstUntilSeconds: number
 }
 
-/** Peaks in one hold: a hold of 90 s is kept to 1.5 s, one of an hour to a minute. */
-const peaksPerHold = 60
-/** Peaks kept at most. More than one hold has come about only while the hold itself changes, as start-up times do. */
-const peaksMax = 2 * peaksPerHold
+/** Peaks in one window: a window of 90 s is exact to 1.5 s, one of an hour to a minute. */
+const peaksPerWindow = 60
+/** There are more than one window's only while the window changes, as start-up times do. */
+const peaksMax = 2 * peaksPerWindow
 
 /**
- * The peaks with this look added and those older than the hold dropped. A peak speaks for a sixtieth of the hold, so
- * that few are kept; what is lower meanwhile is not recorded, which holds a little too long rather than too short.
+ * Adds this decision and drops the peaks that are older than the window. A peak stands for a sixtieth of the window, so
+ * that few are kept. Lower values within that time are not recorded, which keeps pods a little too long rather than too
+ * short.
  */
 export function rememberPeak(
   peaks: readonly Peak[],
@@ -31,15 +32,15 @@ export function rememberPeak(
   )
   const newest = kept.at(-1)
   if (newest && newest.untilSeconds > nowSeconds) return kept
-  return dropOverflow([...kept, { untilSeconds: nowSeconds + stabilizationWindowSeconds / peaksPerHold, replicas }])
+  return dropOverflow([...kept, { untilSeconds: nowSeconds + stabilizationWindowSeconds / peaksPerWindow, replicas }])
 }
 
-/** The second oldest is the one to go, and the oldest, which is higher, speaks for its time as well. */
+/** Drops the second oldest; the oldest, which is higher, stands for its time too. */
 function dropOverflow(peaks: Peak[]): Peak[] {
   const [oldest, second] = peaks
   if (peaks.length <= peaksMax || !oldest || !second) return peaks
   return [{ ...oldest, untilSeconds: second.untilSeconds }, ...peaks.slice(2)]
 }
 
-/** The most that any look of the hold wanted. */
+/** The most that any decision within the window wanted. */
 export const highestPeak = (peaks: readonly Peak[]): number => peaks[0]?.replicas ?? 0

@@ -25,7 +25,10 @@ function write(path: string, text: string): void {
 const modelOf = (name: string, source: object, checksum: string | undefined = right) =>
   ({ name, modelVersion: name, ...(checksum && { checksum }), source }) as PoolSpecInput['models'][number]
 
-/** What the container says at its end, and how it ends. The kubelet's file and the pod's /tmp are files of the test's own. */
+/**
+ * What the container says at its end, and how it ends. The kubelet's file and the pod's /tmp are files of the test's
+ * own.
+ */
 function compare(names: readonly string[]): { code: number | null; words: string } {
   const models = names.map((name) => modelOf(name, { imagePath: dir }))
   const [container] = buildChecksumContainers(withDefaults({ models }))
@@ -45,7 +48,7 @@ describe('the comparison of models with their checksums', () => {
     expect(compare(['a', 'b'])).toEqual({ code: 0, words: '' })
   })
 
-  it('tells which model has which file, and goes on once the file is right', () => {
+  it('reports which model has which file, and succeeds once the file is right', () => {
     write('a/1/model.onnx', 'right')
     write('b/1/model.onnx', 'wrong')
     const words = `b: ${dir}/b/1/model.onnx has ${sha256('wrong')}, and the spec asks for ${right}\n`
@@ -55,7 +58,7 @@ describe('the comparison of models with their checksums', () => {
     expect(compare(['a', 'b'])).toEqual({ code: 0, words: '' })
   })
 
-  it('looks at the highest version, by number', () => {
+  it('compares the highest version, by number', () => {
     write('a/9/model.onnx', 'right')
     write('a/10/model.onnx', 'wrong')
     expect(compare(['a']).code).toBe(1)
@@ -64,7 +67,7 @@ describe('the comparison of models with their checksums', () => {
     expect(compare(['a']).code).toBe(0)
   })
 
-  it('looks at the file that Triton loads, and at no other beside it', () => {
+  it('compares the file that Triton loads, and no other', () => {
     write('a/1/model.onnx', 'wrong')
     for (const other of ['model.onnx.bak', 'model.onnx.data', 'model.old.onnx', 'model.pt', 'model.txt']) {
       write(`a/1/${other}`, 'right')
@@ -101,7 +104,7 @@ describe('the comparison of models with their checksums', () => {
     expect(compare(['a']).code).toBe(0)
   })
 
-  it('refuses a version without a file to look at', () => {
+  it('refuses a version without a file to compare', () => {
     write('a/1/model.savedmodel/saved_model.pb', 'right')
     expect(compare(['a']).code).toBe(1)
     write('a/config.pbtxt', 'platform: "onnxruntime_onnx"')
@@ -109,7 +112,7 @@ describe('the comparison of models with their checksums', () => {
     expect(compare(['a'])).toEqual({ code: 1, words })
   })
 
-  it('leaves a model that is not there to Triton, which says so', () => {
+  it('leaves a missing model to Triton, which reports it', () => {
     expect(compare(['absent'])).toEqual({ code: 0, words: '' })
   })
 })
@@ -124,7 +127,7 @@ describe('the container that compares', () => {
   const initContainers = (spec: Partial<PoolSpecInput>) =>
     (buildPodTemplate(poolOf(spec)).spec.initContainers ?? []) as { name: string; command?: string[] }[]
 
-  it('is there for models with a checksum whose files are there before Triton is', () => {
+  it('exists for models with a checksum whose files exist before Triton starts', () => {
     const claim = { persistentVolumeClaim: { claimName: 'models', path: 'v3' } }
     const [container] = initContainers({ models: [modelOf('a', { imagePath: '/models' }), modelOf('b', claim)] })
     expect(container?.command?.slice(5)).toEqual(['cpu', '/models/a', 'a', right, '/mnt/models-0/v3/b', 'b', right])

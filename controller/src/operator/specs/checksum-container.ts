@@ -1,5 +1,5 @@
-// Compares the models with the checksums that the spec gives, before Triton starts. Only pools with a checksum have it: an
-// init container costs about half a second of every start.
+// Compares the models with the checksums in spec before Triton starts. Only pools with a checksum have this init
+// container, which costs about half a second of every start.
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { JsonObject } from './merge-patch.ts'
 import { claimsOf, configName, repositoryOf } from './triton-arguments.ts'
@@ -7,13 +7,12 @@ import { claimsOf, configName, repositoryOf } from './triton-arguments.ts'
 export const checksumContainer = 'checksums'
 
 /**
- * A model's file is the one that Triton loads, in the folder of the highest version, which is the one that Triton serves:
- * `default_model_filename` of the configuration that it reads, else the usual name of the backend that this names, else
- * the first of the usual names that is there, in the order in which Triton takes them. What is not there at all is left
- * to Triton, which says so. A fault is told in the container's last words, one line for each model, `name: what`; then
- * the kubelet starts it again, and it waits before it looks again, so that a file that was put right is found and nothing
- * spins. `$1` is that wait in seconds, `$2` the name of the configuration, then for each model its folder, its name and
- * its checksum.
+ * The file of a model is the one that Triton loads from the folder of the highest version: `default_model_filename` of
+ * the configuration, or the usual name of the backend that the configuration names, or the first of the usual names
+ * that exists, in Triton's order. A model without a folder is left to Triton, which reports it. A wrong file is
+ * reported in the container's termination message, one line for each model, `name: what`. The kubelet then restarts the
+ * container, which waits before it compares again: it finds a corrected file and does not spin. `$1` is that wait in
+ * seconds, `$2` the name of the configuration, then for each model its folder, its name and its checksum.
  */
 const script = `set -u
 wait=$1; config=$2; shift 2
@@ -57,13 +56,10 @@ cat /dev/termination-log >&2
 exit 1
 `
 
-/** How long a pod with a wrong file waits before it looks again. */
-const lookAgainSeconds = 60
+/** Time before a pod with a wrong file compares again. */
+const compareAgainSeconds = 60
 
-/**
- * The init container, or none when there is nothing to compare. What lies in S3 is fetched by Triton itself, so there is
- * no file to look at yet.
- */
+/** None when there is nothing to compare. Triton itself downloads models from S3, so there is no file yet. */
 export function buildChecksumContainers(spec: PoolSpec): JsonObject[] {
   const claims = claimsOf(spec)
   const compared = spec.models.flatMap(({ name, checksum, source }) =>
@@ -77,8 +73,8 @@ export function buildChecksumContainers(spec: PoolSpec): JsonObject[] {
       name: checksumContainer,
       image: spec.image,
       imagePullPolicy: spec.imagePullPolicy,
-      // Without the entry point of Triton's image, which has much to say.
-      command: ['sh', '-c', script, 'sh', String(lookAgainSeconds), configName(spec), ...compared],
+      // Without the entry point of Triton's image, which prints a lot.
+      command: ['sh', '-c', script, 'sh', String(compareAgainSeconds), configName(spec), ...compared],
     },
   ]
 }

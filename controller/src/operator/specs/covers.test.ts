@@ -10,7 +10,7 @@ describe('covers', () => {
     [{ memory: '1Gi' }, { memory: '1024Mi' }],
     [{ 'nvidia.com/gpu': '1' }, { 'nvidia.com/gpu': 1 }],
     [{}, { env: [], affinity: {}, hostNetwork: false }],
-  ])('holds of %j and %j', (live, wanted) => {
+  ])('is true for %j and %j', (live, wanted) => {
     expect(covers(live, wanted)).toBe(true)
   })
 
@@ -22,7 +22,7 @@ describe('covers', () => {
     [{ cpu: '1' }, { cpu: '1001m' }],
     [{ image: 'triton:1' }, { image: 'triton:2' }],
     [{ a: { b: 1 } }, { a: 'b' }],
-  ])('does not hold of %j and %j', (live, wanted) => {
+  ])('is false for %j and %j', (live, wanted) => {
     expect(covers(live, wanted)).toBe(false)
   })
 })

@@ -1,8 +1,8 @@
 import { isObject, type Json } from './merge-patch.ts'
 
 /**
- * Whether `live` has everything that `wanted` says; what it has besides is the API server's or somebody else's. It
- * writes quantities in its own way (`1000m` as `1`), so those are compared by what they amount to.
+ * Whether `live` has everything in `wanted`; anything else in it is the API server's or somebody else's. The API server
+ * rewrites quantities (`1000m` as `1`), so those are compared by value.
  */
 export function covers(live: Json | undefined, wanted: Json | undefined): boolean {
   if (wanted === undefined || live === wanted) return true
@@ -19,7 +19,7 @@ export function covers(live: Json | undefined, wanted: Json | undefined): boolea
   return a !== undefined && a === b
 }
 
-/** Absent and empty are one to the API server. */
+/** The API server treats absent and empty alike. */
 const isEmpty = (value: Json): boolean =>
   value === null ||
   value === '' ||
@@ -29,7 +29,7 @@ const isEmpty = (value: Json): boolean =>
 
 const powers = { n: -3, u: -2, m: -1, '': 0, k: 1, M: 2, G: 3, T: 4, P: 5, E: 6 } as const
 
-/** What a Kubernetes quantity amounts to; undefined when it is none. */
+/** The value of a Kubernetes quantity; undefined if it is none. */
 function amountOf(value: Json): number | undefined {
   const [, digits, unit = '', binary] = /^([0-9.]+)([numkMGTPE]?)(i?)$/.exec(String(value)) ?? []
   if (digits === undefined) return undefined

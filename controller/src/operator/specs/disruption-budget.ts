@@ -4,12 +4,12 @@ import type { TritonPool } from '../pool/triton-pool.ts'
 import { ownerOf } from './triton-deployment.ts'
 
 /**
- * One budget for the pods of all revisions of a pool: a tenth at a time, rounded up, so one of up to ten. Of a single
- * pod it lets that one go: images wait and none is lost, where a minimum of one would block the drain of its node for
- * ever. `unproved` is a revision that has had no ready pod yet: a pod of it that never will be must not use the budget up,
- * so it is left out.
+ * One budget for the pods of all revisions of a pool: a tenth at a time, rounded up, so one of up to ten. It allows the
+ * eviction of a single pod: requests wait and none is lost, while a minimum of one would block the drain of its node
+ * forever. `neverReady` is a revision that has had no ready pod yet. It is left out, since its pods must not use the
+ * budget up.
  */
-export function buildDisruptionBudget(pool: TritonPool, unproved?: string): PodDisruptionBudget {
+export function buildDisruptionBudget(pool: TritonPool, neverReady?: string): PodDisruptionBudget {
   const { name } = pool.metadata
   return {
     apiVersion: 'policy/v1',
@@ -19,14 +19,14 @@ export function buildDisruptionBudget(pool: TritonPool, unproved?: string): PodD
       maxUnavailable: '10%',
       selector: {
         matchLabels: poolSelector(name),
-        // There in both cases: what is merely left out would stay as it was.
+        // Set in both cases: server-side apply would keep a field that is merely omitted.
         matchExpressions: [
-          unproved === undefined
+          neverReady === undefined
             ? { key: revisionLabel, operator: 'Exists' }
-            : { key: revisionLabel, operator: 'NotIn', values: [unproved] },
+            : { key: revisionLabel, operator: 'NotIn', values: [neverReady] },
         ],
       },
-      // A pod that never became ready protects nobody, and must not hold up a drain.
+      // A pod that is not ready serves nothing, and must not block a drain.
       unhealthyPodEvictionPolicy: 'AlwaysAllow',
     },
   }

@@ -1,5 +1,4 @@
-// The pod of a pool: restricted as Kubernetes' strictest profile asks, and in no hurry to go.
-
+// The pod template of a pool: within Kubernetes' restricted profile, and with time to drain.
 import { poolLabels, poolSelector } from '../pool/labels.ts'
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
@@ -12,21 +11,21 @@ export type PodTemplate = {
   readonly spec: JsonObject
 }
 
-/** The container that everything here is about; a patch may add others. */
+/** Triton's container; a pod patch may add others. */
 export const tritonContainer = 'triton'
 
 const seconds = (path: string, periodSeconds: number, failureThreshold: number) => ({
   httpGet: { path, port: ports.http },
   periodSeconds,
   failureThreshold,
-  // A pod whose cores are all busy with images answers late, which is no reason to take it out.
+  // A pod whose cores are all busy answers late, which is no reason to remove it from the Service.
   timeoutSeconds: 5,
 })
 
 /**
- * Triton opens its ports after its models have loaded or failed to, so it is not alive until then: half an hour, for
- * models that build their engine at the first start. Then readiness follows the models, and liveness asks only whether
- * anybody is there; a minute without an answer is a hang.
+ * Triton opens its ports after its models have loaded or failed to. Start-up may take half an hour, for models that
+ * build their engine at the first start. After that readiness follows the models, and a minute without an answer counts
+ * as a hang.
  */
 const probes = {
   startupProbe: seconds('/v2/health/live', 1, 1_800),
@@ -38,8 +37,7 @@ const probes = {
 const user = 1000
 
 /**
- * The pod template of a pool, without the label of its revision, which is named after it. The pod patch is laid over it
- * at the end and cannot take our labels away.
+ * Without the label of the revision, which is a hash of it. The pod patch is applied last and cannot remove our labels.
  */
 export function buildPodTemplate({ metadata, spec }: TritonPool): PodTemplate {
   const checksums = spec.models.flatMap(({ name, checksum }) => (checksum === undefined ? [] : `${name}=${checksum}`))
@@ -47,7 +45,7 @@ export function buildPodTemplate({ metadata, spec }: TritonPool): PodTemplate {
   const template: JsonObject = {
     metadata: {
       labels,
-      // Models that change in place are a new revision when their checksum says so.
+      // A model that changes in place becomes a new revision by its checksum.
       ...(checksums.length > 0 && { annotations: { 'matte.dev/checksums': checksums.join() } }),
     },
     spec: buildPodSpec(spec, { pool: metadata.name, uid: metadata.uid ?? '' }),
@@ -63,12 +61,12 @@ export function buildPodTemplate({ metadata, spec }: TritonPool): PodTemplate {
   }
 }
 
-/** The comparison comes last, after what a patch may have to fetch the models, and cannot be patched away. */
+/** The checksums come last, after a patch's init containers that may fetch the models, and cannot be patched away. */
 function withChecks(podSpec: JsonObject, spec: PoolSpec): JsonObject {
   const checks = buildChecksumContainers(spec).map((container) => ({
     ...container,
-    // As much as Triton's: of an init container nothing is added to a pod's, and a quota may ask for it to be said.
-    // From the pool's spec, so JSON; an interface has no index signature to say so.
+    // Triton's resources: a quota may require them, and an init container's do not add to the pod's.
+    // They are JSON, but an interface has no index signature to say so.
     resources: spec.resources as unknown as JsonObject,
     ...sharedBy(spec),
   }))
@@ -87,7 +85,7 @@ function buildPodSpec(spec: PoolSpec, { pool, uid }: { pool: string; uid: string
   const { nodeSelector, tolerations, affinity, drain } = spec
   return {
     automountServiceAccountToken: false,
-    // Variables for each Service of the namespace would slow the start and change what a pod sees.
+    // Environment variables for each Service of the namespace would slow down the start.
     enableServiceLinks: false,
     terminationGracePeriodSeconds: drain.graceSeconds,
     securityContext: {
@@ -104,14 +102,14 @@ function buildPodSpec(spec: PoolSpec, { pool, uid }: { pool: string; uid: string
     topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
       maxSkew: 1,
       topologyKey,
-      // Better crowded than pending.
+      // Better on one node than pending.
       whenUnsatisfiable: 'ScheduleAnyway',
       labelSelector: { matchLabels: poolSelector(pool) },
     })),
     containers: [buildContainer(spec, uid)],
     volumes: [
       { name: 'tmp', emptyDir: {} },
-      // Backends in Python hand tensors over in shared memory; the runtime's own 64 MiB hold two instances.
+      // Python backends pass tensors in shared memory; the runtime's default of 64 MiB is enough for two instances.
       { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: '1Gi' } },
       ...claimsOf(spec).map((claimName, index) => ({
         name: `models-${index}`,
@@ -132,13 +130,13 @@ function buildContainer(spec: PoolSpec, uid: string): JsonObject {
     ports: Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, protocol: 'TCP' })),
     resources: resources as unknown as JsonObject,
     ...probes,
-    // The node waits here, and Triton knows of nothing, until every controller has stopped sending.
+    // The kubelet waits here before it stops Triton, until every controller has stopped sending.
     lifecycle: { preStop: { sleep: { seconds: drain.routeStopSeconds } } },
     ...sharedBy(spec),
   }
 }
 
-/** Of each container: what it may do and what it sees. */
+/** Security context and mounts of every container. */
 function sharedBy(spec: PoolSpec): JsonObject {
   return {
     securityContext: {
@@ -158,7 +156,7 @@ function sharedBy(spec: PoolSpec): JsonObject {
   }
 }
 
-/** Keys of the Secret that Triton reads from its environment, and whether it can do without. */
+/** Keys of the Secret that Triton reads from its environment, and whether they are optional. */
 const s3Keys = {
   AWS_ACCESS_KEY_ID: false,
   AWS_SECRET_ACCESS_KEY: false,

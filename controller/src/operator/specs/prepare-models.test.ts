@@ -41,12 +41,12 @@ describe('the copy of a model repository for so many cores', () => {
     expect(readFileSync(`${copy}/config.pbtxt`, 'utf8')).toBe(readFileSync(join(dir, 'u2netp/config.pbtxt'), 'utf8'))
   })
 
-  it('may be made again, as after a restart of the container', () => {
+  it('can be created again, as after a restart of the container', () => {
     prepare(['u2netp'])
     expect(prepare(['u2netp'])).toBe('started\n')
   })
 
-  it('starts Triton all the same when a model is not there: Triton says so', () => {
+  it('starts Triton although a model is missing, which Triton reports', () => {
     expect(prepare(['u2netp', 'absent'])).toBe('started\n')
   })
 })

@@ -1,18 +1,19 @@
-// How Triton is started in a pod: the models, their configuration, and what it promises to those who connect.
+// How Triton is started in a pod: its models, their configuration, its ports and its keepalive.
 import { keepaliveFlags } from '../../worker/triton/keepalive.ts'
-import type { ModelSource, PoolSpec } from '../pool/pool-spec.ts'
+import type { PoolSpec } from '../pool/pool-spec.ts'
+import type { ModelSource } from '../pool/spec/models.ts'
 
 export const ports = { http: 8000, grpc: 8001, metrics: 8002 } as const
 
-/** Where the pod finds the n-th claim of its models. */
+/** Where the n-th claim is mounted. */
 export const claimMountPath = (index: number): string => `/mnt/models-${index}`
 
-/** The distinct claims of a pool's models, in the order of the spec; the index is that of the mount. */
+/** The distinct claims of a pool's models, in the order of spec; the index is that of the mount. */
 export const claimsOf = ({ models }: PoolSpec): string[] => [
   ...new Set(models.flatMap(({ source }) => source.persistentVolumeClaim?.claimName ?? [])),
 ]
 
-/** The repository that holds a model: a folder in the container, or an address that Triton fetches from. */
+/** A model's repository: a folder in the container, or an address that Triton downloads from. */
 export function repositoryOf(source: ModelSource, claims: readonly string[]): string {
   if (source.imagePath !== undefined) return source.imagePath
   if (source.s3 !== undefined) return source.s3.prefix
@@ -21,22 +22,22 @@ export function repositoryOf(source: ModelSource, claims: readonly string[]): st
 }
 
 /**
- * What opens Triton's administration (load, unload, trace, log, shared memory), which is closed to everyone else: a
- * header with this name and the pool's uid. The uid is known to those who may read the pool or its pods.
+ * Triton's administration (load, unload, trace, log, shared memory) requires a header with this name and the pool's
+ * uid, which those know who may read the pool or its pods.
  */
 export const adminKey = 'matte-controller'
 
-/** Whether the pods have an accelerator, which is what decides between `configs/gpu.pbtxt` and `configs/cpu.pbtxt`. */
-export const hasGpu = ({ resources }: Pick<PoolSpec, 'resources'>): boolean =>
+/** Whether the pods have an accelerator, which decides between `configs/gpu.pbtxt` and `configs/cpu.pbtxt`. */
+const hasGpu = ({ resources }: Pick<PoolSpec, 'resources'>): boolean =>
   Object.entries({ ...resources.requests, ...resources.limits }).some(
     // A slice of a GPU is called `nvidia.com/mig-1g.5gb`.
     ([name, amount]) => /^nvidia\.com\/|(^|[./-])gpu([./-]|$)/.test(name) && Number(amount) !== 0,
   )
 
-/** Of a model's `configs/` Triton reads the one of this name, and `config.pbtxt` where there is none. */
+/** Triton reads the file of this name in a model's `configs/`, or `config.pbtxt` without one. */
 export const configName = (spec: PoolSpec): 'gpu' | 'cpu' => (hasGpu(spec) ? 'gpu' : 'cpu')
 
-export function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository: string) => string): string[] {
+function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository: string) => string): string[] {
   const claims = claimsOf(spec)
   const repositories = [...new Set(spec.models.map(({ source }) => toPath(repositoryOf(source, claims))))]
   const closed = `shared-memory,model-repository,trace,logging:${adminKey}=${uid}`
@@ -48,7 +49,7 @@ export function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository
     ...spec.models.map(({ name }) => `--load-model=${name}`),
     `--model-config-name=${configName(spec)}`,
     ...(spec.autoCompleteConfig === false ? ['--disable-auto-complete-config'] : []),
-    // A model that does not load shall be a condition that says why, not a crash loop that says nothing.
+    // A model that does not load becomes a condition that says why, in place of a crash loop.
     '--exit-on-error=false',
     '--strict-readiness=true',
     `--exit-timeout-secs=${spec.drain.exitTimeoutSeconds}`,
@@ -63,7 +64,7 @@ export function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository
 }
 
 /** Whole cores that the container may use; undefined without a limit. */
-export function coresAllowed({ limits }: PoolSpec['resources']): number | undefined {
+function coresAllowed({ limits }: PoolSpec['resources']): number | undefined {
   const cpu = limits?.cpu
   if (cpu === undefined) return undefined
   const text = String(cpu)
@@ -72,9 +73,9 @@ export function coresAllowed({ limits }: PoolSpec['resources']): number | undefi
 }
 
 /**
- * On the CPU a model wants one instance to a core, and Triton has no word for that: the count is written into a copy of
- * the repository before Triton starts, in the container itself, which costs milliseconds where an init container would
- * cost half a second of every start. Weights are links. Only `cpu.pbtxt` with a single group is touched. `$1` is the
+ * On the CPU a model needs one instance for each core, which Triton has no setting for. The container writes the count
+ * into a copy of the repository before it starts Triton, which costs milliseconds where an init container would cost
+ * half a second of every start. The weights are links. Only a `cpu.pbtxt` with a single group is changed. `$1` is the
  * count, then for each model its repository and its name, `--`, and Triton's command.
  */
 const prepareScript = `set -eu
@@ -96,12 +97,12 @@ shift
 exec "$@"
 `
 
-/** The container's arguments; its image's entry point stays, since NVIDIA's prepares the libraries of the driver. */
+/** The container's arguments; the image's entry point stays, since NVIDIA's prepares the driver's libraries. */
 export function containerArguments(spec: PoolSpec, uid: string): string[] {
   const claims = claimsOf(spec)
   const cores = hasGpu(spec) ? undefined : coresAllowed(spec.resources)
   const local = spec.models.filter(({ source }) => source.s3 === undefined)
-  // As it stands the configuration suits one core; of what lies in S3 there is no copy yet to write into.
+  // The configuration as it is suits one core. A model in S3 has no local copy to write into.
   if (cores === undefined || cores < 2 || local.length === 0) return tritonArguments(spec, uid, (path) => path)
   const prepared = local.flatMap(({ name, source }) => [repositoryOf(source, claims), name])
   const toCopy = (path: string): string => (path.startsWith('s3://') ? path : `/tmp/models${path}`)

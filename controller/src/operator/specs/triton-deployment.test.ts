@@ -38,7 +38,7 @@ function container(spec: Partial<PoolSpecInput>) {
 
 const snapshot = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
-describe('what is made for a pool', () => {
+describe('what is created for a pool', () => {
   it('of u2netp on one core', async () => {
     const deployment = buildTritonDeployment(pool())
     await expect(snapshot(deployment)).toMatchFileSnapshot('snapshots/deployment-cpu.json')
@@ -47,7 +47,7 @@ describe('what is made for a pool', () => {
     await expect(snapshot(buildDisruptionBudget(pool()))).toMatchFileSnapshot('snapshots/disruption-budget.json')
   })
 
-  it('of two models on a GPU, from a claim and from S3, with all that a spec can say of pods', async () => {
+  it('of two models on a GPU, from a claim and from S3, with every pod field of spec', async () => {
     const spec: PoolSpecInput = {
       models: [
         {
@@ -98,7 +98,7 @@ describe('the instances of a model on the CPU', () => {
     expect(args).toContain('--model-repository=/tmp/models/models')
   })
 
-  it('leaves what Triton fetches from S3 alone', () => {
+  it('does not touch what Triton downloads from S3', () => {
     const models = [{ ...u2netp, source: { s3: { prefix: 's3://models/all' } } }]
     expect(container({ models, resources: { limits: { cpu: '8' } } }).args).toContain(
       '--model-repository=s3://models/all',
@@ -109,7 +109,7 @@ describe('the instances of a model on the CPU', () => {
 describe('what a configuration leaves out', () => {
   const flag = '--disable-auto-complete-config'
 
-  it('is filled in by Triton, unless the spec says that nothing is', () => {
+  it('is completed by Triton, unless spec turns that off', () => {
     expect(container({}).args).not.toContain(flag)
     expect(container({ autoCompleteConfig: false }).args).toContain(flag)
   })
@@ -137,7 +137,7 @@ describe('the revision', () => {
     ['the steps of a rollout', { rollout: { steps: [] } }],
     ['slots', { slotsPerPod: 4 }],
     ['the public name of a model', { models: [{ ...u2netp, modelVersion: 'service-v3' }] }],
-    ['a mark of the default pool', { default: true }],
+    ['being the default pool', { default: true }],
   ])('stays when %s changes, since the pods need not', (_what, spec) => {
     expect(revision(spec)).toBe(revision({}))
   })
@@ -169,7 +169,7 @@ describe('a pod patch', () => {
     expect(spec.selector.matchLabels).not.toHaveProperty('team')
   })
 
-  it('is laid over what the spec says', () => {
+  it('is applied over what spec says', () => {
     const { spec } = buildTritonDeployment(pool({ podPatch: { spec: { terminationGracePeriodSeconds: 300 } } }))
     expect(spec.template.spec.terminationGracePeriodSeconds).toBe(300)
   })

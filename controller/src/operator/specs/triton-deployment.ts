@@ -10,16 +10,16 @@ import { revisionOf } from './revision.ts'
 export const targetRevision = (pool: TritonPool): string => revisionOf(buildPodTemplate(pool) as unknown as JsonObject)
 
 /**
- * What belongs to a pool goes with it, by Kubernetes' own garbage collection: nothing of ours needs to be alive for
- * that. Without blockOwnerDeletion, which would need rights on the pool's finalizers.
+ * Kubernetes' garbage collection deletes a pool's objects with it, also while no controller runs. blockOwnerDeletion
+ * would need permissions on the pool's finalizers.
  */
 export const ownerOf = ({ apiVersion, metadata }: TritonPool): OwnerReference[] => [
   { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true, blockOwnerDeletion: false },
 ]
 
 /**
- * The Deployment of the revision that the pool's spec asks for. It has no `replicas`: their only writer is the scale
- * subresource (`apply.ts`), so that laying this over an existing Deployment never moves them.
+ * The Deployment of the target revision. It has no `replicas`: only the scale subresource writes them (apply-step.ts),
+ * so applying this to an existing Deployment never changes them.
  */
 export function buildTritonDeployment(pool: TritonPool): Deployment {
   const template = buildPodTemplate(pool)
@@ -35,10 +35,10 @@ export function buildTritonDeployment(pool: TritonPool): Deployment {
       ownerReferences: ownerOf(pool),
     },
     spec: {
-      // The template of a revision never changes, so there is nothing to undo within it.
+      // A revision's template never changes, so there is nothing to roll back to.
       revisionHistoryLimit: 0,
       progressDeadlineSeconds: 600,
-      // For a template that somebody restarts by hand (`kubectl rollout restart`).
+      // For a restart by hand (`kubectl rollout restart`).
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: 0 } },
       selector: { matchLabels: revisionSelector(name, revision) },
       template: {

@@ -5,8 +5,8 @@ import { ports } from './triton-arguments.ts'
 import { ownerOf } from './triton-deployment.ts'
 
 /**
- * The headless Service of a revision. Nobody resolves it: it exists for its EndpointSlices, which carry its labels and
- * say of each pod whether it is ready and whether it is about to go.
+ * The headless Service of a revision. Nobody resolves its name: it exists for its EndpointSlices, which carry its
+ * labels and say whether each pod is ready or terminating.
  */
 export function buildTritonService(pool: TritonPool, revision: string): Service {
   const { name } = pool.metadata
@@ -27,7 +27,7 @@ export function buildTritonService(pool: TritonPool, revision: string): Service 
         port: number,
         targetPort: number,
         protocol: 'TCP',
-        // Tells meshes and tools what is spoken there.
+        // For service meshes.
         ...(port === 'grpc' && { appProtocol: 'grpc' }),
       })),
     },

@@ -33,7 +33,7 @@
        where exists (select from running)
        group by s.pool, t.workspace_id
     ), hop as (
-      select s.pool, s.model_version, n.workspace_id, 1 as place
+      select s.pool, s.model_version, n.workspace_id, 1 as visited
         from served s
        cross join lateral (
           select t.workspace_id from task t
@@ -41,16 +41,16 @@
            order by t.workspace_id limit 1) n
        where exists (select from running)
       union all
-      select h.pool, h.model_version, n.workspace_id, h.place + 1
+      select h.pool, h.model_version, n.workspace_id, h.visited + 1
         from hop h
        cross join lateral (
           select t.workspace_id from task t
            where t.status = 'queued' and t.batch_id is not null and t.run = 1 and t.model_version = h.model_version
              and t.workspace_id > h.workspace_id
            order by t.workspace_id limit 1) n
-       where h.place < $8::int
+       where h.visited < $8::int
     ), free as materialized (
-      select w.id, greatest(0, p.concurrent - w.processing) as places
+      select w.id, greatest(0, p.concurrent - w.processing) as slots
         from workspace w join plan p on p.name = w.plan
        where w.waiting
     ), child as (
@@ -62,15 +62,15 @@
             from (select from task t
                    where t.status = 'queued' and t.batch_id is not null and t.run = 1 and t.model_version = h.model_version
                      and t.workspace_id = h.workspace_id
-                   limit f.places) first) q
+                   limit f.slots) first) q
        group by h.pool, h.workspace_id
     ), in_queue as (
-      select pool, sum(n.singles) as singles, min(s.oldest) filter (where f.places > 0) as oldest,
-             sum(least(coalesce(c.tasks, 0), f.places - n.singles)) as children
+      select pool, sum(n.singles) as singles, min(s.oldest) filter (where f.slots > 0) as oldest,
+             sum(least(coalesce(c.tasks, 0), f.slots - n.singles)) as children
         from single s
         full join child c using (pool, workspace_id)
         join free f on f.id = workspace_id
-       cross join lateral (select least(f.places, coalesce(s.tasks, 0)) as singles) n
+       cross join lateral (select least(f.slots, coalesce(s.tasks, 0)) as singles) n
        group by pool
     ), begun as (
       select s.pool, count(*) filter (where t.claimed_until > now()) as claimed,
@@ -103,7 +103,7 @@
            (coalesce(q.singles, 0) + coalesce(b.singles, 0))::int as backlog,
            (coalesce(q.children, 0) + coalesce(b.children, 0))::int as "batchSlots",
            coalesce(b.claimed, 0)::int as processing, coalesce(b.claimed_children, 0)::int as "batchProcessing",
-           -- A task that came in while this began has a later now() than this.
+           -- A task that was created while this statement began has a later now().
            greatest(0, coalesce(extract(epoch from now() - least(q.oldest, b.oldest)), 0))::float8 as "oldestSeconds",
            coalesce(r.service, (
              select sum(busy_seconds) / sum(done)

@@ -1,10 +1,10 @@
-// The eight answers about a pool. Each message says what is and, when something is amiss, what to do; none holds a
-// figure that moves by itself, since a status is written again whenever a message differs.
+// The eight conditions of a pool. Each message says what is and, if there is a problem, what to do. No message has a
+// number that changes by itself, since the status is written again whenever a message differs.
 import type { ConditionAnswer } from '../conditions.ts'
 import type { ModelStatus, ScalingEntry } from '../pool-status.ts'
 import { type ConditionType, type Reason, reasons } from '../reasons.ts'
 import type { PodObservation } from './observation.ts'
-import { isBlind, type Problem } from './problems.ts'
+import { isDemandStale, type Problem } from './problems.ts'
 import type { PodCounts, StatusInput } from './status-input.ts'
 
 export type AnswerInput = StatusInput & {
@@ -36,7 +36,7 @@ export const answerConditions = (input: AnswerInput): ConditionAnswer[] =>
 const yes = (reason: Reason, message: string): Answer => ({ status: 'True', reason, message })
 const no = (reason: Reason, message: string): Answer => ({ status: 'False', reason, message })
 
-/** With status True the reason is the first thing worth knowing about a pool that serves. */
+/** With status True the reason is the most important thing to know about a pool that serves. */
 function answerReady(input: AnswerInput): Answer {
   const { counts, decision, problems, rollout } = input
   const missing = problems.find(({ reason }) => reason === 'SourceMissing')
@@ -44,37 +44,37 @@ function answerReady(input: AnswerInput): Answer {
   if (decision.replicas === 0 && counts.replicas === 0) return yes('AtZero', atZeroMessage(input))
   if (!canServe(input)) return answerNotReady(input)
   const many = counts.ready < decision.replicas ? `${counts.ready} of ${pods(decision.replicas)}` : pods(counts.ready)
-  const taking = `${many} ${counts.ready === 1 ? 'takes' : 'take'} images.`
+  const serving = `${many} ${counts.ready === 1 ? 'serves' : 'serve'} requests.`
   const [worst] = problems
-  if (worst !== undefined) return yes(worst.reason, `${taking} ${worst.message}`)
-  if (rollout.failed !== undefined) return yes('RolledBack', `${taking} ${answerRolledBack(input).message}`)
+  if (worst !== undefined) return yes(worst.reason, `${serving} ${worst.message}`)
+  if (rollout.failed !== undefined) return yes('RolledBack', `${serving} ${answerRolledBack(input).message}`)
   if (rollout.canary !== undefined && rollout.stable !== undefined) {
-    return yes('RolloutInProgress', `${taking} ${answerProgressing(input).message}`)
+    return yes('RolloutInProgress', `${serving} ${answerProgressing(input).message}`)
   }
   const starting = countStarting(input)
-  return yes('Available', starting === 0 ? taking : `${taking} ${pods(starting)} ${areStarting(starting)}.`)
+  return yes('Available', starting === 0 ? serving : `${serving} ${pods(starting)} ${areStarting(starting)}.`)
 }
 
-/** A pod is ready, and at least one model of the revision that serves is what it should be. */
+/** A pod is ready, and at least one model of the revision that serves has the right shape. */
 const canServe = ({ counts, models }: AnswerInput): boolean =>
   counts.ready > 0 && models.some(({ active, target }) => (active ?? target).state !== 'WrongShape')
 
-/** Pods that are wanted or there already and take no images yet. */
+/** Pods that are desired or exist, and serve no requests yet. */
 const countStarting = ({ counts, decision }: AnswerInput): number =>
   Math.max(decision.replicas, counts.replicas) - counts.ready
 
 function atZeroMessage({ pool, observed }: AnswerInput): string {
   if (pool.spec.scaling.owner === 'external') {
-    return 'The external owner asks for no pods. What waits is kept until it asks for one.'
+    return 'The external owner asks for no pods. Requests wait until it asks for one.'
   }
-  const wait = observed.startSeconds === undefined ? '' : ` in about ${Math.ceil(observed.startSeconds)} s`
+  const wait = observed.startSeconds === undefined ? '' : `, in about ${Math.ceil(observed.startSeconds)} s`
   return (
-    `Nothing waits, so there are no pods. The first task starts one${wait}. ` +
-    'Set scaling.minReplicas to 1 to spare it the wait.'
+    `No requests wait, so there are no pods. The first request starts one${wait}. ` +
+    'Set scaling.minReplicas to 1 to avoid its wait.'
   )
 }
 
-/** About three times what a Triton with a small model was measured to take to its first answer on a busy machine. */
+/** About three times what Triton with a small model took to its first answer on a busy machine. */
 const startPatienceSeconds = 120
 
 function answerNotReady(input: AnswerInput): Answer {
@@ -86,12 +86,18 @@ function answerNotReady(input: AnswerInput): Answer {
   const old = running.filter((pod) => now.getTime() - pod.createdAt.getTime() > startPatienceSeconds * 1000)
   const [sample] = old
   if (sample !== undefined && !loading && old.length === counts.replicas) {
-    return no('NoPodReady', `Pod ${sample.name} runs and takes no images. Read its log: kubectl logs ${sample.name}.`)
+    return no(
+      'NoPodReady',
+      `Pod ${sample.name} runs but serves no requests. Read its log: kubectl logs ${sample.name}.`,
+    )
   }
   const usual =
-    observed.startSeconds === undefined ? '' : ` It usually takes about ${Math.ceil(observed.startSeconds)} s.`
+    observed.startSeconds === undefined ? '' : ` A start usually takes about ${Math.ceil(observed.startSeconds)} s.`
   const many = Math.max(decision.replicas, counts.replicas)
-  return no('Starting', `${pods(many)} ${areStarting(many)}; none takes images yet.${usual} What waits is kept.`)
+  return no(
+    'Starting',
+    `${pods(many)} ${areStarting(many)}; none serves requests yet.${usual} Requests wait until one does.`,
+  )
 }
 
 function answerModelLoaded(input: AnswerInput): Answer {
@@ -101,10 +107,10 @@ function answerModelLoaded(input: AnswerInput): Answer {
   const waiting = models.filter(({ active, target }) => (active ?? target).state !== 'Loaded').map(({ name }) => name)
   if (waiting.length === 0) return yes('Loaded', loadedMessage(input))
   if (decision.replicas === 0 && counts.replicas === 0) {
-    return { status: 'Unknown', reason: 'AtZero', message: 'There are no pods, so nothing is loaded. Nothing to do.' }
+    return { status: 'Unknown', reason: 'AtZero', message: 'There are no pods, so no model is loaded. Nothing to do.' }
   }
   const hindered = problems.some(({ blocking }) => blocking)
-  const advice = hindered ? 'The condition Degraded says what is in the way.' : 'Wait.'
+  const advice = hindered ? 'The condition Degraded says why.' : 'Wait.'
   return no('Loading', `Not loaded yet: ${waiting.join(', ')}. ${advice}`)
 }
 
@@ -116,8 +122,8 @@ function loadedMessage({ models, rollout }: AnswerInput): string {
   )
   if (blocked === undefined) return `Loaded: ${names}.`
   return (
-    `Loaded: ${names}, in revision ${rollout.stable}, which keeps serving; revision ${blocked.target.revision} does ` +
-    'not load. Correct what lastFailure in status.models says.'
+    `Loaded: ${names}, in revision ${rollout.stable}, which keeps serving. Revision ${blocked.target.revision} does ` +
+    'not load: correct what lastFailure in status.models reports.'
   )
 }
 
@@ -135,54 +141,52 @@ function answerScalingActive(input: AnswerInput): Answer {
   if (pool.spec.scaling.owner === 'external') {
     return no(
       'ExternalOwner',
-      `${pods(decision.replicas)} asked for through the scale subresource. ${reasons.ExternalOwner.act}`,
+      `The scale subresource asks for ${pods(decision.replicas)}. ${reasons.ExternalOwner.act}`,
     )
   }
   const stale = problems.find(({ reason }) => reason === 'DemandStale')
-  if (isBlind(input) && stale !== undefined) {
-    return no('DemandStale', `Holds ${pods(decision.replicas)} until the demand is known again. ${stale.message}`)
+  if (isDemandStale(input) && stale !== undefined) {
+    return no('DemandStale', `Keeps ${pods(decision.replicas)} until the demand is known again. ${stale.message}`)
   }
   const last = history.at(-1)
   const why =
     last === undefined ? '' : ` Last changed from ${last.from} to ${last.to} at ${last.time}: ${last.sentence}`
-  return yes('FollowsDemand', `Wants ${pods(decision.replicas)}, by demand.${why}`)
+  return yes('FollowsDemand', `The demand decides: ${pods(decision.replicas)}.${why}`)
 }
 
 function answerScalingLimited({ pool, decision, observed }: AnswerInput): Answer {
   const { minReplicas, maxReplicas, schedules = [] } = observed.bounds
   if (pool.spec.scaling.owner === 'external') {
-    return no('ExternalOwner', 'The bounds of Matte are not in use, since another decides. Nothing to do.')
+    return no('ExternalOwner', 'The bounds are not in use, because the external owner decides. Nothing to do.')
   }
   switch (decision.limited) {
     case 'maximum':
-      return yes('AtMaximum', `Demand asks for more than ${pods(maxReplicas)}, the maximum. ${reasons.AtMaximum.act}`)
+      return yes('AtMaximum', `The demand needs more than ${pods(maxReplicas)}, the maximum. ${reasons.AtMaximum.act}`)
     case 'minimum':
-      return yes('AtMinimum', `Demand asks for less than ${pods(minReplicas)}, the minimum. ${reasons.AtMinimum.act}`)
+      return yes('AtMinimum', `The demand needs fewer than ${pods(minReplicas)}, the minimum. ${reasons.AtMinimum.act}`)
     case 'schedule':
       return yes(
         'ScheduleBound',
-        `Schedule ${schedules.join(', ')} bounds the pool to ${minReplicas} to ${pods(maxReplicas)}. ${reasons.ScheduleBound.act}`,
+        `Schedule ${schedules.join(', ')} limits the pool to ${minReplicas} to ${pods(maxReplicas)}. ` +
+          reasons.ScheduleBound.act,
       )
     default:
-      return no('WithinBounds', `Between the bounds of ${minReplicas} and ${pods(maxReplicas)}. Nothing to do.`)
+      return no('WithinBounds', `Within the bounds of ${minReplicas} and ${pods(maxReplicas)}. Nothing to do.`)
   }
 }
 
 function answerDraining({ pool, observed, counts }: AnswerInput): Answer {
-  if (counts.draining === 0) return no('NothingDraining', 'No pod is on its way out. Nothing to do.')
+  if (counts.draining === 0) return no('NothingDraining', 'No pod is draining. Nothing to do.')
   const going = observed.pods.filter(({ draining }) => draining).toSorted((a, b) => (a.name < b.name ? -1 : 1))
   const reason: Reason = reasonOfDrain(going)
-  const names = going
-    .slice(0, 3)
-    .map(({ name }) => name)
-    .join(', ')
+  const names = Array.from(going.slice(0, 3), ({ name }) => name).join(', ')
   const more = going.length > 3 ? ` and ${going.length - 3} more` : ''
-  const does = going.length === 1 ? 'finishes its last images and goes' : 'finish their last images and go'
+  const does = going.length === 1 ? 'finishes its requests and exits' : 'finish their requests and exit'
   const { graceSeconds } = pool.spec.drain
-  return yes(reason, `${names}${more} ${does} within ${graceSeconds} s; new images go elsewhere. Nothing to do.`)
+  return yes(reason, `${names}${more} ${does} within ${graceSeconds} s. New requests go to other pods. Nothing to do.`)
 }
 
-/** Our own doing first; a deletion by someone else only when it is the only one. */
+/** Our own reasons first; a deletion by somebody else only if it is the only one. */
 function reasonOfDrain(going: readonly PodObservation[]): Reason {
   const reasonsSeen = going.map(({ drainReason }) => drainReason)
   return (['RevisionReplaced', 'ScaleDown'] as const).find((reason) => reasonsSeen.includes(reason)) ?? 'PodDeleted'
@@ -251,15 +255,15 @@ function answerRolledBack({ rollout }: AnswerInput): Answer {
   )
 }
 
-/** So many problems are told in one message; the rest is there when these are solved. */
+/** Problems in one message; the others follow when these are solved. */
 const problemsMax = 3
 
 function answerDegraded({ problems }: AnswerInput): Answer {
   const [worst] = problems
-  if (worst === undefined) return no('NothingWrong', 'Nothing is known to be wrong. Nothing to do.')
-  const told = problems.slice(0, problemsMax).map(({ message }) => message)
-  const rest = problems.length - told.length
-  return yes(worst.reason, [...told, ...(rest > 0 ? [`And ${rest} more.`] : [])].join(' '))
+  if (worst === undefined) return no('NothingWrong', 'No problem is known. Nothing to do.')
+  const shown = problems.slice(0, problemsMax).map(({ message }) => message)
+  const rest = problems.length - shown.length
+  return yes(worst.reason, [...shown, ...(rest > 0 ? [`And ${rest} more.`] : [])].join(' '))
 }
 
 const pods = (count: number): string => (count === 0 ? 'no pods' : count === 1 ? '1 pod' : `${count} pods`)

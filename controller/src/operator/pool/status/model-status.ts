@@ -1,7 +1,8 @@
-// What becomes of each model: the copy that serves, the copy that is to serve, and what went wrong last.
+// The status of each model: the copy that serves, the copy that is to serve, and the last failure.
 import { toKubeTime } from '../conditions.ts'
-import type { PoolModel } from '../pool-spec.ts'
+
 import type { ModelFailure, ModelState, ModelStatus, ModelTransition, RolloutStatus } from '../pool-status.ts'
+import type { PoolModel } from '../spec/models.ts'
 import type { ModelObservation, PoolObservation } from './observation.ts'
 import { quote } from './problems.ts'
 
@@ -17,7 +18,7 @@ export type ModelStatusInput = {
   readonly now: Date
 }
 
-/** Triton's words nearly in full; a stack trace can have tens of kilobytes. */
+/** Nearly all of Triton's message; a stack trace can have tens of kilobytes. */
 const failureCharactersMax = 2_000
 
 export const buildModelStatuses = (input: ModelStatusInput): ModelStatus[] =>
@@ -29,17 +30,18 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: ModelStatusI
     observed.models.find(
       (model) => model.revision === revision && (model.modelVersion ?? modelVersion) === modelVersion && isMeant(model),
     )
-  // Of an observation without a public name only the folder tells.
+  // Without a public name an observation is identified by its folder.
   const isMeant = (model: ModelObservation): boolean => model.modelVersion !== undefined || model.name === name
   const { stable } = rollout
   const missing = observed.missingSources.find(({ model }) => model === name)
   const target = targetOf(input, see)
-  const fault: Fault | undefined =
+  const failure: Failure | undefined =
     missing === undefined
-      ? (faultOf(see(target.revision)) ?? faultOf(see(stable)))
+      ? (failureOf(see(target.revision)) ?? failureOf(see(stable)))
       : { reason: 'SourceMissing', message: missing.message }
   const before = previous.find((status) => status.name === name)?.lastFailure
-  const lastFailure = fault === undefined ? (target.state === 'Loaded' ? undefined : before) : date(fault, before, now)
+  const lastFailure =
+    failure === undefined ? (target.state === 'Loaded' ? undefined : before) : keepFirst(failure, before, now)
   return {
     name,
     modelVersion,
@@ -53,8 +55,8 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: ModelStatusI
 type Target = ModelStatus['target']
 
 /**
- * A revision that could not load and was taken back stays the target: spec still asks for it. One that is withdrawn is
- * none: it is there only until the old one has its images back.
+ * A revision that could not load and was rolled back stays the target, since spec still asks for it. A withdrawn one is
+ * not the target: it only serves until the old one can.
  */
 function targetOf(
   { rollout: { stable, canary, failed }, target: asked }: ModelStatusInput,
@@ -81,9 +83,9 @@ function transitionOf({ revision, state }: Target, { rollout, atZero }: ModelSta
   return settled && (state === 'Loaded' || atZero) ? 'UpToDate' : 'InProgress'
 }
 
-type Fault = Omit<ModelFailure, 'time'>
+type Failure = Omit<ModelFailure, 'time'>
 
-function faultOf(model: ModelObservation | undefined): Fault | undefined {
+function failureOf(model: ModelObservation | undefined): Failure | undefined {
   if (model?.wrongShape !== undefined) return { reason: 'ModelShapeWrong', ...bounded(model.wrongShape) }
   if (model?.failure !== undefined) {
     return { reason: model.failure.reason ?? 'ModelLoadFailed', ...bounded(model.failure) }
@@ -96,8 +98,8 @@ const bounded = ({ pod, message }: { readonly pod: string; readonly message: str
   message: quote(message, failureCharactersMax),
 })
 
-/** The same words again are the same failure, whichever pod says them now: its time and pod stay the first ones. */
-function date(fault: Fault, before: ModelFailure | undefined, now: Date): ModelFailure {
-  const same = before !== undefined && before.reason === fault.reason && before.message === fault.message
-  return same ? before : { time: toKubeTime(now), ...fault }
+/** The same message is the same failure, whichever pod reports it now: its time and pod stay those of the first. */
+function keepFirst(failure: Failure, before: ModelFailure | undefined, now: Date): ModelFailure {
+  const same = before !== undefined && before.reason === failure.reason && before.message === failure.message
+  return same ? before : { time: toKubeTime(now), ...failure }
 }

@@ -1,8 +1,8 @@
-// What was seen of a pool in one look at the world, as plain data: `scale/gather.ts` fills it, `status.ts` tells it.
+// What one reconcile pass observed of a pool, as plain data: reconcile/gather.ts fills it, status.ts reports it.
+import type { Demand } from '@matte/core/scale/demand'
 import type { BoundsInForce } from '../../scale/bounds.ts'
 import type { Decision } from '../../scale/decision.ts'
-import type { Demand } from '../../scale/demand.ts'
-import type { ScheduleFault } from '../../scale/schedule.ts'
+import type { ScheduleError } from '../../scale/schedule.ts'
 import type { RevisionModel } from '../revision-models.ts'
 
 type ContainerExit = { readonly exitCode: number; readonly reason?: string; readonly message?: string }
@@ -14,11 +14,10 @@ export type PodObservation = {
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
   /** The pod's condition Ready, and not terminating. */
   readonly ready: boolean
-  /** Has a deletionTimestamp, or was chosen to go and is no longer sent to. */
+  /** Has a deletionTimestamp. */
   readonly draining: boolean
-  /** Why it goes; unset: someone else deleted it. */
+  /** Why it drains; absent: somebody else deleted it. */
   readonly drainReason?: 'ScaleDown' | 'RevisionReplaced'
-  /** When it was made. */
   readonly createdAt: Date
   /** Why a container waits: `ImagePullBackOff`, `CrashLoopBackOff`, `CreateContainerConfigError` … */
   readonly waiting?: { readonly reason: string; readonly message?: string }
@@ -28,11 +27,11 @@ export type PodObservation = {
   readonly lastExit?: ContainerExit
   /** Of Triton's container. */
   readonly restarts: number
-  /** An init container that ended with a fault and has not gone well since: Triton is not started before it has. */
-  readonly initFault?: { readonly container: string; readonly restarts: number; readonly lastExit: ContainerExit }
-  /** Models whose files are not those that the spec gives the checksums of; Triton is not started with them. */
+  /** An init container that failed and has not succeeded since; Triton does not start before it does. */
+  readonly initFailure?: { readonly container: string; readonly restarts: number; readonly lastExit: ContainerExit }
+  /** Models whose files have other checksums than spec; Triton is not started with them. */
   readonly wrongFiles?: readonly { readonly model: string; readonly message: string }[]
-  /** Images in flight that this controller knows of. */
+  /** Requests that this controller has in flight in it. */
   readonly slotsUsed?: number
 }
 
@@ -40,30 +39,29 @@ export type DeploymentObservation = {
   readonly revision: string
   /** spec.replicas. */
   readonly replicas: number
-  /** Condition ReplicaFailure: the API server's own words, such as `exceeded quota`. */
+  /** From the condition ReplicaFailure, such as `exceeded quota`. */
   readonly replicaFailure?: { readonly reason: string; readonly message: string }
 }
 
-/** One model in one revision: the best that any pod of it says. */
+/** One model in one revision: its best state in any pod. */
 export type ModelObservation = {
   readonly name: string
-  /** What callers write for it: by this a model is known as the successor of another one. */
+  /** What callers write for it, and what makes a model the successor of another. */
   readonly modelVersion?: string
   readonly revision: string
   /** Triton's RepositoryIndex; `ready` needs one pod, `unavailable` that no pod has it ready and one says so. */
   readonly state: 'ready' | 'loading' | 'unavailable' | 'unknown'
-  /** Triton's own words about the load that failed, and the pod that said them; or what the file is that was refused. */
+  /** What Triton reported about the failed load, and in which pod; or how the file differs. */
   readonly failure?: {
     readonly pod: string
     readonly message: string
     /** Absent: ModelLoadFailed. */
     readonly reason?: 'ChecksumMismatch'
   }
-  /** Loaded, but not of the shape that Matte speaks; says what is expected and what was found. */
+  /** Loaded, but with other inputs or outputs than Matte uses: what is expected and what was found. */
   readonly wrongShape?: { readonly pod: string; readonly message: string }
 }
 
-/** The figures, and when they were read. */
 export type DemandObservation = Demand & { readonly at: Date; readonly ageSeconds: number }
 
 export type PoolObservation = {
@@ -72,7 +70,7 @@ export type PoolObservation = {
   readonly models: readonly ModelObservation[]
   /** What each revision serves; absent: what spec asks for. */
   readonly modelsOf?: (revision: string) => readonly RevisionModel[]
-  /** What the API server would not let be changed or deleted; `what` ends "Kubernetes refuses to". */
+  /** What the API server refused to create, update or delete; `what` follows "Kubernetes refuses to". */
   readonly refusedChanges?: readonly {
     readonly what: string
     readonly message: string
@@ -80,25 +78,25 @@ export type PoolObservation = {
     readonly ofPods: boolean
     readonly revision: string | undefined
   }[]
-  /** The last figures read, however old; undefined when none were ever read. */
+  /** The last demand, however old; undefined: never read. */
   readonly demand: DemandObservation | undefined
-  /** Why the last reading of demand failed, when it did. */
+  /** Why the demand could not be read, if so. */
   readonly demandFailure?: string
   /** The older pool that is the default already. */
   readonly defaultConflict?: string
   /** Model versions that an older pool serves already. */
   readonly duplicates: readonly { readonly modelVersion: string; readonly pool: string }[]
-  /** What spec names and is not there: claims, Secrets. */
+  /** Claims and Secrets that spec names and that do not exist. */
   readonly missingSources: readonly { readonly model: string; readonly message: string }[]
-  readonly badSchedules: readonly ScheduleFault[]
-  /** The bounds in force at this moment. */
+  readonly badSchedules: readonly ScheduleError[]
+  /** The bounds in force. */
   readonly bounds: BoundsInForce
-  /** Undefined until a pod has told, unless spec says it. */
+  /** Undefined until a pod has reported it, unless spec sets it. */
   readonly slotsPerPod: number | undefined
-  /** Measured, desired to ready; undefined before the first. */
+  /** Measured from desired to ready; undefined before the first pod. */
   readonly startSeconds: number | undefined
   readonly stabilizationWindowSeconds: number | undefined
 }
 
-/** The part of a decision that is told. */
+/** The part of a decision that status shows. */
 export type PoolDecision = Pick<Decision, 'replicas' | 'rule' | 'sentence' | 'limited' | 'inputs'>

@@ -1,5 +1,5 @@
-// Everything that is wrong with a pool, worst first, each with a sentence that says what to do. The sentences must
-// stand still while nothing changes: a status is written again whenever one differs.
+// The problems of a pool, worst first, each with what is wrong and what to do. A message must stay the same while
+// nothing changes, since the status is written again whenever one differs.
 import { type Reason, reasons } from '../reasons.ts'
 import type { TritonPool } from '../triton-pool.ts'
 import type { PodObservation, PoolDecision, PoolObservation } from './observation.ts'
@@ -7,11 +7,11 @@ import type { PodObservation, PoolDecision, PoolObservation } from './observatio
 export type Problem = {
   readonly reason: Reason
   readonly message: string
-  /** Keeps pods from being made or from taking images. */
+  /** Keeps pods from being created or from serving requests. */
   readonly blocking: boolean
-  /** The revision that it befalls; undefined when it befalls the pool. */
+  /** The revision that has it; undefined: the pool. */
   readonly revision?: string
-  /** It is pods that Kubernetes will not make. */
+  /** It is pods that Kubernetes refuses to create. */
   readonly ofPods?: boolean
 }
 
@@ -35,7 +35,7 @@ const pullReasons = new Set([
 ])
 const configReasons = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'])
 
-/** A container that has ended so often and is not ready is crashing, even in the moments in which it runs. */
+/** A container that has restarted this often and is not ready is crashing, even in the moments when it runs. */
 const crashesMin = 2
 
 export function findProblems(input: ProblemInput): Problem[] {
@@ -46,11 +46,11 @@ export function findProblems(input: ProblemInput): Problem[] {
     ...podProblems(input),
     ...modelProblems(input),
     ...conflicts(input),
-    ...blindness(input),
+    ...staleDemand(input),
   ]
 }
 
-/** The text without line breaks, bounded so that `kubectl describe` stays legible. */
+/** The text without line breaks, cut so that `kubectl describe` stays readable. */
 export function quote(words: string, charactersMax = 400): string {
   const line = words.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '')
   return line.length <= charactersMax ? line : `${line.slice(0, charactersMax - 1)}…`
@@ -62,9 +62,9 @@ function problem(reason: Reason, what: string, more: Omit<Problem, 'reason' | 'm
 
 const missingSources = ({ observed, target }: ProblemInput): Problem[] =>
   observed.missingSources.map(({ model, message }) =>
-    problem('SourceMissing', `The source of model ${model} is not there: ${quote(message)}`, {
+    problem('SourceMissing', `The source of model ${model} does not exist: ${quote(message)}`, {
       blocking: true,
-      // The sources are those of spec; a revision before it may have others, and serve.
+      // A former revision may have other sources, and serve.
       revision: target,
     }),
   )
@@ -72,16 +72,16 @@ const missingSources = ({ observed, target }: ProblemInput): Problem[] =>
 function refusals({ observed }: ProblemInput): Problem[] {
   return observed.deployments.flatMap(({ revision, replicas, replicaFailure }) => {
     if (replicaFailure === undefined) return []
-    const made = observed.pods.filter((pod) => pod.revision === revision && !pod.draining).length
+    const created = observed.pods.filter((pod) => pod.revision === revision && !pod.draining).length
     const reason = isOfQuota(replicaFailure.message) ? 'QuotaRefused' : 'PodRefused'
-    // Each attempt has a pod name of its own, which would be news each time.
+    // Each attempt names another pod, which would change the message each time.
     const words = quote(replicaFailure.message.replace(/^pods "[^"]*" is forbidden: /, ''))
-    const what = `Kubernetes made ${made} of ${replicas} pods and refuses more: ${words}`
+    const what = `Kubernetes created ${created} of ${replicas} pods and refuses more: ${words}`
     return [problem(reason, what, { blocking: true, revision, ofPods: true })]
   })
 }
 
-/** What the API server writes for a ResourceQuota; a condition's or a status' reason is the same for all refusals. */
+/** By the message of a ResourceQuota, since the reason is the same for all refusals. */
 const isOfQuota = (message: string): boolean => message.includes('exceeded quota')
 
 const refusedChanges = ({ observed: { refusedChanges: changes = [] } }: ProblemInput): Problem[] =>
@@ -112,29 +112,29 @@ const order = ['ChecksumMismatch', 'ImagePullFailed', 'ConfigMissing', 'PodUnsch
 type Trouble = { readonly reason: (typeof order)[number]; readonly say: (image: string) => string }
 
 function judge(pod: PodObservation): Trouble | undefined {
-  const { waiting, unschedulable, initFault, lastExit, restarts, wrongFiles = [] } = pod
+  const { waiting, unschedulable, initFailure, lastExit, restarts, wrongFiles = [] } = pod
   if (wrongFiles.length > 0) {
     const files = wrongFiles.map(({ model, message }) => `model ${model}: ${quote(message)}`).join('; ')
-    return { reason: 'ChecksumMismatch', say: () => `has another file than the spec names, of ${files}` }
+    return { reason: 'ChecksumMismatch', say: () => `has a file with another checksum than spec: ${files}` }
   }
   if (unschedulable !== undefined) {
-    return { reason: 'PodUnschedulable', say: () => `finds no node: ${quote(unschedulable)}` }
+    return { reason: 'PodUnschedulable', say: () => `cannot be scheduled: ${quote(unschedulable)}` }
   }
   const words = quote(waiting?.message ?? waiting?.reason ?? '')
   if (waiting !== undefined && pullReasons.has(waiting.reason)) {
-    return { reason: 'ImagePullFailed', say: (image) => `cannot fetch the image ${image}: ${withoutBackOff(words)}` }
+    return { reason: 'ImagePullFailed', say: (image) => `cannot pull the image ${image}: ${withoutBackOff(words)}` }
   }
   if (waiting !== undefined && configReasons.has(waiting.reason)) {
-    return { reason: 'ConfigMissing', say: () => `cannot be started: ${words}` }
+    return { reason: 'ConfigMissing', say: () => `cannot start: ${words}` }
   }
   const isBackingOff = waiting?.reason === 'CrashLoopBackOff'
-  if (initFault !== undefined && (isBackingOff || initFault.restarts >= crashesMin)) {
-    const { container, restarts: times, lastExit: exit } = initFault
-    const what = `has an init container, ${container}, that has ended ${timesOf(times)}${exitOf(exit)}`
+  if (initFailure !== undefined && (isBackingOff || initFailure.restarts >= crashesMin)) {
+    const { container, restarts: times, lastExit: exit } = initFailure
+    const what = `has an init container, ${container}, that has restarted ${timesOf(times)}${exitOf(exit)}`
     return { reason: 'PodCrashing', say: () => what }
   }
   if (isBackingOff || (lastExit !== undefined && restarts >= crashesMin)) {
-    return { reason: 'PodCrashing', say: () => `has ended ${timesOf(restarts)}${exitOf(lastExit)}` }
+    return { reason: 'PodCrashing', say: () => `has restarted ${timesOf(restarts)}${exitOf(lastExit)}` }
   }
   return undefined
 }
@@ -145,16 +145,16 @@ function exitOf(exit: PodObservation['lastExit']): string {
   if (exit === undefined) return ''
   const reason = exit.reason === undefined || exit.reason === 'Error' ? '' : ` (${exit.reason})`
   const message = exit.message ? `: ${quote(exit.message)}` : ''
-  return `, last with exit code ${exit.exitCode}${reason}${message}`
+  return `, last after exit code ${exit.exitCode}${reason}${message}`
 }
 
-/** The kubelet's words alternate between the fault and its back-off; without the latter's prefix they stand still. */
+/** The kubelet alternates between the error and its back-off; without the prefix of the latter both are the same. */
 const withoutBackOff = (words: string): string =>
   words.replace(/^Back-off pulling image "[^"]*":? ?(ErrImagePull: )?/, '') || words
 
 function modelProblems({ observed }: ProblemInput): Problem[] {
   return observed.models.flatMap(({ name, revision, failure, wrongShape }) => {
-    // A wrong file is told of the pod already.
+    // A wrong checksum is reported with its pod.
     if (failure?.reason !== undefined) return []
     if (failure !== undefined) {
       const what = `Triton in pod ${failure.pod} cannot load model ${name}: ${quote(failure.message)}`
@@ -169,11 +169,11 @@ function modelProblems({ observed }: ProblemInput): Problem[] {
 function conflicts({ observed }: ProblemInput): Problem[] {
   const harmless = { blocking: false }
   const { defaultConflict } = observed
-  const other = `Pool ${defaultConflict} is older and the default already, so this one is not`
+  const other = `The older pool ${defaultConflict} is the default, so this one is not`
   return [
     ...(defaultConflict === undefined ? [] : [problem('DefaultConflict', other, harmless)]),
     ...observed.duplicates.map(({ modelVersion, pool }) =>
-      problem('DuplicateModelVersion', `modelVersion ${modelVersion} is served by the older pool ${pool}`, harmless),
+      problem('DuplicateModelVersion', `The older pool ${pool} serves modelVersion ${modelVersion}`, harmless),
     ),
     ...observed.badSchedules.map(({ name, message }) =>
       problem('ScheduleInvalid', `Schedule ${name} is not in force: ${quote(message)}`, harmless),
@@ -181,16 +181,17 @@ function conflicts({ observed }: ProblemInput): Problem[] {
   ]
 }
 
-/** Whether scaling is without eyes. A moment of the past and no age: an age would change each second. */
-export function isBlind({ pool, observed, decision }: ProblemInput): boolean {
+/** Whether scaling works without current demand. */
+export function isDemandStale({ pool, observed, decision }: ProblemInput): boolean {
   const { owner, fallback } = pool.spec.scaling
   if (owner === 'external') return false
   return decision.rule === 'fallback' || (observed.demand?.ageSeconds ?? 0) > fallback.afterSeconds
 }
 
-function blindness(input: ProblemInput): Problem[] {
-  if (!isBlind(input)) return []
+function staleDemand(input: ProblemInput): Problem[] {
+  if (!isDemandStale(input)) return []
   const { demand, demandFailure } = input.observed
+  // A time and not an age, which would change each second.
   const since =
     demand === undefined ? 'has never been read' : `was last read at ${demand.at.toISOString().slice(0, 19)}Z`
   const why = demandFailure === undefined ? '' : ` (${quote(demandFailure)})`

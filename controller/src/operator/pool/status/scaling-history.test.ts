@@ -14,7 +14,7 @@ const nothing = { ready: 0, replicas: 0, refused: false }
 const up = appendHistory([], decide(3), { from: 1, now: at(0) })
 
 describe('appendHistory', () => {
-  it('keeps the figures that the decision can be checked with, rounded, without zeros and what is no number', () => {
+  it('keeps the inputs that the decision can be checked with, rounded, without zeros and what is not a number', () => {
     expect(up).toEqual([
       {
         time: '2026-11-21T08:00:00Z',
@@ -28,7 +28,7 @@ describe('appendHistory', () => {
     ])
   })
 
-  it('says of a decision that was still pending that the next one superseded it', () => {
+  it('reports a pending decision as superseded by the next one', () => {
     const [before, after] = appendHistory(up, decide(5), { from: 3, now: at(4) })
     expect(before).toMatchObject({ outcome: 'Superseded', outcomeSeconds: 4 })
     expect(after?.outcome).toBe('Pending')
@@ -49,7 +49,7 @@ describe('settleHistory', () => {
     expect(entry).toMatchObject({ outcome: 'Reached', outcomeSeconds: 6 })
   })
 
-  it('counts a decision to have fewer as reached when so many are left, ready or not', () => {
+  it('counts a scale-down as reached when that many pods are left, ready or not', () => {
     const down = appendHistory([], decide(1), { from: 3, now: at(0) })
     expect(settleHistory(down, { ...nothing, ready: 1, replicas: 2 }, at(1))[0]?.outcome).toBe('Pending')
     expect(settleHistory(down, { ...nothing, ready: 0, replicas: 1 }, at(2))[0]?.outcome).toBe('Reached')
@@ -64,12 +64,12 @@ describe('settleHistory', () => {
     expect(reached[0]).toMatchObject({ outcome: 'Reached', outcomeSeconds: 60 })
   })
 
-  it('leaves a refusal that was superseded a refusal', () => {
+  it('keeps a refused decision refused when it is superseded', () => {
     const refused = settleHistory(up, { ...nothing, refused: true }, at(2))
     expect(appendHistory(refused, decide(2), { from: 3, now: at(5) })[0]?.outcome).toBe('Refused')
   })
 
-  it('changes nothing that has had its outcome', () => {
+  it('does not change an outcome', () => {
     const reached = settleHistory(up, { ...nothing, ready: 3, replicas: 3 }, at(6))
     expect(settleHistory(reached, nothing, at(9))).toEqual(reached)
   })

@@ -1,9 +1,9 @@
-// The last decisions about the number of pods: what was decided, why, and what became of it.
+// The last scaling decisions: what was decided, why, and with what outcome.
 import { toKubeTime } from '../conditions.ts'
 import { historyLength, type ScaleOutcome, type ScalingEntry } from '../pool-status.ts'
 import type { PoolDecision } from './observation.ts'
 
-/** The history with one more decision, the oldest dropped; what was still pending is superseded by it. */
+/** Adds a decision, which supersedes pending ones, and drops the oldest. */
 export function appendHistory(
   history: readonly ScalingEntry[],
   { replicas, rule, sentence, inputs }: PoolDecision,
@@ -23,37 +23,37 @@ export function appendHistory(
 }
 
 export type Seen = {
-  /** Pods that take images. */
+  /** Pods that serve requests. */
   readonly ready: number
   /** Pods that are ready or starting. */
   readonly replicas: number
-  /** Kubernetes would not make a pod. */
+  /** Kubernetes refused to create a pod. */
   readonly refused: boolean
 }
 
-/** The history with the outcome of its last decision, as far as it is known by now. */
+/** Sets the outcome of the last decision if it is known by now. */
 export function settleHistory(history: readonly ScalingEntry[], seen: Seen, now: Date): ScalingEntry[] {
   const last = history.at(-1)
   if (last === undefined || !isOpen(last)) return [...history]
-  const reached = last.to >= last.from ? seen.ready >= last.to : seen.replicas <= last.to
-  if (reached) return [...history.slice(0, -1), conclude(last, 'Reached', now)]
-  if (seen.refused && last.outcome === 'Pending') return [...history.slice(0, -1), conclude(last, 'Refused', now)]
-  return [...history]
+  const isReached = last.to >= last.from ? seen.ready >= last.to : seen.replicas <= last.to
+  const isRefused = seen.refused && last.outcome === 'Pending'
+  if (!isReached && !isRefused) return [...history]
+  return [...history.slice(0, -1), conclude(last, isReached ? 'Reached' : 'Refused', now)]
 }
 
-/** A refusal may still end well: the quota is raised, and the pods come. */
+/** A refused decision may still be reached, for instance when the quota is raised. */
 const isOpen = ({ outcome }: ScalingEntry): boolean => outcome === 'Pending' || outcome === 'Refused'
 
 function conclude(entry: ScalingEntry, outcome: ScaleOutcome, now: Date): ScalingEntry {
-  // A refusal that is superseded stays a refusal: that is what became of it.
+  // A refused decision that is superseded stays refused.
   if (entry.outcome === 'Refused' && outcome === 'Superseded') return entry
   const outcomeSeconds = Math.max(0, Math.round((now.getTime() - Date.parse(entry.time)) / 1000))
   return { ...entry, outcome, outcomeSeconds }
 }
 
 /**
- * The figures that a decision is kept with, by their names in `Decision.inputs`: what it can be checked with by hand.
- * The others stand elsewhere in status or spec, and the log has all; nobody reads twenty entries of twenty-five lines.
+ * The inputs that the history keeps, by their names in `Decision.inputs`: enough to check a decision by hand. The
+ * others are elsewhere in status or spec, and the log has all; nobody reads twenty entries of twenty-five lines.
  */
 const keptInputs = [
   'rate',
@@ -63,7 +63,7 @@ const keptInputs = [
   'batchSlots',
   'processing',
   'wantedPods',
-  'heldPods',
+  'stabilizedPods',
   'readyPods',
   'demandAgeSeconds',
 ]
@@ -76,5 +76,4 @@ const keepInputs = (inputs: Readonly<Record<string, number>>): Record<string, nu
     }),
   )
 
-/** Three digits after the point are more than any figure is good for. */
 export const round = (value: number): number => Math.round(value * 1000) / 1000

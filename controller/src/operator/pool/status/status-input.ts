@@ -1,4 +1,4 @@
-// What the status of a pool is made from.
+// What the status of a pool is built from.
 import type { PoolStatus, RolloutStatus } from '../pool-status.ts'
 import type { TritonPool } from '../triton-pool.ts'
 import type { PodObservation, PoolDecision, PoolObservation } from './observation.ts'
@@ -18,7 +18,7 @@ export type StatusInput = {
 }
 
 export type PodCounts = {
-  /** Pods that take images. */
+  /** Pods that serve requests. */
   readonly ready: number
   /** Pods that are ready or starting. */
   readonly replicas: number

@@ -1,6 +1,7 @@
-// What a user reads about a pool, made from what was seen and what was decided. Pure: the same look gives the same
-// status, so that it is written only when something has changed.
+// The status of a pool, built from what was observed and decided. Pure: the same input gives the same status, so it is
+// written only when something has changed.
 import { isDeepStrictEqual } from 'node:util'
+import { type DemandFieldName, demandFields } from '@matte/core/scale/demand'
 import { setCondition, toKubeTime } from '../conditions.ts'
 import { poolSelectorText } from '../labels.ts'
 import type { Condition, DemandStatus, PoolStatus, ScalingEntry } from '../pool-status.ts'
@@ -65,45 +66,30 @@ function writeHistory(
   return settleHistory(history, { ...counts, refused }, now)
 }
 
-function toDemandStatus({ at, ...figures }: DemandObservation): DemandStatus {
-  const { arrivals3s, arrivals30s, backlog, batchSlots, batchProcessing, processing, oldestSeconds } = figures
-  return {
-    at: toKubeTime(at),
-    arrivals3s,
-    arrivals30s,
-    backlog,
-    batchSlots,
-    ...present('batchProcessing', batchProcessing),
-    processing,
-    oldestSeconds: round(oldestSeconds),
-    ...present('serviceSeconds', figures.serviceSeconds),
-    ...present('p95Seconds', figures.p95Seconds),
-    ...present('missedShare', figures.missedShare),
-  }
+function toDemandStatus({ at, ...demand }: DemandObservation): DemandStatus {
+  const names = Object.keys(demandFields) as DemandFieldName[]
+  return Object.assign({ at: toKubeTime(at) }, ...names.map((name) => present(name, demand[name])))
 }
 
-/** The figure under its name, or nothing: a field that is undefined would differ from one that was read back. */
+/** The value under its name, or nothing: an undefined field would differ from the one that is read back. */
 const present = <K extends string>(name: K, value: number | undefined) =>
   (value === undefined ? {} : { [name]: round(value) }) as { [key in K]?: number }
 
-/** Figures change all the time and are read by people: four times a minute is enough for them. */
-const figuresEveryMs = 15_000
-/** When nothing but the time of the last look is new, as in an idle pool, once a minute tells that it lives. */
+/** The demand changes all the time and is read by people: four times a minute is enough for them. */
+const demandEveryMs = 15_000
+/** When only the time of the last reading is new, as in an idle pool: shows that the leader is alive. */
 const quietEveryMs = 60_000
 
-/**
- * Whether `next` is worth a request: at once when anything but figures has changed, else when the last write is older
- * than 15 s, or 60 s when the only news is that someone looked.
- */
+/** Whether to write `next`: at once when anything but the demand has changed, otherwise after one of these times. */
 export function shouldWrite(previous: Partial<PoolStatus> | undefined, next: PoolStatus, ageMs: number): boolean {
   if (previous === undefined) return true
-  if (!isDeepStrictEqual(withoutFigures(previous), withoutFigures(next))) return true
-  if (!isDeepStrictEqual(withoutTime(previous), withoutTime(next))) return ageMs >= figuresEveryMs
+  if (!isDeepStrictEqual(withoutDemand(previous), withoutDemand(next))) return true
+  if (!isDeepStrictEqual(withoutTime(previous), withoutTime(next))) return ageMs >= demandEveryMs
   return ageMs >= quietEveryMs
 }
 
-/** The Lease is no part of what is built here: whoever begins to lead writes it once (leader-fence.ts). */
-function withoutFigures({
+/** The Lease is not built here: a new leader writes it once (leader-fence.ts). */
+function withoutDemand({
   demand: _,
   startSeconds: __,
   stabilizationWindowSeconds: ___,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { demandReader } from './demand-reader.ts'
 
 const logger = pino({ level: 'silent' })
-const figures = (backlog: number) => ({ backlog }) as PoolDemand
+const demandOf = (backlog: number) => ({ backlog }) as PoolDemand
 
 function reader(read: () => Promise<Map<string, PoolDemand>>, waitMs?: number) {
   let ms = 0
@@ -19,14 +19,14 @@ function reader(read: () => Promise<Map<string, PoolDemand>>, waitMs?: number) {
   }
 }
 
-describe('the demand of all pools', () => {
-  it('is read once for those that look at about the same time', async () => {
+describe('the demand on all pools', () => {
+  it('is read once for reconcile passes at about the same time', async () => {
     let reads = 0
     const { demand, pass, backlog } = reader(
       async () =>
         new Map([
-          ['a', figures(++reads)],
-          ['b', figures(reads)],
+          ['a', demandOf(++reads)],
+          ['b', demandOf(reads)],
         ]),
     )
     expect(await Promise.all([backlog('a'), backlog('b')])).toEqual([1, 1])
@@ -38,25 +38,25 @@ describe('the demand of all pools', () => {
   })
 
   it('is read at once for a pool that is new', async () => {
-    const pools = new Map([['a', figures(1)]])
+    const pools = new Map([['a', demandOf(1)]])
     const { backlog } = reader(async () => new Map(pools))
     await backlog('a')
-    pools.set('b', figures(5))
+    pools.set('b', demandOf(5))
     expect(await backlog('b')).toBe(5)
   })
 
-  it('is read once more for a pool that was made while a statement was under way', async () => {
-    const pools = new Map([['a', figures(1)]])
+  it('is read once more for a pool that was created while a statement was running', async () => {
+    const pools = new Map([['a', demandOf(1)]])
     const { backlog } = reader(async () => {
       const then = new Map(pools)
-      pools.set('b', figures(5))
+      pools.set('b', demandOf(5))
       return then
     })
     expect(await Promise.all([backlog('a'), backlog('b')])).toEqual([1, 5])
   })
 
   it('stays as it was last known while it cannot be read, and says why', async () => {
-    const answers = [new Map([['a', figures(3)]]), new Error('no database')]
+    const answers = [new Map([['a', demandOf(3)]]), new Error('no database')]
     const { demand, pass } = reader(async () => {
       const next = answers.shift()
       if (next instanceof Map) return next

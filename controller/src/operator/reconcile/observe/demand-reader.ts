@@ -1,6 +1,5 @@
-// The demand of all pools, read together: whoever of them looks first has one statement run, and the others take what it
-// found. A database that is away costs each look a bounded wait, and leaves the last figures, which grow old.
-
+// The demand on all pools, read together: the first reconcile pass that needs it runs one statement, and the others
+// share the answer. An outage of the database costs each pass a bounded wait and leaves the last demand, which ages.
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import { settledWithin } from '@matte/core/runtime/race'
 import type { PoolDemand } from '@matte/core/scale/demand-queries'
@@ -8,31 +7,31 @@ import type { Logger } from 'pino'
 
 export type DemandReading = {
   readonly demand: PoolDemand
-  /** When it was asked for, by the monotonic clock, and by the wall clock for people. */
+  /** When the statement began, by the monotonic clock, and by the wall clock for people. */
   readonly atMs: number
   readonly at: Date
 }
 
 export type DemandReader = {
-  /** The figures of a pool: new ones, or the last ones when there are no new ones in time. */
+  /** The demand on a pool: a new reading, or the last one when there is none in time. */
   latest(pool: string): Promise<{ readonly reading: DemandReading | undefined; readonly failure: string | undefined }>
-  /** Milliseconds until a look would find new figures. */
+  /** Milliseconds until `latest` would read again. */
   freshInMs(): number
 }
 
 export type DemandReaderOptions = {
-  /** Reads all pools that there are. */
+  /** Reads the demand on all pools. */
   readonly read: () => Promise<Map<string, PoolDemand>>
   readonly logger: Logger
   readonly clock?: Clock
   readonly waitMs?: number
 }
 
-/** Looks within a quarter of a second share a statement: at most four a second, whatever the number of pools. */
+/** Passes within a quarter of a second share a statement: at most four a second, however many pools there are. */
 const sharedMs = 250
-/** A look is worth a second; a statement that takes longer is answered to the next one. */
+/** A pass waits this long. The answer of a statement that takes longer goes to the next pass. */
 const defaultWaitMs = 2_000
-/** After a failure the database is left alone for a tick. */
+/** Pause after a failure. */
 const restMs = 1_000
 
 export function demandReader(options: DemandReaderOptions): DemandReader {
@@ -71,7 +70,7 @@ export function demandReader(options: DemandReaderOptions): DemandReader {
     await settledWithin(asking, waitMs)
   }
 
-  // A pool that was made since the last statement cannot wait for a shared one.
+  // A pool that was created since the last statement cannot wait for a shared one.
   const isMissing = (pool: string): boolean => failure === undefined && !readings.has(pool)
 
   return {
@@ -79,7 +78,7 @@ export function demandReader(options: DemandReaderOptions): DemandReader {
     latest: async (pool) => {
       if (freshInMs() === 0 || isMissing(pool)) start()
       await settle()
-      // What was under way when the pool was made does not know of it, and no figures would look like a fault.
+      // A statement that was running when the pool was created does not cover it; no demand would look like an outage.
       if (asking === undefined && isMissing(pool)) {
         start()
         await settle()

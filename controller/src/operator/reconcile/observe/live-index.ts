@@ -1,6 +1,5 @@
-// What a reflector holds, by the pool that it belongs to, together with what we have just written and the watch has not
-// told of yet. Without the latter a look right after a write would see the world before it, and write again.
-
+// A reflector's objects by the pool that they belong to, with our own writes that the watch has not reported yet.
+// Without those a reconcile pass right after a write would see the state before it, and write again.
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Reflector } from '../../kube/reflector.ts'
 
@@ -8,11 +7,13 @@ export type LiveIndex<T extends KubeObject> = {
   get(name: string): T | undefined
   /** The objects of a pool, in no order. */
   of(pool: string): readonly T[]
-  /** Remembers the answer to a write that was based on `base`, or on there being nothing. */
-  wrote(base: T | undefined, written: T): void
+  /** Records the answer to a write that was based on `base`, or on no object. */
+  recordWrite(base: T | undefined, written: T): void
 }
 
-/** `poolOf`: undefined for what belongs to none. `changed` is told when the watch brings news of an object of a pool. */
+/**
+ * `poolOf`: undefined for an object of no pool. `changed` is called when the watch reports a change of a pool's object.
+ */
 export function liveIndex<T extends KubeObject>(
   reflector: Pick<Reflector<T>, 'items' | 'onChange'>,
   poolOf: (object: T) => string | undefined,
@@ -20,7 +21,7 @@ export function liveIndex<T extends KubeObject>(
 ): LiveIndex<T> {
   const objects = new Map<string, T>()
   const pools = new Map<string, Map<string, T>>()
-  /** For objects that we wrote: versions that are older than ours, which the watch may still tell of. */
+  /** For objects that we wrote: the versions before ours, which the watch may still report. */
   const older = new Map<string, Set<string | undefined>>()
 
   function remove(name: string): void {
@@ -57,9 +58,9 @@ export function liveIndex<T extends KubeObject>(
   return {
     get: (name) => objects.get(name),
     of: (pool) => [...(pools.get(pool)?.values() ?? [])],
-    wrote: (base, written) => {
+    recordWrite: (base, written) => {
       const { name } = written.metadata
-      // A write that changed nothing brings no news of itself, so it must not wait for any.
+      // The watch reports nothing of a write that changed nothing, so there is nothing to wait for.
       if (base?.metadata.resourceVersion === written.metadata.resourceVersion) return
       // The watch was faster than the answer.
       if (objects.get(name) !== base && objects.get(name)?.metadata.uid === written.metadata.uid) return

@@ -1,7 +1,6 @@
-// What the spec names and is not there, as Kubernetes tells of it while it cannot start a pod. Asking for it ourselves
-// would need the right to read every Secret of the namespace.
-
-import type { PoolModel } from '../../pool/pool-spec.ts'
+// Claims and Secrets that the spec names and that do not exist, by what Kubernetes reports while it cannot start a pod.
+// Reading them ourselves would need permission to read every Secret of the namespace.
+import type { PoolModel } from '../../pool/spec/models.ts'
 import type { PodObservation, PoolObservation } from '../../pool/status/observation.ts'
 
 export function missingSourcesOf(

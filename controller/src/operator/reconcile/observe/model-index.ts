@@ -1,5 +1,5 @@
-// What Triton itself says about its models, asked of pods that run and are not ready: why a model does not load is
-// written nowhere else but in the pod's log. Asked in the background, seldom and few at once; nobody waits for it.
+// What Triton reports about its models, asked in pods that run and are not ready: the reason why a model does not load
+// is nowhere else but in the pod's log. Asked in the background, seldom and few at once; nobody waits for the answer.
 import * as grpc from '@grpc/grpc-js'
 import type { Logger } from 'pino'
 import type { TritonStubClass } from '../../../worker/triton/triton-protocol.ts'
@@ -9,14 +9,13 @@ import { adminKey } from '../../specs/triton-arguments.ts'
 export type IndexedModel = { readonly name: string; readonly state?: string; readonly reason?: string }
 
 export type PodIndex =
-  /** It answers with what it has. */
   | { readonly kind: 'index'; readonly models: readonly IndexedModel[] }
-  /** It answers that it is not ready to: there is no repository where it looked for one. */
+  /** It answers that it is not ready, because there is no repository at the path that it was given. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** Nobody answers yet: Triton opens its ports after its models. */
+  /** No answer yet: Triton opens its ports after it has loaded its models. */
   | { readonly kind: 'silent' }
 
-export type AskedPod = {
+type AskedPod = {
   readonly uid: string
   readonly pool: string
   readonly address: string
@@ -24,20 +23,20 @@ export type AskedPod = {
 }
 
 export type ModelIndex = {
-  /** Asks these pods of a pool when their turn has come; those no longer named are forgotten. */
+  /** Asks those of these pods of a pool whose turn has come, and forgets the pool's others. */
   ask(pool: string, pods: readonly AskedPod[]): void
   of(podUid: string): PodIndex | undefined
   close(): void
 }
 
-export type ModelIndexOptions = {
+type ModelIndexOptions = {
   readonly Stub: TritonStubClass
   readonly logger: Logger
   /** Called when a pod's answer has changed. */
   readonly changed: (pool: string) => void
 }
 
-/** A load that failed does not mend itself; a pod that starts is asked about as often as its probes. */
+/** About as often as the probes of a pod that starts. A failed load does not repair itself, so more often is no use. */
 const askEveryMs = 2_000
 const deadlineMs = 1_500
 const atOnceMax = 8
@@ -57,7 +56,7 @@ export function modelIndex({ Stub, logger, changed }: ModelIndexOptions): ModelI
     const isNew = JSON.stringify(answer) !== JSON.stringify(entry.answer)
     entry.answer = answer
     if (!isNew || closed || !entries.has(entry.uid)) return
-    logger.debug({ pool: entry.pool, address: entry.address, answer }, 'a pod told of its models')
+    logger.debug({ pool: entry.pool, address: entry.address, answer }, 'a pod reported its models')
     changed(entry.pool)
   }
 
@@ -88,7 +87,7 @@ type IndexStub = grpc.Client & {
   ): grpc.ClientUnaryCall
 }
 
-/** Never rejects. A connection of its own, since a pod that is not ready is not one that pictures are sent to. */
+/** Never rejects. Uses a connection of its own, since requests are only sent to ready pods. */
 export function readIndex(
   Stub: TritonStubClass,
   { address, poolUid }: Omit<AskedPod, 'uid' | 'pool'>,

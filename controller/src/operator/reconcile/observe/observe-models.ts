@@ -1,24 +1,23 @@
-// What becomes of each model in each revision, from what its pods say. Pure.
-
+// The state of each model in each revision, from the reports of its pods. Pure.
 import type { RevisionModel } from '../../pool/revision-models.ts'
 import type { ModelObservation, PodObservation } from '../../pool/status/observation.ts'
-import type { PodIndex } from './model-index.ts'
+import type { IndexedModel, PodIndex } from './model-index.ts'
 
-export type PodModels = {
+export type PodReport = {
   readonly pod: PodObservation
-  /** What Kubernetes says, and the pod itself; `pod.ready` is less when a model of it cannot be used. */
+  /** What Kubernetes and the pod say; `pod.ready` is false also when one of its models is not usable. */
   readonly saysReady: boolean
-  /** Names of the models that this controller could send to it now; undefined: it does not connect to such pods. */
+  /** Models that this controller could send requests for to it now; undefined: it does not connect to the pod. */
   readonly usable: ReadonlySet<string> | undefined
-  /** Why this controller does not send to it although it says it is ready. */
-  readonly fault: string | undefined
+  /** Why this controller sends nothing to it although it says that it is ready. */
+  readonly error: string | undefined
   readonly index: PodIndex | undefined
 }
 
-/** The best that any pod of the revision says of each model. */
+/** The best state of each model in any pod of the revision. */
 export function observeModels(
   modelsOf: (revision: string) => readonly RevisionModel[],
-  pods: readonly PodModels[],
+  pods: readonly PodReport[],
 ): ModelObservation[] {
   const staying = pods.filter(({ pod }) => !pod.draining)
   const revisions = Map.groupBy(staying, ({ pod }) => pod.revision)
@@ -36,24 +35,24 @@ type Seen = Omit<ModelObservation, 'name' | 'modelVersion' | 'revision'>
 
 const order = ['ready', 'loading', 'unavailable', 'unknown'] as const
 
-/** Ready wins; a failure wins over others that are still loading, which will end like it. */
+/** Ready wins. A failure wins over pods that are still loading, since they will fail too. */
 function bestOf(seen: readonly Seen[]): Seen {
   const ready = seen.find(({ state, wrongShape }) => state === 'ready' && wrongShape === undefined)
-  const told = seen.find(({ failure, wrongShape }) => failure !== undefined || wrongShape !== undefined)
-  const best = ready ?? told ?? order.map((state) => seen.find((one) => one.state === state)).find(Boolean)
+  const failing = seen.find(({ failure, wrongShape }) => failure !== undefined || wrongShape !== undefined)
+  const best = ready ?? failing ?? order.map((state) => seen.find((one) => one.state === state)).find(Boolean)
   return best ?? { state: 'unknown' }
 }
 
-/** Triton calls itself ready without a model whose folder it did not find, and whatever the model's shape is. */
-export const isSpoilt = (models: readonly RevisionModel[], told: PodModels): boolean =>
+/** Triton is ready also when it did not find a model's folder, and whatever a model's shape is. */
+export const hasBrokenModel = (models: readonly RevisionModel[], report: PodReport): boolean =>
   models.some(({ name }) => {
-    const { failure, wrongShape } = observeModel(name, told)
+    const { failure, wrongShape } = observeModel(name, report)
     return failure !== undefined || wrongShape !== undefined
   })
 
-function observeModel(name: string, { pod, saysReady, usable, fault, index }: PodModels): Seen {
+function observeModel(name: string, { pod, saysReady, usable, error, index }: PodReport): Seen {
   if (saysReady && (usable === undefined || usable.has(name))) return { state: 'ready' }
-  if (saysReady && fault !== undefined) return { state: 'ready', wrongShape: { pod: pod.name, message: fault } }
+  if (saysReady && error !== undefined) return { state: 'ready', wrongShape: { pod: pod.name, message: error } }
   const wrongFile = pod.wrongFiles?.find(({ model }) => model === name)
   if (wrongFile !== undefined) {
     return { state: 'unavailable', failure: { pod: pod.name, message: wrongFile.message, reason: 'ChecksumMismatch' } }
@@ -63,11 +62,7 @@ function observeModel(name: string, { pod, saysReady, usable, fault, index }: Po
   return { state: pod.phase === 'Running' ? 'loading' : 'unknown' }
 }
 
-function observeEntry(
-  name: string,
-  pod: PodObservation,
-  models: readonly { name: string; state?: string; reason?: string }[],
-) {
+function observeEntry(name: string, pod: PodObservation, models: readonly IndexedModel[]) {
   const entries = models.filter((model) => model.name === name && model.state !== undefined)
   if (entries.some(({ state }) => state === 'READY')) return { state: 'ready' } as const
   const broken = entries.find(({ state }) => state === 'UNAVAILABLE')

@@ -31,11 +31,11 @@ describe('observePod', () => {
     ['it was chosen to go', { annotations: { 'controller.kubernetes.io/pod-deletion-cost': '-1' } }, {}, 'ScaleDown'],
     ['no pod of its revision is wanted', {}, { emptyRevisions: new Set(['r1']) }, 'ScaleDown'],
     ['its revision was replaced', {}, { usedRevisions: new Set(['r2']) }, 'RevisionReplaced'],
-  ])('tells why it goes: %s', (_what, metadata, more, reason) => {
+  ])('reports why it drains: %s', (_what, metadata, more, reason) => {
     expect(observePod(pod({ ...going, ...metadata }), { ...context, ...more }).drainReason).toBe(reason)
   })
 
-  it('tells what a container waits for, unless it is part of every start', () => {
+  it('reports what a container waits for, unless it is part of every start', () => {
     const waiting = (reason: string) => ({
       containerStatuses: [{ ...container, state: { waiting: { reason, message: 'x' } } }],
     })
@@ -46,14 +46,14 @@ describe('observePod', () => {
     })
   })
 
-  it('tells why no node takes it', () => {
+  it('reports why it has no node', () => {
     const conditions = [
       { type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable', message: '0/1 nodes' },
     ]
     expect(observePod(pod({}, { conditions }), context).unschedulable).toBe('0/1 nodes')
   })
 
-  it('tells which models have another file than the spec names, also while it waits to look again', () => {
+  it('reports which models have another file than the spec names, also while it waits to compare again', () => {
     const init = { name: 'checksums', ready: false, restartCount: 1 }
     const message = 'a: /models/a/1/model.onnx has sha256:1, and the spec asks for sha256:2\nb: there is no file x\n'
     const terminated = { exitCode: 1, reason: 'Error', message }
@@ -70,22 +70,22 @@ describe('observePod', () => {
     expect(observePod(pod({}, status), context).wrongFiles).toBeUndefined()
   })
 
-  it('tells which init container failed, until it has gone well', () => {
+  it('reports which init container failed, until it succeeds', () => {
     const init = { name: 'fetch', ready: false, restartCount: 2 }
     const terminated = { exitCode: 6, reason: 'Error', message: 'no such host' }
     const waiting = { reason: 'CrashLoopBackOff' }
-    const faultOf = (state: object) =>
-      observePod(pod({}, { initContainerStatuses: [{ ...init, ...state }] }), context).initFault
-    const initFault = { container: 'fetch', restarts: 2, lastExit: terminated }
-    expect(faultOf({ state: { waiting }, lastState: { terminated } })).toEqual(initFault)
-    expect(faultOf({ state: { running: {} }, lastState: { terminated } })).toEqual(initFault)
-    expect(faultOf({ state: { terminated } })).toEqual(initFault)
-    expect(faultOf({ state: { terminated: { exitCode: 0 } }, lastState: { terminated } })).toBeUndefined()
-    expect(faultOf({ state: { running: {} }, ready: true, lastState: { terminated } })).toBeUndefined()
-    expect(faultOf({ state: { waiting: { reason: 'PodInitializing' } } })).toBeUndefined()
+    const failureOf = (state: object) =>
+      observePod(pod({}, { initContainerStatuses: [{ ...init, ...state }] }), context).initFailure
+    const initFailure = { container: 'fetch', restarts: 2, lastExit: terminated }
+    expect(failureOf({ state: { waiting }, lastState: { terminated } })).toEqual(initFailure)
+    expect(failureOf({ state: { running: {} }, lastState: { terminated } })).toEqual(initFailure)
+    expect(failureOf({ state: { terminated } })).toEqual(initFailure)
+    expect(failureOf({ state: { terminated: { exitCode: 0 } }, lastState: { terminated } })).toBeUndefined()
+    expect(failureOf({ state: { running: {} }, ready: true, lastState: { terminated } })).toBeUndefined()
+    expect(failureOf({ state: { waiting: { reason: 'PodInitializing' } } })).toBeUndefined()
   })
 
-  it('tells how it ended and how often', () => {
+  it('reports how it ended and how often', () => {
     const lastState = { terminated: { exitCode: 137, reason: 'OOMKilled' } }
     const status = { containerStatuses: [{ ...container, restartCount: 3, lastState }] }
     expect(observePod(pod({}, status), context)).toMatchObject({

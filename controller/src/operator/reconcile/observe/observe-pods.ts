@@ -7,11 +7,11 @@ import { checksumContainer } from '../../specs/checksum-container.ts'
 import { tritonContainer } from '../../specs/pod-template.ts'
 
 export type PodContext = {
-  /** Revisions that serve or are being tried; the pods of others go because they were replaced. */
+  /** The stable revision and the canary; pods of other revisions drain because they were replaced. */
   readonly usedRevisions: ReadonlySet<string>
-  /** Revisions of which no pod is wanted. */
+  /** Revisions with no desired pods. */
   readonly emptyRevisions: ReadonlySet<string>
-  /** Images in the pod that this controller knows of. */
+  /** Requests that this controller has in flight in the pod. */
   readonly slotsUsed: number | undefined
 }
 
@@ -24,7 +24,7 @@ export function observePod(pod: Pod, { usedRevisions, emptyRevisions, slotsUsed 
   const exit = (triton?.state?.terminated ?? triton?.lastState?.terminated) as ContainerState['terminated']
   const unschedulable = unschedulableOf(pod)
   const wrongFiles = wrongFilesOf(pod)
-  const initFault = initFaultOf(pod)
+  const initFailure = initFailureOf(pod)
   const chosen = metadata.annotations?.[deletionCostAnnotation] === victimCost || emptyRevisions.has(revision)
   return {
     name: metadata.name,
@@ -39,7 +39,7 @@ export function observePod(pod: Pod, { usedRevisions, emptyRevisions, slotsUsed 
     ...(unschedulable !== undefined && { unschedulable }),
     ...(exit && { lastExit: exitOf(exit) }),
     restarts: triton?.restartCount ?? 0,
-    ...(initFault && { initFault }),
+    ...(initFailure && { initFailure }),
     ...(wrongFiles.length > 0 && { wrongFiles }),
     ...(slotsUsed !== undefined && { slotsUsed }),
   }
@@ -48,11 +48,11 @@ export function observePod(pod: Pod, { usedRevisions, emptyRevisions, slotsUsed 
 export const isReady = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false
 
-/** Triton's container; of a pod that a patch has renamed it in, the first one. */
+/** Triton's container, or the first one where a pod patch renamed it. */
 export const tritonOf = ({ status }: Pod): ContainerStatus | undefined =>
   status?.containerStatuses?.find(({ name }) => name === tritonContainer) ?? status?.containerStatuses?.[0]
 
-/** Containers wait for a moment in every start; these reasons say nothing. */
+/** Reasons for which containers wait in every start. */
 const usual = new Set(['ContainerCreating', 'PodInitializing'])
 
 function waitingOf({ status }: Pod): PodObservation['waiting'] {
@@ -69,7 +69,7 @@ function unschedulableOf({ status }: Pod): string | undefined {
   return condition.message ?? 'no reason given'
 }
 
-/** The last words of the container that compares: a line for each model, `name: what`. */
+/** From the termination message of the checksum container, which has one line for each model: `name: what`. */
 function wrongFilesOf({ status }: Pod): NonNullable<PodObservation['wrongFiles']> {
   const { state, lastState } = status?.initContainerStatuses?.find(({ name }) => name === checksumContainer) ?? {}
   const exit = state?.terminated ?? lastState?.terminated
@@ -80,10 +80,10 @@ function wrongFilesOf({ status }: Pod): NonNullable<PodObservation['wrongFiles']
   }))
 }
 
-function initFaultOf({ status }: Pod): PodObservation['initFault'] {
+function initFailureOf({ status }: Pod): PodObservation['initFailure'] {
   for (const { name, ready, restartCount, state, lastState } of status?.initContainerStatuses ?? []) {
     const exit = state?.terminated ?? lastState?.terminated
-    // One that goes on beside Triton is ready, and may have ended before.
+    // A sidecar is ready, and may have ended before.
     if (!ready && exit !== undefined && exit.exitCode !== 0) {
       return { container: name, restarts: restartCount, lastExit: exitOf(exit) }
     }

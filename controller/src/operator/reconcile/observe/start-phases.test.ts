@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import type { Pod } from '../kube/objects.ts'
+import type { Pod } from '../../kube/objects.ts'
 import { startPhaseRecorder } from './start-phases.ts'
 
 function recorder() {
@@ -9,11 +9,11 @@ function recorder() {
   const starts: string[] = []
   const phases = startPhaseRecorder({
     registry,
-    tells: () => true,
+    reports: () => true,
     ready: (pool, seconds) => starts.push(`${pool} ${seconds}`),
     clock: { monotonicMs: () => ms, nowMs: () => 1_000 + ms },
   })
-  const told = async () => {
+  const reported = async () => {
     const { values } = (await registry.getSingleMetric('matte_pod_start_phase_seconds')?.get()) ?? { values: [] }
     const sums = values.filter(
       (value) => 'metricName' in value && `${value.metricName}`.endsWith('_sum') && value.value > 0,
@@ -23,7 +23,7 @@ function recorder() {
   const at = (seconds: number): void => {
     ms = seconds * 1_000
   }
-  return { phases, starts, told, at }
+  return { phases, starts, reported, at }
 }
 
 const container = { name: 'triton', ready: false, restartCount: 0 }
@@ -40,41 +40,41 @@ const isReady = { conditions: [scheduled, { type: 'Ready', status: 'True' as con
 
 describe('the phases of a start', () => {
   it('are measured from one to the next, and the whole of it up to ready', async () => {
-    const { phases, starts, told, at } = recorder()
-    phases.see('a', pod())
+    const { phases, starts, reported, at } = recorder()
+    phases.observe('a', pod())
     at(1)
-    phases.see('a', pod({ conditions: [scheduled] }))
+    phases.observe('a', pod({ conditions: [scheduled] }))
     at(3)
-    phases.see('a', pod({ conditions: [scheduled], containerStatuses: [running] }))
+    phases.observe('a', pod({ conditions: [scheduled], containerStatuses: [running] }))
     at(6)
-    phases.see('a', pod({ conditions: [scheduled], containerStatuses: [{ ...running, started: true }] }))
+    phases.observe('a', pod({ conditions: [scheduled], containerStatuses: [{ ...running, started: true }] }))
     at(10)
-    phases.see('a', pod({ ...isReady, containerStatuses: [{ ...running, started: true }] }))
+    phases.observe('a', pod({ ...isReady, containerStatuses: [{ ...running, started: true }] }))
     at(15)
-    phases.seeWarm(new Set(['a']))
-    expect(await told()).toEqual({ scheduled: 1, pulled: 2, started: 3, loaded: 4, warm: 5 })
+    phases.observeWarm(new Set(['a']))
+    expect(await reported()).toEqual({ scheduled: 1, pulled: 2, started: 3, loaded: 4, warm: 5 })
     expect(starts).toEqual(['p 10'])
   })
 
-  it('are not told of a pod whose beginning was not seen, or that was started again', async () => {
+  it('are not measured of a pod whose creation was not observed, or that was restarted', async () => {
     const { phases, starts, at } = recorder()
-    phases.see('a', pod({ conditions: [scheduled] }))
+    phases.observe('a', pod({ conditions: [scheduled] }))
     at(1)
-    phases.see('a', pod(isReady))
-    phases.see('b', pod({}, -60_000))
-    phases.see('b', pod(isReady, -60_000))
-    phases.see('c', pod())
-    phases.see('c', pod({ containerStatuses: [{ ...running, restartCount: 1 }] }))
-    phases.see('c', pod(isReady))
+    phases.observe('a', pod(isReady))
+    phases.observe('b', pod({}, -60_000))
+    phases.observe('b', pod(isReady, -60_000))
+    phases.observe('c', pod())
+    phases.observe('c', pod({ containerStatuses: [{ ...running, restartCount: 1 }] }))
+    phases.observe('c', pod(isReady))
     expect(starts).toEqual([])
   })
 
   it('are forgotten with their pod', async () => {
     const { phases, starts } = recorder()
-    phases.see('a', pod())
-    phases.see('a', undefined)
-    phases.see('a', pod({ conditions: [scheduled] }))
-    phases.see('a', pod(isReady))
+    phases.observe('a', pod())
+    phases.observe('a', undefined)
+    phases.observe('a', pod({ conditions: [scheduled] }))
+    phases.observe('a', pod(isReady))
     expect(starts).toEqual([])
   })
 })

@@ -1,16 +1,17 @@
+// What each revision did in the present step of a rollout.
 import type { TritonPool } from '../../pool/triton-pool.ts'
 import type { Figures } from '../../rollout/gate.ts'
 import type { DemandReading } from './demand-reader.ts'
 
 /**
- * What each revision did since the present step of the rollout began. Nothing, when the reading is older than the step, as
- * while the database is away: its figures are those of another step. The step began somewhere in the second that status has.
+ * Empty when the reading is older than the step, for instance during an outage of the database: its counts are of
+ * another step. Status has the start of the step in whole seconds, so the second that it names does not count yet.
  */
-export function figuresOf(
+export function countsByRevision(
   { status }: Pick<TritonPool, 'status'>,
   reading: Pick<DemandReading, 'at' | 'demand'> | undefined,
 ): ReadonlyMap<string, Figures> {
   const since = status?.rollout?.since
   if (reading === undefined || since === undefined || reading.at.getTime() < Date.parse(since) + 1_000) return new Map()
-  return new Map(reading.demand.perRevision.map((figures) => [figures.revision, figures]))
+  return new Map(reading.demand.perRevision.map((counts) => [counts.revision, counts]))
 }

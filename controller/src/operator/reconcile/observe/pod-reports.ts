@@ -1,41 +1,37 @@
-// What is said of each pod of a pool: by Kubernetes, by our own connections to it, and by Triton in it.
+// What Kubernetes, our own connections and Triton report about each pod of a pool, brought together.
 import type { PodSource } from '../../../worker/routing/pod-source.ts'
-import type { Deployment, Pod } from '../../kube/objects.ts'
+import type { Deployment, Pod, Service } from '../../kube/objects.ts'
 import { simulatedAnnotation } from '../../pool/labels.ts'
 import type { RevisionModel } from '../../pool/revision-models.ts'
 import type { TritonPool } from '../../pool/triton-pool.ts'
 import { ports } from '../../specs/triton-arguments.ts'
 import type { ModelIndex } from './model-index.ts'
-import { isSpoilt, type PodModels } from './observe-models.ts'
+import { hasBrokenModel, type PodReport } from './observe-models.ts'
 import { observePod } from './observe-pods.ts'
 
-export type PodWitnesses = {
-  /** The pods that this process sends images to. */
+export type PodReporters = {
+  /** The pods that this process sends requests to. */
   readonly source: Pick<PodSource, 'pods' | 'errors'>
-  /** Images that this process has in the pod at this address. */
+  /** Requests that this process has in flight in the pod at this address. */
   readonly slotsUsed: (address: string) => number
   readonly models: ModelIndex
 }
 
-export type Told = {
+type ReportInput = {
   readonly pool: TritonPool
   readonly pods: readonly Pod[]
-  /** By revision. */
+  /** By revision, both. */
   readonly deployments: ReadonlyMap<string, Deployment>
-  /** Whether the revision has its Service: without one no slice tells of its pods, and nobody sends to them. */
-  readonly hasService: (revision: string) => boolean
-  /** Models of a revision that are not this pool's to serve: of those that an older pool has, nothing is sent here. */
+  readonly services: ReadonlyMap<string, Service>
+  /** Models of a revision that an older pool serves: requests for them are never sent here. */
   readonly unroutedIn: (revision: string) => readonly string[]
   /** What a revision serves. */
   readonly modelsOf: (revision: string) => readonly RevisionModel[]
 }
 
-/** Asks pods that run and take no images what is the matter, in the background. */
-export function tellPods(
-  witnesses: PodWitnesses,
-  { pool, pods, deployments, hasService, unroutedIn, modelsOf }: Told,
-): PodModels[] {
-  const { source, slotsUsed, models } = witnesses
+/** Also asks Triton, in the background, in pods that run and serve no requests. */
+export function collectPodReports({ source, slotsUsed, models }: PodReporters, input: ReportInput): PodReport[] {
+  const { pool, pods, deployments, services, unroutedIn, modelsOf } = input
   const { name } = pool.metadata
   const { stable, canary } = pool.status?.rollout ?? {}
   const usedRevisions = new Set([stable ?? '', canary ?? ''])
@@ -52,17 +48,18 @@ export function tellPods(
     const address = served[0]?.address
     const used = address === undefined ? undefined : slotsUsed(address)
     const seen = observePod(pod, { usedRevisions, emptyRevisions, slotsUsed: used })
-    const told = {
+    const report = {
       pod: seen,
       saysReady: seen.ready,
       usable: connects
         ? new Set([...served.map(({ tritonModel }) => tritonModel), ...unroutedIn(seen.revision)])
         : undefined,
-      fault: errors.get(pod.metadata.name),
+      error: errors.get(pod.metadata.name),
       index: models.of(pod.metadata.uid ?? ''),
     }
-    const takesNone = (connects && !hasService(seen.revision)) || isSpoilt(modelsOf(seen.revision), told)
-    return seen.ready && takesNone ? { ...told, pod: { ...seen, ready: false } } : told
+    // Without a Service no EndpointSlice lists the pods of a revision, and nobody sends to them.
+    const servesNone = (connects && !services.has(seen.revision)) || hasBrokenModel(modelsOf(seen.revision), report)
+    return seen.ready && servesNone ? { ...report, pod: { ...seen, ready: false } } : report
   })
 }
 
@@ -73,6 +70,6 @@ function questionFor({ metadata }: TritonPool, { metadata: pod, status }: Pod) {
   return [{ uid: pod.uid ?? '', pool: metadata.name, address: `${host}:${ports.grpc}`, poolUid: metadata.uid ?? '' }]
 }
 
-/** Ready, and as far as this process connects to it, answering for every model of its revision. */
-export const isUsable = (models: readonly RevisionModel[], { pod, usable, fault }: PodModels): boolean =>
-  pod.ready && fault === undefined && (usable === undefined || models.every(({ name }) => usable.has(name)))
+/** Ready and, if this process connects to it, able to serve every model of its revision. */
+export const isUsable = (models: readonly RevisionModel[], { pod, usable, error }: PodReport): boolean =>
+  pod.ready && error === undefined && (usable === undefined || models.every(({ name }) => usable.has(name)))

@@ -1,10 +1,10 @@
-// What people are told of a plan in Events: one for each decision, and one when something goes wrong or is right again.
+// The Events of a plan: one for each decision, and one when something goes wrong or is right again.
 import type { Note } from '../kube/events.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import type { RolloutPlan } from '../rollout/rollout-input.ts'
 import type { Decision } from '../scale/decision.ts'
 
-export type Noted = {
+type EventInput = {
   readonly decision: Decision
   readonly from: number
   readonly rollout: RolloutPlan
@@ -12,23 +12,18 @@ export type Noted = {
   readonly previous: Partial<PoolStatus> | undefined
 }
 
-export function notesOf({ decision, from, rollout, status, previous }: Noted): Note[] {
-  const { replicas, sentence } = decision
-  const scaled: Note[] =
-    replicas === from
-      ? []
-      : [
-          {
-            type: 'Normal',
-            reason: replicas > from ? 'ScaledUp' : 'ScaledDown',
-            message: `${from} → ${replicas}: ${sentence}`,
-          },
-        ]
-  return [...scaled, ...(rollout.news ? [rollout.news] : []), ...troubleNotes(status, previous)]
+export function buildEvents({ decision: { replicas, sentence }, from, rollout, status, previous }: EventInput): Note[] {
+  const reason = replicas > from ? 'ScaledUp' : 'ScaledDown'
+  const scaled: Note = { type: 'Normal', reason, message: `${from} → ${replicas}: ${sentence}` }
+  return [
+    ...(replicas === from ? [] : [scaled]),
+    ...(rollout.news ? [rollout.news] : []),
+    ...degradedEvents(status, previous),
+  ]
 }
 
-/** Degraded, for a reason that it was not degraded for before; and its end. */
-function troubleNotes(status: PoolStatus, previous: Partial<PoolStatus> | undefined): Note[] {
+/** When the pool becomes degraded, when the reason changes, and when it is over. */
+function degradedEvents(status: PoolStatus, previous: Partial<PoolStatus> | undefined): Note[] {
   const find = (from: Partial<PoolStatus> | undefined) => from?.conditions?.find(({ type }) => type === 'Degraded')
   const [now, before] = [find(status), find(previous)]
   if (now === undefined || (now.status === before?.status && now.reason === before.reason)) return []

@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest'
+import type { PoolSpecInput } from '../triton-pool.ts'
+import { ago, answerOf, demand, loaded, modelSpec, pod, stable, status } from './status-fixtures.ts'
+
+describe('the conditions', () => {
+  it('reports a Kubernetes error and its back-off with the same message', () => {
+    const waiting = (reason: string, message: string) =>
+      status({ pods: [pod('a', { phase: 'Pending', ready: false, waiting: { reason, message } })] })
+    const fault = 'failed to pull and unpack image "x": not found'
+    const back = waiting('ImagePullBackOff', `Back-off pulling image "x": ErrImagePull: ${fault}`)
+    expect(back).toEqual(waiting('ErrImagePull', fault))
+    expect(answerOf('Ready', back)).toMatchObject({ status: 'False', reason: 'ImagePullFailed' })
+  })
+
+  it('reports a refusal with the same message though each attempt names another pod', () => {
+    const refused = (name: string) =>
+      status({
+        replicas: 2,
+        deployments: [
+          {
+            revision: stable,
+            replicas: 2,
+            replicaFailure: { reason: 'FailedCreate', message: `pods "${name}" is forbidden: exceeded quota: q` },
+          },
+        ],
+      })
+    expect(refused('a-1')).toEqual(refused('a-2'))
+    expect(answerOf('Ready', refused('a-1'))).toMatchObject({ status: 'True', reason: 'QuotaRefused' })
+  })
+
+  it('has a reason of its own for a refusal that is no quota', () => {
+    const replicaFailure = { reason: 'FailedCreate', message: 'violates PodSecurity "restricted:latest"' }
+    const of = status({ pods: [], deployments: [{ revision: stable, replicas: 1, replicaFailure }] })
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason: 'PodRefused' })
+  })
+
+  it.each([
+    ['PodUnschedulable', { phase: 'Pending', unschedulable: '0/3 nodes are available: 3 Insufficient cpu.' }],
+    ['ConfigMissing', { waiting: { reason: 'CreateContainerConfigError', message: 'secret "s" not found' } }],
+    ['PodCrashing', { restarts: 1, waiting: { reason: 'CrashLoopBackOff' } }],
+    ['PodCrashing', { restarts: 3, lastExit: { exitCode: 137, reason: 'OOMKilled' } }],
+  ] as const)('says %s with what Kubernetes says', (reason, changes) => {
+    const of = status({ pods: [pod('a', { ready: false, ...changes })] })
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason })
+    expect(answerOf('Degraded', of)).toMatchObject({ status: 'True', reason })
+  })
+
+  it('names how a crash ended', () => {
+    const lastExit = { exitCode: 137, reason: 'OOMKilled' }
+    const of = status({ pods: [pod('a', { ready: false, restarts: 3, lastExit })] })
+    expect(answerOf('Ready', of).message).toContain(
+      'Pod a has restarted 3 times, last after exit code 137 (OOMKilled).',
+    )
+  })
+
+  it('does not call a pod crashing for one restart that went well', () => {
+    const of = status({ pods: [pod('a', { ready: false, restarts: 1, lastExit: { exitCode: 1 } })] })
+    expect(answerOf('Ready', of)).toMatchObject({ reason: 'Starting' })
+  })
+
+  it('counts pods with the same problem and names one', () => {
+    const waiting = { reason: 'ErrImagePull', message: 'not found' }
+    const pods = ['c', 'b', 'a'].map((name) => pod(name, { ready: false, waiting }))
+    expect(answerOf('Degraded', status({ pods })).message).toMatch(/^3 pods, such as a, cannot pull the image nvcr/)
+  })
+
+  it('reports three problems and counts the rest', () => {
+    const duplicates = ['1', '2', '3', '4', '5'].map((modelVersion) => ({ modelVersion, pool: 'older' }))
+    expect(answerOf('Degraded', status({ duplicates })).message).toMatch(/And 2 more\.$/)
+  })
+
+  it.each([
+    ['DefaultConflict', { defaultConflict: 'older' }],
+    ['DuplicateModelVersion', { duplicates: [{ modelVersion: 'u2netp', pool: 'older' }] }],
+    ['ScheduleInvalid', { badSchedules: [{ name: 'night', message: 'timeZone Mars is not known' }] }],
+  ] as const)('is ready with %s, and gives that as the reason', (reason, changes) => {
+    const of = status(changes)
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'True', reason })
+    expect(answerOf('Degraded', of)).toMatchObject({ status: 'True', reason })
+  })
+
+  it('is starting while a young pod runs, and without a known reason when it has run for long', () => {
+    const young = status({ pods: [pod('a', { ready: false })], models: [] })
+    expect(answerOf('Ready', young)).toMatchObject({ status: 'False', reason: 'Starting' })
+    const old = status({ pods: [pod('a', { ready: false, createdAt: ago(121) })], models: [] })
+    expect(answerOf('Ready', old)).toMatchObject({ status: 'False', reason: 'NoPodReady' })
+  })
+
+  it('is still starting after long when a model is being loaded', () => {
+    const models = [{ name: 'u2netp', revision: stable, state: 'loading' }] as const
+    const of = status({ pods: [pod('a', { ready: false, createdAt: ago(900) })], models })
+    expect(answerOf('Ready', of).reason).toBe('Starting')
+  })
+
+  it('is not ready with a model of another shape, though Triton is', () => {
+    const wrongShape = { pod: 'a', message: 'output alpha is FP32 [1,320,320], expected UINT8 [320,320]' }
+    const of = status({ models: [{ ...loaded(), wrongShape }] })
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason: 'ModelShapeWrong' })
+    expect(answerOf('ModelLoaded', of)).toMatchObject({ status: 'False', reason: 'ModelShapeWrong' })
+    expect(of.models[0]).toMatchObject({ target: { state: 'WrongShape' }, transition: 'BlockedByFailedLoad' })
+  })
+
+  it('is ready with one of two models of another shape', () => {
+    const models = [modelSpec, { ...modelSpec, name: 'two', modelVersion: 'two' }]
+    const wrongShape = { pod: 'a', message: 'no output alpha' }
+    const of = status({ spec: { models }, models: [{ ...loaded(), name: 'two', wrongShape }, loaded()] })
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'True', reason: 'ModelShapeWrong' })
+    expect(answerOf('ModelLoaded', of).status).toBe('False')
+  })
+
+  it('says at zero that the source is missing rather than that all is well', () => {
+    const missingSources = [{ model: 'u2netp', message: 'persistentvolumeclaims "models" not found' }]
+    const of = status({ pods: [], replicas: 0, models: [], missingSources })
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason: 'SourceMissing' })
+    expect(of.models[0]).toMatchObject({ transition: 'InvalidSpec', lastFailure: { reason: 'SourceMissing' } })
+  })
+
+  it('leaves the number to an external owner, and needs no demand then', () => {
+    const spec: Partial<PoolSpecInput> = { replicas: 1, scaling: { owner: 'external' } }
+    const of = status({ spec, demand: { ...demand, ageSeconds: 900 } })
+    expect(answerOf('ScalingActive', of)).toMatchObject({ status: 'False', reason: 'ExternalOwner' })
+    expect(answerOf('Degraded', of).status).toBe('False')
+  })
+
+  it('does not promise a pod at zero that only an external owner can ask for', () => {
+    const spec: Partial<PoolSpecInput> = { replicas: 0, scaling: { owner: 'external' } }
+    const of = status({ spec, pods: [], models: [], replicas: 0, decision: { rule: 'external' } })
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'True', reason: 'AtZero' })
+    expect(answerOf('Ready', of).message).toContain('until it asks for one')
+  })
+
+  it('says that the demand was never read', () => {
+    const of = status({ demand: undefined, decision: { rule: 'fallback' }, demandFailure: 'connect ECONNREFUSED' })
+    expect(answerOf('ScalingActive', of)).toMatchObject({ status: 'False', reason: 'DemandStale' })
+    expect(answerOf('Degraded', of).message).toMatch(/^The demand has never been read \(connect ECONNREFUSED\)\. /)
+    expect(of).not.toHaveProperty('demand')
+  })
+
+  it.each([
+    ['maximum', 'AtMaximum'],
+    ['minimum', 'AtMinimum'],
+    ['schedule', 'ScheduleBound'],
+  ] as const)('says that the %s limits it', (limited, reason) => {
+    const of = status({ decision: { limited }, bounds: { minReplicas: 2, maxReplicas: 9, schedules: ['day'] } })
+    expect(answerOf('ScalingLimited', of)).toMatchObject({ status: 'True', reason })
+  })
+
+  it.each([
+    ['ScaleDown', ['ScaleDown', undefined]],
+    ['RevisionReplaced', ['ScaleDown', 'RevisionReplaced']],
+    ['PodDeleted', [undefined]],
+  ] as const)('says %s of draining pods', (reason, drains) => {
+    const going = drains.map((drainReason, index) =>
+      pod(`g${index}`, { draining: true, ...(drainReason && { drainReason }) }),
+    )
+    expect(answerOf('Draining', status({ pods: [pod('a'), ...going] }))).toMatchObject({ status: 'True', reason })
+  })
+
+  it('reports a wrong checksum once, and not that its container exits', () => {
+    const message = '/models/u2netp/1/model.onnx has sha256:1, and the spec asks for sha256:2'
+    const bad = pod('c', {
+      ready: false,
+      phase: 'Pending',
+      waiting: { reason: 'CrashLoopBackOff' },
+      wrongFiles: [{ model: 'u2netp', message }],
+    })
+    const failure = { pod: 'c', message, reason: 'ChecksumMismatch' } as const
+    const models = [{ name: 'u2netp', revision: stable, state: 'unavailable', failure } as const]
+    const of = status({ pods: [bad], models })
+    for (const type of ['Ready', 'ModelLoaded'] as const) {
+      expect(answerOf(type, of)).toMatchObject({ status: 'False', reason: 'ChecksumMismatch' })
+    }
+    expect(answerOf('Degraded', of)).toEqual({
+      status: 'True',
+      reason: 'ChecksumMismatch',
+      message:
+        `Pod c has a file with another checksum than spec: model u2netp: ${message}. ` +
+        'Put the right file in place, or correct the checksum.',
+    })
+    expect(of.models[0]).toMatchObject({
+      transition: 'BlockedByFailedLoad',
+      lastFailure: { pod: 'c', reason: 'ChecksumMismatch', message },
+    })
+  })
+
+  it('names the init container that exits again and again, with its own restarts', () => {
+    const initFailure = { container: 'fetch', restarts: 4, lastExit: { exitCode: 6, message: 'no such host' } }
+    const waiting = { reason: 'CrashLoopBackOff' }
+    const of = status({ pods: [pod('a', { ready: false, waiting, initFailure })] })
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason: 'PodCrashing' })
+    expect(answerOf('Ready', of).message).toContain(
+      'Pod a has an init container, fetch, that has restarted 4 times, last after exit code 6: no such host.',
+    )
+    const first = pod('a', { ready: false, initFailure: { ...initFailure, restarts: 1 } })
+    expect(answerOf('Ready', status({ pods: [first] }))).toMatchObject({ reason: 'Starting' })
+  })
+
+  it('reports an update that is refused, while the pool is ready', () => {
+    const change = { what: 'update Service p', message: 'field is immutable', revision: stable }
+    const of = status({ refusedChanges: [{ ...change, blocking: false, ofPods: false }] })
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'True', reason: 'ChangeRefused' })
+    expect(answerOf('Degraded', of).message).toMatch(/^Kubernetes refuses to update Service p: field is immutable\. /)
+    expect(answerOf('Progressing', of)).toMatchObject({ status: 'False', reason: 'Settled' })
+  })
+
+  it('bounds what it quotes', () => {
+    const failure = { pod: 'a', message: 'x'.repeat(100_000) }
+    const of = status({ models: [{ name: 'u2netp', revision: stable, state: 'unavailable', failure }] })
+    expect(JSON.stringify(of).length).toBeLessThan(10_000)
+  })
+})

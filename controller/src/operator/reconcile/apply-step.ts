@@ -1,0 +1,140 @@
+// The write of each kind of step. Each returns the object to the index that it came from, so that the next reconcile
+// pass does not have to wait for the watch.
+
+import { eachAtOnce } from '@matte/core/runtime/each-at-once'
+import {
+  deployments,
+  type KubeClient,
+  KubeError,
+  podDisruptionBudgets,
+  pods,
+  type Resource,
+  services,
+} from '../kube/client.ts'
+import type { Deployment, KubeObject } from '../kube/objects.ts'
+import { poolLabel } from '../pool/labels.ts'
+import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'
+import type { Observed, World } from './gather.ts'
+import type { LiveIndex } from './observe/live-index.ts'
+import { keyOf, restorationOf } from './plan-steps.ts'
+import { isRefusal } from './refusals.ts'
+import type { OwnedObject, PlanContext, Step } from './step.ts'
+
+export type StepDeps = { readonly kube: KubeClient; readonly world: World }
+
+export function applyStep(deps: StepDeps, observed: Observed, step: Step, context: PlanContext): Promise<void> {
+  switch (step.kind) {
+    case 'create':
+      return create(deps, step)
+    case 'restore':
+      return restore(deps, step, context)
+    case 'annotate':
+      return annotate(deps, step)
+    case 'scale':
+      return scale(deps, step)
+    case 'delete':
+      return remove(deps, step)
+    case 'status':
+      return writeStatus(deps, observed, step, context)
+  }
+}
+
+type Of<Kind extends Step['kind']> = Extract<Step, { kind: Kind }>
+
+type Store = { readonly resource: Resource<KubeObject>; readonly index: LiveIndex<KubeObject> }
+
+function storeOf({ world }: StepDeps, { kind }: KubeObject): Store {
+  const stores: Record<string, { resource: unknown; index: unknown }> = {
+    Deployment: { resource: deployments, index: world.deployments },
+    Service: { resource: services, index: world.services },
+    PodDisruptionBudget: { resource: podDisruptionBudgets, index: world.budgets },
+  }
+  // The kind decides the type of both; TypeScript cannot follow that through a table.
+  return stores[kind] as Store
+}
+
+async function create(deps: StepDeps, { object }: Of<'create'>): Promise<void> {
+  const { resource, index } = storeOf(deps, object)
+  index.recordWrite(undefined, await deps.kube.create(resource, object))
+}
+
+/**
+ * Whether somebody else's object has the name. One of ours may exist already although the watch has not reported it.
+ */
+export async function isNameTaken(deps: StepDeps, object: OwnedObject, { reason }: KubeError): Promise<boolean> {
+  if (reason !== 'AlreadyExists') return false
+  const live = await deps.kube.get(storeOf(deps, object).resource, object.metadata.name)
+  return live !== undefined && live.metadata.labels?.[poolLabel] !== object.metadata.labels?.[poolLabel]
+}
+
+async function restore(deps: StepDeps, { object, live }: Of<'restore'>, { memory }: PlanContext): Promise<void> {
+  const { resource, index } = storeOf(deps, live)
+  const { uid, resourceVersion } = live.metadata
+  const metadata = { ...object.metadata, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
+  const written = await deps.kube.apply(resource, { ...object, metadata })
+  index.recordWrite(live, written)
+  // What still differs is the API server's spelling, or a writer who insists. Neither is worth another write.
+  memory.restored.set(keyOf(written), restorationOf(written as OwnedObject, object))
+}
+
+/** The first time in a term that a pool of a thousand pods shrinks, it annotates as many. */
+const annotateAtOnceMax = 16
+
+/** Writes all that it can, so that the pass after a conflict or a refusal has fewer left to write. */
+async function annotate({ kube, world }: StepDeps, { changes }: Of<'annotate'>): Promise<void> {
+  const failures: { readonly name: string; readonly error: KubeError }[] = []
+  await eachAtOnce(annotateAtOnceMax, changes, async ({ pod, annotations }) => {
+    const { name, resourceVersion } = pod.metadata
+    try {
+      world.pods.recordWrite(pod, await kube.mergePatch(pods, name, { metadata: { resourceVersion, annotations } }))
+    } catch (error) {
+      // Deleted in the meantime: one pod fewer to choose from.
+      if (error instanceof KubeError && error.status === 404) return
+      if (!(error instanceof KubeError) || (error.status !== 409 && !isRefusal(error))) throw error
+      failures.push({ name, error })
+    }
+  })
+  const conflict = failures.find(({ error }) => error.status === 409)
+  // Of several refusals always the same one: it becomes part of a condition's message.
+  const [first] = conflict ? [conflict] : failures.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  if (first !== undefined) throw first.error
+}
+
+/** Only the scale subresource writes replicas, so that the template is not touched. */
+async function scale({ kube, world }: StepDeps, { deployment, to }: Of<'scale'>): Promise<void> {
+  const { name, uid = '', resourceVersion = '' } = deployment.metadata
+  const object = {
+    apiVersion: 'autoscaling/v1',
+    kind: 'Scale',
+    metadata: { name, uid, resourceVersion },
+    spec: { replicas: to },
+  }
+  const resource = deployments as unknown as Resource<KubeObject>
+  const { metadata } = await kube.apply(resource, object, { subresource: 'scale' })
+  const version = metadata.resourceVersion ?? resourceVersion
+  const written: Deployment = {
+    ...deployment,
+    metadata: { ...deployment.metadata, resourceVersion: version },
+    spec: { ...deployment.spec, replicas: to },
+  }
+  world.deployments.recordWrite(deployment, written)
+}
+
+async function remove(deps: StepDeps, { object }: Of<'delete'>): Promise<void> {
+  const { name, uid, resourceVersion } = object.metadata
+  const { resource } = storeOf(deps, object)
+  await deps.kube.delete(resource, name, { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) })
+}
+
+async function writeStatus(
+  { kube, world }: StepDeps,
+  { pool, nowMs }: Observed,
+  { status }: Of<'status'>,
+  { memory }: PlanContext,
+): Promise<void> {
+  const { name, uid, resourceVersion } = pool.metadata
+  const metadata = { name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
+  const object = { apiVersion: pool.apiVersion, kind: pool.kind, metadata, status } as TritonPool
+  world.pools.recordWrite(pool, await kube.apply(tritonPools, object, { subresource: 'status' }))
+  memory.statusAtMs = nowMs
+}
