@@ -199,7 +199,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     expect(build({ retryMs: times.renewDeadlineMs / 2 })).toThrow(RangeError)
   })
 
-  it('lets no write through that a stopped leader had decided on before its successor stamped the term', async () => {
+  it('lets no write through that a stopped leader had decided on before its successor wrote its fencing token', async () => {
     const target = await namespace.kube().create(configMaps, buildConfigMap('target', { value: 'nobody' }))
     const leader = startChild({ name, namespace: namespace.name(), target: 'target' })
     try {
@@ -213,9 +213,9 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
       const { term } = await successor.confirm()
       const { name: targetName, uid = '' } = target.metadata
       const { resourceVersion = '' } = (await namespace.kube().get(configMaps, targetName))?.metadata ?? {}
-      const stamp = { 'matte.dev/leader-term': String(term) }
-      const stamped = { name: targetName, uid, resourceVersion, annotations: stamp }
-      await namespace.kube().apply(configMaps, { ...buildConfigMap(targetName, {}), metadata: stamped })
+      const annotations = { 'matte.dev/leader-term': String(term) }
+      const withToken = { name: targetName, uid, resourceVersion, annotations }
+      await namespace.kube().apply(configMaps, { ...buildConfigMap(targetName, {}), metadata: withToken })
 
       leader.say('write')
       leader.child.kill('SIGCONT')

@@ -1,6 +1,6 @@
 // Applies a plan step by step. Before each write the Lease is read again, and each write to an existing object carries
 // the resourceVersion that the plan was made from, so a leader that was replaced in between writes nothing
-// (leader-fence.ts). An object that changed in the meantime causes a conflict, and the work queue runs another
+// (fencing-tokens.ts). An object that changed in the meantime causes a conflict, and the work queue runs another
 // reconcile pass.
 import type { Logger } from 'pino'
 import { KubeError } from '../kube/client.ts'

@@ -8,7 +8,7 @@ import { planPool } from './plan.ts'
 import { newMemory, type PoolMemory } from './pool-memory.ts'
 
 export type ReconcileDeps = ApplyDeps & {
-  /** Undefined: this replica does not lead this pool, or its fence is not up yet. */
+  /** Undefined: this replica does not lead this pool, or its fencing tokens are not written yet. */
   readonly term: (pool: string) => Term | undefined
   readonly memories: Map<string, PoolMemory>
   readonly leadership: Pick<Leadership, 'confirm'>
