@@ -66,7 +66,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
     if (stopping.signal.aborted || state === undefined) return void keys.delete(key)
     keys.set(key, state)
     const atMs = nextRingMs(state)
-    const waitMs = Math.ceil(atMs - clock.monotonicMs())
+    const waitMs = Math.max(0, Math.ceil(atMs - clock.monotonicMs()))
     if (Number.isFinite(atMs))
       timers.set(
         key,
