@@ -63,7 +63,7 @@ export const leases: Resource<Lease> = {
 
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
-  /** `object` has nothing but `metadata.resourceVersion`: all up to it has been told. */
+  /** `object` has nothing but `metadata.resourceVersion`: all events up to it have been sent. */
   | { readonly type: 'BOOKMARK'; readonly object: KubeObject }
   | { readonly type: 'ERROR'; readonly object: Status }
 
@@ -94,6 +94,7 @@ export type WatchOptions = {
 /** Every method throws KubeError. */
 export type KubeClient = {
   readonly namespace: string
+  readonly fieldManager: string
   /** Undefined: there is none (404). */
   get<T extends KubeObject>(resource: Resource<T>, name: string, options?: CallOptions): Promise<T | undefined>
   list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions & CallOptions): Promise<ListPage<T>>
@@ -132,13 +133,8 @@ export type KubeClient = {
       readonly gracePeriodSeconds?: number
     },
   ): Promise<void>
-  /** Requests sent so far, watches included. */
-  requests(): number
   close(): void
 }
-
-/** The field manager of every write: what we own in an object is what we last applied under this name. */
-export const fieldManager = 'matte-controller'
 
 /** An object is read or written in milliseconds; a list of thousands of pods takes seconds on a busy server. */
 const timeouts = { object: 10_000, list: 30_000 }
@@ -149,6 +145,8 @@ const lineMaxBytes = 8 * 1024 * 1024
 export type KubeClientOptions = {
   readonly config: KubeConfig
   readonly namespace: string
+  /** Of every write, and the user agent: what we own in an object is what we last applied under this name. */
+  readonly fieldManager: string
   readonly metrics: KubeMetrics
   readonly logger: Logger
 }
@@ -161,9 +159,10 @@ type Target = {
 }
 
 /** @throws Error when the configuration has no cluster that can be spoken to. */
-export function createKubeClient({ config, namespace, metrics, logger }: KubeClientOptions): KubeClient {
-  const transport = createTransport(config)
-  const { call, open, requests } = createCaller(transport, metrics, logger)
+export function createKubeClient(options: KubeClientOptions): KubeClient {
+  const { config, namespace, fieldManager, metrics, logger } = options
+  const transport = createTransport(config, fieldManager)
+  const { call, open } = createCaller(transport, metrics, logger)
 
   const to = (target: Target): Pick<Call, 'path' | 'resource' | 'name' | 'timeoutMs'> => ({
     path: buildPath(namespace, target),
@@ -194,6 +193,7 @@ export function createKubeClient({ config, namespace, metrics, logger }: KubeCli
 
   return {
     namespace,
+    fieldManager,
     get: <T extends KubeObject>(resource: Resource<T>, name: string, options: CallOptions = {}) =>
       unlessMissing(call<T>({ verb: 'get', method: 'GET', ...to({ resource, name }), ...options })),
     list: async <T extends KubeObject>(resource: Resource<T>, options: ListOptions & CallOptions = {}) => {
@@ -227,12 +227,11 @@ export function createKubeClient({ config, namespace, metrics, logger }: KubeCli
       const body = { preconditions, propagationPolicy: propagation ?? 'Background', gracePeriodSeconds }
       await unlessMissing(call({ verb: 'delete', method: 'DELETE', ...to({ resource, name }), body, ...options }))
     },
-    requests,
     close: transport.close,
   }
 }
 
-/** Of a group that is not installed the API server answers 404 in plain text: that is a fault and not an absence. */
+/** Of a group that is not installed the API server answers 404 in plain text: that is an error and not an absence. */
 const unlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
   answer.catch((error: unknown) => {
     if (error instanceof KubeError && error.status === 404 && error.reason === 'NotFound') return undefined

@@ -1,5 +1,5 @@
 // The Kubernetes objects that this process reads and writes, with the members that it uses and no others. What the API
-// server sends besides stays in the object and is not looked at. Members are absent, never null.
+// server sends besides stays in the object and is not read. Members are absent, never null.
 
 export type OwnerReference = {
   apiVersion: string

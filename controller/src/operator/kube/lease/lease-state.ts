@@ -73,7 +73,7 @@ export function afterConflict(state: Leading, observed: ObservedLease, candidate
   return afterRead(following(state.term), observed)
 }
 
-/** The lease to write in place of the one observed, which `state` has been told of; undefined: it is another's for now. */
+/** The lease to write in place of the one observed, which `state` has read; undefined: it is another's for now. */
 export function acquiredLease(state: Following, observed: ObservedLease, candidate: Candidate): Lease | undefined {
   const { lease, wallMs } = observed
   if (lease !== undefined && !isFree(state, observed, candidate)) return undefined
