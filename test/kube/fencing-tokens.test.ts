@@ -1,4 +1,4 @@
-// A former leader that was stopped between its last look at the lease and its write goes on after its successor has
+// A former leader that was stopped between its last read of the lease and its write goes on after its successor has
 // written its fencing tokens: for each kind of write that a leader makes, nothing of it takes effect.
 
 import { writeFencingTokens } from '@matte/controller/operator/fencing-tokens'
@@ -135,7 +135,7 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
     expect(status).toEqual({ leaderTerm: successor.count, leaderLease: successor.lease })
   })
 
-  it('lets a former leader mark no pod, once the successor has marked its own', async () => {
+  it('lets a former leader annotate no pod, once the successor has annotated its own', async () => {
     const names = ['one', 'two', 'three'].map((which) => `${pool.metadata.name}-${which}`)
     for (const name of names) await givenPod(name)
     const before = await podsAtRest(names)
@@ -143,8 +143,10 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
     const formerSteps = stepsDown(before, { busy: names.slice(0, 2), term: former })
     const [own] = formerSteps
     await writeTokens(successor)
-    const marks = stepsDown(before, { busy: names.slice(1), term: successor }).filter(({ kind }) => kind === 'annotate')
-    expect(await carryOut(marks, successor)).toBe('written')
+    const annotations = stepsDown(before, { busy: names.slice(1), term: successor }).filter(
+      ({ kind }) => kind === 'annotate',
+    )
+    expect(await carryOut(annotations, successor)).toBe('written')
     expect(own?.kind).toBe('annotate')
     if (own) expect(await goOn(own)).toBe(409)
     const after = await Promise.all(names.map((name) => now(pods, name)))

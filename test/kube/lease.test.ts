@@ -80,8 +80,8 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     await untilLeads(holder)
     const successor = await given()
     const { term } = await holder.confirm()
-    const told: boolean[] = []
-    holder.onChange((leads) => told.push(leads))
+    const notified: boolean[] = []
+    holder.onChange((leads) => notified.push(leads))
     let heldWhenTaken: boolean | undefined
     successor.onChange((leads) => {
       if (leads) heldWhenTaken ??= holder.isLeader()
@@ -89,7 +89,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     proxy.silence()
     await untilLeads(successor)
     expect(heldWhenTaken).toBe(false)
-    expect(told).toContain(false)
+    expect(notified).toContain(false)
     expect(successor.term()).toBeGreaterThan(term)
     await expect(holder.confirm()).rejects.toMatchObject({ name: 'NotLeaderError' })
   })
@@ -100,10 +100,10 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     const holder = await given(slow)
     await untilLeads(holder)
     const successor = await given(slow)
-    const told: boolean[] = []
-    holder.onChange((leads) => told.push(leads))
+    const notified: boolean[] = []
+    holder.onChange((leads) => notified.push(leads))
     await holder.stop()
-    expect(told).toEqual([false])
+    expect(notified).toEqual([false])
     expect(holder.isLeader()).toBe(false)
     await untilLeads(successor)
   })

@@ -83,7 +83,7 @@ describe.skipIf(!cluster)('a leader whose fencing token an object refuses', () =
     await pools.apply('open', two)
     await start()
     await pools.until('open', 'has grown', ({ readyReplicas }) => readyReplicas === 2)
-    const event = await until('it is told', async () => {
+    const event = await until('an Event says so', async () => {
       const { items } = await namespace.kube().list(events)
       return items.find(({ reason, involvedObject }) => reason === 'ChangeRefused' && involvedObject.name === 'closed')
     })

@@ -1,5 +1,5 @@
 // A leader of its own, for tests that stop it between its check and its write. It says what it has done, a line each,
-// and goes on when told: `decide` reads the ConfigMap and confirms the lease, `write` applies what was decided.
+// and goes on when asked: `decide` reads the ConfigMap and confirms the lease, `write` applies what was decided.
 import { createInterface } from 'node:readline'
 import { createKubeClient } from '@matte/controller/operator/kube/client'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'

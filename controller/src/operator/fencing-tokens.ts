@@ -1,6 +1,6 @@
 // Whoever begins to lead writes its fencing token into everything that it will decide on, before it decides on anything:
-// every Deployment, Service, budget and pool. The token itself tells people little; what matters is that the write moves
-// the resourceVersion on. A former leader that was stopped between its last read of the lease and its write, for a second
+// every Deployment, Service, budget and pool. What matters is not the token but that its write moves the resourceVersion
+// on. A former leader that was stopped between its last read of the lease and its write, for a second
 // or an hour, carries the version that it had seen, and is refused. A pool of which an object refuses the token is not
 // written to.
 // What a former leader could still make are objects that were not there: a Deployment without pods, and a Service or

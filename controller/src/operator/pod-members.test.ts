@@ -85,7 +85,7 @@ describe('the members of the pod list', () => {
     ['terminating', { ready: false, serving: true, terminating: true }],
     ['terminating and called ready by a late slice', { ready: true, terminating: true }],
     ['not ready', { ready: false }],
-  ])('gives no new picture to an endpoint that is %s, and keeps it', (_what, conditions) => {
+  ])('gives no new request to an endpoint that is %s, and keeps it', (_what, conditions) => {
     const [member] = membersOf([slice('standard', [endpoint('a', '10.0.0.1', conditions)])], [pool('standard')])
     expect(member).toMatchObject({ name: 'a', accepts: false })
   })
