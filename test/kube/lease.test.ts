@@ -199,7 +199,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     expect(build({ retryMs: times.renewDeadlineMs / 2 })).toThrow(RangeError)
   })
 
-  it('lets no write through that a stopped leader had decided on before its successor wrote its fencing token', async () => {
+  it('lets no write of a stopped leader through once its successor has written its fencing token', async () => {
     const target = await namespace.kube().create(configMaps, buildConfigMap('target', { value: 'nobody' }))
     const leader = startChild({ name, namespace: namespace.name(), target: 'target' })
     try {

@@ -1,5 +1,5 @@
-// Routing by what a real cluster says of its pods: endpoint slices as they come, pods that start, go and are killed. The
-// pools are objects of this file, since what they say is all that is used of them.
+// Routing by what a real cluster says of its pods: endpoint slices as they come, pods that start, go and are killed.
+// The pools are objects of this file, since what they say is all that is used of them.
 
 import { deployments, endpointSlices, pods } from '@matte/controller/operator/kube/client'
 import { reflector } from '@matte/controller/operator/kube/reflector'

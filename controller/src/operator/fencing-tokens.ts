@@ -1,11 +1,12 @@
-// Whoever begins to lead writes its fencing token into everything that it will decide on, before it decides on anything:
-// every Deployment, Service, budget and pool. What matters is not the token but that its write moves the resourceVersion
-// on. A former leader that was stopped between its last read of the lease and its write, for a second
+// Whoever begins to lead writes its fencing token into everything that it will decide on, before it decides on
+// anything: every Deployment, Service, budget and pool. What matters is not the token but that its write moves the
+// resourceVersion on. A former leader that was stopped between its last read of the lease and its write, for a second
 // or an hour, carries the version that it had seen, and is refused. A pool of which an object refuses the token is not
 // written to.
 // What a former leader could still make are objects that were not there: a Deployment without pods, and a Service or
-// budget that is the same whoever makes it. Pods are too many to get the token here; those of a revision get it when its
-// number is first lowered in a term (reconcile/plan-steps.ts), since what a former leader writes on a pod does nothing before.
+// budget that is the same whoever makes it. Pods are too many to get the token here; those of a revision get it when
+// its number is first lowered in a term (reconcile/plan-steps.ts), since what a former leader writes on a pod does
+// nothing before.
 import { eachAtOnce } from '@matte/core/runtime/each-at-once'
 import type { Logger } from 'pino'
 import {

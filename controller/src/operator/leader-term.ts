@@ -1,5 +1,5 @@
-// A time of leading, from its fencing tokens on. Whoever begins to lead first has complete copies of what there is, then
-// writes its tokens until every object has one or it leads no more. What refuses its token keeps its own pool out.
+// One term of leading. Whoever begins to lead waits until its copies of what there is are complete, then writes its
+// fencing tokens until every object has one or it leads no more. What refuses its token keeps its own pool out.
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { pause, type Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'

@@ -1,7 +1,7 @@
 // The controller as an operator: what only the one that leads does. Every replica keeps its copies of what there is, so
-// that a new leader begins with what it knows; the leader writes its fencing tokens and then reconciles each pool once a
-// second, and sooner when something changes. Without an API server nobody leads and the pods go on as they are; tasks are
-// worked on all the same, since none of that needs this file.
+// that a new leader begins with what it knows; the leader writes its fencing tokens and then reconciles each pool once
+// a second, and sooner when something changes. Without an API server nobody leads and the pods go on as they are; tasks
+// are worked on all the same, since none of that needs this file.
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
 import { systemClock } from '@matte/core/runtime/clock'

@@ -1,4 +1,4 @@
-// The members of the pod list, as EndpointSlices and TritonPools have them: addresses, models, and each revision's share.
+// The members of the pod list, from EndpointSlices and TritonPools: addresses, models, and each revision's share.
 import type { MemberSpec, ServedModel } from '../worker/routing/pod-member.ts'
 import type { Pod } from '../worker/routing/pod-source.ts'
 import type { Endpoint, EndpointSlice } from './kube/objects.ts'

@@ -1,7 +1,7 @@
 // Pods from Kubernetes. Which there are, of which pool and revision, and whether they may get requests is read from
-// EndpointSlices, which the cluster keeps for us: no pod is read or watched. What they serve, and each revision's share,
-// is read from the TritonPools. With the API server away the last known list goes on serving; pods that went meanwhile
-// are taken out by their own answers. Every replica of the controller does this by itself, and none needs to lead.
+// EndpointSlices, which the cluster keeps for us: no pod is read or watched. What they serve, and each revision's
+// share, is read from the TritonPools. With the API server away the last known list goes on serving; pods that went
+// meanwhile are taken out by their own answers. Every replica does this by itself, and none needs to lead.
 import type { Logger } from 'pino'
 import { createPodList } from '../worker/routing/pod-list.ts'
 import type { MemberSpec } from '../worker/routing/pod-member.ts'
@@ -52,7 +52,7 @@ export function kubernetesPods(options: KubernetesPodsOptions): PodSource {
     known = new WeakMap()
   }
 
-  /** A slice that has not changed has the members that it had, the very same: of a thousand pods one changes at a time. */
+  /** A slice that has not changed has the very same members: of a thousand pods one changes at a time. */
   function membersIn(slice: EndpointSlice): readonly MemberSpec[] {
     const members = known.get(slice) ?? membersOfSlice(slice, routes)
     known.set(slice, members)

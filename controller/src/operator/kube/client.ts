@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { type Call, createCaller } from './http/call.ts'
 import { readJsonLines } from './http/json-lines.ts'
 import { KubeError, localError } from './http/kube-error.ts'
-import { createTransport } from './http/transport.ts'
+import { createTransport, type OpenAnswer } from './http/transport.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
 import type {
   Deployment,
@@ -171,23 +171,6 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     timeoutMs: timeouts.object,
   })
 
-  async function* watch<T extends KubeObject>(
-    resource: Resource<T>,
-    { signal, onData, ...options }: WatchOptions,
-  ): AsyncGenerator<WatchEvent<T>, void, undefined> {
-    const query = { watch: true, allowWatchBookmarks: true, ...options }
-    const answer = await open({ verb: 'watch', method: 'GET', ...to({ resource, query }), signal })
-    answer.keepOpen()
-    onData?.()
-    try {
-      for await (const line of readJsonLines(answer.response, { lineMaxBytes, onData })) yield toEvent<T>(line)
-    } catch (error) {
-      throw answer.failure(error)
-    } finally {
-      answer.close()
-    }
-  }
-
   const patch = <T>(target: Target, contentType: string, body: object, options: CallOptions, verb: 'apply' | 'patch') =>
     call<T>({ verb, method: 'PATCH', ...to(target), body, contentType, ...options })
 
@@ -201,7 +184,10 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
       const target = to({ resource, query })
       return toPage<T>(resource, await call({ verb: 'list', method: 'GET', ...target, timeoutMs, signal }))
     },
-    watch,
+    watch: <T extends KubeObject>(resource: Resource<T>, { signal, onData, ...options }: WatchOptions) => {
+      const query = { watch: true, allowWatchBookmarks: true, ...options }
+      return readEvents<T>(() => open({ verb: 'watch', method: 'GET', ...to({ resource, query }), signal }), onData)
+    },
     apply: async (resource, object, { subresource, force = true, ...options } = {}) => {
       const { name, resourceVersion, uid } = object.metadata
       if (resourceVersion !== undefined && uid === undefined) {
@@ -241,8 +227,8 @@ const unlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
 function buildPath(namespace: string, { resource, name, subresource, query = {} }: Target): string {
   const { group, version, plural, clusterScoped } = resource
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
-  const place = clusterScoped ? [] : ['namespaces', namespace]
-  const parts = [...place, plural, name, subresource].filter((part) => part !== undefined)
+  const scope = clusterScoped ? [] : ['namespaces', namespace]
+  const parts = [...scope, plural, name, subresource].filter((part) => part !== undefined)
   const search = new URLSearchParams()
   for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value))
   return `${[root, ...parts.map(encodeURIComponent)].join('/')}?${search}`
@@ -259,6 +245,19 @@ function toPage<T extends KubeObject>(resource: Resource<T>, { items, metadata }
     items: (items ?? []).map((item) => ({ ...item, apiVersion, kind })),
     resourceVersion: metadata.resourceVersion,
     ...(metadata.continue && { continue: metadata.continue }),
+  }
+}
+
+async function* readEvents<T>(open: () => Promise<OpenAnswer>, onData?: () => void): AsyncGenerator<WatchEvent<T>> {
+  const answer = await open()
+  answer.keepOpen()
+  onData?.()
+  try {
+    for await (const line of readJsonLines(answer.response, { lineMaxBytes, onData })) yield toEvent<T>(line)
+  } catch (error) {
+    throw answer.failure(error)
+  } finally {
+    answer.close()
   }
 }
 

@@ -52,43 +52,16 @@ const sameWithinMs = 600_000
 /** Different Events that are remembered; the oldest is forgotten, and written again if it comes again. */
 const writtenMax = 1_000
 
+type Pending = { readonly object: KubeObject; readonly note: Note; readonly at: string }
+
 export function eventRecorder(options: EventRecorderOptions): EventRecorder {
   const { kube, logger, metrics, clock = systemClock } = options
   const limit = options.limit ?? createEventLimit({ clock })
-  const waiting: { object: KubeObject; note: Note; at: string }[] = []
-  const written = new BoundedMap<string, Written>(writtenMax)
-  const from = { namespace: kube.namespace, component: kube.fieldManager, instance: hostname() }
+  const waiting: Pending[] = []
   const giveUp = new AbortController()
-  const call = { timeoutMs, signal: giveUp.signal }
+  const write = eventWriter(kube, clock, giveUp.signal)
   let writing: Promise<void> | undefined
   let stopped = false
-
-  async function write({ object, note, at }: (typeof waiting)[number]): Promise<'created' | 'counted'> {
-    const key = [object.kind, object.metadata.uid ?? object.metadata.name, note.type, note.reason, note.message].join(
-      '\n',
-    )
-    const before = written.get(key)
-    if (before !== undefined && clock.monotonicMs() - before.at < sameWithinMs) {
-      before.count += 1
-      before.at = clock.monotonicMs()
-      if (await count(before, at)) return 'counted'
-    }
-    const name = `${object.metadata.name.slice(0, 200)}.${randomBytes(8).toString('hex')}`
-    await kube.create(events, buildEvent(object, note, { ...from, name, at }), call)
-    written.set(key, { name, count: 1, at: clock.monotonicMs() })
-    return 'created'
-  }
-
-  /** False: the Event is gone. */
-  async function count({ name, count: times }: Written, at: string): Promise<boolean> {
-    try {
-      await kube.mergePatch(events, name, { count: times, lastTimestamp: at }, call)
-      return true
-    } catch (error) {
-      if (error instanceof KubeError && error.status === 404) return false
-      throw error
-    }
-  }
 
   async function writeAll(): Promise<void> {
     for (let next = waiting.shift(); next !== undefined && !giveUp.signal.aborted; next = waiting.shift()) {
@@ -119,6 +92,39 @@ export function eventRecorder(options: EventRecorderOptions): EventRecorder {
       waiting.push({ object, note, at: new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, 'Z') })
       writing ??= writeAll()
     },
+  }
+}
+
+/** Writes an Event, or counts it in the one that was written shortly before. @throws KubeError */
+function eventWriter(kube: KubeClient, clock: Clock, signal: AbortSignal) {
+  const call = { timeoutMs, signal }
+  const written = new BoundedMap<string, Written>(writtenMax)
+  const from = { namespace: kube.namespace, component: kube.fieldManager, instance: hostname() }
+
+  /** False: the Event is gone. */
+  async function count({ name, count: times }: Written, at: string): Promise<boolean> {
+    try {
+      await kube.mergePatch(events, name, { count: times, lastTimestamp: at }, call)
+      return true
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return false
+      throw error
+    }
+  }
+
+  return async ({ object, note, at }: Pending): Promise<'created' | 'counted'> => {
+    const { kind, metadata } = object
+    const key = [kind, metadata.uid ?? metadata.name, note.type, note.reason, note.message].join('\n')
+    const before = written.get(key)
+    if (before !== undefined && clock.monotonicMs() - before.at < sameWithinMs) {
+      before.count += 1
+      before.at = clock.monotonicMs()
+      if (await count(before, at)) return 'counted'
+    }
+    const name = `${metadata.name.slice(0, 200)}.${randomBytes(8).toString('hex')}`
+    await kube.create(events, buildEvent(object, note, { ...from, name, at }), call)
+    written.set(key, { name, count: 1, at: clock.monotonicMs() })
+    return 'created'
   }
 }
 

@@ -40,7 +40,7 @@ export type OpenAnswer = {
   close(): void
 }
 
-/** A page of a list is the largest thing we ask for: 500 objects of what etcd takes at most would not fit, 500 pods do. */
+/** A page of a list is the largest answer: 500 objects of what etcd takes at most would not fit, 500 pods do. */
 const bodyMaxBytes = 64 * 1024 * 1024
 
 /** Below the 90 s after which the API server closes an idle connection, so that we are the first to. */
@@ -90,21 +90,7 @@ export function createTransport(config: KubeConfig, userAgent = 'kube-client'): 
     }
     try {
       const response = await begin(asked, pool, deadline)
-      response.on('error', () => undefined) // it may come while nobody reads; a later read fails all the same
-      const close = (): void => {
-        deadline.clear()
-        if (!response.complete) response.destroy()
-      }
-      const read = async (): Promise<KubeAnswer> => {
-        try {
-          return { status: response.statusCode ?? 0, headers: response.headers, body: await readText(response) }
-        } catch (error) {
-          throw failure(error)
-        } finally {
-          close()
-        }
-      }
-      return { response, read, keepOpen: deadline.lift, failure, close }
+      return toOpenAnswer(response, deadline, failure)
     } catch (error) {
       deadline.clear()
       throw failure(error)
@@ -149,6 +135,24 @@ function send(options: RequestOptions, body: Buffer | undefined, signal: AbortSi
     })
     outgoing.end(body)
   })
+}
+
+function toOpenAnswer(response: IncomingMessage, deadline: Deadline, failure: OpenAnswer['failure']): OpenAnswer {
+  response.on('error', () => undefined) // it may come while nobody reads; a later read fails all the same
+  const close = (): void => {
+    deadline.clear()
+    if (!response.complete) response.destroy()
+  }
+  const read = async (): Promise<KubeAnswer> => {
+    try {
+      return { status: response.statusCode ?? 0, headers: response.headers, body: await readText(response) }
+    } catch (error) {
+      throw failure(error)
+    } finally {
+      close()
+    }
+  }
+  return { response, read, keepOpen: deadline.lift, failure, close }
 }
 
 type Deadline = {

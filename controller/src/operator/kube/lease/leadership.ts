@@ -1,9 +1,9 @@
 // Leadership by a Lease (lease-state.ts): renews or tries to acquire it every `retryMs`.
 //
-// A process that was stopped in between (SIGSTOP) finds out by the clock, which `isLeader` reads at every call. The clock
-// of a machine that was suspended as a whole stands still meanwhile: there, and for what is already on its way, fencing
-// holds. It is `confirm` before each write, and the resourceVersion (with the uid) that the write carries, which a
-// successor has moved on by writing its fencing token before it writes anything else.
+// A process that was stopped in between (SIGSTOP) finds out by the clock, which `isLeader` reads at every call. The
+// clock of a machine that was suspended as a whole stands still meanwhile: there, and for what is already on its way,
+// fencing holds. It is `confirm` before each write, and the resourceVersion (with the uid) that the write carries,
+// which a successor has moved on by writing its fencing token before it writes anything else.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
@@ -24,6 +24,7 @@ import {
   following,
   isLeading,
   isOurs,
+  type Leading,
   type LeaseState,
   type ObservedLease,
   releasedLease,
@@ -37,7 +38,7 @@ export type Leadership = Service & {
   confirm(): Promise<{ term: number }>
   /** Called with true when we begin to lead and with false when we cease to. What it throws is logged. */
   onChange(listener: (leads: boolean) => void): void
-  /** The term we lead in, greater each time the lease is acquired; while we do not lead, the highest that we have seen. */
+  /** The term we lead in, greater each time the lease is acquired; the highest that we have seen while we do not. */
   term(): number
   /** uid of the Lease that we hold; undefined while we hold none. */
   leaseUid(): string | undefined
@@ -83,7 +84,7 @@ export function leadership(options: LeadershipOptions): Leadership {
   }
 
   const held = heldState(clock, notify)
-  const parts: Parts = { kube, candidate, clock, logger, held }
+  const parts: Parts = { kube, candidate, call: { timeoutMs: renewDeadlineMs / 3 }, clock, logger, held }
   const trying = repeat({
     name: `lease-${name}`,
     pass: async (signal) => {
@@ -136,16 +137,15 @@ function heldState(clock: Clock, changed: () => void) {
 type Parts = {
   readonly kube: KubeClient
   readonly candidate: Candidate
+  /** A request that is not answered must leave time for another one before the deadline. */
+  readonly call: { readonly timeoutMs: number }
   readonly clock: Clock
   readonly logger: Logger
   readonly held: HeldState
 }
 
-/** A request that is not answered must leave time for another one before the deadline. */
-const callOf = ({ candidate }: Parts) => ({ timeoutMs: candidate.renewDeadlineMs / 3 })
-
 async function read(parts: Parts, signal: AbortSignal): Promise<ObservedLease> {
-  const lease = await parts.kube.get(leases, parts.candidate.name, { ...callOf(parts), signal })
+  const lease = await parts.kube.get(leases, parts.candidate.name, { ...parts.call, signal })
   return { lease, monotonicMs: parts.clock.monotonicMs(), wallMs: parts.clock.nowMs() }
 }
 
@@ -154,50 +154,53 @@ async function write(parts: Parts, verb: 'create' | 'replace', lease: Lease): Pr
   const { kube, candidate, clock, held } = parts
   const before = held.now()
   const sentAtMs = clock.monotonicMs()
-  const written = await kube[verb](leases, lease, callOf(parts))
+  const written = await kube[verb](leases, lease, parts.call)
   // Else our time ran out meanwhile and everybody was notified: we begin again, in a term of its own.
   if (held.now() === before) held.set(afterWrite(written, sentAtMs, candidate))
 }
 
 async function renewOrAcquire(parts: Parts, signal: AbortSignal): Promise<void> {
-  const { candidate, clock, logger, held } = parts
+  const { logger, held } = parts
   held.expire()
-  const before = held.now()
+  const state = held.now()
   try {
-    if (before.state === 'following') await acquire(parts, before, signal)
-    else await write(parts, 'replace', renewedLease(before, candidate, clock.nowMs()))
+    if (state.state === 'leading') await renew(parts, state, signal)
+    else await acquire(parts, state, signal)
   } catch (error) {
-    if (signal.aborted) return
-    if (error instanceof KubeError && error.status === 409) return await resolveConflict(parts, before, signal)
-    logger.warn({ err: error, leads: held.isLeader() }, 'the lease could not be written')
+    // Somebody else acquired it, or it is tried again in the next pass, as long as our time lasts.
+    if (!signal.aborted && !isConflict(error)) {
+      logger.warn({ err: error, leads: held.isLeader() }, 'the lease could not be written')
+    }
   }
 }
 
-async function acquire(parts: Parts, before: Following, signal: AbortSignal): Promise<void> {
+async function renew(parts: Parts, state: Leading, signal: AbortSignal): Promise<void> {
+  const { candidate, clock, held } = parts
+  try {
+    await write(parts, 'replace', renewedLease(state, candidate, clock.nowMs()))
+  } catch (error) {
+    if (signal.aborted || !isConflict(error)) throw error
+    const observed = await read(parts, signal)
+    if (held.now() === state) held.set(afterConflict(state, observed, candidate))
+  }
+}
+
+async function acquire(parts: Parts, state: Following, signal: AbortSignal): Promise<void> {
   const observed = await read(parts, signal)
-  const informed = afterRead(before, observed)
+  const informed = afterRead(state, observed)
   parts.held.set(informed)
   const lease = acquiredLease(informed, observed, parts.candidate)
   if (lease !== undefined) await write(parts, observed.lease === undefined ? 'create' : 'replace', lease)
 }
 
-/** A lease that cannot be read is tried again in the next pass, as long as our time lasts. */
-async function resolveConflict(parts: Parts, before: LeaseState, signal: AbortSignal): Promise<void> {
-  if (before.state === 'following') return
-  try {
-    const observed = await read(parts, signal)
-    if (parts.held.now() === before) parts.held.set(afterConflict(before, observed, parts.candidate))
-  } catch (error) {
-    parts.logger.warn({ err: error }, 'the lease could not be read')
-  }
-}
+const isConflict = (error: unknown): boolean => error instanceof KubeError && error.status === 409
 
 async function confirm(parts: Parts): Promise<{ term: number }> {
   const { kube, candidate, clock, held } = parts
   const before = held.now()
   if (!isLeading(before, clock.monotonicMs())) throw new NotLeaderError('this replica does not lead')
   const { term } = before
-  const lease = await kube.get(leases, candidate.name, callOf(parts))
+  const lease = await kube.get(leases, candidate.name, parts.call)
   const isStillOurs = isOurs(lease, before, candidate)
   // Known now and not at the next renewal only, so that no more work is begun for nothing.
   if (!isStillOurs) held.giveUp(before)
@@ -213,7 +216,7 @@ async function release(parts: Parts): Promise<void> {
   const last = held.now()
   held.giveUp(last)
   if (!isLeading(last, clock.monotonicMs())) return
-  await kube.replace(leases, releasedLease(last, candidate, clock.nowMs()), callOf(parts)).catch((error: unknown) => {
+  await kube.replace(leases, releasedLease(last, candidate, clock.nowMs()), parts.call).catch((error: unknown) => {
     logger.warn({ err: error }, 'the lease could not be released')
   })
 }

@@ -1,12 +1,12 @@
 // Who leads, as a pure state machine over a Lease. Time and I/O are the shell's (leadership.ts).
 //
-//                ┌── renewed ──┐
-//                │             ▼
-//   following ──acquired──► leading ──deadline passed, lost to another, or stopped──► following
+//   following ──acquired──► leading ──renewed──► leading
+//       ▲                      │
+//       └── deadline passed, lost to another, or stopped
 //
-// The holder leads until `renewDeadlineMs` after it began its last good renewal. Others acquire the lease once they have
-// seen it unchanged for the whole of its duration. Both measure by their own monotonic clock, from what they did or saw
-// themselves; the times written into the lease are for people. So that the holder stops before another can begin:
+// The holder leads until `renewDeadlineMs` after it began its last good renewal. Others acquire the lease once they
+// have seen it unchanged for the whole of its duration. Both measure by their own monotonic clock, from what they did
+// or saw themselves; the times written into the lease are for people. So the holder stops before another can begin:
 //
 //   holder      renewal sent ├──── leads: 10 s ────┤ stops by itself
 //   API server        written ┤
@@ -17,7 +17,12 @@ import type { Lease } from '../objects.ts'
 /** `term`: the highest that we know of, which is ours while we lead. */
 export type LeaseState = Following | Leading
 export type Following = { readonly state: 'following'; readonly term: number; readonly seen: Seen | undefined }
-type Leading = { readonly state: 'leading'; readonly term: number; readonly lease: Lease; readonly untilMs: number }
+export type Leading = {
+  readonly state: 'leading'
+  readonly term: number
+  readonly lease: Lease
+  readonly untilMs: number
+}
 
 /** A version of the lease, and when by our clock we first read it. */
 type Seen = { readonly resourceVersion: string | undefined; readonly atMs: number }
@@ -42,7 +47,7 @@ export const following = (term = 0): Following => ({ state: 'following', term, s
 export const isLeading = (state: LeaseState, monotonicMs: number): state is Leading =>
   state.state === 'leading' && monotonicMs < state.untilMs
 
-/** Others may have written beside. Not of a Lease that was made again, be it from a copy: its uid makes another term. */
+/** Others may have written beside. A Lease that was made again, be it from a copy, is not: it has another uid. */
 export const isOurs = (lease: Lease | undefined, state: Leading, { identity }: Candidate): lease is Lease =>
   lease?.spec?.holderIdentity === identity &&
   lease.spec.leaseTransitions === state.term &&

@@ -228,7 +228,7 @@ describe('a work queue', () => {
     expect(await outcomes()).toEqual({ done: 1, requeued: 1, failed: 1, conflict: 1, not_leader: 1 })
   })
 
-  it('takes the end of the leadership for no failure: no warning, no backoff, and a reconcile a second later', async () => {
+  it('takes the end of the leadership for no failure: no warning, no backoff, a reconcile a second later', async () => {
     const logger = { child: () => logger, debug: vi.fn(), warn: vi.fn(), error: vi.fn() }
     const { subject, run, keys } = given({ logger: logger as unknown as Logger })
     await subject.start()

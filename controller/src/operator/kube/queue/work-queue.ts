@@ -49,37 +49,22 @@ const dayMs = 86_400_000
 type Outcome = 'done' | 'requeued' | 'conflict' | 'not_leader' | 'failed' | 'timeout'
 
 export function workQueue(options: WorkQueueOptions): WorkQueue {
-  const { name, concurrency, backoff = defaultBackoff, metrics } = options
-  const { clock = systemClock, random = Math.random } = options
+  const { name, concurrency, backoff = defaultBackoff, metrics, clock = systemClock, random = Math.random } = options
   const logger = options.logger.child({ queue: name })
   const stopping = new AbortController()
-  const keys = new Map<string, KeyState>()
-  const timers = new Map<string, NodeJS.Timeout>()
-  /** A Set keeps the order of arrival. It is no longer than there are objects, since a key is in it once. */
+  const { signal } = stopping
+  /** In the order of arrival. */
   const due = new Set<string>()
   const running = new Set<Promise<void>>()
   let started = false
-
-  function set(key: string, state: KeyState | undefined): void {
-    clearTimeout(timers.get(key))
-    timers.delete(key)
-    if (stopping.signal.aborted || state === undefined) return void keys.delete(key)
-    keys.set(key, state)
-    const atMs = nextRingMs(state)
-    const waitMs = Math.max(0, Math.ceil(atMs - clock.monotonicMs()))
-    if (Number.isFinite(atMs))
-      timers.set(
-        key,
-        setTimeout(() => set(key, ring(state, atMs)), waitMs),
-      )
-    if (state.state !== 'due' || due.has(key)) return
+  const keys = keyStates(clock, (key) => {
     due.add(key)
     // Not at once: who adds may be in the middle of a change that the reconcile must see whole, or not at all.
     queueMicrotask(runDue)
-  }
+  })
 
   function runDue(): void {
-    if (!started || stopping.signal.aborted) return
+    if (!started || signal.aborted) return
     for (const key of due) {
       if (running.size >= concurrency) return
       due.delete(key)
@@ -93,18 +78,17 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
 
   async function work(key: string): Promise<void> {
     const begun = begin(keys.get(key))
-    set(key, begun)
+    keys.set(key, begun)
     const stopTimer = metrics.reconcileSeconds.startTimer({ queue: name })
-    const { failures } = begun
-    const { outcome, requeueMs } = await attempt({ ...options, logger, key, failures, signal: stopping.signal })
+    const { outcome, requeueMs } = await attempt({ ...options, logger, key, failures: begun.failures, signal })
     stopTimer()
     metrics.reconciles.inc({ queue: name, outcome })
     const state = keys.get(key)
-    if (state?.state !== 'running') return // stopped
-    const nowMs = clock.monotonicMs()
-    if (outcome === 'done') set(key, succeed(state))
-    else if (outcome === 'requeued' || outcome === 'not_leader') set(key, succeed(state, nowMs + requeueMs))
-    else set(key, fail(state, nowMs + Math.max(requeueMs, backoffMs(state.failures + 1, backoff, random))))
+    if (state?.state !== 'running') return // closed
+    const inMs = (ms: number): number => clock.monotonicMs() + ms
+    if (outcome === 'done') keys.set(key, succeed(state))
+    else if (outcome === 'requeued' || outcome === 'not_leader') keys.set(key, succeed(state, inMs(requeueMs)))
+    else keys.set(key, fail(state, inMs(Math.max(requeueMs, backoffMs(state.failures + 1, backoff, random)))))
   }
 
   return {
@@ -115,13 +99,39 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
     },
     stop: async () => {
       stopping.abort()
-      for (const key of [...keys.keys()]) set(key, undefined)
+      keys.close()
       await Promise.all(running)
     },
-    add: (key) => set(key, add(keys.get(key))),
+    add: (key) => keys.set(key, add(keys.get(key))),
     addAfter: (key, ms) => {
       if (!(ms >= 0)) throw new RangeError(`addAfter takes milliseconds from 0 on, not ${ms}`)
-      set(key, addAt(clock.monotonicMs() + Math.min(ms, dayMs), keys.get(key)))
+      keys.set(key, addAt(clock.monotonicMs() + Math.min(ms, dayMs), keys.get(key)))
+    },
+  }
+}
+
+/** The state of each key, with its timer; `onDue` is called when a key becomes due. */
+function keyStates(clock: Clock, onDue: (key: string) => void) {
+  const entries = new Map<string, { readonly state: KeyState; readonly timer: NodeJS.Timeout | undefined }>()
+  let closed = false
+
+  function set(key: string, state: KeyState | undefined): void {
+    const before = entries.get(key)
+    clearTimeout(before?.timer)
+    entries.delete(key)
+    if (closed || state === undefined) return
+    const atMs = nextRingMs(state)
+    const waitMs = Math.max(0, Math.ceil(atMs - clock.monotonicMs()))
+    const timer = Number.isFinite(atMs) ? setTimeout(() => set(key, ring(state, atMs)), waitMs) : undefined
+    entries.set(key, { state, timer })
+    if (state.state === 'due' && before?.state.state !== 'due') onDue(key)
+  }
+  return {
+    get: (key: string): KeyState | undefined => entries.get(key)?.state,
+    set,
+    close: (): void => {
+      closed = true
+      for (const key of [...entries.keys()]) set(key, undefined)
     },
   }
 }
@@ -167,7 +177,7 @@ async function attempt({ reconcile, key, failures, signal, ...options }: Attempt
   }
 }
 
-/** `not_leader`: the key is another's to reconcile. No failure: should the lease come back to us, nothing has failed. */
+/** `not_leader` is no failure: the key is another's to reconcile, and should the lease come back nothing has failed. */
 function outcomeOf(error: unknown): 'not_leader' | 'conflict' | 'failed' {
   if (error instanceof NotLeaderError) return 'not_leader'
   return error instanceof KubeError && error.status === 409 ? 'conflict' : 'failed'
