@@ -27,7 +27,7 @@ import { isRefusal } from './reconcile/refusals.ts'
 
 const pageSize = 500
 
-export type FencingDeps = {
+type FencingDeps = {
   readonly kube: KubeClient
   readonly leadership: Pick<Leadership, 'confirm'>
   readonly logger: Logger

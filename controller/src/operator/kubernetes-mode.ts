@@ -20,7 +20,7 @@ import { fieldManager, managedSelector } from './pool/labels.ts'
 import { poolCatalogue } from './pool/pool-catalogue.ts'
 import { tritonPools } from './pool/triton-pool.ts'
 
-export type KubernetesModeOptions = {
+type KubernetesModeOptions = {
   /** Undefined: the pod's own, or the context's. */
   readonly namespace: string | undefined
   readonly channels: number

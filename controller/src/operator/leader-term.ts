@@ -8,14 +8,14 @@ import { type Backoff, backoffMs } from './kube/backoff.ts'
 import type { Term } from './kube/lease/fencing-token.ts'
 import type { Leadership } from './kube/lease/leadership.ts'
 
-export type LeaderTerm = Service & {
+type LeaderTerm = Service & {
   /** The term that we lead in, once its tokens are written; the same object for as long as it lasts. */
   current(): Term | undefined
   /** Undefined also for a pool of which an object has no token: nothing of it is written. */
   of(pool: string): Term | undefined
 }
 
-export type LeaderTermOptions = {
+type LeaderTermOptions = {
   readonly leading: Leadership
   readonly logger: Logger
   /** Resolves when the copies of what there is are complete. */

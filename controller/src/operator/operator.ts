@@ -35,7 +35,7 @@ import { type PoolMemory, rememberStart } from './reconcile/pool-memory.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
 
-export type OperatorOptions = {
+type OperatorOptions = {
   readonly kube: KubeClient
   readonly kubeMetrics: KubeMetrics
   /** Started and stopped by whoever made it, since routing reads it too. */

@@ -9,7 +9,7 @@ export type Loop = Service & {
   wake(): void
 }
 
-export type RepeatOptions = {
+type RepeatOptions = {
   readonly name: string
   /** Resolves with the pause until the next pass in milliseconds, which a wake-up cuts short. Must not reject. */
   readonly pass: (signal: AbortSignal) => Promise<number>
@@ -53,7 +53,7 @@ export function repeat({ name, pass, firstAfterMs }: RepeatOptions): Loop {
 
 export type Counts = Readonly<Record<string, number>>
 
-export type LoopOptions = {
+type LoopOptions = {
   readonly name: string
   /** Pause between two passes in milliseconds; a wake-up cuts it short. */
   readonly everyMs: number

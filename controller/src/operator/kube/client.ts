@@ -81,7 +81,7 @@ export type ListOptions = {
 }
 export type ListPage<T> = { readonly items: T[]; readonly resourceVersion: string; readonly continue?: string }
 
-export type WatchOptions = {
+type WatchOptions = {
   readonly resourceVersion: string
   readonly labelSelector?: string
   /** When the server shall end the watch. */
@@ -142,7 +142,7 @@ const timeouts = { object: 10_000, list: 30_000 }
 /** etcd keeps at most 1.5 MiB of an object; as JSON with its managed fields it may be some times as long. */
 const lineMaxBytes = 8 * 1024 * 1024
 
-export type KubeClientOptions = {
+type KubeClientOptions = {
   readonly config: KubeConfig
   readonly namespace: string
   /** Of every write, and the user agent: what we own in an object is what we last applied under this name. */

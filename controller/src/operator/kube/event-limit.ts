@@ -6,7 +6,7 @@ export type EventLimit = {
   take(object: string): boolean
 }
 
-export type EventLimitOptions = {
+type EventLimitOptions = {
   readonly clock: Clock
   /** Events that an object may have at once. */
   readonly burst?: number

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-export type Listeners<Args extends readonly unknown[]> = {
+type Listeners<Args extends readonly unknown[]> = {
   add(listener: (...args: Args) => void): void
   notify(...args: Args): void
 }

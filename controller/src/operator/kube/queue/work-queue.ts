@@ -10,7 +10,7 @@ import type { KubeMetrics } from '../kube-metrics.ts'
 import { NotLeaderError } from '../lease/leadership.ts'
 import { add, addAt, begin, fail, type KeyState, nextRingMs, ring, succeed } from './queue-state.ts'
 
-export type WorkQueue = Service & {
+type WorkQueue = Service & {
   /** Reconcile this key now; before the start it is only remembered. */
   add(key: string): void
   /**

@@ -12,7 +12,7 @@ export type WatchSession = {
 
 export type ObjectEvent<T> = Exclude<WatchEvent<T>, { type: 'ERROR' }>
 
-export type WatchOnceOptions<T extends KubeObject> = {
+type WatchOnceOptions<T extends KubeObject> = {
   readonly kube: KubeClient
   readonly resource: Resource<T>
   readonly labelSelector?: string | undefined
