@@ -36,7 +36,7 @@ import { sweeper } from './worker/sweep/task-sweeper.ts'
 import { createTaskMetrics, registerGauges } from './worker/task-metrics.ts'
 import { loadTriton } from './worker/triton/triton-protocol.ts'
 
-export type Services = { readonly logger: Logger; readonly services: readonly Service[] }
+type Services = { readonly logger: Logger; readonly services: readonly Service[] }
 
 export async function buildServices(config: Config): Promise<Services> {
   const logger = createLogger('controller', config.logLevel)

@@ -21,7 +21,7 @@ import { createDeliveryMetrics } from './delivery-metrics.ts'
 import { type DueLoop, dueLoop } from './due-loop.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 
-export type Services = { readonly logger: Logger; readonly services: readonly Service[] }
+type Services = { readonly logger: Logger; readonly services: readonly Service[] }
 
 export function buildServices(config: Config): Services {
   const logger = createLogger('dispatcher', config.logLevel)

@@ -10,7 +10,7 @@ import {
   type Resource,
   services,
 } from '@matte/controller/operator/kube/client'
-import { fencingTokenOf, type Term } from '@matte/controller/operator/kube/lease/fencing-token'
+import { fencingTokenOf, type Term } from '@matte/controller/operator/kube/fencing-token'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '@matte/controller/operator/kube/objects'
 import { revisionLabel, revisionLabels } from '@matte/controller/operator/pool/labels'
 import { type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { leases } from '@matte/controller/operator/kube/client'
-import { type Leadership, type LeadershipOptions, leadership } from '@matte/controller/operator/kube/lease/leadership'
+import { type Leadership, type LeadershipOptions, leadership } from '@matte/controller/operator/kube/leadership'
 import type { Clock } from '@matte/core/runtime/clock'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -3,7 +3,7 @@
 import { createInterface } from 'node:readline'
 import { createKubeClient } from '@matte/controller/operator/kube/client'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
-import { leadership } from '@matte/controller/operator/kube/lease/leadership'
+import { leadership } from '@matte/controller/operator/kube/leadership'
 import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { fieldManager } from '@matte/controller/operator/pool/labels'
 import { createRegistry } from '@matte/core/runtime/metrics'

@@ -17,10 +17,10 @@ import {
   type Resource,
   services,
 } from './kube/client.ts'
-import { fencingTokenOf, type Term } from './kube/lease/fencing-token.ts'
-import type { Leadership } from './kube/lease/leadership.ts'
+import { fencingTokenOf, type Term } from './kube/fencing-token.ts'
+import type { Leadership } from './kube/leadership.ts'
+import { listAll } from './kube/list-all.ts'
 import type { KubeObject } from './kube/objects.ts'
-import { listAll } from './kube/watch/list-all.ts'
 import { leaderTermAnnotation, managedSelector, poolLabel } from './pool/labels.ts'
 import { type TritonPool, tritonPools } from './pool/triton-pool.ts'
 import { isRefusal } from './reconcile/refusals.ts'

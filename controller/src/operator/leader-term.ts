@@ -5,8 +5,8 @@ import { pause, type Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import type { WithoutToken } from './fencing-tokens.ts'
 import { type Backoff, backoffMs } from './kube/backoff.ts'
-import type { Term } from './kube/lease/fencing-token.ts'
-import type { Leadership } from './kube/lease/leadership.ts'
+import type { Term } from './kube/fencing-token.ts'
+import type { Leadership } from './kube/leadership.ts'
 
 type LeaderTerm = Service & {
   /** The term that we lead in, once its tokens are written; the same object for as long as it lasts. */

@@ -50,7 +50,7 @@ export function membersOfSlice(slice: EndpointSlice, routes: Routes): MemberSpec
   const { [poolLabel]: poolName = '', [revisionLabel]: revision } = slice.metadata.labels ?? {}
   const route = routes.get(poolName)
   if (route === undefined || revision === undefined) return []
-  return (slice.endpoints ?? []).flatMap((endpoint) => toMember(slice, endpoint, revision, route) ?? [])
+  return (slice.endpoints ?? []).flatMap((endpoint) => toMember(endpoint, { slice, revision, route }) ?? [])
 }
 
 export function buildRoutes(pools: readonly TritonPool[]): Routes {
@@ -75,7 +75,9 @@ export function buildRoutes(pools: readonly TritonPool[]): Routes {
 /** The port's name in our Services; its number when a slice has none of that name. */
 const grpcPort = { name: 'grpc', port: 8001 }
 
-function toMember(slice: EndpointSlice, endpoint: Endpoint, revision: string, route: Route): MemberSpec | undefined {
+type Origin = { readonly slice: EndpointSlice; readonly revision: string; readonly route: Route }
+
+function toMember(endpoint: Endpoint, { slice, revision, route }: Origin): MemberSpec | undefined {
   const [ip] = endpoint.addresses
   if (ip === undefined || slice.addressType === 'FQDN') return undefined
   const port = slice.ports?.find(({ name }) => name === grpcPort.name)?.port ?? grpcPort.port

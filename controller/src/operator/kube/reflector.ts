@@ -9,9 +9,9 @@ import type { Logger } from 'pino'
 import { jittered } from './backoff.ts'
 import type { KubeClient, Resource } from './client.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
+import { listAll, type Snapshot } from './list-all.ts'
 import { createListeners } from './listeners.ts'
 import type { KubeObject } from './objects.ts'
-import { listAll, type Snapshot } from './watch/list-all.ts'
 import {
   afterEvent,
   afterFailedList,

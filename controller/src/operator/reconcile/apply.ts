@@ -5,7 +5,7 @@
 import type { Logger } from 'pino'
 import { KubeError } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
-import type { Leadership } from '../kube/lease/leadership.ts'
+import type { Leadership } from '../kube/leadership.ts'
 import { applyStep, isNameTaken, type StepDeps } from './apply-step.ts'
 import type { Observed } from './gather.ts'
 import type { PoolPlan } from './plan.ts'

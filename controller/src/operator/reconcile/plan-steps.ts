@@ -1,7 +1,7 @@
 // The steps from the observed objects to the desired ones: what is missing or was changed, and how many pods each
 // revision has.
 
-import { fencingTokenOf } from '../kube/lease/fencing-token.ts'
+import { fencingTokenOf } from '../kube/fencing-token.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'
 import { deletionCostAnnotation, leaderTermAnnotation } from '../pool/labels.ts'
 import { chooseVictims, type PodChoice } from '../rollout/drain.ts'

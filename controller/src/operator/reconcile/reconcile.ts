@@ -1,7 +1,7 @@
 // One reconcile pass over one pool: gather, plan, apply. It does the same work whether a timer, a nudge or a change
 // requested it.
-import type { Term } from '../kube/lease/fencing-token.ts'
-import type { Leadership } from '../kube/lease/leadership.ts'
+import type { Term } from '../kube/fencing-token.ts'
+import type { Leadership } from '../kube/leadership.ts'
 import { type ApplyDeps, apply } from './apply.ts'
 import { gather } from './gather.ts'
 import { planPool } from './plan.ts'

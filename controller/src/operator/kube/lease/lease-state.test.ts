@@ -15,11 +15,13 @@ const us = { name: 'leader', identity: 'us', leaseDurationMs: 15_000, renewDeadl
 const wallMs = Date.UTC(2026, 0, 1)
 const time = '2026-01-01T00:00:00.000000Z'
 
+/** A later version of it. */
+const at8 = (lease: Lease): Lease => ({ ...lease, metadata: { ...lease.metadata, resourceVersion: '8' } })
 const madeAgain = (lease: Lease): Lease => ({ ...lease, metadata: { ...lease.metadata, uid: 'another' } })
-const leaseOf = (holderIdentity: string, leaseTransitions: number, resourceVersion = '1', rest = {}): Lease => ({
+const leaseOf = (holderIdentity: string, leaseTransitions: number, rest = {}): Lease => ({
   apiVersion: 'coordination.k8s.io/v1',
   kind: 'Lease',
-  metadata: { name: 'leader', uid: 'u', resourceVersion },
+  metadata: { name: 'leader', uid: 'u', resourceVersion: '1' },
   spec: { holderIdentity, leaseTransitions, ...rest },
 })
 const at = (monotonicMs: number, lease: Lease | undefined) => ({ lease, monotonicMs, wallMs })
@@ -27,7 +29,7 @@ const at = (monotonicMs: number, lease: Lease | undefined) => ({ lease, monotoni
 describe('a candidate', () => {
   const seen = (lease: Lease, atMs: number) => afterRead(following(), at(atMs, lease))
   const theirs = leaseOf('them', 4)
-  const patient = leaseOf('them', 4, '1', { leaseDurationSeconds: 60 })
+  const patient = leaseOf('them', 4, { leaseDurationSeconds: 60 })
 
   it.each([
     ['there is none', following(2), undefined, 0, 3],
@@ -59,17 +61,17 @@ describe('a candidate', () => {
   })
 
   it('counts from its first sight of a version, and remembers the greatest term', () => {
-    const first = afterRead(following(), at(100, leaseOf('them', 4, '1')))
+    const first = afterRead(following(), at(100, leaseOf('them', 4)))
     expect(first).toEqual({ state: 'following', term: 4, seen: { resourceVersion: '1', atMs: 100 } })
-    expect(afterRead(first, at(200, leaseOf('them', 4, '1')))).toEqual(first)
-    const renewed = afterRead(first, at(300, leaseOf('them', 3, '2')))
-    expect(renewed).toEqual({ state: 'following', term: 4, seen: { resourceVersion: '2', atMs: 300 } })
+    expect(afterRead(first, at(200, leaseOf('them', 4)))).toEqual(first)
+    const renewed = afterRead(first, at(300, at8(leaseOf('them', 3))))
+    expect(renewed).toEqual({ state: 'following', term: 4, seen: { resourceVersion: '8', atMs: 300 } })
     expect(afterRead(renewed, at(400, undefined))).toEqual(renewed)
   })
 })
 
 describe('a leader', () => {
-  const leader = afterWrite(leaseOf('us', 4, '7', { acquireTime: 'then' }), 1_000, us)
+  const leader = afterWrite(leaseOf('us', 4, { acquireTime: 'then' }), 1_000, us)
 
   it('leads from before its write until the deadline', () => {
     expect(leader).toMatchObject({ state: 'leading', term: 4, untilMs: 11_000 })
@@ -79,7 +81,7 @@ describe('a leader', () => {
 
   it('renews in its term, on the version that it wrote, and keeps the time of its beginning', () => {
     expect(renewedLease(leader, us, wallMs)).toMatchObject({
-      metadata: { resourceVersion: '7' },
+      metadata: { resourceVersion: '1' },
       spec: { holderIdentity: 'us', leaseTransitions: 4, renewTime: time, acquireTime: 'then' },
     })
   })
@@ -89,19 +91,19 @@ describe('a leader', () => {
   })
 
   it('goes on after a conflict with a write that leaves the lease its own', () => {
-    const touched = leaseOf('us', 4, '8')
+    const touched = at8(leaseOf('us', 4))
     expect(afterConflict(leader, at(2_000, touched), us)).toEqual({ ...leader, lease: touched })
   })
 
   it.each([
     ['is gone', undefined, { term: 4, seen: undefined }],
-    ['is another’s', leaseOf('them', 5, '8'), { term: 5, seen: { resourceVersion: '8', atMs: 2_000 } }],
+    ['is another’s', at8(leaseOf('them', 5)), { term: 5, seen: { resourceVersion: '8', atMs: 2_000 } }],
     [
       'was made again from a copy',
-      madeAgain(leaseOf('us', 4, '8')),
+      madeAgain(at8(leaseOf('us', 4))),
       { term: 4, seen: { resourceVersion: '8', atMs: 2_000 } },
     ],
-    ['is its own in another term', leaseOf('us', 5, '8'), { term: 5, seen: { resourceVersion: '8', atMs: 2_000 } }],
+    ['is its own in another term', at8(leaseOf('us', 5)), { term: 5, seen: { resourceVersion: '8', atMs: 2_000 } }],
   ])('follows after a conflict when the lease %s', (_what, lease, rest) => {
     expect(afterConflict(leader, at(2_000, lease), us)).toEqual({ state: 'following', ...rest })
   })

@@ -1,4 +1,4 @@
-// Who leads, as a pure state machine over a Lease. Time and I/O are the shell's (leadership.ts).
+// Who leads, as a pure state machine over a Lease. Time and I/O are the shell's (../leadership.ts).
 //
 //   following ──acquired──► leading ──renewed──► leading
 //       ▲                      │

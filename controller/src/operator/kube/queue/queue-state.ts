@@ -1,4 +1,4 @@
-// One key of a work queue, as a pure state machine. Timers, order and the work are the shell's (work-queue.ts).
+// One key of a work queue, as a pure state machine. Timers, order and the work are the shell's (../work-queue.ts).
 //
 //              add              begin            succeed
 //   (unknown) ─────► due ───────────────► running ─────► (unknown), due if added meanwhile, or waiting
@@ -10,7 +10,7 @@
 
 /** `atMs`: when it is added at the latest, by the monotonic clock; of several such times the earliest counts. */
 type Timed = { readonly failures: number; readonly atMs: number }
-export type Running = Timed & { readonly state: 'running'; readonly again: boolean }
+type Running = Timed & { readonly state: 'running'; readonly again: boolean }
 export type KeyState =
   | (Timed & { readonly state: 'waiting' | 'due' })
   | Running

@@ -1,14 +1,14 @@
 // Keys that are to be reconciled: each by one at a time, and once more when it was added meanwhile, however often
-// (queue-state.ts). Nothing is remembered here but that a key is due, so a process that dies loses nothing: the next
+// (queue/queue-state.ts). Nothing is remembered here but that a key is due, so a process that dies loses nothing: the next
 // one adds all keys.
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
-import { type Backoff, backoffMs } from '../backoff.ts'
-import { KubeError } from '../http/kube-error.ts'
-import type { KubeMetrics } from '../kube-metrics.ts'
-import { NotLeaderError } from '../lease/leadership.ts'
-import { add, addAt, begin, fail, type KeyState, nextRingMs, ring, succeed } from './queue-state.ts'
+import { type Backoff, backoffMs } from './backoff.ts'
+import { KubeError } from './http/kube-error.ts'
+import type { KubeMetrics } from './kube-metrics.ts'
+import { NotLeaderError } from './leadership.ts'
+import { add, addAt, begin, fail, type KeyState, nextRingMs, ring, succeed } from './queue/queue-state.ts'
 
 type WorkQueue = Service & {
   /** Reconcile this key now; before the start it is only remembered. */
@@ -53,8 +53,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
   const logger = options.logger.child({ queue: name })
   const stopping = new AbortController()
   const { signal } = stopping
-  /** In the order of arrival. */
-  const due = new Set<string>()
+  const due = new Set<string>() // in the order of arrival
   const running = new Set<Promise<void>>()
   let started = false
   const keys = keyStates(clock, (key) => {

@@ -1,9 +1,9 @@
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { KubeError } from '../http/kube-error.ts'
-import { createKubeMetrics } from '../kube-metrics.ts'
-import { NotLeaderError } from '../lease/leadership.ts'
+import { KubeError } from './http/kube-error.ts'
+import { createKubeMetrics } from './kube-metrics.ts'
+import { NotLeaderError } from './leadership.ts'
 import { type WorkQueueOptions, workQueue } from './work-queue.ts'
 
 const logger = pino({ level: 'silent' })

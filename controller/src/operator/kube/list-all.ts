@@ -1,6 +1,6 @@
-import type { KubeClient, Resource } from '../client.ts'
-import { KubeError } from '../http/kube-error.ts'
-import type { KubeObject } from '../objects.ts'
+import type { KubeClient, Resource } from './client.ts'
+import { KubeError } from './http/kube-error.ts'
+import type { KubeObject } from './objects.ts'
 
 type ListAllOptions = {
   readonly labelSelector?: string | undefined

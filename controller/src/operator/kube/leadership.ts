@@ -1,4 +1,4 @@
-// Leadership by a Lease (lease-state.ts): renews or tries to acquire it every `retryMs`.
+// Leadership by a Lease (lease/lease-state.ts): renews or tries to acquire it every `retryMs`.
 //
 // A process that was stopped in between (SIGSTOP) finds out by the clock, which `isLeader` reads at every call. The
 // clock of a machine that was suspended as a whole stands still meanwhile: there, and for what is already on its way,
@@ -10,10 +10,8 @@ import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import { repeat } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
-import { type KubeClient, KubeError, leases } from '../client.ts'
-import type { KubeMetrics } from '../kube-metrics.ts'
-import { createListeners } from '../listeners.ts'
-import type { Lease } from '../objects.ts'
+import { type KubeClient, KubeError, leases } from './client.ts'
+import type { KubeMetrics } from './kube-metrics.ts'
 import {
   acquiredLease,
   afterConflict,
@@ -29,7 +27,9 @@ import {
   type ObservedLease,
   releasedLease,
   renewedLease,
-} from './lease-state.ts'
+} from './lease/lease-state.ts'
+import { createListeners } from './listeners.ts'
+import type { Lease } from './objects.ts'
 
 export type Leadership = Service & {
   /** By the clock, now: false as soon as the deadline is over, even when nothing has run since. */
