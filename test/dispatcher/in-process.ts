@@ -28,7 +28,7 @@ export type DispatcherOptions = Partial<DeliverDeps> & {
   readonly slots?: number
 }
 
-/** The dispatcher's parts as its main.ts puts them together, to this machine's own receivers only. */
+/** The dispatcher's parts as its services.ts puts them together, to this machine's own receivers only. */
 export function createDispatcher(db: Db, options: DispatcherOptions = {}): Dispatcher {
   const { timeoutMs = 30_000, finishWithinMs = 30_000, slots = 64, ...replaced } = options
   const lines: Line[] = []

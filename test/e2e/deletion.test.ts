@@ -80,7 +80,7 @@ describe('a deleted pool', () => {
 
   it('keeps its open tasks waiting, with a controller as well', async () => {
     const controller = await operator.startController()
-    await controller.untilLogged('the fence is up')
+    await controller.untilLogged('fencing tokens written')
     const { client } = operator.stack
     const waiting = await open()
     const { status } = await client.getTask(load.ids.at(-1) ?? '')

@@ -129,9 +129,9 @@ describe('the leadership', () => {
       return undefined
     })
     const [write] = await until('the leader writes', () => late.length > 0 && late)
-    const fences = other.process.log().filter(({ msg }) => msg === 'the fence is up').length
-    await until('the fence of the other is up', () => {
-      return other.process.log().filter(({ msg }) => msg === 'the fence is up').length > fences
+    const before = other.process.log().filter(({ msg }) => msg === 'fencing tokens written').length
+    await until('the other has written its fencing tokens', () => {
+      return other.process.log().filter(({ msg }) => msg === 'fencing tokens written').length > before
     })
     release()
     const status = await until('the late write is answered', () => write?.status)

@@ -102,8 +102,8 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
   it('are taken over by another leader', async () => {
     await controller.stop()
     const next = await operator.startController()
-    const { objects, ms } = await next.untilLogged('the fence is up')
-    print(`the fence of the next leader: ${objects} objects stamped in ${ms} ms`)
+    const { objects, ms } = await next.untilLogged('fencing tokens written')
+    print(`the fencing tokens of the next leader: ${objects} objects in ${ms} ms`)
     // Deployments, Services and budgets, and the pools themselves.
     expect(objects).toBe(4 * poolCount)
     await until('every pool has been written by the next one', async () => {

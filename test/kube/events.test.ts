@@ -22,8 +22,8 @@ describe.skipIf(cluster === undefined)('Events', () => {
     await recorder.stop()
     const fieldSelector = `involvedObject.uid=${object.metadata.uid}`
     const { items } = await namespace.kube().list(events, { fieldSelector })
-    const told = items.map(({ type, reason, count }) => ({ type, reason, count }))
-    expect(told.sort((a, b) => a.reason.localeCompare(b.reason))).toEqual([
+    const emitted = items.map(({ type, reason, count }) => ({ type, reason, count }))
+    expect(emitted.sort((a, b) => a.reason.localeCompare(b.reason))).toEqual([
       { type: 'Warning', reason: 'QuotaRefused', count: 1 },
       { type: 'Normal', reason: 'Scaled', count: 3 },
     ])

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { leases } from '@matte/controller/operator/kube/client'
-import { type Leadership, type LeadershipOptions, leadership } from '@matte/controller/operator/kube/lease'
+import { type Leadership, type LeadershipOptions, leadership } from '@matte/controller/operator/kube/leadership'
 import type { Clock } from '@matte/core/runtime/clock'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -80,8 +80,8 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     await untilLeads(holder)
     const successor = await given()
     const { term } = await holder.confirm()
-    const told: boolean[] = []
-    holder.onChange((leads) => told.push(leads))
+    const notified: boolean[] = []
+    holder.onChange((leads) => notified.push(leads))
     let heldWhenTaken: boolean | undefined
     successor.onChange((leads) => {
       if (leads) heldWhenTaken ??= holder.isLeader()
@@ -89,7 +89,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     proxy.silence()
     await untilLeads(successor)
     expect(heldWhenTaken).toBe(false)
-    expect(told).toContain(false)
+    expect(notified).toContain(false)
     expect(successor.term()).toBeGreaterThan(term)
     await expect(holder.confirm()).rejects.toMatchObject({ name: 'NotLeaderError' })
   })
@@ -100,10 +100,10 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     const holder = await given(slow)
     await untilLeads(holder)
     const successor = await given(slow)
-    const told: boolean[] = []
-    holder.onChange((leads) => told.push(leads))
+    const notified: boolean[] = []
+    holder.onChange((leads) => notified.push(leads))
     await holder.stop()
-    expect(told).toEqual([false])
+    expect(notified).toEqual([false])
     expect(holder.isLeader()).toBe(false)
     await untilLeads(successor)
   })
@@ -199,7 +199,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     expect(build({ retryMs: times.renewDeadlineMs / 2 })).toThrow(RangeError)
   })
 
-  it('lets no write through that a stopped leader had decided on before its successor stamped the term', async () => {
+  it('lets no write of a stopped leader through once its successor has written its fencing token', async () => {
     const target = await namespace.kube().create(configMaps, buildConfigMap('target', { value: 'nobody' }))
     const leader = startChild({ name, namespace: namespace.name(), target: 'target' })
     try {
@@ -213,9 +213,9 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
       const { term } = await successor.confirm()
       const { name: targetName, uid = '' } = target.metadata
       const { resourceVersion = '' } = (await namespace.kube().get(configMaps, targetName))?.metadata ?? {}
-      const stamp = { 'matte.dev/leader-term': String(term) }
-      const stamped = { name: targetName, uid, resourceVersion, annotations: stamp }
-      await namespace.kube().apply(configMaps, { ...buildConfigMap(targetName, {}), metadata: stamped })
+      const annotations = { 'matte.dev/leader-term': String(term) }
+      const withToken = { name: targetName, uid, resourceVersion, annotations }
+      await namespace.kube().apply(configMaps, { ...buildConfigMap(targetName, {}), metadata: withToken })
 
       leader.say('write')
       leader.child.kill('SIGCONT')

@@ -174,7 +174,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
       return leaderLease !== undefined && leaderLease !== before?.leaderLease
     })
     expect(status?.leaderTerm).toBe(1)
-    await until('the Service has its stamp', async () => {
+    await until('the Service has its fencing token', async () => {
       const [deployment] = await pools.deployments('external')
       const service = await namespace.kube().get(services, deployment?.metadata.name ?? '')
       return service?.metadata.annotations?.['matte.dev/leader-term'] === `1/${status?.leaderLease}`

@@ -1,5 +1,5 @@
-// Routing by what a real cluster says of its pods: endpoint slices as they come, pods that start, go and are killed. The
-// pools are objects of this file, since what they say is all that is used of them.
+// Routing by what a real cluster says of its pods: endpoint slices as they come, pods that start, go and are killed.
+// The pools are objects of this file, since what they say is all that is used of them.
 
 import { deployments, endpointSlices, pods } from '@matte/controller/operator/kube/client'
 import { reflector } from '@matte/controller/operator/kube/reflector'
@@ -101,7 +101,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     }
   }
 
-  it('sends pictures to pods as they become ready, and to none before', async () => {
+  it('sends requests to pods as they become ready, and to none before', async () => {
     const { source, send, names, untilPods } = await given()
     await expect(send()).rejects.toMatchObject({ kind: 'unavailable' })
     await startFakePods(namespace.kube(), stable)
@@ -111,7 +111,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
       { pool: 'standard', revision: 'aaaaaaaa', role: 'stable' },
     ])
     const used = new Set<string>()
-    for (let picture = 0; picture < 10; picture++) used.add((await send()).name)
+    for (let sent = 0; sent < 10; sent++) used.add((await send()).name)
     expect([...used].sort()).toEqual(names().sort())
     const { items } = await namespace.kube().list(pods, { labelSelector: 'matte.dev/pool' })
     expect([...used].sort()).toEqual(items.map(({ metadata }) => metadata.name).sort())
@@ -122,7 +122,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     await startFakePods(namespace.kube(), { ...stable, env: { SERVICE_MS: '2000' }, preStopSeconds: 5 })
     await untilPods(2)
     const sent = [send(), send()]
-    await until('both have a picture', () => picker.slotsUsed() === 2)
+    await until('both have a request', () => picker.slotsUsed() === 2)
     const [victim = ''] = names()
     await namespace.kube().delete(pods, victim)
     await until('it is out', () => !names().includes(victim))
@@ -133,19 +133,19 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     expect(names()).not.toContain(victim)
   })
 
-  it('loses no picture when pods go one after the other under load', async () => {
+  it('loses no request when pods go one after the other under load', async () => {
     const { send, untilPods } = await given()
     const options = { ...stable, replicas: 3, env: { SERVICE_MS: '50', INSTANCES: '2' } }
     await startFakePods(namespace.kube(), options)
     await untilPods(3)
     let stop = false
     let done = 0
-    const faults: unknown[] = []
+    const errors: unknown[] = []
     const sending = Array.from({ length: 6 }, async () => {
       while (!stop) {
         await send().then(
           () => done++,
-          (error: unknown) => faults.push(error),
+          (error: unknown) => errors.push(error),
         )
       }
     })
@@ -154,20 +154,20 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
       await untilPods(replicas)
     }
     const before = done
-    await until('pictures go on', () => done > before + 20)
+    await until('requests go on', () => done > before + 20)
     stop = true
     await Promise.all(sending)
-    expect(faults).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it('divides the pictures between two revisions by their weight, and follows a change of it', async () => {
+  it('divides the requests between two revisions by their weight, and follows a change of it', async () => {
     const { send, untilPods, setPool, source } = await given(buildPool({ stable: 'aaaaaaaa', weight: 0 }))
     await startFakePods(namespace.kube(), { ...stable, replicas: 1 })
     await startFakePods(namespace.kube(), { ...stable, replicas: 1, revision: 'bbbbbbbb' })
     await untilPods(2)
     const share = async (): Promise<number> => {
       let canary = 0
-      for (let picture = 0; picture < 100; picture++) if ((await send()).revision === 'bbbbbbbb') canary++
+      for (let sent = 0; sent < 100; sent++) if ((await send()).revision === 'bbbbbbbb') canary++
       return canary
     }
     for (const weight of [10, 50]) {
@@ -232,12 +232,12 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
       env: { WRONG_SHAPES: 'true' },
     })
     await untilPods(1)
-    const [[name = '', message = ''] = []] = await until('the fault is known', () => {
-      const faults = [...source.errors()]
-      return faults.length > 0 && faults
+    const [[name = '', message = ''] = []] = await until('the error is known', () => {
+      const errors = [...source.errors()]
+      return errors.length > 0 && errors
     })
     expect(name).toMatch(/^standard-bbbbbbbb-/)
     expect(message).toContain('model u2netp must take image')
-    for (let picture = 0; picture < 5; picture++) expect((await send()).revision).toBe('aaaaaaaa')
+    for (let sent = 0; sent < 5; sent++) expect((await send()).revision).toBe('aaaaaaaa')
   })
 })

@@ -10,7 +10,7 @@ import {
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import type { LoadedConfig } from '@matte/controller/operator/kube/load-config'
 import type { Deployment, KubeObject, Service } from '@matte/controller/operator/kube/objects'
-import { revisionLabels, revisionName, revisionSelector } from '@matte/controller/operator/pool/labels'
+import { fieldManager, revisionLabels, revisionName, revisionSelector } from '@matte/controller/operator/pool/labels'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 
@@ -22,7 +22,13 @@ type Node = KubeObject & { status?: { images?: { names?: string[] }[] } }
 /** Whether a node has the image; where none has, the file is skipped and says what to build. */
 export async function hasFakeImage({ config }: LoadedConfig, file: string): Promise<boolean> {
   const metrics = createKubeMetrics(createRegistry('test'))
-  const kube = createKubeClient({ config, namespace: 'default', metrics, logger: pino({ level: 'silent' }) })
+  const kube = createKubeClient({
+    config,
+    namespace: 'default',
+    fieldManager,
+    metrics,
+    logger: pino({ level: 'silent' }),
+  })
   const { items } = await kube.list<Node>(nodes)
   kube.close()
   const names = items.flatMap(({ status }) => status?.images ?? []).flatMap((image) => image.names ?? [])

@@ -7,6 +7,7 @@ import { createTransport } from '@matte/controller/operator/kube/http/transport'
 import { createKubeMetrics, type KubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
+import { fieldManager } from '@matte/controller/operator/pool/labels'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { rootDir } from '@matte/local/paths'
 import { pino } from 'pino'
@@ -69,7 +70,7 @@ export function useNamespace(cluster: LoadedConfig | undefined): TestNamespace {
   const client = (config = cluster): TestClient => {
     if (config === undefined) throw new Error('there is no cluster')
     const metrics = createKubeMetrics(createRegistry('test'))
-    const kube = createKubeClient({ config: config.config, namespace: name, metrics, logger: silent })
+    const kube = createKubeClient({ config: config.config, namespace: name, fieldManager, metrics, logger: silent })
     clients.push(kube)
     return { kube, metrics }
   }

@@ -1,10 +1,11 @@
 // A leader of its own, for tests that stop it between its check and its write. It says what it has done, a line each,
-// and goes on when told: `decide` reads the ConfigMap and confirms the lease, `write` applies what was decided.
+// and goes on when asked: `decide` reads the ConfigMap and confirms the lease, `write` applies what was decided.
 import { createInterface } from 'node:readline'
 import { createKubeClient } from '@matte/controller/operator/kube/client'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
-import { leadership } from '@matte/controller/operator/kube/lease'
+import { leadership } from '@matte/controller/operator/kube/leadership'
 import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
+import { fieldManager } from '@matte/controller/operator/pool/labels'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 import { buildConfigMap, configMaps } from './config-map.ts'
@@ -15,7 +16,7 @@ const loaded = await loadKubeConfig()
 if (loaded === undefined) throw new Error('there is no cluster')
 const logger = pino({ level: 'silent' })
 const metrics = createKubeMetrics(createRegistry('test'))
-const kube = createKubeClient({ config: loaded.config, namespace, metrics, logger })
+const kube = createKubeClient({ config: loaded.config, namespace, fieldManager, metrics, logger })
 const times = { leaseDurationMs: 5_000, renewDeadlineMs: 3_500, retryMs: 400 }
 const lead = leadership({ kube, name, logger, metrics, ...times })
 lead.onChange((leads) => {

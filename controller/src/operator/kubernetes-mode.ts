@@ -16,11 +16,11 @@ import { loadKubeConfig } from './kube/load-config.ts'
 import { reflector } from './kube/reflector.ts'
 import { operator } from './operator.ts'
 import { kubernetesPods } from './pod-source.ts'
-import { managedSelector } from './pool/labels.ts'
+import { fieldManager, managedSelector } from './pool/labels.ts'
 import { poolCatalogue } from './pool/pool-catalogue.ts'
 import { tritonPools } from './pool/triton-pool.ts'
 
-export type KubernetesModeOptions = {
+type KubernetesModeOptions = {
   /** Undefined: the pod's own, or the context's. */
   readonly namespace: string | undefined
   readonly channels: number
@@ -44,7 +44,7 @@ export async function kubernetesMode(options: KubernetesModeOptions): Promise<Se
   }
   const metrics = createKubeMetrics(registry)
   const namespace = options.namespace ?? loaded.namespace
-  const kube = createKubeClient({ config: loaded.config, namespace, metrics, logger })
+  const kube = createKubeClient({ config: loaded.config, namespace, fieldManager, metrics, logger })
   const pools = reflector({ kube, resource: tritonPools, logger, metrics })
   const slices = reflector({ kube, resource: endpointSlices, labelSelector: managedSelector, logger, metrics })
   const catalogue = poolCatalogue(pools)

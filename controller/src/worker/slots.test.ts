@@ -58,6 +58,7 @@ function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOp
     ...options,
   })
   running = slots
+  void slots.start()
   const change = (next: readonly Pod[]): void => {
     ready = next
     for (const listener of listeners) listener()

@@ -2,7 +2,7 @@
 // when a nudge comes, when a task ends, when the pods change, and by a timer that covers lost nudges. If this
 // process dies, its claims lapse and others go on; nothing here is the only copy of anything.
 
-import { type Loop, loop } from '@matte/core/runtime/loop'
+import { repeat } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { deferred, type Service } from '@matte/core/runtime/service'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
@@ -38,10 +38,7 @@ export function createSlots(options: SlotsOptions): Slots {
   const inFlight = new Map<Promise<void>, string>()
   const lines = linesFrom(source, options.ahead)
   const abandon = new AbortController()
-  let stopping = false
   let roomChanged = deferred<void>()
-  let looking: Promise<void> | undefined
-  let lookAgain = false
 
   const claimable = (): string[] =>
     inFlight.size >= options.inFlightMax ? [] : versionsWithRoom(lines(), [...inFlight.values()])
@@ -54,28 +51,21 @@ export function createSlots(options: SlotsOptions): Slots {
     inFlight.set(work, task.modelVersion)
   }
 
-  /** Claims until there is no room or no task; a second look asked for meanwhile follows. */
-  async function look(): Promise<void> {
-    do {
-      lookAgain = false
-      for (let versions = claimable(); versions.length > 0 && !stopping; versions = claimable()) {
+  /** Claims until there is no room or no task. */
+  async function claimWhileRoom(signal: AbortSignal): Promise<number> {
+    try {
+      for (let versions = claimable(); versions.length > 0 && !signal.aborted; versions = claimable()) {
         const task = await options.claim(versions)
         if (task === undefined) break
         hold(task)
       }
-    } while (lookAgain && !stopping)
+    } catch (error) {
+      logger.warn({ err: error }, 'claiming failed; the timer claims again')
+    }
+    return options.claimEveryMs
   }
-
-  function lookNow(): void {
-    if (stopping) return
-    lookAgain = true
-    looking ??= look()
-      .catch((error: unknown) => logger.warn({ err: error }, 'claiming failed; the timer looks again'))
-      .finally(() => {
-        looking = undefined
-        if (lookAgain) lookNow() // asked for after the last look had ended and before this
-      })
-  }
+  const claiming = repeat({ name: 'slots', pass: claimWhileRoom })
+  const lookNow = claiming.wake
 
   function onRoom(): void {
     roomChanged.resolve()
@@ -84,30 +74,18 @@ export function createSlots(options: SlotsOptions): Slots {
   }
   source.onChange(onRoom)
 
-  const timer: Loop = loop({
-    name: 'claim-timer',
-    everyMs: options.claimEveryMs,
-    logger,
-    run: async () => {
-      lookNow()
-      return {}
-    },
-  })
-
   return {
-    name: 'slots',
+    name: claiming.name,
     lookNow,
     tasksInFlight: () => inFlight.size,
-    start: () => timer.start(),
+    start: claiming.start,
     untilRoom: async (signal) => {
       while (!signal.aborted && claimable().length === 0) {
         await settledOrAborted(roomChanged.promise, signal)
       }
     },
     stop: async () => {
-      stopping = true
-      await timer.stop()
-      await looking
+      await claiming.stop()
       const late = setTimeout(() => abandon.abort(), options.finishWithinMs)
       await Promise.all(inFlight.keys())
       clearTimeout(late)

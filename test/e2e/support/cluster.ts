@@ -5,6 +5,7 @@ import { createKubeClient, type KubeClient, pods, type Resource } from '@matte/c
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
+import { fieldManager } from '@matte/controller/operator/pool/labels'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 import { testLabel } from '../../support/config-map.ts'
@@ -35,7 +36,7 @@ export async function openCluster(): Promise<Cluster> {
   const namespace = `matte-e2e-${randomBytes(3).toString('hex')}`
   const metrics = createKubeMetrics(createRegistry('test'))
   const logger = pino({ level: 'silent' })
-  const kube = createKubeClient({ config: loaded.config, namespace, metrics, logger })
+  const kube = createKubeClient({ config: loaded.config, namespace, fieldManager, metrics, logger })
   await installPoolDefinition(loaded)
   await kube.create(namespaces, {
     apiVersion: 'v1',

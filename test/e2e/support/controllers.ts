@@ -1,6 +1,6 @@
 // Controllers that reach the API server through a proxy of their own, which can delay any request.
 import { type KubeClient, leases } from '@matte/controller/operator/kube/client'
-import { leaseName } from '@matte/controller/operator/operator'
+import { leaseName } from '@matte/controller/operator/pool/labels'
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts'
 import type { TestProcess } from '../../support/processes.ts'
 import { until } from '../../support/until.ts'
@@ -29,7 +29,7 @@ export async function isLeading({ process }: Pick<Controller, 'process'>): Promi
   )
 }
 
-/** The holder of the lease, once its fence is up; what a former leader believes of itself does not count. */
+/** The holder of the lease, once its fencing tokens are written; what a former leader believes of itself does not count. */
 export async function findLeader(
   kube: KubeClient,
   controllers: readonly Controller[],
@@ -38,7 +38,7 @@ export async function findLeader(
   return controllers.find(({ process }) => {
     const log = process.log()
     const leads = log.some(({ msg, identity }) => msg === 'leading from now on' && identity === holderIdentity)
-    return leads && log.some(({ msg, term }) => msg === 'the fence is up' && term === leaseTransitions)
+    return leads && log.some(({ msg, term }) => msg === 'fencing tokens written' && term === leaseTransitions)
   })
 }
 

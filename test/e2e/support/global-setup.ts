@@ -2,6 +2,7 @@
 // once when there is no cluster to use, or when the cluster lacks the images.
 import { createKubeClient } from '@matte/controller/operator/kube/client'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
+import { fieldManager } from '@matte/controller/operator/pool/labels'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
@@ -21,6 +22,7 @@ async function findMissing(): Promise<string | undefined> {
   const kube = createKubeClient({
     config: cluster.config,
     namespace: 'default',
+    fieldManager,
     metrics: createKubeMetrics(createRegistry('test')),
     logger: pino({ level: 'silent' }),
   })

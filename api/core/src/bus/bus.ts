@@ -1,7 +1,8 @@
 // The connection to NATS: made in the background and remade forever, since no process needs it to do its work.
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Logger } from 'pino'
-import { pause, type Service } from '../runtime/service.ts'
+import { repeat } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
 
 type BusOptions = {
   readonly url: string
@@ -16,35 +17,33 @@ export type Bus = Service & {
   connection(): NatsConnection | undefined
 }
 
-export function openBus({ url, prefix, logger, name }: BusOptions): Bus {
-  const stopping = new AbortController()
-  let live: NatsConnection | undefined
-  let running: Promise<void> | undefined
+const reconnectMs = 500
 
-  async function forever(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        live = await connect({
-          servers: url.split(','),
-          name,
-          maxReconnectAttempts: -1, // the default gives up after 20 s
-          reconnectTimeWait: 500,
-          pingInterval: 20_000,
-          timeout: 2_000,
-          noAsyncTraces: true,
-        })
-        // A stop that came while this was connecting found nothing to close.
-        if (stopping.signal.aborted) await live.close()
-        else {
-          logger.info({ server: live.getServer() }, 'bus connected')
-          await watch(live)
-        }
-      } catch (error) {
-        if (!stopping.signal.aborted) logger.debug({ err: error }, 'bus not reachable')
+export function openBus({ url, prefix, logger, name }: BusOptions): Bus {
+  let live: NatsConnection | undefined
+
+  async function connectAndWatch(signal: AbortSignal): Promise<number> {
+    try {
+      live = await connect({
+        servers: url.split(','),
+        name,
+        maxReconnectAttempts: -1, // the default gives up after 20 s
+        reconnectTimeWait: reconnectMs,
+        pingInterval: 20_000,
+        timeout: 2_000,
+        noAsyncTraces: true,
+      })
+      // A stop that came while this was connecting found nothing to close.
+      if (signal.aborted) await live.close()
+      else {
+        logger.info({ server: live.getServer() }, 'bus connected')
+        await watch(live)
       }
-      live = undefined
-      await pause(500, stopping.signal)
+    } catch (error) {
+      if (!signal.aborted) logger.debug({ err: error }, 'bus not reachable')
     }
+    live = undefined
+    return reconnectMs
   }
 
   async function watch(connection: NatsConnection): Promise<void> {
@@ -55,16 +54,15 @@ export function openBus({ url, prefix, logger, name }: BusOptions): Bus {
     }
   }
 
+  const connecting = repeat({ name: 'bus', pass: connectAndWatch })
   return {
-    name: 'bus',
+    name: connecting.name,
     prefix,
-    start: () => {
-      running ??= forever()
-    },
+    start: connecting.start,
     stop: async () => {
-      stopping.abort()
+      const stopped = connecting.stop()
       await live?.close().catch(() => undefined)
-      await running
+      await stopped
     },
     connection: () => (live?.isClosed() ? undefined : live),
   }

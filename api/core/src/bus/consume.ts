@@ -11,7 +11,8 @@ import {
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Logger } from 'pino'
-import { pause, type Service } from '../runtime/service.ts'
+import { repeat } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
 import { markSpan } from '../runtime/tracing.ts'
 import type { Bus } from './bus.ts'
 import type { Durable } from './durables.ts'
@@ -33,13 +34,11 @@ type ConsumeOptions = {
 
 /** A pull waits this long at the server; a stopped service is not held up by it, see `orStopped`. */
 const pullMs = 20_000
+/** Pause after a failure, and while there is no connection. */
+const retryMs = 500
 
 export function consume({ bus, durable, logger, ready, wake }: ConsumeOptions): Service {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  let running: Promise<void> | undefined
-
-  async function pullFrom(consumer: Consumer): Promise<void> {
+  async function pullFrom(consumer: Consumer, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await ready?.(signal)
       if (signal.aborted) return
@@ -53,30 +52,17 @@ export function consume({ bus, durable, logger, ready, wake }: ConsumeOptions): 
     }
   }
 
-  async function forever(): Promise<void> {
-    while (!signal.aborted) {
-      const connection = bus.connection()
-      if (connection) {
-        try {
-          await pullFrom(await ensureConsumer(connection, bus.prefix, durable))
-        } catch (error) {
-          if (!signal.aborted) logger.warn({ err: error, durable: durable.name }, 'pulling nudges failed')
-        }
-      }
-      await pause(500, signal)
+  async function pullWhileConnected(signal: AbortSignal): Promise<number> {
+    const connection = bus.connection()
+    try {
+      if (connection) await pullFrom(await ensureConsumer(connection, bus.prefix, durable), signal)
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ err: error, durable: durable.name }, 'pulling nudges failed')
     }
+    return retryMs
   }
 
-  return {
-    name: `nudges-${durable.name}`,
-    start: () => {
-      running ??= forever()
-    },
-    stop: async () => {
-      stopping.abort()
-      await running
-    },
-  }
+  return repeat({ name: `nudges-${durable.name}`, pass: pullWhileConnected })
 }
 
 async function ensureConsumer(connection: NatsConnection, prefix: string, durable: Durable): Promise<Consumer> {

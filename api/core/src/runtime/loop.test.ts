@@ -1,6 +1,6 @@
 import { pino } from 'pino'
-import { describe, expect, it } from 'vitest'
-import { loop } from './loop.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { loop, repeat } from './loop.ts'
 import { deferred } from './service.ts'
 
 const logger = pino({ level: 'silent' })
@@ -88,5 +88,52 @@ describe('loop', () => {
     await subject.stop()
     await subject.stop()
     expect(count()).toBe(0)
+  })
+})
+
+describe('repeat', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+  const times: number[] = []
+  const given = (pauses: number[], firstAfterMs?: number) => {
+    const begun = performance.now()
+    times.length = 0
+    const pass = async () => {
+      times.push(performance.now() - begun)
+      return pauses[times.length - 1] ?? hour
+    }
+    return repeat({ name: 'test', pass, ...(firstAfterMs !== undefined && { firstAfterMs }) })
+  }
+
+  it('pauses for as long as each pass asks, and begins within the start', async () => {
+    const subject = given([100, 5])
+    void subject.start()
+    expect(times).toEqual([0])
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(times).toEqual([0, 100, 105])
+    await subject.stop()
+  })
+
+  it('waits before the first pass when asked to, unless woken', async () => {
+    const subject = given([100], 50)
+    void subject.start()
+    await vi.advanceTimersByTimeAsync(20)
+    subject.wake()
+    await vi.advanceTimersByTimeAsync(100)
+    expect(times).toEqual([20, 120])
+    await subject.stop()
+  })
+
+  it('makes no pass when it is stopped before the first', async () => {
+    const subject = given([100], 50)
+    void subject.start()
+    await subject.stop()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(times).toEqual([])
+    expect(vi.getTimerCount()).toBe(0)
   })
 })

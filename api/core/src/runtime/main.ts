@@ -71,7 +71,7 @@ function untilSignal(): Promise<string> {
   })
 }
 
-/** Runs a process's main function; a configuration that cannot be used is told in plain words, with exit code 2. */
+/** Runs a process's main function; a configuration that cannot be used is printed without a stack, with exit code 2. */
 export async function runMain(main: () => Promise<void>): Promise<void> {
   try {
     await main()

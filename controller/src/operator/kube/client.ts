@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { type Call, createCaller } from './http/call.ts'
 import { readJsonLines } from './http/json-lines.ts'
 import { KubeError, localError } from './http/kube-error.ts'
-import { createTransport } from './http/transport.ts'
+import { createTransport, type OpenAnswer } from './http/transport.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
 import type {
   Deployment,
@@ -63,7 +63,7 @@ export const leases: Resource<Lease> = {
 
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
-  /** `object` has nothing but `metadata.resourceVersion`: all up to it has been told. */
+  /** `object` has nothing but `metadata.resourceVersion`: all events up to it have been sent. */
   | { readonly type: 'BOOKMARK'; readonly object: KubeObject }
   | { readonly type: 'ERROR'; readonly object: Status }
 
@@ -81,7 +81,7 @@ export type ListOptions = {
 }
 export type ListPage<T> = { readonly items: T[]; readonly resourceVersion: string; readonly continue?: string }
 
-export type WatchOptions = {
+type WatchOptions = {
   readonly resourceVersion: string
   readonly labelSelector?: string
   /** When the server shall end the watch. */
@@ -94,6 +94,7 @@ export type WatchOptions = {
 /** Every method throws KubeError. */
 export type KubeClient = {
   readonly namespace: string
+  readonly fieldManager: string
   /** Undefined: there is none (404). */
   get<T extends KubeObject>(resource: Resource<T>, name: string, options?: CallOptions): Promise<T | undefined>
   list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions & CallOptions): Promise<ListPage<T>>
@@ -132,13 +133,8 @@ export type KubeClient = {
       readonly gracePeriodSeconds?: number
     },
   ): Promise<void>
-  /** Requests sent so far, watches included. */
-  requests(): number
   close(): void
 }
-
-/** The field manager of every write: what we own in an object is what we last applied under this name. */
-export const fieldManager = 'matte-controller'
 
 /** An object is read or written in milliseconds; a list of thousands of pods takes seconds on a busy server. */
 const timeouts = { object: 10_000, list: 30_000 }
@@ -146,9 +142,11 @@ const timeouts = { object: 10_000, list: 30_000 }
 /** etcd keeps at most 1.5 MiB of an object; as JSON with its managed fields it may be some times as long. */
 const lineMaxBytes = 8 * 1024 * 1024
 
-export type KubeClientOptions = {
+type KubeClientOptions = {
   readonly config: KubeConfig
   readonly namespace: string
+  /** Of every write, and the user agent: what we own in an object is what we last applied under this name. */
+  readonly fieldManager: string
   readonly metrics: KubeMetrics
   readonly logger: Logger
 }
@@ -161,9 +159,10 @@ type Target = {
 }
 
 /** @throws Error when the configuration has no cluster that can be spoken to. */
-export function createKubeClient({ config, namespace, metrics, logger }: KubeClientOptions): KubeClient {
-  const transport = createTransport(config)
-  const { call, open, requests } = createCaller(transport, metrics, logger)
+export function createKubeClient(options: KubeClientOptions): KubeClient {
+  const { config, namespace, fieldManager, metrics, logger } = options
+  const transport = createTransport(config, fieldManager)
+  const { call, open } = createCaller(transport, metrics, logger)
 
   const to = (target: Target): Pick<Call, 'path' | 'resource' | 'name' | 'timeoutMs'> => ({
     path: buildPath(namespace, target),
@@ -172,28 +171,12 @@ export function createKubeClient({ config, namespace, metrics, logger }: KubeCli
     timeoutMs: timeouts.object,
   })
 
-  async function* watch<T extends KubeObject>(
-    resource: Resource<T>,
-    { signal, onData, ...options }: WatchOptions,
-  ): AsyncGenerator<WatchEvent<T>, void, undefined> {
-    const query = { watch: true, allowWatchBookmarks: true, ...options }
-    const answer = await open({ verb: 'watch', method: 'GET', ...to({ resource, query }), signal })
-    answer.keepOpen()
-    onData?.()
-    try {
-      for await (const line of readJsonLines(answer.response, { lineMaxBytes, onData })) yield toEvent<T>(line)
-    } catch (error) {
-      throw answer.failure(error)
-    } finally {
-      answer.close()
-    }
-  }
-
   const patch = <T>(target: Target, contentType: string, body: object, options: CallOptions, verb: 'apply' | 'patch') =>
     call<T>({ verb, method: 'PATCH', ...to(target), body, contentType, ...options })
 
   return {
     namespace,
+    fieldManager,
     get: <T extends KubeObject>(resource: Resource<T>, name: string, options: CallOptions = {}) =>
       unlessMissing(call<T>({ verb: 'get', method: 'GET', ...to({ resource, name }), ...options })),
     list: async <T extends KubeObject>(resource: Resource<T>, options: ListOptions & CallOptions = {}) => {
@@ -201,7 +184,10 @@ export function createKubeClient({ config, namespace, metrics, logger }: KubeCli
       const target = to({ resource, query })
       return toPage<T>(resource, await call({ verb: 'list', method: 'GET', ...target, timeoutMs, signal }))
     },
-    watch,
+    watch: <T extends KubeObject>(resource: Resource<T>, { signal, onData, ...options }: WatchOptions) => {
+      const query = { watch: true, allowWatchBookmarks: true, ...options }
+      return readEvents<T>(() => open({ verb: 'watch', method: 'GET', ...to({ resource, query }), signal }), onData)
+    },
     apply: async (resource, object, { subresource, force = true, ...options } = {}) => {
       const { name, resourceVersion, uid } = object.metadata
       if (resourceVersion !== undefined && uid === undefined) {
@@ -227,12 +213,11 @@ export function createKubeClient({ config, namespace, metrics, logger }: KubeCli
       const body = { preconditions, propagationPolicy: propagation ?? 'Background', gracePeriodSeconds }
       await unlessMissing(call({ verb: 'delete', method: 'DELETE', ...to({ resource, name }), body, ...options }))
     },
-    requests,
     close: transport.close,
   }
 }
 
-/** Of a group that is not installed the API server answers 404 in plain text: that is a fault and not an absence. */
+/** Of a group that is not installed the API server answers 404 in plain text: that is an error and not an absence. */
 const unlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
   answer.catch((error: unknown) => {
     if (error instanceof KubeError && error.status === 404 && error.reason === 'NotFound') return undefined
@@ -242,8 +227,8 @@ const unlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
 function buildPath(namespace: string, { resource, name, subresource, query = {} }: Target): string {
   const { group, version, plural, clusterScoped } = resource
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
-  const place = clusterScoped ? [] : ['namespaces', namespace]
-  const parts = [...place, plural, name, subresource].filter((part) => part !== undefined)
+  const scope = clusterScoped ? [] : ['namespaces', namespace]
+  const parts = [...scope, plural, name, subresource].filter((part) => part !== undefined)
   const search = new URLSearchParams()
   for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value))
   return `${[root, ...parts.map(encodeURIComponent)].join('/')}?${search}`
@@ -260,6 +245,19 @@ function toPage<T extends KubeObject>(resource: Resource<T>, { items, metadata }
     items: (items ?? []).map((item) => ({ ...item, apiVersion, kind })),
     resourceVersion: metadata.resourceVersion,
     ...(metadata.continue && { continue: metadata.continue }),
+  }
+}
+
+async function* readEvents<T>(open: () => Promise<OpenAnswer>, onData?: () => void): AsyncGenerator<WatchEvent<T>> {
+  const answer = await open()
+  answer.keepOpen()
+  onData?.()
+  try {
+    for await (const line of readJsonLines(answer.response, { lineMaxBytes, onData })) yield toEvent<T>(line)
+  } catch (error) {
+    throw answer.failure(error)
+  } finally {
+    answer.close()
   }
 }
 

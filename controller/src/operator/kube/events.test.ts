@@ -8,9 +8,9 @@ import { createKubeMetrics } from './kube-metrics.ts'
 import type { Event, KubeObject } from './objects.ts'
 
 const logger = pino({ level: 'silent' })
-const pool: KubeObject = {
-  apiVersion: 'matte.dev/v1alpha1',
-  kind: 'TritonPool',
+const object: KubeObject = {
+  apiVersion: 'example.dev/v1',
+  kind: 'Example',
   metadata: { name: 'fast', uid: 'u1', resourceVersion: '7' },
 }
 const scaled = { type: 'Normal', reason: 'Scaled', message: 'Scaled from 1 to 3 pods.' } as const
@@ -21,7 +21,8 @@ function given(options: Partial<EventRecorderOptions> & { answer?: () => Promise
   let now = 0
   const answer = options.answer ?? (async () => undefined)
   const kube = {
-    namespace: 'matte',
+    namespace: 'default',
+    fieldManager: 'the-controller',
     create: async (_: unknown, event: Event) => {
       await answer()
       kept.set(event.metadata.name, event)
@@ -56,27 +57,27 @@ function given(options: Partial<EventRecorderOptions> & { answer?: () => Promise
 describe('the recorder of Events', () => {
   it('writes an Event about the object', async () => {
     const { subject, all } = given()
-    subject.record(pool, scaled)
+    subject.record(object, scaled)
     await subject.stop()
     expect(all()).toMatchObject([
       {
-        metadata: { name: expect.stringMatching(/^fast\.[0-9a-f]{16}$/), namespace: 'matte' },
-        involvedObject: { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', name: 'fast', uid: 'u1' },
+        metadata: { name: expect.stringMatching(/^fast\.[0-9a-f]{16}$/), namespace: 'default' },
+        involvedObject: { apiVersion: 'example.dev/v1', kind: 'Example', name: 'fast', uid: 'u1' },
         type: 'Normal',
         reason: 'Scaled',
         message: 'Scaled from 1 to 3 pods.',
-        source: { component: 'matte-controller' },
+        source: { component: 'the-controller' },
         firstTimestamp: '2026-01-01T00:00:00Z',
         count: 1,
       },
     ])
   })
 
-  it('counts what it told within ten minutes, and tells it again later', async () => {
+  it('counts what it wrote within ten minutes, and writes it again later', async () => {
     const { subject, all, pass, written, outcomes } = given()
     for (const passes of [0, 599_999, 599_999, 600_000]) {
       pass(passes)
-      subject.record(pool, scaled)
+      subject.record(object, scaled)
       await written()
     }
     expect(all().map(({ count }) => count)).toEqual([3, 1])
@@ -86,41 +87,41 @@ describe('the recorder of Events', () => {
 
   it('takes another message, type, reason or object for another Event', async () => {
     const { subject, all } = given()
-    subject.record(pool, scaled)
-    subject.record(pool, { ...scaled, message: 'Scaled from 3 to 5 pods.' })
-    subject.record(pool, { ...scaled, type: 'Warning' })
-    subject.record(pool, { ...scaled, reason: 'Woken' })
-    subject.record({ ...pool, metadata: { name: 'fast', uid: 'u2' } }, scaled)
+    subject.record(object, scaled)
+    subject.record(object, { ...scaled, message: 'Scaled from 3 to 5 pods.' })
+    subject.record(object, { ...scaled, type: 'Warning' })
+    subject.record(object, { ...scaled, reason: 'Woken' })
+    subject.record({ ...object, metadata: { name: 'fast', uid: 'u2' } }, scaled)
     await subject.stop()
     expect(all()).toHaveLength(5)
   })
 
   it('writes an Event again that is gone', async () => {
     const { subject, kept, all, written } = given()
-    subject.record(pool, scaled)
+    subject.record(object, scaled)
     await written()
     kept.clear()
-    subject.record(pool, scaled)
+    subject.record(object, scaled)
     await written()
     expect(all()).toMatchObject([{ count: 1 }])
   })
 
   it('drops what is too much for one object', async () => {
     const { subject, all, outcomes } = given()
-    for (let n = 0; n < 50; n += 1) subject.record(pool, { ...scaled, message: `Scaled to ${n}.` })
+    for (let n = 0; n < 50; n += 1) subject.record(object, { ...scaled, message: `Scaled to ${n}.` })
     await subject.stop()
     expect(all()).toHaveLength(20)
     expect(await outcomes()).toEqual({ created: 20, dropped: 30 })
   })
 
-  it('never throws and never waits, whatever the API server says, and holds a bounded number', async () => {
+  it('never throws and never waits, whatever the API server says, and keeps a bounded number', async () => {
     const { subject, outcomes } = given({
       answer: () => Promise.reject(new KubeError(403, 'Forbidden', 'no')),
       limit: { take: () => true },
     })
-    for (let n = 0; n < 1_000; n += 1) subject.record(pool, { ...scaled, message: `${n}` })
+    for (let n = 0; n < 1_000; n += 1) subject.record(object, { ...scaled, message: `${n}` })
     await subject.stop()
-    subject.record(pool, scaled)
+    subject.record(object, scaled)
     const counted = await outcomes()
     expect(counted.failed).toBeLessThanOrEqual(201)
     expect((counted.failed ?? 0) + (counted.dropped ?? 0)).toBe(1_001)

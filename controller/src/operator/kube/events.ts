@@ -1,6 +1,6 @@
-// Events tell people what was decided, in `kubectl describe` and `kubectl get events`. They are a courtesy: recording
-// one never throws and never waits, what cannot be written is counted and forgotten, and a pool that flaps cannot flood
-// the API server. What was told within ten minutes is not told again but counted, in the Event that is there.
+// Events show people what was decided, in `kubectl describe` and `kubectl get events`. They are a courtesy: recording
+// one never throws and never waits, what cannot be written is counted and forgotten, and an object that flaps cannot
+// flood the API server. An Event that repeats within ten minutes is not written again but counted, in the one there is.
 
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -8,8 +8,8 @@ import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
-import { events, fieldManager, type KubeClient } from './client.ts'
-import { createEventLimit, type EventLimit } from './event-limit.ts'
+import { events, type KubeClient } from './client.ts'
+import { createEventLimit, type EventLimit } from './events/event-limit.ts'
 import { KubeError } from './http/kube-error.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
 import type { Event, KubeObject } from './objects.ts'
@@ -23,7 +23,7 @@ export type Note = {
 }
 
 export type EventRecorder = Service & {
-  /** Tells people about `object`, soon and if it can. */
+  /** Emits an Event about `object`, soon and if it can. */
   record(object: KubeObject, note: Note): void
 }
 
@@ -45,50 +45,23 @@ const lastWordsMs = 2_000
 /** The API server refuses more. */
 const messageMaxBytes = 1_024
 
-/** What was told before: the Event, and how often. Events live for an hour, so it is there for long enough. */
-type Told = { readonly name: string; count: number; at: number }
+/** An Event that was written, and how often. Events live for an hour, so it is there for long enough. */
+type Written = { readonly name: string; count: number; at: number }
 
 const sameWithinMs = 600_000
-/** Different Events that are remembered; the oldest is forgotten, and told again if it comes again. */
-const toldMax = 1_000
+/** Different Events that are remembered; the oldest is forgotten, and written again if it comes again. */
+const writtenMax = 1_000
+
+type Pending = { readonly object: KubeObject; readonly note: Note; readonly at: string }
 
 export function eventRecorder(options: EventRecorderOptions): EventRecorder {
   const { kube, logger, metrics, clock = systemClock } = options
   const limit = options.limit ?? createEventLimit({ clock })
-  const waiting: { object: KubeObject; note: Note; at: string }[] = []
-  const told = new BoundedMap<string, Told>(toldMax)
-  const instance = hostname()
+  const waiting: Pending[] = []
   const giveUp = new AbortController()
-  const call = { timeoutMs, signal: giveUp.signal }
+  const write = eventWriter(kube, clock, giveUp.signal)
   let writing: Promise<void> | undefined
   let stopped = false
-
-  async function write({ object, note, at }: (typeof waiting)[number]): Promise<'created' | 'counted'> {
-    const key = [object.kind, object.metadata.uid ?? object.metadata.name, note.type, note.reason, note.message].join(
-      '\n',
-    )
-    const before = told.get(key)
-    if (before !== undefined && clock.monotonicMs() - before.at < sameWithinMs) {
-      before.count += 1
-      before.at = clock.monotonicMs()
-      if (await count(before, at)) return 'counted'
-    }
-    const name = `${object.metadata.name.slice(0, 200)}.${randomBytes(8).toString('hex')}`
-    await kube.create(events, buildEvent(object, note, { name, namespace: kube.namespace, at, instance }), call)
-    told.set(key, { name, count: 1, at: clock.monotonicMs() })
-    return 'created'
-  }
-
-  /** False: the Event is gone. */
-  async function count({ name, count: times }: Told, at: string): Promise<boolean> {
-    try {
-      await kube.mergePatch(events, name, { count: times, lastTimestamp: at }, call)
-      return true
-    } catch (error) {
-      if (error instanceof KubeError && error.status === 404) return false
-      throw error
-    }
-  }
 
   async function writeAll(): Promise<void> {
     for (let next = waiting.shift(); next !== undefined && !giveUp.signal.aborted; next = waiting.shift()) {
@@ -122,9 +95,42 @@ export function eventRecorder(options: EventRecorderOptions): EventRecorder {
   }
 }
 
-type Where = { readonly name: string; readonly namespace: string; readonly at: string; readonly instance: string }
+/** Writes an Event, or counts it in the one that was written shortly before. @throws KubeError */
+function eventWriter(kube: KubeClient, clock: Clock, signal: AbortSignal) {
+  const call = { timeoutMs, signal }
+  const written = new BoundedMap<string, Written>(writtenMax)
+  const from = { namespace: kube.namespace, component: kube.fieldManager, instance: hostname() }
 
-function buildEvent(object: KubeObject, note: Note, { name, namespace, at, instance }: Where): Event {
+  /** False: the Event is gone. */
+  async function count({ name, count: times }: Written, at: string): Promise<boolean> {
+    try {
+      await kube.mergePatch(events, name, { count: times, lastTimestamp: at }, call)
+      return true
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return false
+      throw error
+    }
+  }
+
+  return async ({ object, note, at }: Pending): Promise<'created' | 'counted'> => {
+    const { kind, metadata } = object
+    const key = [kind, metadata.uid ?? metadata.name, note.type, note.reason, note.message].join('\n')
+    const before = written.get(key)
+    if (before !== undefined && clock.monotonicMs() - before.at < sameWithinMs) {
+      before.count += 1
+      before.at = clock.monotonicMs()
+      if (await count(before, at)) return 'counted'
+    }
+    const name = `${metadata.name.slice(0, 200)}.${randomBytes(8).toString('hex')}`
+    await kube.create(events, buildEvent(object, note, { ...from, name, at }), call)
+    written.set(key, { name, count: 1, at: clock.monotonicMs() })
+    return 'created'
+  }
+}
+
+type Origin = Readonly<Record<'name' | 'at' | 'namespace' | 'component' | 'instance', string>>
+
+function buildEvent(object: KubeObject, note: Note, { name, at, namespace, component, instance }: Origin): Event {
   const { metadata } = object
   return {
     apiVersion: 'v1',
@@ -141,11 +147,11 @@ function buildEvent(object: KubeObject, note: Note, { name, namespace, at, insta
     type: note.type,
     reason: note.reason,
     message: cutText(note.message, messageMaxBytes),
-    source: { component: fieldManager },
+    source: { component },
     firstTimestamp: at,
     lastTimestamp: at,
     count: 1,
-    reportingComponent: fieldManager,
+    reportingComponent: component,
     reportingInstance: instance,
   }
 }

@@ -1,7 +1,7 @@
 import { durationBuckets } from '@matte/core/runtime/metrics'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** What the machinery around Kubernetes counts; one set per process. */
+/** Metrics of what talks to Kubernetes; one set per process. */
 export type KubeMetrics = {
   readonly requests: Counter<'verb' | 'resource' | 'code'>
   readonly drift: Counter<'resource'>
@@ -23,7 +23,7 @@ export function createKubeMetrics(registry: Registry): KubeMetrics {
     }),
     drift: new Counter({
       name: 'matte_kube_drift_total',
-      help: 'Objects that a comparing list found other than the watch had told',
+      help: 'Objects that a comparing list found different from what the watch had sent',
       labelNames: ['resource'],
       registers,
     }),
@@ -53,7 +53,7 @@ export function createKubeMetrics(registry: Registry): KubeMetrics {
     }),
     events: new Counter({
       name: 'matte_kube_events_total',
-      help: 'Events for people by outcome: created, counted (told before), dropped (too many), failed',
+      help: 'Events by outcome: created, counted (repeated), dropped (too many), failed',
       labelNames: ['outcome'],
       registers,
     }),

@@ -1,5 +1,5 @@
 // The Kubernetes objects that this process reads and writes, with the members that it uses and no others. What the API
-// server sends besides stays in the object and is not looked at. Members are absent, never null.
+// server sends besides stays in the object and is not read. Members are absent, never null.
 
 export type OwnerReference = {
   apiVersion: string
@@ -10,7 +10,7 @@ export type OwnerReference = {
   blockOwnerDeletion?: boolean
 }
 
-export type ObjectMeta = {
+type ObjectMeta = {
   name: string
   namespace?: string
   uid?: string
@@ -26,7 +26,7 @@ export type ObjectMeta = {
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta }
 
 /** A condition as Kubernetes' own kinds have it; `lastTransitionTime` is RFC 3339. */
-export type KubeCondition = {
+type KubeCondition = {
   type: string
   status: 'True' | 'False' | 'Unknown'
   reason?: string
@@ -34,7 +34,7 @@ export type KubeCondition = {
   lastTransitionTime?: string
 }
 
-export type LabelSelector = {
+type LabelSelector = {
   matchLabels?: Record<string, string>
   matchExpressions?: { key: string; operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'; values?: string[] }[]
 }
@@ -152,7 +152,7 @@ export type Lease = KubeObject & {
   }
 }
 
-export type ObjectReference = {
+type ObjectReference = {
   apiVersion: string
   kind: string
   name: string

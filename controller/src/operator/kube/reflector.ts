@@ -1,19 +1,30 @@
-// A copy in memory of the objects of one resource, kept by list and watch. It never ends by itself: every fault leads
-// back to a watch from where the last one was, or to a new list when that is not possible. What it holds may be late by
-// the length of a fault (see `lastSeenMs`), and is never wrong for good: every few minutes a list is compared with it,
-// and what the watch had not told is counted as drift and mended.
+// A copy in memory of the objects of one resource, kept by list and watch. It never ends by itself: every error leads
+// back to a watch from where the last one was, or to a new list when that is not possible (watch/reflector-state.ts).
+// What it holds may be late by the length of an outage, and is never wrong for good: every few minutes a list is
+// compared with it, and what the watch had missed is counted as drift and mended.
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
-import { settledOrAborted } from '@matte/core/runtime/race'
-import { pause, type Service } from '@matte/core/runtime/service'
+import { repeat } from '@matte/core/runtime/loop'
+import { type Deferred, deferred, pause, type Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
-import { backoffMs, jittered } from './backoff.ts'
+import { jittered } from './backoff.ts'
 import type { KubeClient, Resource } from './client.ts'
-import { KubeError, refusal } from './http/kube-error.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
+import { listAll, type Snapshot } from './list-all.ts'
+import { createListeners } from './listeners.ts'
 import type { KubeObject } from './objects.ts'
-import { listAll } from './watch/list-all.ts'
-import { createStore } from './watch/store.ts'
-import { type Ending, endingOf } from './watch/watch-ending.ts'
+import {
+  afterEvent,
+  afterFailedList,
+  afterList,
+  afterWatch,
+  pauseMs,
+  type ReflectorState,
+  startListing,
+  type Watching,
+} from './watch/reflector-state.ts'
+import { createStore, type ObjectStore } from './watch/store.ts'
+import type { Ending } from './watch/watch-ending.ts'
+import { type ObjectEvent, type WatchSession, watchOnce } from './watch/watch-once.ts'
 
 export type Reflector<T extends KubeObject> = Service & {
   get(name: string): T | undefined
@@ -23,8 +34,6 @@ export type Reflector<T extends KubeObject> = Service & {
   synced(): Promise<void>
   /** Called after each change; the object is undefined when it is gone. What it throws is logged. */
   onChange(listener: (name: string, object: T | undefined) => void): void
-  /** Milliseconds since the API server last sent anything for the watch, up to a minute when all is quiet. */
-  lastSeenMs(): number
 }
 
 export type ReflectorOptions<T extends KubeObject> = {
@@ -55,196 +64,141 @@ const defaultSettleMs = 5_000
 /** As kubectl and the controllers have it: some 3 MB of pods a page. */
 const defaultPageSize = 500
 
-/** Between 240 and 300 s, at random: the watches of many processes shall not all end together. */
-const watchSeconds = (): number => 240 + Math.floor(Math.random() * 61)
-
-/** A watch that lasted so long was a good one: the next fault is a new one and its first try comes at once. */
-const stableMs = 5_000
-/** At most ten seconds: an API server that is back after a restart shall not be waited for. */
-const pauses = { baseMs: 200, maxMs: 10_000 }
-
-/** A watch that the server has begun to answer. */
-type Session = { end(ending: Ending): void }
+/** What the two loops share: one keeps the copy, the other compares it. */
+type Reflection<T extends KubeObject> = ReflectorOptions<T> & {
+  readonly clock: Clock
+  readonly store: ObjectStore<T>
+  /** True after the first list, false when there is none before the stop. */
+  readonly first: Deferred<boolean>
+  state: ReflectorState
+  session: WatchSession | undefined
+}
 
 export function reflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
-  const { kube, resource, labelSelector, metrics, clock = systemClock } = options
-  const { idleMs = defaultIdleMs, settleMs = defaultSettleMs, relistEveryMs = defaultRelistEveryMs } = options
+  const { resource, relistEveryMs = defaultRelistEveryMs, clock = systemClock } = options
   const logger = options.logger.child({ resource: resource.plural })
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const first = Promise.withResolvers<void>()
-  const listeners: ((name: string, object: T | undefined) => void)[] = []
-  /** From where the next watch begins; undefined: list first. */
-  let position: string | undefined
-  let session: Session | undefined
-  /** Names that events were about since a comparison began; undefined when none is under way. */
-  let touched: Set<string> | undefined
-  let silences = 0
-  let seenAt = Number.NEGATIVE_INFINITY
-  let running: Promise<unknown> | undefined
-
-  const store = createStore<T>((name, object) => {
-    for (const listener of listeners) {
-      try {
-        listener(name, object)
-      } catch (error) {
-        logger.error({ err: error, object: name }, 'a listener of the reflector failed')
-      }
-    }
-  })
-  const sawLife = (): void => {
-    seenAt = clock.monotonicMs()
+  const first = deferred<boolean>()
+  const listeners = createListeners<[name: string, object: T | undefined]>(logger)
+  const store = createStore<T>(listeners.notify)
+  const own: Reflection<T> = {
+    ...options,
+    logger,
+    clock,
+    store,
+    first,
+    state: startListing,
+    session: undefined,
   }
-  const snapshot = () =>
-    listAll(kube, resource, { labelSelector, pageSize: options.pageSize ?? defaultPageSize, signal })
-
-  async function relist(): Promise<string> {
-    const { items, resourceVersion } = await snapshot()
-    sawLife()
-    store.replace(items)
-    first.resolve()
-    return resourceVersion
-  }
-
-  async function watch(from: string): Promise<Ending> {
-    const cut = new AbortController()
-    let ending: Ending | undefined
-    const end = (why: Ending): void => {
-      ending ??= why
-      cut.abort()
-    }
-    const stopped = (): void => cut.abort()
-    signal.addEventListener('abort', stopped, { once: true })
-    if (signal.aborted) stopped()
-    const watchdog = setTimeout(() => end({ reason: 'idle', relist: false }), idleMs)
-    const own: Session = { end }
-    const onData = (): void => {
-      session = own
-      sawLife()
-      watchdog.refresh()
-    }
-    try {
-      const selector = labelSelector === undefined ? {} : { labelSelector }
-      const asked = { resourceVersion: from, timeoutSeconds: watchSeconds(), signal: cut.signal, onData, ...selector }
-      for await (const event of kube.watch(resource, asked)) {
-        if (event.type === 'ERROR') return endingOf(refusal(`watch ${resource.plural}`, event.object))
-        const { name, resourceVersion } = event.object.metadata
-        if (event.type === 'DELETED') store.remove(name)
-        else if (event.type !== 'BOOKMARK') store.set(event.object)
-        touched?.add(name)
-        position = resourceVersion ?? position
-      }
-      return { reason: 'ended', relist: false }
-    } catch (error) {
-      return ending ?? endingOf(error)
-    } finally {
-      session = undefined
-      clearTimeout(watchdog)
-      signal.removeEventListener('abort', stopped)
-    }
-  }
-
-  /**
-   * A watch from a version that is still to come is silent, not refused: so it is after the API server's store was set
-   * back to an earlier state. Silence right after silence therefore is not met with the same version again.
-   */
-  function isStuck({ reason }: Ending): boolean {
-    silences = reason === 'idle' ? silences + 1 : 0
-    return silences > 1
-  }
-
-  /** Lists if need be, then watches until that ends; the answer is how many faults in a row there have been. */
-  async function round(failures: number): Promise<{ failures: number; pauseMs: number }> {
-    let livedMs = 0
-    let ending: Ending
-    try {
-      position ??= await relist()
-      const begun = clock.monotonicMs()
-      ending = await watch(position)
-      livedMs = clock.monotonicMs() - begun
-      if (!signal.aborted) reportEnding(ending, livedMs)
-      if (isStuck(ending) || ending.relist) position = undefined
-    } catch (error) {
-      ending = { reason: 'cut', relist: false, error }
-      if (!signal.aborted) logger.warn({ err: error }, 'listing failed')
-    }
-    const counted = livedMs >= stableMs ? 0 : failures + 1
-    const wished = ending.error instanceof KubeError ? (ending.error.retryAfterMs ?? 0) : 0
-    return { failures: counted, pauseMs: Math.max(wished, backoffMs(counted, pauses)) }
-  }
-
-  function reportEnding({ reason, relist: listing, error }: Ending, livedMs: number): void {
-    metrics.watchRestarts.inc({ resource: resource.plural, reason })
-    const fields = {
-      reason,
-      relist: listing,
-      lived_ms: Math.round(livedMs),
-      ...(error !== undefined && { err: error }),
-    }
-    if (reason === 'ended') logger.debug(fields, 'watch ended')
-    else logger.warn(fields, 'watch ended')
-  }
-
-  async function forever(): Promise<void> {
-    let failures = 0
-    while (!signal.aborted) {
-      const next = await round(failures)
-      failures = next.failures
-      await pause(next.pauseMs, signal)
-    }
-  }
-
-  /**
-   * Compares with a list. What an event touched since the list was asked for is on its way and no drift; and when the
-   * watch was begun again meanwhile, all may be, so that this comparison says nothing.
-   */
-  async function compare(): Promise<void> {
-    const judged = session
-    if (judged === undefined) return
-    const moved = new Set<string>()
-    touched = moved
-    const { items } = await snapshot()
-    await pause(settleMs, signal)
-    if (session !== judged) return
-    const drifted = store.differences(items).filter((name) => !moved.has(name))
-    if (drifted.length === 0) return
-    metrics.drift.inc({ resource: resource.plural }, drifted.length)
-    logger.error({ count: drifted.length, objects: drifted.slice(0, 5) }, 'the watch had missed changes')
-    judged.end({ reason: 'drift', relist: true })
-  }
-
-  async function compareForever(): Promise<void> {
-    while (!signal.aborted) {
-      await pause(jittered(relistEveryMs), signal)
-      if (signal.aborted) return
-      await compare().catch((error: unknown) => {
+  const name = `reflector-${resource.plural}`
+  const following = repeat({ name, pass: (signal) => listAndWatch(own, signal) })
+  const comparing = repeat({
+    name,
+    firstAfterMs: jittered(relistEveryMs),
+    pass: async (signal) => {
+      await compare(own, signal).catch((error: unknown) => {
         if (!signal.aborted) logger.warn({ err: error }, 'comparing failed')
       })
-    }
-  }
-
+      return jittered(relistEveryMs)
+    },
+  })
   return {
-    name: `reflector-${resource.plural}`,
+    name,
     start: () => {
-      running ??= Promise.all([forever(), compareForever()])
+      void following.start()
+      void comparing.start()
     },
     stop: async () => {
-      stopping.abort()
-      await running
+      first.resolve(false)
+      await Promise.all([following.stop(), comparing.stop()])
     },
     get: store.get,
     items: store.items,
     synced: async () => {
-      let done = false
-      const listed = first.promise.then(() => {
-        done = true
-      })
-      await settledOrAborted(listed, signal)
-      if (!done) throw new Error(`the reflector of ${resource.plural} was stopped before its first list`)
+      if (!(await first.promise)) {
+        throw new Error(`the reflector of ${resource.plural} was stopped before its first list`)
+      }
     },
-    onChange: (listener) => {
-      listeners.push(listener)
-    },
-    lastSeenMs: () => clock.monotonicMs() - seenAt,
+    onChange: listeners.add,
   }
+}
+
+const snapshot = <T extends KubeObject>(own: Reflection<T>, signal: AbortSignal): Promise<Snapshot<T>> =>
+  listAll(own.kube, own.resource, {
+    labelSelector: own.labelSelector,
+    pageSize: own.pageSize ?? defaultPageSize,
+    signal,
+  })
+
+/** Lists if need be, then watches until that ends; resolves with the pause before the next time. */
+async function listAndWatch<T extends KubeObject>(own: Reflection<T>, signal: AbortSignal): Promise<number> {
+  let error: unknown
+  try {
+    const { resourceVersion } = own.state.state === 'watching' ? own.state : await list(own, signal)
+    const begun = own.clock.monotonicMs()
+    const ending = await watch(own, resourceVersion, signal)
+    const livedMs = own.clock.monotonicMs() - begun
+    if (!signal.aborted) reportEnding(own, ending, livedMs)
+    own.state = afterWatch(own.state, ending, livedMs)
+    error = ending.error
+  } catch (failure) {
+    if (!signal.aborted) own.logger.warn({ err: failure }, 'listing failed')
+    own.state = afterFailedList(own.state)
+    error = failure
+  }
+  return pauseMs(own.state, error)
+}
+
+async function list<T extends KubeObject>(own: Reflection<T>, signal: AbortSignal): Promise<Watching> {
+  const { items, resourceVersion } = await snapshot(own, signal)
+  own.store.replace(items)
+  own.first.resolve(true)
+  const watching = afterList(own.state, resourceVersion)
+  own.state = watching
+  return watching
+}
+
+async function watch<T extends KubeObject>(
+  own: Reflection<T>,
+  resourceVersion: string,
+  signal: AbortSignal,
+): Promise<Ending> {
+  const onData = (session: WatchSession): void => {
+    own.session = session
+  }
+  const onEvent = ({ type, object }: ObjectEvent<T>): void => {
+    if (type === 'DELETED') own.store.remove(object.metadata.name)
+    else if (type !== 'BOOKMARK') own.store.set(object)
+    own.state = afterEvent(own.state, object.metadata.resourceVersion)
+  }
+  const { idleMs = defaultIdleMs } = own
+  const ending = await watchOnce({ ...own, resourceVersion, idleMs, onData, onEvent }, signal)
+  own.session = undefined
+  return ending
+}
+
+function reportEnding<T extends KubeObject>(own: Reflection<T>, ending: Ending, livedMs: number): void {
+  const { reason, relist, error } = ending
+  own.metrics.watchRestarts.inc({ resource: own.resource.plural, reason })
+  const fields = { reason, relist, lived_ms: Math.round(livedMs), ...(error !== undefined && { err: error }) }
+  if (reason === 'ended') own.logger.debug(fields, 'watch ended')
+  else own.logger.warn(fields, 'watch ended')
+}
+
+/**
+ * Compares with a list. What an event touched since the list was asked for is on its way and no drift; and when the
+ * watch was begun again meanwhile, all may be, so that this comparison says nothing.
+ */
+async function compare<T extends KubeObject>(own: Reflection<T>, signal: AbortSignal): Promise<void> {
+  const { session, metrics, resource, logger, settleMs = defaultSettleMs } = own
+  if (session === undefined) return
+  const touched = new Set<string>()
+  session.touched = touched
+  const { items } = await snapshot(own, signal)
+  await pause(settleMs, signal)
+  if (own.session !== session) return
+  const drifted = own.store.differences(items).filter((name) => !touched.has(name))
+  if (drifted.length === 0) return
+  metrics.drift.inc({ resource: resource.plural }, drifted.length)
+  logger.error({ count: drifted.length, objects: drifted.slice(0, 5) }, 'the watch had missed changes')
+  session.end({ reason: 'drift', relist: true })
 }

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { KubeError } from './http/kube-error.ts'
 import { createKubeMetrics } from './kube-metrics.ts'
-import { NotLeaderError } from './lease.ts'
+import { NotLeaderError } from './leadership.ts'
 import { type WorkQueueOptions, workQueue } from './work-queue.ts'
 
 const logger = pino({ level: 'silent' })
@@ -112,7 +112,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(2)
   })
 
-  it('keeps the earliest of several times, and does not lose a later one to a look before it', async () => {
+  it('keeps the earliest of several times, and does not lose a later one to a reconcile before it', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.addAfter('a', 5_000)
@@ -140,14 +140,14 @@ describe('a work queue', () => {
     expect(await outcomes()).toEqual({ failed: 1 })
   })
 
-  it('rests after failures, each time longer up to the limit, and starts again after a success', async () => {
+  it('backs off after failures, each time longer up to the limit, and starts again after a success', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.add('a')
     await tick()
-    for (const [n, restMs] of [100, 200, 400, 800, 1_000, 1_000].entries()) {
+    for (const [n, backoffMs] of [100, 200, 400, 800, 1_000, 1_000].entries()) {
       await run(n).end(new Error('no'))
-      await tick(restMs - 1)
+      await tick(backoffMs - 1)
       expect(keys()).toHaveLength(n + 1)
       await tick(1)
       expect(keys()).toHaveLength(n + 2)
@@ -160,7 +160,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(9)
   })
 
-  it('is not hurried while a key rests, and looks once when the rest is over', async () => {
+  it('is not hurried while a key backs off, and reconciles once when that is over', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.add('a')
@@ -178,7 +178,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(2)
   })
 
-  it('rests for as long as the API server asks', async () => {
+  it('backs off for as long as the API server asks', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.add('a')
@@ -190,7 +190,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(2)
   })
 
-  it('spreads the rests of those who failed together', async () => {
+  it('spreads the backoff of those who failed together', async () => {
     const { subject, run, keys } = given({ random: () => 0 })
     await subject.start()
     subject.add('a')
@@ -200,7 +200,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(2)
   })
 
-  it('tells a reconcile that takes too long to end, and does not begin another before it has', async () => {
+  it('aborts a reconcile that takes too long, and does not begin another before it has ended', async () => {
     const { subject, run, keys, outcomes } = given({ timeoutMs: 1_000 })
     await subject.start()
     subject.add('a')
@@ -228,7 +228,7 @@ describe('a work queue', () => {
     expect(await outcomes()).toEqual({ done: 1, requeued: 1, failed: 1, conflict: 1, not_leader: 1 })
   })
 
-  it('takes the end of the leadership for no failure: no warning, no back-off, and a look a second later', async () => {
+  it('takes the end of the leadership for no failure: no warning, no backoff, a reconcile a second later', async () => {
     const logger = { child: () => logger, debug: vi.fn(), warn: vi.fn(), error: vi.fn() }
     const { subject, run, keys } = given({ logger: logger as unknown as Logger })
     await subject.start()
@@ -247,7 +247,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(4)
   })
 
-  it('waits on stop for what runs, tells it to end, and begins nothing more', async () => {
+  it('waits on stop for what runs, aborts it, and begins nothing more', async () => {
     const { subject, run, keys } = given({ concurrency: 1 })
     await subject.start()
     for (const key of ['a', 'b']) subject.add(key)

@@ -1,9 +1,13 @@
 // Labels and annotations of a pool's objects. They are an interface: Kubernetes copies a Service's labels to its
 // EndpointSlices, which tell every replica of the controller pool and revision.
 
+/** The manager of the fields that we apply, and the component that reports our Events. */
+export const fieldManager = 'matte-controller'
+export const leaseName = 'matte-controller'
+
 export const poolLabel = 'matte.dev/pool'
 export const revisionLabel = 'matte.dev/revision'
-/** On a pool's objects: the fencing token, which is the leader's term and Lease (see leader-fence.ts). */
+/** On a pool's objects: the fencing token, which is the leader's term and Lease (fencing-tokens.ts). */
 export const leaderTermAnnotation = 'matte.dev/leader-term'
 /** On Deployments: the models of the revision, for a status that was lost (see revision-models.ts). */
 export const modelsAnnotation = 'matte.dev/models'
@@ -12,7 +16,7 @@ export const deletionCostAnnotation = 'controller.kubernetes.io/pod-deletion-cos
 /** On a pool: its pods are simulated (KWOK), and nothing connects to them. */
 export const simulatedAnnotation = 'matte.dev/simulated'
 
-const common = { 'app.kubernetes.io/name': 'triton', 'app.kubernetes.io/managed-by': 'matte-controller' } as const
+const common = { 'app.kubernetes.io/name': 'triton', 'app.kubernetes.io/managed-by': fieldManager } as const
 
 /** Selects the objects of all pools. */
 export const managedSelector = 'app.kubernetes.io/managed-by=matte-controller,matte.dev/pool'

@@ -1,11 +1,11 @@
 // Applies a plan step by step. Before each write the Lease is read again, and each write to an existing object carries
 // the resourceVersion that the plan was made from, so a leader that was replaced in between writes nothing
-// (leader-fence.ts). An object that changed in the meantime causes a conflict, and the work queue runs another
+// (fencing-tokens.ts). An object that changed in the meantime causes a conflict, and the work queue runs another
 // reconcile pass.
 import type { Logger } from 'pino'
 import { KubeError } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
-import type { Leadership } from '../kube/lease.ts'
+import type { Leadership } from '../kube/leadership.ts'
 import { applyStep, isNameTaken, type StepDeps } from './apply-step.ts'
 import type { Observed } from './gather.ts'
 import type { PoolPlan } from './plan.ts'

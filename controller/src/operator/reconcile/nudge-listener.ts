@@ -3,7 +3,8 @@
 // pool from zero; the reconcile pass of each second covers a nudge that was lost.
 import type { Bus } from '@matte/core/bus/bus'
 import { modelOf, subjects } from '@matte/core/bus/streams'
-import { pause, type Service } from '@matte/core/runtime/service'
+import { repeat } from '@matte/core/runtime/loop'
+import type { Service } from '@matte/core/runtime/service'
 
 export type NudgeListenerOptions = {
   readonly bus: Bus
@@ -15,8 +16,6 @@ export type NudgeListenerOptions = {
 const checkEveryMs = 500
 
 export function nudgeListener({ bus, leads, wake }: NudgeListenerOptions): Service {
-  const stopping = new AbortController()
-  let running: Promise<void> | undefined
   let end: (() => void) | undefined
 
   async function listen(): Promise<void> {
@@ -32,23 +31,20 @@ export function nudgeListener({ bus, leads, wake }: NudgeListenerOptions): Servi
     end = undefined
   }
 
-  async function forever(): Promise<void> {
-    while (!stopping.signal.aborted) {
+  const listening = repeat({
+    name: 'nudge-listener',
+    pass: async () => {
       // A closed connection ends the subscription, with or without an error; the next connection gets a new one.
       if (leads()) await listen().catch(() => undefined)
-      await pause(checkEveryMs, stopping.signal)
-    }
-  }
-
-  return {
-    name: 'nudge-listener',
-    start: () => {
-      running ??= forever()
+      return checkEveryMs
     },
+  })
+  return {
+    ...listening,
     stop: async () => {
-      stopping.abort()
+      const stopped = listening.stop()
       end?.()
-      await running
+      await stopped
     },
   }
 }

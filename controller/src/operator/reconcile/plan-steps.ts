@@ -1,7 +1,7 @@
 // The steps from the observed objects to the desired ones: what is missing or was changed, and how many pods each
 // revision has.
 
-import { stampOf } from '../kube/lease.ts'
+import { fencingTokenOf } from '../kube/fencing-token.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'
 import { deletionCostAnnotation, leaderTermAnnotation } from '../pool/labels.ts'
 import { chooseVictims, type PodChoice } from '../rollout/drain.ts'
@@ -35,7 +35,7 @@ export function objectSteps(observed: Observed, { state }: RolloutPlan, context:
 /** A Deployment is created without pods, so one that a former leader still creates by mistake does nothing. */
 function withoutPods(wanted: Deployment, live: Deployment | undefined, { term }: PlanContext): Deployment {
   if (live !== undefined) return wanted
-  const annotations = { ...wanted.metadata.annotations, [leaderTermAnnotation]: stampOf(term) }
+  const annotations = { ...wanted.metadata.annotations, [leaderTermAnnotation]: fencingTokenOf(term) }
   return { ...wanted, metadata: { ...wanted.metadata, annotations }, spec: { replicas: 0, ...wanted.spec } }
 }
 
@@ -116,7 +116,7 @@ function annotateSteps({ pods, observation }: Observed, revision: string, left: 
     }
   })
   const costs = new Map(chooseVictims(choices, choices.length - left).map(({ pod, cost }) => [pod, cost]))
-  const token = stampOf(term)
+  const token = fencingTokenOf(term)
   const changes = staying.flatMap((pod): PodAnnotations[] => {
     const { name, annotations = {} } = pod.metadata
     const cost = costs.get(name)

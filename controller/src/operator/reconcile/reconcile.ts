@@ -1,13 +1,14 @@
 // One reconcile pass over one pool: gather, plan, apply. It does the same work whether a timer, a nudge or a change
 // requested it.
-import type { Leadership, Term } from '../kube/lease.ts'
+import type { Term } from '../kube/fencing-token.ts'
+import type { Leadership } from '../kube/leadership.ts'
 import { type ApplyDeps, apply } from './apply.ts'
 import { gather } from './gather.ts'
 import { planPool } from './plan.ts'
 import { newMemory, type PoolMemory } from './pool-memory.ts'
 
 export type ReconcileDeps = ApplyDeps & {
-  /** Undefined: this replica does not lead this pool, or its fence is not up yet. */
+  /** Undefined: this replica does not lead this pool, or its fencing tokens are not written yet. */
   readonly term: (pool: string) => Term | undefined
   readonly memories: Map<string, PoolMemory>
   readonly leadership: Pick<Leadership, 'confirm'>

@@ -1,6 +1,6 @@
 // One step of a plan, as data; apply-step.ts carries it out.
 import type { Note } from '../kube/events.ts'
-import type { Term } from '../kube/lease.ts'
+import type { Term } from '../kube/fencing-token.ts'
 import type { Deployment, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import type { PoolMemory } from './pool-memory.ts'

@@ -16,26 +16,23 @@ export type Caller = {
   call<T>(call: Call): Promise<T>
   /** As `call`, with the body still to come. */
   open(call: Call): Promise<OpenAnswer>
-  requests(): number
 }
 
 type Headed = Pick<KubeAnswer, 'status' | 'headers'>
 
-/** The server warns of deprecated versions and unknown fields; so many different warnings are told, once each. */
+/** The server warns of deprecated versions and unknown fields; so many different warnings are logged, once each. */
 const warningsMax = 100
 
 export function createCaller(transport: Transport, metrics: KubeMetrics, logger: Logger): Caller {
-  const told = new Set<string>()
-  let requests = 0
+  const logged = new Set<string>()
 
   function warn(warning: string | undefined): void {
-    if (warning === undefined || told.has(warning) || told.size >= warningsMax) return
-    told.add(warning)
+    if (warning === undefined || logged.has(warning) || logged.size >= warningsMax) return
+    logged.add(warning)
     logger.warn({ warning }, 'the API server warns')
   }
 
   async function counted<A>({ verb, resource }: Call, answer: Promise<A>, head: (answer: A) => Headed): Promise<A> {
-    requests += 1
     try {
       const { status, headers } = head(await answer)
       metrics.requests.inc({ verb, resource, code: status })
@@ -56,7 +53,6 @@ export function createCaller(transport: Transport, metrics: KubeMetrics, logger:
       readAnswer(call, await answer.read())
       throw localError('BadAnswer', `${call.verb} ${call.resource}: answered ${answer.response.statusCode}`)
     },
-    requests: () => requests,
   }
 }
 
@@ -66,8 +62,8 @@ function readAnswer<T>({ verb, resource, name }: Call, { status, headers, body }
   if (status >= 200 && status < 300 && parsed !== undefined) return parsed as T
   if (status < 400) throw localError('BadAnswer', `${what}: answered ${status} with what is no JSON`)
   // Proxies and servers in trouble answer in plain text.
-  const told = (parsed ?? { message: body.slice(0, 200) }) as Status
-  throw refusal(what, { ...told, code: status }, headers['retry-after'])
+  const answer = (parsed ?? { message: body.slice(0, 200) }) as Status
+  throw refusal(what, { ...answer, code: status }, headers['retry-after'])
 }
 
 function parse(body: string): object | undefined {

@@ -40,7 +40,7 @@ export type OpenAnswer = {
   close(): void
 }
 
-/** A page of a list is the largest thing we ask for: 500 objects of what etcd takes at most would not fit, 500 pods do. */
+/** A page of a list is the largest answer: 500 objects of what etcd takes at most would not fit, 500 pods do. */
 const bodyMaxBytes = 64 * 1024 * 1024
 
 /** Below the 90 s after which the API server closes an idle connection, so that we are the first to. */
@@ -49,9 +49,7 @@ const idleConnectionMs = 60_000
 /** Sockets at once: what reconciles and leases need; more requests wait in line, within their deadline. */
 const socketsMax = 32
 
-const userAgent = 'matte-controller'
-
-export function createTransport(config: KubeConfig): Transport {
+export function createTransport(config: KubeConfig, userAgent = 'kube-client'): Transport {
   const cluster = config.getCurrentCluster()
   if (!cluster?.server) throw new Error('the kubeconfig has no cluster for its current context: set one')
   const base = new URL(cluster.server)
@@ -86,27 +84,13 @@ export function createTransport(config: KubeConfig): Transport {
   async function open(asked: KubeRequest, pool: Agent): Promise<OpenAnswer> {
     const deadline = startDeadline(asked)
     const failure = (error: unknown): KubeError => {
-      const told = deadline.reason() ?? unreachable(asked, error)
-      if (told.reason === 'Timeout') dropIdleConnections()
-      return told
+      const failed = deadline.reason() ?? unreachable(asked, error)
+      if (failed.reason === 'Timeout') dropIdleConnections()
+      return failed
     }
     try {
       const response = await begin(asked, pool, deadline)
-      response.on('error', () => undefined) // it may come while nobody reads; who reads then is told all the same
-      const close = (): void => {
-        deadline.clear()
-        if (!response.complete) response.destroy()
-      }
-      const read = async (): Promise<KubeAnswer> => {
-        try {
-          return { status: response.statusCode ?? 0, headers: response.headers, body: await readText(response) }
-        } catch (error) {
-          throw failure(error)
-        } finally {
-          close()
-        }
-      }
-      return { response, read, keepOpen: deadline.lift, failure, close }
+      return toOpenAnswer(response, deadline, failure)
     } catch (error) {
       deadline.clear()
       throw failure(error)
@@ -144,13 +128,31 @@ function send(options: RequestOptions, body: Buffer | undefined, signal: AbortSi
     })
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       // An idle connection that the server closed just as we took it: nothing was done, so a question is asked again.
-      // A write is not: whether it was done cannot be known, and a second try would be told of a conflict with itself.
+      // A write is not: whether it was done cannot be known, and a second try would conflict with the first.
       const stale = !answered && outgoing.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')
       if (stale && options.method === 'GET' && !signal.aborted) send(options, body, signal).then(resolve, reject)
       else reject(error)
     })
     outgoing.end(body)
   })
+}
+
+function toOpenAnswer(response: IncomingMessage, deadline: Deadline, failure: OpenAnswer['failure']): OpenAnswer {
+  response.on('error', () => undefined) // it may come while nobody reads; a later read fails all the same
+  const close = (): void => {
+    deadline.clear()
+    if (!response.complete) response.destroy()
+  }
+  const read = async (): Promise<KubeAnswer> => {
+    try {
+      return { status: response.statusCode ?? 0, headers: response.headers, body: await readText(response) }
+    } catch (error) {
+      throw failure(error)
+    } finally {
+      close()
+    }
+  }
+  return { response, read, keepOpen: deadline.lift, failure, close }
 }
 
 type Deadline = {

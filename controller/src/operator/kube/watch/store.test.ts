@@ -19,7 +19,7 @@ function given(...objects: KubeObject[]) {
 }
 
 describe('the store of a reflector', () => {
-  it('tells of each change once, and of nothing that is no change', () => {
+  it('notifies of each change once, and of nothing that is no change', () => {
     const { store, changes } = given(object('one', '1'))
     store.set(object('one', '1'))
     store.set(object('one', '2'))
@@ -29,14 +29,14 @@ describe('the store of a reflector', () => {
     expect(changes).toEqual(['one 2', 'one 2', 'one gone'])
   })
 
-  it('becomes what a list says, and tells only of what is otherwise', () => {
+  it('becomes what a list says, and notifies only of what differs', () => {
     const { store, changes } = given(object('same', '1'), object('changed', '1'), object('gone', '1'))
     store.replace([object('same', '1'), object('changed', '2'), object('new', '3')])
     expect(changes).toEqual(['gone gone', 'changed 2', 'new 3'])
     expect(store.items().map(({ metadata }) => metadata.name)).toEqual(['same', 'changed', 'new'])
   })
 
-  it('finds what a list has otherwise, without taking it over', () => {
+  it('finds what differs in a list, without taking it over', () => {
     const { store, changes } = given(object('same', '1'), object('changed', '1'), object('gone', '1'))
     const list = [object('same', '1'), object('changed', '2'), object('new', '3')]
     expect(store.differences(list).sort()).toEqual(['changed', 'gone', 'new'])

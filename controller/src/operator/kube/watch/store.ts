@@ -1,6 +1,6 @@
 import type { KubeObject } from '../objects.ts'
 
-/** What a watch has told so far, by name. */
+/** The objects as the watch has sent them so far, by name. */
 export type ObjectStore<T extends KubeObject> = {
   get(name: string): T | undefined
   items(): readonly T[]

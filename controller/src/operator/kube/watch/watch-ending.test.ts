@@ -14,7 +14,7 @@ const cases: [error: unknown, reason: string, relist: boolean][] = [
   [localError('Timeout', ''), 'cut', false],
   [localError('TooLarge', ''), 'unreadable', true],
   [localError('BadAnswer', ''), 'unreadable', true],
-  [new TypeError('a fault of ours'), 'unreadable', true],
+  [new TypeError('an error of ours'), 'unreadable', true],
 ]
 
 it.each(cases)('%s ends a watch as %s, with a new list: %s', (error, reason, relist) => {

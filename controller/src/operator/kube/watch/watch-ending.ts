@@ -11,7 +11,7 @@ export type EndReason =
   | 'gone'
   | 'refused'
   | 'unreadable'
-  /** A comparing list found what the watch had not told. */
+  /** A comparing list found what the watch had missed. */
   | 'drift'
 
 export type Ending = {

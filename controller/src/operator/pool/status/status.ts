@@ -88,7 +88,7 @@ export function shouldWrite(previous: Partial<PoolStatus> | undefined, next: Poo
   return ageMs >= quietEveryMs
 }
 
-/** The Lease is not built here: a new leader writes it once (leader-fence.ts). */
+/** The Lease is not built here: a new leader writes it once (fencing-tokens.ts). */
 function withoutDemand({
   demand: _,
   startSeconds: __,

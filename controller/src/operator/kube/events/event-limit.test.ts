@@ -18,15 +18,15 @@ function given(options = {}) {
 describe('the limit of Events', () => {
   it('lets a burst through, and then one at a time', () => {
     const { takes, pass } = given()
-    expect(takes('pool', 10)).toBe(3)
+    expect(takes('object', 10)).toBe(3)
     pass(99)
-    expect(takes('pool', 10)).toBe(0)
+    expect(takes('object', 10)).toBe(0)
     pass(1)
-    expect(takes('pool', 10)).toBe(1)
+    expect(takes('object', 10)).toBe(1)
     pass(250)
-    expect(takes('pool', 10)).toBe(2)
+    expect(takes('object', 10)).toBe(2)
     pass(1_000_000)
-    expect(takes('pool', 10)).toBe(3)
+    expect(takes('object', 10)).toBe(3)
   })
 
   it('is each object’s own', () => {

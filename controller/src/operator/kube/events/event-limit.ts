@@ -6,7 +6,7 @@ export type EventLimit = {
   take(object: string): boolean
 }
 
-export type EventLimitOptions = {
+type EventLimitOptions = {
   readonly clock: Clock
   /** Events that an object may have at once. */
   readonly burst?: number
@@ -17,8 +17,8 @@ export type EventLimitOptions = {
 }
 
 /**
- * A bucket per object. Twenty at once are a rollout with all its steps and a scaling between; one more every ten seconds
- * is as much as a person can read, and 360 an hour of what the API server keeps.
+ * A bucket per object. Twenty at once are a rollout with all its steps and a scaling between; one more every ten
+ * seconds is as much as a person can read, and 360 an hour of what the API server keeps.
  */
 export function createEventLimit(options: EventLimitOptions): EventLimit {
   const { clock, burst = 20, everyMs = 10_000, objectsMax = 1_000 } = options

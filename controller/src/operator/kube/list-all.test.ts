@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { KubeClient, ListOptions, ListPage } from '../client.ts'
-import { pods } from '../client.ts'
-import { KubeError } from '../http/kube-error.ts'
+import type { KubeClient, ListOptions, ListPage } from './client.ts'
+import { pods } from './client.ts'
+import { KubeError } from './http/kube-error.ts'
 import { listAll } from './list-all.ts'
 
 /** An API server of seven pods that forgets the history of its first `forgets` lists after their first page. */

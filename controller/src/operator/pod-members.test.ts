@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Endpoint, EndpointSlice } from './kube/objects.ts'
-import { membersOf } from './pod-source.ts'
+import { buildRoutes, membersOfSlice, mergeMembers } from './pod-members.ts'
 import { type TritonPool, withDefaults } from './pool/triton-pool.ts'
 
 type PoolChanges = { spec?: Partial<TritonPool['spec']>; metadata?: Partial<TritonPool['metadata']> }
@@ -44,7 +44,10 @@ const slice = (
   ...changes,
 })
 
-describe('membersOf', () => {
+const membersOf = (slices: readonly EndpointSlice[], pools: readonly TritonPool[]) =>
+  mergeMembers(slices.map((each) => membersOfSlice(each, buildRoutes(pools))))
+
+describe('the members of the pod list', () => {
   it('makes a member of each endpoint, with what its pool serves', () => {
     const slices = [slice('standard', [endpoint('a', '10.0.0.1'), endpoint('b', '10.0.0.2', { ready: true })])]
     const [first, second] = membersOf(slices, [pool('standard', { spec: { default: true, slotsPerPod: 3 } })])
@@ -82,7 +85,7 @@ describe('membersOf', () => {
     ['terminating', { ready: false, serving: true, terminating: true }],
     ['terminating and called ready by a late slice', { ready: true, terminating: true }],
     ['not ready', { ready: false }],
-  ])('gives no new picture to an endpoint that is %s, and keeps it', (_what, conditions) => {
+  ])('gives no new request to an endpoint that is %s, and keeps it', (_what, conditions) => {
     const [member] = membersOf([slice('standard', [endpoint('a', '10.0.0.1', conditions)])], [pool('standard')])
     expect(member).toMatchObject({ name: 'a', accepts: false })
   })

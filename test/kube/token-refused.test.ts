@@ -1,5 +1,5 @@
-// An admission policy that lets one object of one pool not be changed: the leader leaves that pool alone, since its fence
-// has a gap there, and leads the others.
+// An admission policy that lets one object of one pool not be changed: the leader leaves that pool alone, since a
+// former leader could still write there, and leads the others.
 import { events, podDisruptionBudgets, type Resource } from '@matte/controller/operator/kube/client'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ const of = (kind: string, plural: string): Resource<KubeObject> => ({
 const policies = of('ValidatingAdmissionPolicy', 'validatingadmissionpolicies')
 const bindings = of('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings')
 
-describe.skipIf(!cluster)('a leader that may not mark an object', () => {
+describe.skipIf(!cluster)('a leader whose fencing token an object refuses', () => {
   const database = useDatabase()
   const namespace = useNamespace(cluster)
   const pools = poolClient(namespace.kube)
@@ -83,11 +83,11 @@ describe.skipIf(!cluster)('a leader that may not mark an object', () => {
     await pools.apply('open', two)
     await start()
     await pools.until('open', 'has grown', ({ readyReplicas }) => readyReplicas === 2)
-    const event = await until('it is told', async () => {
+    const event = await until('an Event says so', async () => {
       const { items } = await namespace.kube().list(events)
       return items.find(({ reason, involvedObject }) => reason === 'ChangeRefused' && involvedObject.name === 'closed')
     })
-    expect(event.message).toMatch(/^PodDisruptionBudget closed refuses the mark of the leader.*not this one/)
+    expect(event.message).toMatch(/^PodDisruptionBudget closed refuses the leader's fencing token.*not this one/)
     expect((await pools.get('closed')).status?.observedGeneration).toBeLessThan(metadata.generation ?? 0)
     expect((await pools.deployments('closed')).map(({ spec }) => spec.replicas)).toEqual([1])
     await allow()

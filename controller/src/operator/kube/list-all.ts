@@ -1,8 +1,8 @@
-import type { KubeClient, Resource } from '../client.ts'
-import { KubeError } from '../http/kube-error.ts'
-import type { KubeObject } from '../objects.ts'
+import type { KubeClient, Resource } from './client.ts'
+import { KubeError } from './http/kube-error.ts'
+import type { KubeObject } from './objects.ts'
 
-export type ListAllOptions = {
+type ListAllOptions = {
   readonly labelSelector?: string | undefined
   /** Objects a page. */
   readonly pageSize: number

@@ -1,10 +1,12 @@
-// Who begins to lead marks everything that it will decide on, before it decides on anything: every Deployment, Service,
-// budget and pool gets its term. The mark itself tells people little; what matters is that the write moves the
-// resourceVersion on. A former leader that was stopped between its last look and its write, for a second or an hour,
-// carries the version that it had seen, and is refused. A pool of which an object refuses its mark is not written to.
+// Whoever begins to lead writes its fencing token into everything that it will decide on, before it decides on
+// anything: every Deployment, Service, budget and pool. What matters is not the token but that its write moves the
+// resourceVersion on. A former leader that was stopped between its last read of the lease and its write, for a second
+// or an hour, carries the version that it had seen, and is refused. A pool of which an object refuses the token is not
+// written to.
 // What a former leader could still make are objects that were not there: a Deployment without pods, and a Service or
-// budget that is the same whoever makes it. Pods are too many to be marked here; those of a revision are when its number
-// is first lowered in a term (scale/steps.ts), since what a former leader writes on a pod does nothing before that.
+// budget that is the same whoever makes it. Pods are too many to get the token here; those of a revision get it when
+// its number is first lowered in a term (reconcile/plan-steps.ts), since what a former leader writes on a pod does
+// nothing before.
 import { eachAtOnce } from '@matte/core/runtime/each-at-once'
 import type { Logger } from 'pino'
 import {
@@ -15,77 +17,78 @@ import {
   type Resource,
   services,
 } from './kube/client.ts'
-import { type Leadership, stampOf, type Term } from './kube/lease.ts'
+import { fencingTokenOf, type Term } from './kube/fencing-token.ts'
+import type { Leadership } from './kube/leadership.ts'
+import { listAll } from './kube/list-all.ts'
 import type { KubeObject } from './kube/objects.ts'
-import { listAll } from './kube/watch/list-all.ts'
 import { leaderTermAnnotation, managedSelector, poolLabel } from './pool/labels.ts'
 import { type TritonPool, tritonPools } from './pool/triton-pool.ts'
 import { isRefusal } from './reconcile/refusals.ts'
 
 const pageSize = 500
 
-export type FenceDeps = {
+type FencingDeps = {
   readonly kube: KubeClient
   readonly leadership: Pick<Leadership, 'confirm'>
   readonly logger: Logger
 }
 
-/** An object that the API server would not let be marked, by an admission policy for one. */
-export type Unmarked = { readonly pool: string; readonly object: string; readonly error: KubeError }
+/** An object that the API server lets no token be written to, because of an admission policy for one. */
+export type WithoutToken = { readonly pool: string; readonly object: string; readonly error: KubeError }
 
 /**
- * Resolves when all that there is has the mark of this term, but for what is returned, whose pools must be left alone.
+ * Resolves when all that there is has the token of this term, but for what is returned, whose pools must be left alone.
  * Repeatable. Reads from the API server, since a reflector may be late. @throws NotLeaderError, KubeError
  */
-export async function putUpFence(deps: FenceDeps, term: Term, signal: AbortSignal): Promise<Unmarked[]> {
+export async function writeFencingTokens(deps: FencingDeps, term: Term, signal: AbortSignal): Promise<WithoutToken[]> {
   const { kube, leadership, logger } = deps
   const begun = performance.now()
   const found = await Promise.all(kindsOf(term).map((kind) => findAll(kube, kind, signal)))
-  // Once for the first tries of all: they carry versions that were read before it, which a successor's stamps move on.
+  // Once for the first tries of all: they carry versions that were read before it, which a successor's tokens move on.
   await leadership.confirm()
   const objects = found.flat()
-  const unmarked: Unmarked[] = []
+  const withoutToken: WithoutToken[] = []
   await eachAtOnce(atOnceMax, objects, async ({ kind, object }) => {
     try {
-      await stamp(deps, kind, object)
+      await writeToken(deps, kind, object)
     } catch (error) {
       if (!isRefusal(error)) throw error
       const { name, labels } = object.metadata
       const pool = kind.resource.kind === tritonPools.kind ? name : (labels?.[poolLabel] ?? '')
-      unmarked.push({ pool, object: `${kind.resource.kind} ${name}`, error })
+      withoutToken.push({ pool, object: `${kind.resource.kind} ${name}`, error })
     }
   })
   const ms = Math.round(performance.now() - begun)
   const fields = { term: term.count, lease: term.lease, objects: objects.length, ms }
-  if (unmarked.length === 0) logger.info(fields, 'the fence is up')
-  return unmarked.toSorted((a, b) => (a.object < b.object ? -1 : 1))
+  if (withoutToken.length === 0) logger.info(fields, 'fencing tokens written')
+  return withoutToken.toSorted((a, b) => (a.object < b.object ? -1 : 1))
 }
 
 /** A hundred pools are four hundred objects: one after the other they would take seconds. */
 const atOnceMax = 16
 
-/** How objects of a kind are found and marked. */
+/** How objects of a kind are found, and get their token. */
 type Kind = {
   readonly resource: Resource<KubeObject>
   readonly labelSelector?: string
-  readonly isStamped: (object: KubeObject) => boolean
+  readonly hasToken: (object: KubeObject) => boolean
   readonly patch: { readonly metadata?: object; readonly status?: object }
   readonly subresource?: 'status'
 }
 
 function kindsOf(term: Term): Kind[] {
-  const mark = stampOf(term)
+  const token = fencingTokenOf(term)
   const made = [deployments, services, podDisruptionBudgets].map(
     (resource): Kind => ({
       resource,
       labelSelector: managedSelector,
-      isStamped: ({ metadata }) => metadata.annotations?.[leaderTermAnnotation] === mark,
-      patch: { metadata: { annotations: { [leaderTermAnnotation]: mark } } },
+      hasToken: ({ metadata }) => metadata.annotations?.[leaderTermAnnotation] === token,
+      patch: { metadata: { annotations: { [leaderTermAnnotation]: token } } },
     }),
   )
   const pools: Kind = {
     resource: tritonPools,
-    isStamped: (object) => {
+    hasToken: (object) => {
       const { leaderTerm, leaderLease } = (object as TritonPool).status ?? {}
       return leaderTerm === term.count && leaderLease === term.lease
     },
@@ -108,14 +111,14 @@ async function findAll(kube: KubeClient, kind: Kind, signal: AbortSignal): Promi
 /** Kubernetes writes the status of a Deployment or a budget while it is busy with it, so a try may be overtaken. */
 const triesMax = 10
 
-async function stamp(
-  { kube, leadership }: FenceDeps,
-  { resource, isStamped, patch, subresource }: Kind,
+async function writeToken(
+  { kube, leadership }: FencingDeps,
+  { resource, hasToken, patch, subresource }: Kind,
   first: KubeObject,
 ): Promise<void> {
   const { name } = first.metadata
   let object: KubeObject | undefined = first
-  for (let tries = 1; object !== undefined && !isStamped(object); tries++) {
+  for (let tries = 1; object !== undefined && !hasToken(object); tries++) {
     const { resourceVersion } = object.metadata
     const body = { ...patch, metadata: { ...patch.metadata, resourceVersion } }
     try {

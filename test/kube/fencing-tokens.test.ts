@@ -1,5 +1,7 @@
-// A former leader that was stopped between its last look at the lease and its write goes on after its successor has put
-// up its fence: for each kind of write that a leader makes, nothing of it takes effect.
+// A former leader that was stopped between its last read of the lease and its write goes on after its successor has
+// written its fencing tokens: for each kind of write that a leader makes, nothing of it takes effect.
+
+import { writeFencingTokens } from '@matte/controller/operator/fencing-tokens'
 import {
   deployments,
   type KubeError,
@@ -8,9 +10,8 @@ import {
   type Resource,
   services,
 } from '@matte/controller/operator/kube/client'
-import { stampOf, type Term } from '@matte/controller/operator/kube/lease'
+import { fencingTokenOf, type Term } from '@matte/controller/operator/kube/fencing-token'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '@matte/controller/operator/kube/objects'
-import { putUpFence } from '@matte/controller/operator/leader-fence'
 import { revisionLabel, revisionLabels } from '@matte/controller/operator/pool/labels'
 import { type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { type ApplyDeps, apply } from '@matte/controller/operator/reconcile/apply'
@@ -39,7 +40,7 @@ const successors: [string, Term][] = [
   ['the first leader of a Lease that was deleted and made again', { count: 1, lease: 'second' }],
 ]
 
-describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) => {
+describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, successor) => {
   const namespace = useNamespace(cluster)
   const pools = poolClient(namespace.kube)
   let pool: TritonPool
@@ -64,16 +65,16 @@ describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) 
       return status?.observedGeneration === metadata?.generation && status?.conditions?.length
     })
     await until('the budget is idle', async () => (await kube.get(podDisruptionBudgets, pool.metadata.name))?.status)
-    await fence(former)
+    await writeTokens(former)
     pool = await pools.get(pool.metadata.name)
     deployment = await now(deployments, name)
     service = await now(services, name)
     budget = await now(podDisruptionBudgets, pool.metadata.name)
   })
 
-  const fence = (term: Term) => {
+  const writeTokens = (term: Term) => {
     const leadership = { confirm: async () => ({ term: term.count }) }
-    return putUpFence({ kube: namespace.kube(), leadership, logger }, term, new AbortController().signal)
+    return writeFencingTokens({ kube: namespace.kube(), leadership, logger }, term, new AbortController().signal)
   }
 
   async function now<T extends KubeObject>(resource: Resource<T>, name: string): Promise<T> {
@@ -121,9 +122,9 @@ describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) 
 
   it.each(steps)('lets a former leader %s no more', async (_what, step) => {
     const decided = step()
-    await fence(successor)
+    await writeTokens(successor)
     expect(await goOn(decided)).toBe(409)
-    const annotations = { 'matte.dev/leader-term': stampOf(successor) }
+    const annotations = { 'matte.dev/leader-term': fencingTokenOf(successor) }
     expect(await now(deployments, deployment.metadata.name)).toMatchObject({
       spec: { replicas: 0 },
       metadata: { annotations },
@@ -134,16 +135,18 @@ describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) 
     expect(status).toEqual({ leaderTerm: successor.count, leaderLease: successor.lease })
   })
 
-  it('lets a former leader mark no pod, once the successor has marked its own', async () => {
+  it('lets a former leader annotate no pod, once the successor has annotated its own', async () => {
     const names = ['one', 'two', 'three'].map((which) => `${pool.metadata.name}-${which}`)
     for (const name of names) await givenPod(name)
     const before = await podsAtRest(names)
     // Each takes another pod for the idle one.
     const formerSteps = stepsDown(before, { busy: names.slice(0, 2), term: former })
     const [own] = formerSteps
-    await fence(successor)
-    const marks = stepsDown(before, { busy: names.slice(1), term: successor }).filter(({ kind }) => kind === 'annotate')
-    expect(await carryOut(marks, successor)).toBe('written')
+    await writeTokens(successor)
+    const annotations = stepsDown(before, { busy: names.slice(1), term: successor }).filter(
+      ({ kind }) => kind === 'annotate',
+    )
+    expect(await carryOut(annotations, successor)).toBe('written')
     expect(own?.kind).toBe('annotate')
     if (own) expect(await goOn(own)).toBe(409)
     const after = await Promise.all(names.map((name) => now(pods, name)))
@@ -187,16 +190,16 @@ describe.skipIf(!cluster).each(successors)('the fence of %s', (_who, successor) 
   }
 
   it('lets a leader scale that decides on what is there', async () => {
-    await fence(successor)
+    await writeTokens(successor)
     const there = await now(deployments, deployment.metadata.name)
     expect(await carryOut([{ kind: 'scale', deployment: there, from: 0, to: 0 }], successor)).toBe('written')
   })
 
-  it('is put up once: what has its mark is not written again', async () => {
-    await fence(successor)
+  it('are written once: what has its token is not written again', async () => {
+    await writeTokens(successor)
     const before = await pools.get(pool.metadata.name)
     const made = await now(services, service.metadata.name)
-    await fence(successor)
+    await writeTokens(successor)
     expect(await pools.get(pool.metadata.name)).toEqual(before)
     expect(await now(services, service.metadata.name)).toEqual(made)
   })

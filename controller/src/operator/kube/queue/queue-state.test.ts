@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { add, addAt, begin, fail, type KeyState, nextRingMs, ring, succeed } from './queue-state.ts'
+
+const never = Number.POSITIVE_INFINITY
+const waiting: KeyState = { state: 'waiting', failures: 0, atMs: 500 }
+const due: KeyState = { state: 'due', failures: 0, atMs: never }
+const running = begin(due)
+const backoff = fail(running, 1_000)
+
+describe('the state of a key', () => {
+  it.each([
+    ['unknown', undefined, due],
+    ['waiting', waiting, { ...due, atMs: 500 }],
+    ['due', due, due],
+    ['running', running, { ...running, again: true }],
+    ['in backoff', backoff, backoff],
+  ])('when it is added while %s', (_state, key, next) => {
+    expect(add(key)).toEqual(next)
+  })
+
+  it('keeps the earliest of the times that it is added at', () => {
+    const first = addAt(500)
+    expect(first).toEqual(waiting)
+    expect(addAt(900, first)).toEqual(waiting)
+    expect(addAt(100, first)).toEqual({ ...waiting, atMs: 100 })
+    expect(addAt(500, running)).toEqual({ ...running, atMs: 500 })
+  })
+
+  it.each([
+    ['nothing when nothing is asked for', running, undefined, undefined],
+    ['waiting for the requeue', running, 500, waiting],
+    ['waiting for the earlier of requeue and time', { ...running, atMs: 500 }, 900, waiting],
+    [
+      'due when it was added meanwhile, with its time',
+      { ...running, again: true, atMs: 500 },
+      900,
+      { ...due, atMs: 500 },
+    ],
+    ['without its failures', { ...running, failures: 3 }, 500, waiting],
+  ])('after a success is %s', (_what, key, requeueAtMs, next) => {
+    expect(succeed(key, requeueAtMs)).toEqual(next)
+  })
+
+  it('counts failures in a row, and forgets in the backoff that it was added', () => {
+    const failed = fail({ ...running, again: true, failures: 2 }, 1_000)
+    expect(failed).toEqual({ state: 'backoff', failures: 3, atMs: never, untilMs: 1_000 })
+    expect(begin(ring(failed, 1_000))).toMatchObject({ failures: 3, again: false })
+  })
+
+  it.each([
+    ['waiting', waiting, 500, due],
+    ['running', { ...running, atMs: 500 }, 500, { ...running, again: true }],
+    ['in backoff that is over', backoff, 1_000, { ...due, failures: 1 }],
+    ['in backoff, at a time before its end', { ...backoff, atMs: 500 }, 500, backoff],
+    ['in backoff, with a time after its end', { ...backoff, atMs: 1_500 }, 1_000, { ...due, failures: 1, atMs: 1_500 }],
+  ])('when a time of it comes while %s', (_state, key, nowMs, next) => {
+    expect(nextRingMs(key)).toBe(nowMs)
+    expect(ring(key, nowMs)).toEqual(next)
+  })
+
+  it('waits for no time when it has none', () => {
+    expect([due, running].map(nextRingMs)).toEqual([never, never])
+  })
+})

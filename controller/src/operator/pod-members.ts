@@ -1,0 +1,106 @@
+// The members of the pod list, from EndpointSlices and TritonPools: addresses, models, and each revision's share.
+import type { MemberSpec, ServedModel } from '../worker/routing/pod-member.ts'
+import type { Pod } from '../worker/routing/pod-source.ts'
+import type { Endpoint, EndpointSlice } from './kube/objects.ts'
+import { poolLabel, revisionLabel, simulatedAnnotation } from './pool/labels.ts'
+import { modelsOfRevision } from './pool/revision-models.ts'
+import { servedPools } from './pool/served-pools.ts'
+import type { TritonPool } from './pool/triton-pool.ts'
+
+/** What of a pool decides where requests go: two that are equal here have equal routes. */
+export function routingOf({ metadata, spec, status }: TritonPool): unknown {
+  const { name, creationTimestamp, deletionTimestamp, annotations } = metadata
+  const { stable, canary, weight } = status?.rollout ?? {}
+  const models = spec.models.map((model) => [model.name, model.modelVersion, model.default])
+  const simulated = annotations?.[simulatedAnnotation]
+  return [
+    name,
+    creationTimestamp,
+    deletionTimestamp,
+    simulated,
+    models,
+    spec.default,
+    spec.slotsPerPod,
+    stable,
+    canary,
+    weight,
+    status?.revisions,
+  ]
+}
+
+type Route = {
+  readonly pool: TritonPool
+  /** Of the pods of a revision. */
+  readonly modelsOf: (revision: string) => readonly ServedModel[]
+}
+/** By pool; of those that are simulated there are none. */
+export type Routes = ReadonlyMap<string, Route>
+
+/** While an endpoint moves from one slice to another it may be in both, and one of them is late: the worse counts. */
+export function mergeMembers(lists: readonly (readonly MemberSpec[])[]): MemberSpec[] {
+  const members = new Map<string, MemberSpec>()
+  for (const member of lists.flat()) {
+    const key = `${member.name} ${member.address}`
+    if (members.get(key)?.accepts !== false) members.set(key, member)
+  }
+  return [...members.values()]
+}
+
+export function membersOfSlice(slice: EndpointSlice, routes: Routes): MemberSpec[] {
+  const { [poolLabel]: poolName = '', [revisionLabel]: revision } = slice.metadata.labels ?? {}
+  const route = routes.get(poolName)
+  if (route === undefined || revision === undefined) return []
+  return (slice.endpoints ?? []).flatMap((endpoint) => toMember(endpoint, { slice, revision, route }) ?? [])
+}
+
+export function buildRoutes(pools: readonly TritonPool[]): Routes {
+  const served = servedPools(pools)
+  const isReal = ({ metadata }: TritonPool): boolean => metadata.annotations?.[simulatedAnnotation] !== 'true'
+  return new Map(
+    pools.filter(isReal).map((pool) => {
+      const { name } = pool.metadata
+      const known = new Map<string, readonly ServedModel[]>()
+      const modelsOf = (revision: string): readonly ServedModel[] => {
+        const models =
+          known.get(revision) ??
+          served.routed(pool, modelsOfRevision(pool, revision)).map((model) => ({ pool: name, ...model }))
+        known.set(revision, models)
+        return models
+      }
+      return [name, { pool, modelsOf }]
+    }),
+  )
+}
+
+/** The port's name in our Services; its number when a slice has none of that name. */
+const grpcPort = { name: 'grpc', port: 8001 }
+
+type Origin = { readonly slice: EndpointSlice; readonly revision: string; readonly route: Route }
+
+function toMember(endpoint: Endpoint, { slice, revision, route }: Origin): MemberSpec | undefined {
+  const [ip] = endpoint.addresses
+  if (ip === undefined || slice.addressType === 'FQDN') return undefined
+  const port = slice.ports?.find(({ name }) => name === grpcPort.name)?.port ?? grpcPort.port
+  const { ready = true, terminating = false } = endpoint.conditions ?? {}
+  const { slotsPerPod } = route.pool.spec
+  const models = route.modelsOf(revision)
+  return {
+    address: slice.addressType === 'IPv6' ? `[${ip}]:${port}` : `${ip}:${port}`,
+    name: endpoint.targetRef?.name ?? ip,
+    revision,
+    ...shareOf(revision, route.pool),
+    models,
+    ...(slotsPerPod !== undefined && { slotsMax: slotsPerPod }),
+    // A pool that is being deleted serves nothing, and a slice that is late may call a pod ready that is going.
+    accepts: ready && !terminating && models.length > 0,
+  }
+}
+
+/** Before the first revision is ready there is no stable one, and before the status is written none at all. */
+function shareOf(revision: string, { status }: TritonPool): Pick<Pod, 'role' | 'weight'> {
+  const { stable, canary, weight = 0 } = status?.rollout ?? {}
+  if (stable === undefined && canary === undefined) return { role: 'stable', weight: 100 }
+  if (revision === stable) return { role: 'stable', weight: canary === undefined ? 100 : 100 - weight }
+  if (revision === canary) return { role: 'canary', weight }
+  return { role: 'other', weight: 0 }
+}

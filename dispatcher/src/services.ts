@@ -1,0 +1,87 @@
+// What this process is made of, in the order of its start; it stops in reverse.
+import { openBus } from '@matte/core/bus/bus'
+import { consume } from '@matte/core/bus/consume'
+import { durables } from '@matte/core/bus/durables'
+import { checkClock } from '@matte/core/db/check-clock'
+import { type Db, openDatabase } from '@matte/core/db/database'
+import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
+import { systemClock } from '@matte/core/runtime/clock'
+import { describeConfig } from '@matte/core/runtime/env'
+import { healthServer } from '@matte/core/runtime/health'
+import { createLogger } from '@matte/core/runtime/logger'
+import { createRegistry } from '@matte/core/runtime/metrics'
+import type { Service } from '@matte/core/runtime/service'
+import { tracing } from '@matte/core/runtime/tracing'
+import { type SettingsCache, settingsCache } from '@matte/core/setting/settings-cache'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { type Config, schema } from './config.ts'
+import { deliver } from './deliver.ts'
+import { createDeliveryMetrics } from './delivery-metrics.ts'
+import { type DueLoop, dueLoop } from './due-loop.ts'
+import { createHttpClient, type HttpClient } from './http-client.ts'
+
+type Services = { readonly logger: Logger; readonly services: readonly Service[] }
+
+export function buildServices(config: Config): Services {
+  const logger = createLogger('dispatcher', config.logLevel)
+  logger.info({ config: describeConfig(schema, config) }, 'configuration read')
+  const registry = createRegistry('dispatcher')
+  const { databaseUrl: url, databasePoolMax: poolMax, natsStreamPrefix: prefix } = config
+  const database = openDatabase({ url, poolMax, logger, applicationName: 'matte-dispatcher' })
+  const { db } = database
+  const settings = settingsCache(db, logger)
+  const bus = openBus({ url: config.natsUrl, prefix, logger, name: 'matte-dispatcher' })
+  const http = createHttpClient({ deniedNetworks: config.deniedNetworks, timeoutMs: config.timeoutSeconds * 1_000 })
+  const due = buildDueLoop(config, { db, http, settings, registry, logger })
+  const checks = { database: () => checkSchema(db), clock: () => checkClock(db) }
+  const durable = durables.deliveryNudges(prefix)
+  return {
+    logger,
+    services: [
+      tracing('dispatcher', config.otlpEndpoint),
+      database,
+      { name: 'schema', start: () => migrateAtStart(db, logger), stop: () => undefined },
+      healthServer({ host: config.host, port: config.healthPort, checks, registry }),
+      settings,
+      { name: 'http-client', start: () => undefined, stop: () => http.close() },
+      bus,
+      due,
+      consume({ bus, durable, ready: due.untilFree, wake: due.wake, logger }),
+    ],
+  }
+}
+
+type DueLoopDeps = {
+  readonly db: Db
+  readonly http: HttpClient
+  readonly settings: SettingsCache
+  readonly registry: Registry
+  readonly logger: Logger
+}
+
+function buildDueLoop(config: Config, { db, http, settings, registry, logger }: DueLoopDeps): DueLoop {
+  const clock = systemClock
+  const metrics = createDeliveryMetrics(registry)
+  const deps = {
+    db,
+    http,
+    masterKeys: config.masterKeys,
+    allowedTargets: () => settings.current().allowedTargets,
+    retry: { maxRetries: config.maxRetries, retryUnitMs: config.retryUnitSeconds * 1_000 },
+    clock,
+    metrics,
+    logger,
+  }
+  return dueLoop({
+    db,
+    deliver: (assignment, signal) => deliver(deps, assignment, signal),
+    slots: config.concurrency,
+    timeoutMs: config.timeoutSeconds * 1_000,
+    // The rest of the limit is for giving deliveries back and closing connections.
+    finishWithinMs: Math.floor(config.stopWithinMs * 0.7),
+    clock,
+    metrics,
+    logger,
+  })
+}
