@@ -58,7 +58,7 @@ sim: $(installed) ## the scaling rule under simulated load, beside other scalers
 sim-full: $(installed) ## the same with all seeds, and what each setting costs: the tables of docs/autoscaling.md
 	@node test/sim/main.ts --full $(ARGS)
 
-bench: $(installed) ## measure the service against the bare model and database; ARGS="model" or "accept" for one
+bench: $(installed) ## ratios to the bare model and database; fails on a missed one; ARGS: model, accept, --report
 	@node test/bench/main.ts $(ARGS)
 
 house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow

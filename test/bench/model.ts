@@ -1,0 +1,124 @@
+// `make bench ARGS=model`: the whole way of an image beside the bare model on the same cores.
+import { readFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { rootDir } from '@matte/local/paths'
+import sharp from 'sharp'
+import { measureBare } from './bare.ts'
+import { createInstallation, type Installation } from './installation.ts'
+import { measureLatency, measureParts } from './latency.ts'
+import { median } from './median.ts'
+import { measurePipeline, measureTriton, type Photo } from './rates.ts'
+import type { Row } from './row.ts'
+import { measureWireBytes } from './wire-bytes.ts'
+
+export type ModelOptions = {
+  readonly rounds: number
+  readonly seconds: number
+  readonly say: (line: string) => void
+}
+
+export async function measureModel(options: ModelOptions): Promise<Row[]> {
+  const photos = await readPhotos()
+  const installation = await createInstallation()
+  try {
+    const wire = await wireRow(installation)
+    const latency = await latencyRow(installation, photos.small, options.rounds)
+    return [...rateRows(await measureRates(installation, photos, options)), latency, wire]
+  } finally {
+    await installation.remove()
+  }
+}
+
+type Photos = { readonly small: Photo; readonly megapixel: Photo }
+
+async function readPhotos(): Promise<Photos> {
+  const file = await readFile(join(rootDir, 'test/fixtures/photos/lemur.png'))
+  const large = await sharp(file).resize(1236, 800, { fit: 'fill' }).jpeg({ quality: 90 }).toBuffer()
+  return {
+    small: { bytes: file, contentType: 'image/png' },
+    megapixel: { bytes: large, contentType: 'image/jpeg' },
+  }
+}
+
+const warmUpImages = 60
+
+type Rates = Record<'two' | 'one' | 'tuned' | 'triton' | 'small' | 'megapixel', number[]>
+
+/** Everything in turn, so that a change of the machine's speed meets all of them alike. */
+async function measureRates(
+  installation: Installation,
+  photos: Photos,
+  { rounds, seconds, say }: ModelOptions,
+): Promise<Rates> {
+  const rates: Rates = { two: [], one: [], tuned: [], triton: [], small: [], megapixel: [] }
+  const cores = availableParallelism()
+  // The bare model is warmed up too; our processes are compiled as they work.
+  await measurePipeline(installation, photos.small, { count: warmUpImages, pace: warmUpImages })
+  for (let round = 0; round < rounds; round++) {
+    const two = await measureBare({ processes: cores, threads: 1, seconds })
+    rates.two.push(two.imagesPerSecond)
+    const pace = two.imagesPerSecond
+    const load = { count: Math.max(12, Math.round(pace * seconds)), pace }
+    rates.small.push(await measurePipeline(installation, photos.small, load))
+    rates.triton.push(await measureTriton(installation.tritonAddress, seconds))
+    rates.one.push((await measureBare({ processes: 1, threads: cores, seconds })).imagesPerSecond)
+    rates.tuned.push((await measureBare({ processes: cores, threads: 1, seconds, tuned: true })).imagesPerSecond)
+    rates.megapixel.push(await measurePipeline(installation, photos.megapixel, load))
+    const line = Object.entries(rates).map(([name, all]) => `${name} ${all.at(-1)?.toFixed(2)}`)
+    say(`round ${round + 1} of ${rounds}, images/s: ${line.join(', ')}`)
+  }
+  return rates
+}
+
+function rateRows(rates: Rates): Row[] {
+  const two = median(rates.two)
+  const one = median(rates.one)
+  const bare = Math.max(two, one)
+  const bareText = `bare ${bare.toFixed(2)}/s (${two >= one ? 'a process a core' : 'one process, a thread a core'})`
+  const row = (name: string, all: number[], atLeast: number): Row => {
+    const rate = median(all)
+    return { name, ratio: rate / bare, target: { atLeast }, detail: `${rate.toFixed(2)}/s, ${bareText}` }
+  }
+  return [
+    row('end to end ÷ bare model, 680×440 PNG', rates.small, 0.85),
+    row('end to end ÷ bare model, 1 megapixel JPEG', rates.megapixel, 0.72),
+    row('Triton ÷ bare model', rates.triton, 0.9),
+    // What is gained by memory settings is Triton's and the bare model's alike; this row leaves it out.
+    {
+      name: "end to end ÷ bare model with Triton's memory settings, 680×440 PNG",
+      ratio: median(rates.small) / median(rates.tuned),
+      detail: `${median(rates.small).toFixed(2)}/s, bare ${median(rates.tuned).toFixed(2)}/s`,
+    },
+  ]
+}
+
+async function latencyRow(installation: Installation, photo: Photo, rounds: number): Promise<Row> {
+  await measureLatency(installation, photo, 3)
+  const parts: Awaited<ReturnType<typeof measureParts>>[] = []
+  const wholes: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    wholes.push(await measureLatency(installation, photo, 8))
+    parts.push(await measureParts(installation, photo, 8))
+  }
+  const sum = median(parts.map((part) => Object.values(part).reduce((total, ms) => total + ms, 0)))
+  const whole = median(wholes)
+  const names = Object.keys(parts[0] ?? {}) as (keyof (typeof parts)[number])[]
+  const detail = names.map((name) => `${name} ${median(parts.map((part) => part[name])).toFixed(0)}`).join(' + ')
+  return {
+    name: 'p50 create→succeeded, one at a time ÷ sum of its parts alone',
+    ratio: whole / sum,
+    target: { atMost: 1.15 },
+    detail: `${whole.toFixed(0)} ms; ${detail} = ${sum.toFixed(0)} ms`,
+  }
+}
+
+async function wireRow({ tritonAddress }: Installation): Promise<Row> {
+  const { perImage, tensors } = await measureWireBytes(tritonAddress, 20)
+  return {
+    name: 'gRPC bytes per image ÷ input + output bytes',
+    ratio: perImage / tensors,
+    target: { atMost: 1.05 },
+    detail: `${perImage.toFixed(0)} of ${tensors} bytes`,
+  }
+}
