@@ -3,10 +3,12 @@ import { type TSchema, Type } from 'typebox'
 import { nullable } from './schema.ts'
 
 export const pageSizeMax = 100
+/** Numbers of up to 15 digits are exact; see http/validation.ts. */
+const pageMax = 999_999_999_999_999
 
 /** Query parameters of a list (D36). */
 export const pageQuery = {
-  page: Type.Optional(Type.Integer({ minimum: 1, description: 'First page is 1, the default.' })),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: pageMax, description: 'First page is 1, the default.' })),
   pageSize: Type.Optional(Type.Integer({ minimum: 1, maximum: pageSizeMax, description: '20 by default.' })),
   cursor: Type.Optional(
     Type.String({ description: '`nextCursor` of the page before, instead of `page`: equally fast at any depth.' }),

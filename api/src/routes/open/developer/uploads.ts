@@ -25,7 +25,7 @@ const presignSchema = {
       fileName: Type.String({ minLength: 1, maxLength: 1_024, description: 'Ends up in the object key.' }),
       contentType: Type.String({ minLength: 1, description: 'image/png, image/jpeg or image/webp.' }),
       fileSize: Type.Optional(
-        nullable(Type.Integer({ description: 'Bytes; given, it is checked against your plan.' })),
+        nullable(Type.Integer({ minimum: 1, description: 'Bytes; given, it is checked against your plan.' })),
       ),
     },
     { examples: [{ fileName: 'cat.jpg', contentType: 'image/jpeg', fileSize: 482_133 }] },
