@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { ErrorCode } from '@matte/core/error'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { revokeApiKey } from '@matte/core/workspace/api-key-queries'
 import { rootDir } from '@matte/local/paths'
@@ -17,44 +18,66 @@ import { type CallerOptions, picture, succeed, useApi } from './given.ts'
 const world = useApi()
 const run = promisify(execFile)
 
+const settings = join(rootDir, 'test/support/schemathesis')
 const seed = 20_261_121
 /** A bound against hanging, for each run; together they take about a minute and a half on two cores. */
 const timeoutMs = 170_000
 
 type Schema = { [member: string]: unknown; properties?: Record<string, Schema>; items?: Schema }
-type Document = {
-  paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: Schema }> } }>>
+type Operation = {
+  parameters?: { name: string; schema: Schema }[]
+  requestBody?: { content: Record<string, { schema: Schema }> }
 }
-type Wanted = { readonly phases: string; readonly examples: number; readonly mode?: 'positive' | 'all' }
+type Document = { paths: Record<string, Record<string, Operation>> }
+type Wanted = {
+  readonly phases: string
+  readonly examples: number
+  readonly mode?: 'positive' | 'all'
+  /** Codes that valid input may be refused with. */
+  readonly refusals: readonly ErrorCode[]
+  /** Nothing may succeed. */
+  readonly refusesAll?: boolean
+}
 
 let program: Program
 let document: Document
+let cursor: string
 beforeAll(async () => {
   program = await installSchemathesis(sayToTerminal)
   document = (await (await fetch(`${world.api.url}/api/v1/openapi.json`)).json()) as Document
+  cursor = await givenCursor()
 })
 
+async function givenCursor(): Promise<string> {
+  const { client } = await world.caller()
+  const imageUrl = await client.upload(await picture())
+  for (let i = 0; i < 2; i++) await client.createTask({ imageUrl })
+  return (await client.listTasks({ pageSize: '1' })).nextCursor ?? ''
+}
+
 /** Runs it to its end; its report is the error when it finds anything. Answers how many requests it made up. */
-async function examine(apiKey: string | undefined, { phases, examples, mode = 'all' }: Wanted, of = document) {
+async function examine(apiKey: string | undefined, wanted: Wanted, of = document) {
+  const { phases, examples, mode = 'all', refusals, refusesAll = false } = wanted
   const dir = mkdtempSync(join(inject('runDir'), 'schemathesis-'))
   const file = join(dir, 'openapi.json')
   writeFileSync(file, JSON.stringify(of))
   const options = [
-    ...[
-      '--config-file',
-      join(rootDir, 'test/support/schemathesis/schemathesis.toml'),
-      'run',
-      file,
-      '--url',
-      world.api.url,
-    ],
+    ...['--config-file', join(settings, 'schemathesis.toml'), 'run', file, '--url', world.api.url],
     ...(apiKey === undefined ? [] : ['--header', `X-API-Key: ${apiKey}`]),
     ...['--phases', phases, '--max-examples', String(examples), '--mode', mode, '--seed', String(seed)],
     ...['--workers', '1', '--generation-database', 'none', '--suppress-health-check', 'all', '--no-color'],
   ]
+  const env = {
+    ...process.env,
+    ...program.env,
+    SCHEMATHESIS_HOOKS: join(settings, 'hooks.py'),
+    EXPECTED_CODES: refusals.join(' '),
+    MAY_SUCCEED: String(!refusesAll),
+    PYTHONDONTWRITEBYTECODE: '1',
+  }
   const { stdout } = await run(program.command, [...program.args, ...options], {
     cwd: dir,
-    env: { ...process.env, ...program.env },
+    env,
     timeout: timeoutMs,
     maxBuffer: 64 * 1_048_576,
   }).catch((error: { stdout?: string; stderr?: string; message: string }) => {
@@ -63,9 +86,12 @@ async function examine(apiKey: string | undefined, { phases, examples, mode = 'a
   return Number(/(\d+) generated/.exec(stdout)?.[1] ?? 0)
 }
 
-/** The document with texts that mean something in place of any: what is made up from it gets past the first checks. */
+/**
+ * The document with values that mean something in place of any, so that nothing made up from it breaks a rule that a
+ * schema cannot say. What it always sends once, a key of idempotency or a page beside a cursor, is left out.
+ */
 function withRealValues({ imageUrl }: { imageUrl: string }): Document {
-  const real: Record<string, Schema> = {
+  const bodies: Record<string, Schema> = {
     imageUrl: { type: 'string', enum: [imageUrl] },
     imageUrls: { type: 'array', items: { type: 'string', enum: [imageUrl] }, minItems: 1, maxItems: 3 },
     modelVersion: { type: ['string', 'null'], enum: ['service-v2', null] },
@@ -75,21 +101,43 @@ function withRealValues({ imageUrl }: { imageUrl: string }): Document {
     contentType: { type: 'string', enum: ['image/png', 'image/jpeg', 'image/webp'] },
     fileSize: { type: ['integer', 'null'], minimum: 1, maximum: 10_000_000 },
   }
+  const parameters: Record<string, Schema> = {
+    cursor: { type: 'string', enum: [cursor] },
+    startDate: { type: 'string', enum: ['2026-03-01', '2026-03-01T10:00:00Z'] },
+    endDate: { type: 'string', enum: ['2026-03-02', '2026-03-02T10:00:00+02:00'] },
+  }
   const copy = structuredClone(document)
   for (const operation of Object.values(copy.paths).flatMap((methods) => Object.values(methods))) {
-    const schema = operation.requestBody?.content['application/json']?.schema
-    for (const name of Object.keys(schema?.properties ?? {})) {
-      const value = real[name]
-      if (schema?.properties && value) schema.properties[name] = value
-    }
+    const { properties = {} } = operation.requestBody?.content['application/json']?.schema ?? {}
+    for (const name of Object.keys(properties)) properties[name] = bodies[name] ?? properties[name] ?? {}
+    operation.parameters = (operation.parameters ?? [])
+      .filter(({ name }) => name !== 'Idempotency-Key' && name !== 'page')
+      .map((parameter) => ({ ...parameter, schema: parameters[parameter.name] ?? parameter.schema }))
   }
   return copy
 }
 
+/** Ids are made up, so most are nobody's; some are those of what came before, in whatever state that is. */
+const ofResources = [
+  'DEVELOPER_TASK_NOT_FOUND',
+  'DEVELOPER_BATCH_NOT_FOUND',
+  'NOT_FOUND',
+  'TASK_CANNOT_CANCEL',
+  'TASK_NOT_RETRYABLE',
+] as const
+const ofInput = [
+  'INVALID_PARAMS', // as far as hooks.py lets it
+  'TASK_INPUT_FORBIDDEN',
+  'TASK_FORMAT_NOT_SUPPORTED',
+  'TASK_FILE_SIZE_EXCEEDED',
+] as const
+const ofLimits = ['CREDITS_INSUFFICIENT', 'TASK_CONCURRENT_LIMIT', 'RATE_LIMIT_EXCEEDED'] as const
+
 describe('Schemathesis finds nothing', () => {
   it('with a key that may do everything', { timeout: timeoutMs }, async () => {
     const { apiKey } = await world.caller({ plan: 'internal' })
-    const made = await examine(apiKey, { phases: 'examples,coverage,fuzzing', examples: 25 })
+    const refusals = [...ofResources, ...ofInput]
+    const made = await examine(apiKey, { phases: 'examples,coverage,fuzzing', examples: 25, refusals })
     expect(made).toBeGreaterThan(1_000)
   })
 
@@ -97,7 +145,7 @@ describe('Schemathesis finds nothing', () => {
     const { apiKey, client, workspaceId } = await world.caller({ plan: 'internal' })
     const imageUrl = await client.upload(await picture())
     await succeed(world.db, (await client.createTask({ imageUrl })).id)
-    const wanted = { phases: 'examples,stateful', examples: 60, mode: 'positive' } as const
+    const wanted = { phases: 'examples,stateful', examples: 60, mode: 'positive', refusals: ofResources } as const
     expect(await examine(apiKey, wanted, withRealValues({ imageUrl }))).toBeGreaterThan(100)
     // It did get somewhere: tasks, batches and endpoints are there that nobody else made.
     const { rows } = await sql<{ tasks: number; batches: number; endpoints: number }>`
@@ -112,27 +160,30 @@ describe('Schemathesis finds nothing', () => {
   it('on a plan whose limits are soon reached', { timeout: timeoutMs }, async () => {
     const { apiKey, client } = await world.caller({ plan: 'pro', credits: 3 })
     const imageUrl = await client.upload(await picture())
-    const wanted = { phases: 'coverage,fuzzing', examples: 5, mode: 'positive' } as const
+    const refusals = [...ofResources, ...ofLimits]
+    const wanted = { phases: 'coverage,fuzzing', examples: 5, mode: 'positive', refusals } as const
     expect(await examine(apiKey, wanted, withRealValues({ imageUrl }))).toBeGreaterThan(100)
   })
 
   const key = async (options: CallerOptions) => (await world.caller({ plan: 'internal', ...options })).apiKey
-  it.each<[string, () => Promise<string | undefined>]>([
-    ['no key', async () => undefined],
-    ['a key that nobody has', async () => generateApiKey().key],
-    ['a key of another form', async () => 'service_live_short'],
-    ['a key without a scope', () => key({ scopes: [] })],
-    ['a key that is past its end', () => key({ expiresAt: new Date(Date.now() - 1_000) })],
-    ['a key on the Free plan', () => key({ plan: 'free' })],
+  it.each<[string, ErrorCode, () => Promise<string | undefined>]>([
+    ['no key', 'API_KEY_MISSING', async () => undefined],
+    ['a key that nobody has', 'API_KEY_INVALID', async () => generateApiKey().key],
+    ['a key of another form', 'API_KEY_INVALID', async () => 'service_live_short'],
+    ['a key without a scope', 'API_KEY_INSUFFICIENT_SCOPE', () => key({ scopes: [] })],
+    ['a key that is past its end', 'API_KEY_INVALID', () => key({ expiresAt: new Date(Date.now() - 1_000) })],
+    ['a key on the Free plan', 'DEVELOPER_API_ACCESS_DENIED', () => key({ plan: 'free' })],
     [
       'a key that was revoked',
+      'API_KEY_INVALID',
       async () => {
         const { apiKey, apiKeyId } = await world.caller()
         await revokeApiKey(world.db, apiKeyId)
         return apiKey
       },
     ],
-  ])('with %s', { timeout: timeoutMs }, async (_what, credential) => {
-    expect(await examine(await credential(), { phases: 'coverage', examples: 3 })).toBeGreaterThan(300)
+  ])('with %s, which is refused as %s', { timeout: timeoutMs }, async (_what, code, credential) => {
+    const wanted = { phases: 'coverage', examples: 3, refusals: [code], refusesAll: true }
+    expect(await examine(await credential(), wanted)).toBeGreaterThan(300)
   })
 })
