@@ -23,6 +23,8 @@ export type ServerName = 'postgres' | 'nats' | 'store' | 'triton'
 export type StackOptions = {
   /** Servers that belong to this test alone, so that it may stop, kill or wipe them. */
   readonly own?: readonly ServerName[]
+  /** Of the test's own PostgreSQL, beyond those of every test. */
+  readonly postgresSettings?: Readonly<Record<string, string>>
   /** Variables of a process beyond those that every test has. */
   readonly env?: Partial<Readonly<Record<ProcessName, Env>>>
   /** Processes to start at once; the others by `start`. */
@@ -95,7 +97,8 @@ export function useStack(options: StackOptions = {}): Stack {
 
 type Running = { readonly stack: Stack; end(failed: boolean): Promise<void> }
 
-async function startStack({ own = [], env = {}, processes = ['api', 'controller', 'dispatcher'] }: StackOptions) {
+async function startStack(options: StackOptions) {
+  const { own = [], postgresSettings, env = {}, processes = ['api', 'controller', 'dispatcher'] } = options
   const dir = join(inject('runDir'), `stack-${randomBytes(4).toString('hex')}`)
   mkdirSync(dir, { recursive: true, mode: 0o755 })
   const ends: (() => unknown)[] = []
@@ -106,7 +109,7 @@ async function startStack({ own = [], env = {}, processes = ['api', 'controller'
     for (const endIt of ends.reverse()) await endIt()
   }
   try {
-    const servers = await startOwnServers(own, dir)
+    const servers = await startOwnServers(own, dir, postgresSettings)
     ends.push(() => Promise.all([...servers.values()].map((server) => server.stop())))
     const stack = await buildStack(servers, env, { dir, running, ends })
     await Promise.all(processes.map((name) => stack.start(name)))
@@ -117,10 +120,14 @@ async function startStack({ own = [], env = {}, processes = ['api', 'controller'
   }
 }
 
-async function startOwnServers(own: readonly ServerName[], dir: string): Promise<Map<ServerName, OwnServer>> {
+async function startOwnServers(
+  own: readonly ServerName[],
+  dir: string,
+  postgresSettings: StackOptions['postgresSettings'],
+): Promise<Map<ServerName, OwnServer>> {
   const place = { dir, say: (line: string) => void process.stdout.write(`[servers] ${line}\n`) }
   const start: Record<ServerName, () => Promise<OwnServer>> = {
-    postgres: () => ownPostgres(place),
+    postgres: () => ownPostgres(place, undefined, postgresSettings),
     nats: () => ownNats(place),
     store: () => ownStore(place, storeKeys),
     triton: () => ownTriton(place),
