@@ -21,6 +21,14 @@ const podCount = poolCount * podsPerPool
 const burstRequests = 16
 const minuteMs = 60_000
 
+/**
+ * What a minute may cost at most: about twice what docs/operator-proof.md has. The first of each pair is there whatever
+ * the number of pools (the Lease and the watches), the second is for each of them.
+ */
+const idleMax = { requests: [60, 4], reconciles: [60, 90], cores: 0.5 } as const
+const busyMax = { requests: [120, 50], reconciles: [60, 120], cores: 0.8 } as const
+const memoryBytesMax = 1_073_741_824
+
 const kwok = findKwok()
 if (kwok === undefined) {
   reportSkip({ matching: 'test/e2e/size.test.ts', reason: 'there is no kwok in $PATH, and $KWOK names none' })
@@ -83,36 +91,55 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
 
   it('cost little idle', async () => {
     await until('the pools are settled', async () => (await readyCount()) === podCount)
-    print(`idle: ${await measureMinute(async () => undefined)}`)
+    const cost = await measureMinute(async () => undefined)
+    print(`idle: ${cost.text}`)
+    expectAtMost(cost, idleMax)
   })
 
   it('cost little while the demand of each changes', async () => {
     let bursts = 0
-    print(`busy: ${await measureMinute(async () => burst(names[bursts++ % poolCount] ?? ''))}`)
-    const { items } = await operator.kube.list(tritonPools)
-    const entries = items.flatMap(({ status }) => status?.scalingHistory ?? [])
-    const changes = entries.length - poolCount
+    const before = new Set(await listChanges())
+    const cost = await measureMinute(async () => burst(names[bursts++ % poolCount] ?? ''))
+    print(`busy: ${cost.text}`)
+    const changes = (await listChanges()).filter((change) => !before.has(change)).length
     print(`${bursts} bursts of ${burstRequests} tasks, one after the other; pools changed their size ${changes} times`)
     expect(changes).toBeGreaterThan(bursts / 2)
+    expectAtMost(cost, busyMax)
     const metrics = await readMetrics(controller)
     expect(metrics.sum('matte_pods_ready')).toBe(0)
+    expect(controller.peakMemoryBytes()).toBeLessThan(memoryBytesMax)
     print(`memory ${megabytes(controller.peakMemoryBytes())} at most; no simulated pod was dialled`)
   })
 
   it('are taken over by another leader', async () => {
+    const { leaderTerm: termBefore = Number.NaN } = (await operator.kube.get(tritonPools, names[0] ?? ''))?.status ?? {}
     await controller.stop()
     const next = await operator.startController()
-    const { objects, ms } = await next.untilLogged('fencing tokens written')
+    const { objects, ms, term } = await next.untilLogged('fencing tokens written')
     print(`the fencing tokens of the next leader: ${objects} objects in ${ms} ms`)
     // Deployments, Services and budgets, and the pools themselves.
     expect(objects).toBe(4 * poolCount)
-    await until('every pool has been written by the next one', async () => {
+    expect(term).toBeGreaterThan(termBefore)
+    await until('every pool is of the next term, and has been reconciled in it', async () => {
       const { items } = await operator.kube.list(tritonPools)
-      const [first] = items
-      return items.every(({ status }) => status?.leaderTerm === first?.status?.leaderTerm && status?.conditions)
+      const reconciled = (await readMetrics(next)).sum('matte_reconcile_total', { queue: 'pools' })
+      return items.every(({ status }) => status?.leaderTerm === term) && reconciled >= poolCount
     })
     print(`requests to the API server until then: ${(await readMetrics(next)).sum('matte_kube_requests_total')}`)
+    const before = new Set(await listChanges())
+    await burst(names[0] ?? '')
+    await until('the next one has changed the size of a pool', async () =>
+      (await listChanges()).some((change) => !before.has(change)),
+    )
   })
+
+  /** Every change of a pool's size that its status remembers, each with a name of its own. */
+  async function listChanges(): Promise<string[]> {
+    const { items } = await operator.kube.list(tritonPools)
+    return items.flatMap(({ metadata, status }) =>
+      (status?.scalingHistory ?? []).map(({ time, from, to }) => `${metadata.name} ${time} ${from} ${to}`),
+    )
+  }
 
   /** One pool gets tasks all at once; the earlier ones are finished by a worker that is none of ours. */
   async function burst(model: string): Promise<void> {
@@ -125,7 +152,7 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
     for (let count = 0; count < burstRequests; count++) await givenTask(db, workspace, { model })
   }
 
-  async function measureMinute(act: () => Promise<void>): Promise<string> {
+  async function measureMinute(act: () => Promise<void>): Promise<Cost> {
     const before = await readMetrics(controller)
     const begun = performance.now()
     await until(
@@ -138,11 +165,26 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
       { timeoutMs: 2 * minuteMs, everyMs: minuteMs / poolCount },
     )
     const after = await readMetrics(controller)
-    return describeDifference(before, after, (performance.now() - begun) / minuteMs)
+    return costBetween(before, after, (performance.now() - begun) / minuteMs)
   }
 })
 
-function describeDifference(before: Metrics, after: Metrics, minutes: number): string {
+/** Of one minute. */
+type Cost = { readonly requests: number; readonly reconciles: number; readonly cores: number; readonly text: string }
+type CostMax = Readonly<Record<'requests' | 'reconciles', readonly [fixed: number, perPool: number]>> & {
+  readonly cores: number
+}
+
+function expectAtMost(cost: Cost, { requests, reconciles, cores }: CostMax): void {
+  const max = ([fixed, perPool]: readonly [number, number]): number => fixed + perPool * poolCount
+  expect(cost.requests).toBeGreaterThan(0) // else nothing was measured
+  expect(cost.requests).toBeLessThan(max(requests))
+  expect(cost.reconciles).toBeGreaterThan(0)
+  expect(cost.reconciles).toBeLessThan(max(reconciles))
+  expect(cost.cores).toBeLessThan(cores)
+}
+
+function costBetween(before: Metrics, after: Metrics, minutes: number): Cost {
   const rate = (name: string, labels = {}): number => (after.sum(name, labels) - before.sum(name, labels)) / minutes
   const verbs = [...new Set(after.samples('matte_kube_requests_total').map(({ labels }) => labels.verb ?? ''))]
   const byVerb = verbs.map((verb) => `${verb} ${rate('matte_kube_requests_total', { verb }).toFixed(0)}`)
@@ -150,13 +192,14 @@ function describeDifference(before: Metrics, after: Metrics, minutes: number): s
     after.quantile('matte_reconcile_seconds', share, { queue: 'pools' }, before),
   )
   const [half = 0, most = 0] = quantiles
+  const requests = rate('matte_kube_requests_total')
+  const reconciles = rate('matte_reconcile_total', { queue: 'pools' })
   const cores = rate('process_cpu_seconds_total') / 60
-  return (
-    `${rate('matte_kube_requests_total').toFixed(0)} requests to the API server a minute (${byVerb.join(', ')}); ` +
-    `${rate('matte_reconcile_total', { queue: 'pools' }).toFixed(0)} reconciles a minute, half below ${half} s, ` +
-    `99 % below ${most} s; ` +
+  const text =
+    `${requests.toFixed(0)} requests to the API server a minute (${byVerb.join(', ')}); ` +
+    `${reconciles.toFixed(0)} reconciles a minute, half below ${half} s, 99 % below ${most} s; ` +
     `${cores.toFixed(2)} cores, ${megabytes(after.sum('process_resident_memory_bytes'))}`
-  )
+  return { requests, reconciles, cores, text }
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1_048_576).toFixed(0)} MiB`
