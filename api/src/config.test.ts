@@ -58,7 +58,7 @@ describe('readConfig', () => {
     expect(JSON.stringify(describeConfig(configSchema, readConfig(temporary)))).not.toContain('hidden')
   })
 
-  it('tells all faults at once', () => {
+  it('reports all errors at once', () => {
     expect(() => readConfig({})).toThrow(/PUBLIC_URL[\s\S]*DATABASE_URL[\s\S]*NATS_URL[\s\S]*MASTER_KEYS/)
   })
 

@@ -66,7 +66,7 @@ export const configSchema = {
     description: 'of temporary credentials; results then go through this process, see RESULTS_DELIVERY',
   }),
   uploadsSignContentLength: flag('UPLOADS_SIGN_CONTENT_LENGTH', {
-    description: 'an upload URL takes a file of the fileSize that was told, and of no other',
+    description: 'an upload URL takes a file of the fileSize that was given, and of no other',
     default: false,
   }),
   masterKeys: parsed(
@@ -92,7 +92,7 @@ export const configSchema = {
   }),
   legacySunset: parsed<Date | undefined>(
     'LEGACY_SUNSET',
-    { description: 'when the deprecated paths go, such as 2027-07-01; told in the header Sunset', default: undefined },
+    { description: 'when the deprecated paths go, such as 2027-07-01; sent in the header Sunset', default: undefined },
     parseDate,
   ),
   plans: json(

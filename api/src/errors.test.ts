@@ -34,7 +34,7 @@ describe('answerError', () => {
     expect(retryAfter).toBeLessThanOrEqual(3_600)
   })
 
-  it('tells nothing of an error that was not foreseen', async () => {
+  it('discloses nothing of an error that was not foreseen', async () => {
     const secret = Object.assign(new Error('password=hunter2 at db.internal'), { details: { secret: 'hunter2' } })
     for (const error of [secret, new MatteError('SYSTEM_INTERNAL_ERROR', 'fixed words', { cause: secret })]) {
       const { status, text } = await answerTo(error)

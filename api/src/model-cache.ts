@@ -24,7 +24,7 @@ export function modelCache(db: Db): ModelCache {
       const latest = read()
       names = latest
       latest.catch(() => {
-        if (names === latest) names = undefined // a fault is told once and not kept
+        if (names === latest) names = undefined // an error is reported once and not kept
       })
       return latest
     },

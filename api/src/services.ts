@@ -89,7 +89,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
 /** Of the time to stop, what is left for the other services once requests that do not end have been cut off. */
 const cutOffBeforeEndMs = 3_000
 
-/** How often connections are looked for that nobody uses any more, while the process stops. */
+/** How often unused connections are closed while the process stops. */
 const closeUnusedEveryMs = 250
 
 function httpServer(app: App, { host, port, stopWithinMs }: Config): Service {

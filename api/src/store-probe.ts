@@ -14,7 +14,7 @@ export type StoreProbe = Service & { isDown(): boolean }
 export function storeProbe(bucket: Bucket, logger: Logger): StoreProbe {
   let misses = 0
   let answered = false
-  const look = async () => {
+  const probeOnce = async () => {
     if (!answered) await bucket.ensure(AbortSignal.timeout(timeoutMs)).catch(() => undefined)
     const up = await bucket.probe(timeoutMs)
     answered ||= up
@@ -24,6 +24,6 @@ export function storeProbe(bucket: Bucket, logger: Logger): StoreProbe {
     if (wasDown && up) logger.info('object store is back')
     return {}
   }
-  const inner = loop({ name: 'store-probe', everyMs, run: look, logger })
+  const inner = loop({ name: 'store-probe', everyMs, run: probeOnce, logger })
   return { ...inner, isDown: () => misses >= missesUntilDown }
 }

@@ -31,7 +31,7 @@ export function taskWaits(db: Db, logger: Logger): TaskWaits {
   const ending = new AbortController()
   let added = deferred<void>()
 
-  async function look(stopping: AbortSignal) {
+  async function readEnded(stopping: AbortSignal) {
     if (waits.size === 0) {
       added = deferred()
       await settledOrAborted(added.promise, stopping)
@@ -62,6 +62,6 @@ export function taskWaits(db: Db, logger: Logger): TaskWaits {
     return task
   }
 
-  const inner = loop({ name: 'task-waits', everyMs, run: look, logger })
+  const inner = loop({ name: 'task-waits', everyMs, run: readEnded, logger })
   return { ...inner, untilEnded, end: () => ending.abort() }
 }

@@ -1,7 +1,7 @@
 import type { AttemptError } from '@matte/core/webhook/attempt-outcome'
 import { AttemptFailure } from './attempt-failure.ts'
 
-/** The class of whatever went wrong before the deadline. Anything unknown is our own fault. */
+/** The class of whatever went wrong before the deadline. Anything unknown is our own error. */
 export function classifyFailure(error: unknown): AttemptError {
   if (error instanceof AttemptFailure) return error.error
   if (!(error instanceof Error)) return 'INTERNAL'

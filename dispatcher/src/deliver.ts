@@ -78,7 +78,7 @@ type Target = { readonly targetUrl: string; readonly secret: string; readonly pr
 
 /**
  * Where it goes and what signs it: the endpoint as it is now, which may have moved or rotated its secret since the
- * event, or the workspace's own secret for a callback URL (D62). Undefined: the endpoint is not to be told any more.
+ * event, or the workspace's own secret for a callback URL (D62). Undefined: the endpoint gets no more events.
  * An error in place of a target: the secret does not open.
  */
 async function readTarget(

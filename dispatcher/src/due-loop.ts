@@ -30,7 +30,7 @@ export type DueLoopOptions = {
 }
 
 export type DueLoop = Service & {
-  /** Something may be due: look now. */
+  /** Something may be due: claim now. */
   wake(): void
   /** Resolves when a slot is free, or at the abort. */
   untilFree(signal: AbortSignal): Promise<void>

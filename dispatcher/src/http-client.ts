@@ -51,7 +51,7 @@ export type HttpClient = {
 
 type Route = { readonly agent: Dispatcher; readonly keepBody: boolean }
 
-/** DNS has its own bound within the total, so that a dead name server is told from a dead receiver. */
+/** DNS has its own bound within the total, so that a dead name server is distinguished from a dead receiver. */
 const dnsTimeoutMs = 5_000
 const bodyKeptBytes = 16_384
 const headersMaxBytes = 16_384

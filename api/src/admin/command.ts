@@ -3,12 +3,12 @@ import type { Bucket } from '@matte/core/storage/bucket'
 import type { Plans } from '@matte/core/workspace/plan'
 import { isUuid } from '../uuid.ts'
 
-/** What the caller typed wrong; told with the command's usage, exit code 2. */
+/** What the caller typed wrong; printed with the command's usage, exit code 2. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-/** What the command could not do; told as it is, exit code 1. The message says what to do. */
+/** What the command could not do; printed as it is, exit code 1. The message says what to do. */
 export class CommandError extends Error {
   override name = 'CommandError'
 }

@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** A fault in what was typed comes with the usage of its command. */
+/** An error in what was typed comes with the usage of its command. */
 async function run({ command, given }: AskedCommand, deps: CommandDeps): Promise<Readonly<Record<string, unknown>>> {
   try {
     return await command.run(deps, given)

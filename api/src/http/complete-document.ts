@@ -70,7 +70,8 @@ function nameHeaders(shared: Record<string, unknown>, kind: AnswerKind): Record<
 /** The description of an error answer is the list of its codes, see `responses` in schemas/schema.ts. */
 function describeRefusals(shared: Record<string, unknown>, { description }: Response, media: Media): void {
   const codes = description.split(', ').map(toCode)
-  // The members without a rule are named because the linter takes what a part does not name for a fault of the example.
+  // The members without a rule are named because the linter takes what a part does not name for an error of the
+  // example.
   const narrowed = { properties: { code: { enum: codes }, message: {}, details: {} } }
   media.schema = { allOf: [media.schema, { properties: { error: narrowed } }] }
   delete media.example

@@ -8,7 +8,7 @@ describe('canonicalJson', () => {
     expect(one).toBe('{"a":"ä","b":[{"x":2,"y":1}],"output":{"format":"png"}}')
   })
 
-  it('tells bodies apart that do not', () => {
+  it('distinguishes bodies that do not', () => {
     const texts = [{ a: 1 }, { a: '1' }, { a: [1, 2] }, { a: [2, 1] }, { b: 1 }, null, {}].map(canonicalJson)
     expect(new Set(texts).size).toBe(texts.length)
   })

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 
 type KnownPath = { readonly pattern: RegExp; readonly methods: Set<string> }
 
-/** Answers NOT_FOUND for what is not there; for a known path with another method, `Allow` tells the right ones (D3). */
+/** Answers NOT_FOUND for what is not there; for a known path with another method, `Allow` names the right ones (D3). */
 export function answerNotFound(app: FastifyInstance): void {
   const paths = new Map<string, KnownPath>()
   app.addHook('onRoute', ({ url, method }) => {

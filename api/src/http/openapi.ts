@@ -42,7 +42,7 @@ by whoever runs the service: \`matte-admin key create\`. Each operation names th
 2. Send the bytes: \`curl -T cat.jpg -H 'Content-Type: image/jpeg' "$uploadUrl"\`. The URL is the credential; no key goes there.
 3. Create a task: \`POST /api/v1/open/developer/tasks\` with the grant's \`objectKey\` as \`imageUrl\`.
 4. Read the task until its \`status\` is \`succeeded\`, \`failed\` or \`canceled\`, or create it with \`Prefer: wait=20\`, or hear of
-   it by webhook; \`resultUrl\` is the picture, and needs no key either.
+   it by webhook; \`resultUrl\` is the image, and needs no key either.
 
 **Answers.** Success is \`{request_id, data}\`, failure \`{request_id, error: {code, message, details}}\`; \`request_id\` is
 also the header \`X-Request-Id\`, and a request's own \`X-Request-Id\` is adopted. What a path or a method does not have is
@@ -51,7 +51,7 @@ also the header \`X-Request-Id\`, and a request's own \`X-Request-Id\` is adopte
 **Unknown fields** and query parameters are ignored and named in \`X-Ignored-Fields\`; \`Prefer: handling=strict\` refuses
 them. \`null\` for an optional field means absent.
 
-**Limits.** Requests are counted per workspace and minute; the \`X-RateLimit-\` headers tell what is left. Answers 429 and
+**Limits.** Requests are counted per workspace and minute; the \`X-RateLimit-\` headers say what is left. Answers 429 and
 503 carry \`Retry-After\` in seconds.
 
 **Webhooks** are POSTs of flat JSON, \`{"event": "task.succeeded", "task_id": …}\`, to a task's \`callbackUrl\` and to your webhook
@@ -66,7 +66,7 @@ const tags = [
   { name: 'Uploads', description: 'Where photos go before a task can name them.' },
   { name: 'Tasks', description: 'One photo in, one cut-out back.' },
   { name: 'Batches', description: 'Tasks for many photos, created together or not at all.' },
-  { name: 'Webhooks', description: 'Where the service tells of events, and how a receiver knows it is the service.' },
+  { name: 'Webhooks', description: 'Where the service sends events, and how a receiver knows it is the service.' },
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },

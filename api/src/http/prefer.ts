@@ -1,7 +1,7 @@
 // The header `Prefer` (RFC 7240): preferences joined by commas, a value perhaps quoted, parameters after a semicolon.
 import type { FastifyReply } from 'fastify'
 
-/** Preferences by their names in lower case; of one that is told twice the first holds. */
+/** Preferences by their names in lower case; of one that is given twice the first holds. */
 export function readPreferences(header: string | string[] | undefined): ReadonlyMap<string, string> {
   const preferences = new Map<string, string>()
   if (header === undefined) return preferences
@@ -13,7 +13,7 @@ export function readPreferences(header: string | string[] | undefined): Readonly
   return preferences
 }
 
-/** Tells the caller that a preference was followed; several share the header. */
+/** Names a preference that was followed in the answer; several share the header. */
 export function notePreference(reply: FastifyReply, preference: string): void {
   const noted = reply.getHeader('preference-applied')
   reply.header('preference-applied', noted === undefined ? preference : `${noted}, ${preference}`)

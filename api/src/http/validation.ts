@@ -13,8 +13,8 @@ import { notePreference, readPreferences } from './prefer.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Throws the route's not-found unless the id in its path is the caller's. For routes that look in their handler and
-     * validate nothing before: an unknown id is told before a field that strict handling refuses (D4).
+     * Throws the route's not-found unless the id in its path is the caller's. For routes that read it in their handler and
+     * validate nothing before: an unknown id is reported before a field that strict handling refuses (D4).
      */
     exists?: (request: FastifyRequest) => Promise<void>
   }
@@ -23,7 +23,7 @@ declare module 'fastify' {
 type Fields = Record<string, unknown>
 type ObjectSchema = { readonly properties?: Record<string, { type?: unknown }>; readonly required?: readonly string[] }
 
-/** Names told in the header; more are counted. A name is cut at 64 characters: header space is bounded. */
+/** Names in the header; more are counted. A name is cut at 64 characters: header space is bounded. */
 const namesMax = 20
 const nameLengthMax = 64
 
@@ -102,8 +102,8 @@ function unknownFields(unknown: readonly Unknown[]): MatteError {
 }
 
 function headerList(names: readonly string[]): string {
-  const told = names.slice(0, namesMax).map((name) => encodeURIComponent(name.slice(0, nameLengthMax).toWellFormed()))
-  return names.length > namesMax ? `${told.join(', ')}, +${names.length - namesMax}` : told.join(', ')
+  const shown = names.slice(0, namesMax).map((name) => encodeURIComponent(name.slice(0, nameLengthMax).toWellFormed()))
+  return names.length > namesMax ? `${shown.join(', ')}, +${names.length - namesMax}` : shown.join(', ')
 }
 
 const parts: Readonly<Record<string, string>> = {
@@ -113,11 +113,11 @@ const parts: Readonly<Record<string, string>> = {
   headers: '/headers',
 }
 
-/** What the validator found, one issue for each place, with a JSON pointer into the request. */
+/** What the validator found, one issue for each value, with a JSON pointer into the request. */
 export function toIssues(errors: readonly FastifySchemaValidationError[], context: string | undefined): Issue[] {
   const part = parts[context ?? ''] ?? ''
   const found = errors.flatMap((error) => issuesOf(error, `${part}${error.instancePath}`))
-  // A value of the wrong type breaks other rules too; what is told last, such as the list of values, says most.
+  // A value of the wrong type breaks other rules too; the last message, such as the list of values, says most.
   return [...new Map(found.map((issue) => [issue.path, issue])).values()]
 }
 

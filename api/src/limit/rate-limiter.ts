@@ -77,7 +77,7 @@ export function rateLimiter(db: Db, { monotonicMs }: Pick<Clock, 'monotonicMs'>)
     asking = false
   }
 
-  /** One statement for all of them; never rejects, each asker hears of a fault itself. */
+  /** One statement for all of them; never rejects, each caller gets the error itself. */
   async function ask(asked: ReadonlyMap<string, Waiting>): Promise<void> {
     // From before the question: a window then ends here a round trip early, and never later than it does there.
     const askedAtMs = monotonicMs()

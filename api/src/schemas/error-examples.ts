@@ -4,7 +4,7 @@ type Example = { readonly message: string; readonly details?: Details }
 
 const resetsAt = '2026-12-01T00:00:00.000Z'
 
-/** What each code looks like in the document; a code without one does not compile. */
+/** The example of each code in the document; a code without one does not compile. */
 export const errorExamples: Readonly<Record<ErrorCode, Example>> = {
   INVALID_PARAMS: {
     message: 'The request has invalid parameters; see details.issues.',

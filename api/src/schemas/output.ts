@@ -7,7 +7,7 @@ const maxSideMax = 65_535
 
 /**
  * The member `output` of a creation (D41), for tasks and batches alike. Unknown members are refused: a misspelled one
- * would be charged for a picture that nobody wanted. `api/core/src/task/output.ts` says what each does.
+ * would be charged for an image that nobody wanted. What each does is described in `core/task/output.ts`.
  */
 export const outputSchema = nullable(
   Type.Object(
@@ -30,9 +30,7 @@ export const outputSchema = nullable(
         ),
       ),
       crop: Type.Optional(
-        nullable(
-          Type.Boolean({ description: 'Cut to the box of the foreground; without one the picture stays whole.' }),
-        ),
+        nullable(Type.Boolean({ description: 'Cut to the box of the foreground; without one the image stays whole.' })),
       ),
       cropMargin: Type.Optional(
         nullable(
@@ -40,7 +38,7 @@ export const outputSchema = nullable(
             pattern: patterns.margin,
             description:
               'Room left on all four sides of a crop: pixels of the photo, or a percentage of the longer side of the ' +
-              "foreground's box. It ends at the picture's edge.",
+              "foreground's box. It ends at the image's edge.",
           }),
         ),
       ),
@@ -63,7 +61,7 @@ export const outputSchema = nullable(
     },
     {
       additionalProperties: false,
-      description: 'How the result shall look. Unknown members are refused.',
+      description: 'The form of the result. Unknown members are refused.',
       examples: [{ format: 'webp', crop: true, cropMargin: '5%', maxSide: 1_024 }],
     },
   ),

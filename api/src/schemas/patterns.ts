@@ -1,4 +1,4 @@
-/** Forms of texts whose meaning a pattern alone does not tell. */
+/** Forms of texts that a pattern alone does not explain. */
 export const patterns = {
   colour: '^(transparent|#[0-9A-Fa-f]{6}([0-9A-Fa-f]{2})?)$',
   margin: '^[0-9]{1,5}(%|px)$',

@@ -27,7 +27,7 @@ export const toBatchView = ({ batch, tasks }: BatchWithTasks, links: ResultLinks
   tasks: tasks.map((task) => toTaskView(task, links)),
 })
 
-/** The answer of creation, whose tasks tell their cost (D31). */
+/** The answer of creation, whose tasks have their cost (D31). */
 export const toNewBatchView = ({ batch, tasks }: BatchWithTasks, links: ResultLinks): BatchView => ({
   ...toBatchSummary(batch),
   tasks: tasks.map((task) => toNewTaskView(task, links)),

@@ -1,5 +1,5 @@
 // How a caller downloads a result (D37). Presigned by the store where its credentials live as long as the links do;
-// with temporary ones a link dies with them, and the gateway's own links (routes/files.ts) take their place. Either
+// with temporary ones a link dies with them, and the gateway's own links (routes/files.ts) replace them. Either
 // way a link is signed afresh on each read, for the public host, and lives for 7 days.
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Bucket } from '@matte/core/storage/bucket'

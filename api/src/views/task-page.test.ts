@@ -39,17 +39,17 @@ describe('parseDay', () => {
 })
 
 describe('a cursor', () => {
-  const place = { createdAtMicros: '1772366400123456', id: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1' }
+  const position = { createdAtMicros: '1772366400123456', id: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1' }
 
-  it('leads to the place and the page after its own', () => {
+  it('leads to the position and the page after its own', () => {
     const { nextCursor } = buildPage(
       [],
       readTaskQuery({ page: 4, pageSize: 10 }),
       { total: 100, isMinimum: false },
-      place,
+      position,
     )
     const { after, page } = readTaskQuery({ cursor: nextCursor ?? '' })
-    expect(after).toMatchObject(place)
+    expect(after).toMatchObject(position)
     expect(page).toBe(5)
   })
 
@@ -58,7 +58,7 @@ describe('a cursor', () => {
     '.',
     'AAAA',
     Buffer.from('1.2.3').toString('base64url'),
-    Buffer.from(`x.${place.id}.1`).toString('base64url'),
+    Buffer.from(`x.${position.id}.1`).toString('base64url'),
   ])('%j is refused', (cursor) => {
     expect(() => readTaskQuery({ cursor })).toThrow(expect.objectContaining({ code: 'INVALID_PARAMS' }))
   })

@@ -1,5 +1,5 @@
-// Lists of tasks (D36): the query as a filter and a place, and the page with its cursor. A cursor is opaque to
-// callers; inside are the place of the last item and the number of the page that follows.
+// Lists of tasks (D36): the query as a filter and a position, and the page with its cursor. A cursor is opaque to
+// callers; inside are the position of the last item and the number of the page that follows.
 import type { ListPosition, ListTotal } from '@matte/core/db/page'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { TaskStatus } from '@matte/core/task/task'
@@ -25,29 +25,29 @@ export type TaskPageRequest = {
 
 const pageSizeDefault = 20
 
-/** @throws MatteError INVALID_PARAMS naming every parameter at fault */
+/** @throws MatteError INVALID_PARAMS naming every invalid parameter */
 export function readTaskQuery(query: TaskQuery): TaskPageRequest {
   const issues: Issue[] = []
   const { cursor, pageSize = pageSizeDefault } = query
   const start = query.startDate === undefined ? undefined : parseDay(query.startDate)
   const end = query.endDate === undefined ? undefined : parseDay(query.endDate)
-  const place = cursor === undefined ? undefined : decodeCursor(cursor)
+  const position = cursor === undefined ? undefined : decodeCursor(cursor)
   if (start === null) issues.push({ path: '/query/startDate', message: dateMessage })
   if (end === null) issues.push({ path: '/query/endDate', message: dateMessage })
   if (start && end && start.from >= end.before)
     issues.push({ path: '/query/endDate', message: 'must not lie before startDate' })
-  if (place === null) issues.push({ path: '/query/cursor', message: 'must be the nextCursor of a page' })
+  if (position === null) issues.push({ path: '/query/cursor', message: 'must be the nextCursor of a page' })
   if (cursor !== undefined && query.page !== undefined) {
     issues.push({ path: '/query/cursor', message: 'must not come together with page' })
   }
   if (issues.length > 0) throw invalidParams(issues)
-  const page = place?.page ?? query.page ?? 1
+  const page = position?.page ?? query.page ?? 1
   return {
     page,
     pageSize,
     // Past 2^53 a number is no longer exact; any list ends long before.
     offset: Math.min((page - 1) * pageSize, Number.MAX_SAFE_INTEGER),
-    ...(place && { after: place }),
+    ...(position && { after: position }),
     ...(start && { from: start.from }),
     ...(end && { before: end.before }),
   }
@@ -64,7 +64,7 @@ export type Page<T> = {
   readonly nextCursor: string | null
 }
 
-/** `next` is the place of the last item, when more follow. */
+/** `next` is the position of the last item, when more follow. */
 export function buildPage<T>(
   items: T[],
   { page, pageSize }: TaskPageRequest,

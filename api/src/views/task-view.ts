@@ -28,7 +28,7 @@ export function toTaskView(task: ShownTask, links: ResultLinks): TaskView {
   }
 }
 
-/** The answer of creation and retry, which alone tells the cost. */
+/** The answer of creation and retry, which alone has the cost. */
 export function toNewTaskView(task: ShownTask, links: ResultLinks): TaskView {
   return { ...toTaskView(task, links), creditCost: task.credit_cost }
 }

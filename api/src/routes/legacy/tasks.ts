@@ -18,7 +18,7 @@ export const legacyTaskRoutes: FastifyPluginAsync<LegacyDeps> = async (app, { su
     const summary = `${route.schema?.summary} (deprecated: use ${replacement})`
     route.schema = { ...route.schema, summary, deprecated: true }
   })
-  // Late, so that refusals before the handler tell it too.
+  // Late, so that refusals before the handler have it too.
   app.addHook('onSend', async (request, reply, payload) => {
     const { taskId } = request.params as { taskId?: string }
     const path = taskId === undefined ? '/tasks' : `/tasks/${encodeURIComponent(taskId.toWellFormed())}`

@@ -50,13 +50,13 @@ type BatchRequest = {
   readonly output: RequestedOutput | null
 }
 
-/** Items told of a request that is refused without a look at its objects; a body of 1 MiB can hold 300,000. */
+/** Items named of a request that is refused before its objects are inspected; a body of 1 MiB can hold 300,000. */
 const itemsToldMax = 1_000
 
 /**
- * Body, then whether batches are taken at all, in the order of D4. Malformed `imageUrls` are told here only if
- * something else would refuse the batch as a whole: they come before it. Otherwise they are told with the other
- * items at fault, by `createBatch`, so that the list is complete (D50).
+ * Body, then whether batches are taken at all, in the order of D4. Malformed `imageUrls` are reported here only if
+ * something else would refuse the batch as a whole: they come before it. Otherwise they are reported with the other
+ * invalid items, by `createBatch`, so that the list is complete (D50).
  * @throws MatteError INVALID_PARAMS, TASK_MAINTENANCE, TASK_BATCH_DISABLED, TASK_BATCH_NOT_SUPPORTED,
  *   TASK_BATCH_SIZE_EXCEEDED
  */
@@ -91,8 +91,8 @@ const findMalformed = (imageUrls: readonly string[]): Item[] =>
   imageUrls.flatMap((imageUrl, index) => (isKeyForm(imageUrl) ? [] : [{ index, imageUrl }])).slice(0, itemsToldMax)
 
 function refuse(issues: readonly Issue[], malformed: readonly Item[]): MatteError {
-  const faults = malformed.map((item) => ({ ...item, error: malformedItem(item.index) }))
-  const all = [...issues, ...faults.flatMap(({ error }) => (error.details.issues as Issue[] | undefined) ?? [])]
-  if (faults.length === 0) return invalidParams(all)
+  const refused = malformed.map((item) => ({ ...item, error: malformedItem(item.index) }))
+  const all = [...issues, ...refused.flatMap(({ error }) => (error.details.issues as Issue[] | undefined) ?? [])]
+  if (refused.length === 0) return invalidParams(all)
   return invalidParams(all, { details: { items: malformed.map((item) => ({ ...item, code: 'INVALID_PARAMS' })) } })
 }

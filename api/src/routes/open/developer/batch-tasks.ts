@@ -40,7 +40,7 @@ const createSchema = {
   operationId: 'createBatch',
   summary: 'Create a task for each of several images, all or none',
   description:
-    'When images are at fault nothing is created; `error.code` is that of the first one, and `error.details.items` ' +
+    'When an image is refused nothing is created; `error.code` is that of the first one refused, and `error.details.items` ' +
     'names every one: `[{index, imageUrl, code}]`.',
   tags,
   body: batchRequest,
@@ -105,7 +105,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     const { once } = request
     const traceparent = currentTraceparent() ?? null
     const made = await createBatch(db, bucket, { workspaceId, plan: planLimits, ...wanted, once, traceparent, gate })
-    // No more of them can begin at once; a slot that has ended a task looks for the next by itself.
+    // No more of them can begin at once; a slot that has ended a task claims the next by itself.
     for (const { id, model_version } of made.tasks.slice(0, planLimits.concurrentTasks)) nudge.task(model_version, id)
     metrics.tasksCreated.inc({ model_version: wanted.modelVersion, plan }, made.tasks.length)
     reply.code(201)
@@ -122,8 +122,8 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     ])
     const shown = rows.slice(0, pageSize)
     const last = rows.length > pageSize ? shown.at(-1) : undefined
-    const place = last && { createdAtMicros: last.created_at_micros, id: last.id }
-    return buildPage(shown.map(toBatchSummary), wanted, total, place)
+    const position = last && { createdAtMicros: last.created_at_micros, id: last.id }
+    return buildPage(shown.map(toBatchSummary), wanted, total, position)
   })
 
   const find = async ({ caller, params }: FastifyRequest) => {

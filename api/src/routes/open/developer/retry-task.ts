@@ -63,7 +63,7 @@ export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (
     idempotent: async (request, id) => toNewTaskView(await find(request, id), links),
   } as const satisfies FastifyContextConfig
 
-  /** An unknown id is told before a malformed header, and before maintenance (D4). */
+  /** An unknown id is reported before a malformed header, and before maintenance (D4). */
   const exists = async (request: FastifyRequest): Promise<void> => {
     await find(request, (request.params as { taskId: string }).taskId)
   }

@@ -50,7 +50,7 @@ type TaskRequest = {
 /**
  * What the schema cannot judge: the key's form (D22), an installed model (D38), a public target (D66); then whether
  * new tasks are taken at all.
- * @throws MatteError INVALID_PARAMS naming every field at fault, TASK_MAINTENANCE
+ * @throws MatteError INVALID_PARAMS naming every invalid field, TASK_MAINTENANCE
  */
 export async function readTaskRequest(body: Body, deps: TaskRequestDeps): Promise<TaskRequest> {
   const { allowedTargets, maintenance } = deps.settings.current()

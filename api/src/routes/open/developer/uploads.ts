@@ -12,7 +12,7 @@ export type UploadDeps = {
   readonly db: Db
   readonly bucket: Bucket
   readonly probe: Pick<StoreProbe, 'isDown'>
-  /** The URL takes a file of the length that was told, and of no other (D21). */
+  /** The URL takes a file of the length that was given, and of no other (D21). */
   readonly signLength: boolean
 }
 
