@@ -48,7 +48,7 @@ import { gatewayLinks, presignedLinks } from './views/result-links.ts'
 
 export type App = FastifyInstance
 
-export type AppDeps = {
+type AppDeps = {
   readonly config: Config
   readonly db: Db
   readonly bucket: Bucket

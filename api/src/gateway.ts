@@ -7,10 +7,10 @@ import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type Dispatcher, Pool } from 'undici'
 
-export type GatewayOptions = { readonly bucket: string; readonly endpoint: string }
+type GatewayOptions = { readonly bucket: string; readonly endpoint: string }
 
 /** The largest file of any plan and 1 MiB to spare (D81). */
-export const gatewayLimitBytes = 21 * 1_048_576
+const gatewayLimitBytes = 21 * 1_048_576
 
 /**
  * What goes to the store. Everything else stays here: an `x-amz-copy-source` that a presigned PUT did not sign would

@@ -21,7 +21,7 @@ import { requestCounter } from './request-counter.ts'
 import { storeProbe } from './store-probe.ts'
 import { taskWaits } from './task-waits.ts'
 
-export type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
+type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
 
 export async function buildServices(config: Config, logger = createLogger('api', config.logLevel)): Promise<Services> {
   const registry = createRegistry('api')

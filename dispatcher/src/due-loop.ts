@@ -14,7 +14,7 @@ import type { Logger } from 'pino'
 import type { Assignment } from './deliver.ts'
 import type { DeliveryMetrics } from './delivery-metrics.ts'
 
-export type DueLoopOptions = {
+type DueLoopOptions = {
   readonly db: Db
   /** Makes one attempt; never rejects. */
   readonly deliver: (assignment: Assignment, signal: AbortSignal) => Promise<void>

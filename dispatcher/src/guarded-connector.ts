@@ -9,7 +9,7 @@ import { AttemptFailure } from './attempt-failure.ts'
 
 export type Dial = (options: TcpNetConnectOpts) => Socket
 
-export type ConnectorOptions = {
+type ConnectorOptions = {
   /** Addresses that may be dialled for this host, at least one. @throws AttemptFailure */
   readonly addressesOf: (host: string) => Promise<readonly string[]>
   readonly isPeerAllowed: (address: string) => boolean

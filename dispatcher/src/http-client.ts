@@ -29,7 +29,7 @@ export type HttpClientOptions = {
   readonly ca?: string
 }
 
-export type Post = {
+type Post = {
   readonly url: string
   readonly headers: Record<string, string>
   readonly body: string

@@ -17,7 +17,7 @@ const commands: readonly Command[] = [
 ]
 
 export type AskedCommand = { readonly command: Command; readonly given: Given; readonly json: boolean }
-export type Asked = { readonly help: string } | AskedCommand
+type Asked = { readonly help: string } | AskedCommand
 
 /** @throws UsageError with the usage of what was meant, as far as that is known */
 export function readArguments(args: readonly string[]): Asked {

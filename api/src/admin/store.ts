@@ -11,7 +11,7 @@ export const storeSchema = {
   s3SessionToken: optionalSecret('S3_SESSION_TOKEN', { description: 'of temporary credentials' }),
 }
 
-export type StoreConfig = {
+type StoreConfig = {
   readonly s3Endpoint: string | undefined
   readonly s3Bucket: string
   readonly s3Region: string

@@ -23,7 +23,7 @@ declare module 'fastify' {
   }
 }
 
-export type AuthDeps = Credentials & {
+type AuthDeps = Credentials & {
   readonly plans: Plans
   readonly usage: Pick<KeyUsage, 'note'>
   readonly limiter: RateLimiter

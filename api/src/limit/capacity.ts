@@ -24,7 +24,7 @@ declare module 'fastify' {
   }
 }
 
-export type CapacityDeps = {
+type CapacityDeps = {
   readonly requestsInWorkMax: number
   /** Milliseconds that the first in the queue for a database connection has waited. */
   readonly oldestWaitMs: () => number

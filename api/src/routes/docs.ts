@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import type { FastifyPluginAsync } from 'fastify'
 import { openapiPath } from '../http/openapi.ts'
 
-export const docsPath = '/api/v1/docs'
+const docsPath = '/api/v1/docs'
 
 /** Files change with a release only; an hour later everybody has the new ones. */
 const cacheSeconds = 3_600
@@ -48,7 +48,7 @@ const files = {
   'favicon-32x32.png': 'image/png',
 } as const
 
-export type DocsDeps = {
+type DocsDeps = {
   /** Origin of the API as callers know it: requests of "Try it out" go there. */
   readonly publicUrl: string
 }

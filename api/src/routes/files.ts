@@ -11,7 +11,7 @@ import { StorageError } from '@matte/core/storage/storage-error'
 import { mimeTypes } from '@matte/core/workspace/format'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
-export type FileDeps = { readonly bucket: Bucket; readonly masterKeys: MasterKeys }
+type FileDeps = { readonly bucket: Bucket; readonly masterKeys: MasterKeys }
 
 /** A link is the credential: no shared cache may keep what lies behind it. */
 const cacheControl = 'private'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Check, readiness } from '@matte/core/runtime/health'
 
-export type HealthDeps = { readonly checks: Readonly<Record<string, Check>> }
+type HealthDeps = { readonly checks: Readonly<Record<string, Check>> }
 
 const options = { schema: { hide: true }, config: { public: true, envelope: false, quiet: true } } as const
 

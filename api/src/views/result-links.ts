@@ -7,7 +7,7 @@ import { fileLinkSigner } from '@matte/core/storage/file-link'
 import { resultFileName } from '@matte/core/storage/result-key'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 
-export type StoredResult = {
+type StoredResult = {
   readonly id: string
   readonly result_key: string | null
   readonly result_format: string | null
@@ -19,7 +19,7 @@ export type ResultLinks = {
 }
 
 /** Seconds that a result URL lives: the interface's 7 days, which is also the most that a presigned one can have. */
-export const resultUrlSeconds = 7 * 24 * 60 * 60
+const resultUrlSeconds = 7 * 24 * 60 * 60
 
 export const presignedLinks = (bucket: Bucket): ResultLinks => ({
   urlOf: ({ id, result_key: key, result_format: format }) =>

@@ -5,7 +5,7 @@ import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { TaskStatus } from '@matte/core/task/task'
 import { isUuid } from '../uuid.ts'
 
-export type TaskQuery = {
+type TaskQuery = {
   readonly page?: number | undefined
   readonly pageSize?: number | undefined
   readonly cursor?: string | undefined
@@ -14,7 +14,7 @@ export type TaskQuery = {
   readonly endDate?: string | undefined
 }
 
-export type TaskPageRequest = {
+type TaskPageRequest = {
   readonly page: number
   readonly pageSize: number
   readonly offset: number

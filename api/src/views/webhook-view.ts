@@ -2,7 +2,7 @@ import type { EndpointRow } from '@matte/core/webhook/endpoint/endpoint-queries'
 import type { Static } from 'typebox'
 import type { webhookEndpointSchema } from '../schemas/webhook.ts'
 
-export type WebhookView = Static<typeof webhookEndpointSchema>
+type WebhookView = Static<typeof webhookEndpointSchema>
 
 /** The endpoint as its owner sees it (D60). */
 export const toWebhookView = (endpoint: EndpointRow): WebhookView => ({

@@ -3,7 +3,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { type TaskDeps, taskRoutes } from '../open/developer/tasks.ts'
 
-export type LegacyDeps = TaskDeps & {
+type LegacyDeps = TaskDeps & {
   /** Where the replacements are, such as `https://matte.example.com/api/v1/open/developer`. */
   readonly successor: string
   readonly sunset: Date | undefined

@@ -7,7 +7,7 @@ import { refer, responses, success } from '../../../schemas/schema.ts'
 import { toApiKeyView } from '../../../views/api-key-view.ts'
 import { toWholeList } from '../../../views/whole-list.ts'
 
-export type ApiKeyDeps = { readonly db: Db }
+type ApiKeyDeps = { readonly db: Db }
 
 const listSchema = {
   operationId: 'listApiKeys',

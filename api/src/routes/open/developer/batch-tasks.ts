@@ -22,7 +22,7 @@ import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
 import { batchRequest, readBatchRequest } from './batch-request.ts'
 import type { TaskRequestDeps } from './task-request.ts'
 
-export type BatchDeps = TaskRequestDeps & {
+type BatchDeps = TaskRequestDeps & {
   readonly db: Db
   readonly bucket: Bucket
   readonly links: ResultLinks

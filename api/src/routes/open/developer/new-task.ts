@@ -15,7 +15,7 @@ export type NewTaskDeps = {
   readonly maxWaitSeconds: number
 }
 
-export type NewTaskAnswer = {
+type NewTaskAnswer = {
   /** The answer of creation: at once, or as the task is after the wait that the caller prefers. */
   answer(request: FastifyRequest, reply: FastifyReply, task: ShownTask): Promise<TaskView>
   /** The same for a task that was made before. @throws MatteError DEVELOPER_TASK_NOT_FOUND once it is cleaned away */

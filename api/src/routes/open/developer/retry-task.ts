@@ -17,7 +17,7 @@ import type { ResultLinks } from '../../../views/result-links.ts'
 import { toNewTaskView } from '../../../views/task-view.ts'
 import { inMaintenance } from './task-request.ts'
 
-export type RetryDeps = {
+type RetryDeps = {
   readonly db: Db
   readonly bucket: Bucket
   readonly links: ResultLinks

@@ -2,16 +2,10 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
-import { Type } from 'typebox'
-import { named, refer, responses, success } from '../../../schemas/schema.ts'
+import { refer, responses, success } from '../../../schemas/schema.ts'
+import { signingSecretSchema } from '../../../schemas/signing-secret.ts'
 
-export type SigningSecretDeps = { readonly db: Db; readonly masterKeys: MasterKeys }
-
-export const signingSecretSchema = named(
-  'SigningSecret',
-  { signingSecret: Type.String({ description: '`whsec_` and base64; the whole text keys X-Service-Signature.' }) },
-  { examples: [{ signingSecret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=' }] },
-)
+type SigningSecretDeps = { readonly db: Db; readonly masterKeys: MasterKeys }
 
 const getSchema = {
   operationId: 'getSigningSecret',

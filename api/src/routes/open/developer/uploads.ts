@@ -8,7 +8,7 @@ import { nullable, refer, responses, success } from '../../../schemas/schema.ts'
 import { uploadGrantSchema } from '../../../schemas/upload.ts'
 import type { StoreProbe } from '../../../store-probe.ts'
 
-export type UploadDeps = {
+type UploadDeps = {
   readonly db: Db
   readonly bucket: Bucket
   readonly probe: Pick<StoreProbe, 'isDown'>

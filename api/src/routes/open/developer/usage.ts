@@ -5,7 +5,7 @@ import { refer, responses, success } from '../../../schemas/schema.ts'
 import { usageSchema } from '../../../schemas/usage.ts'
 import { toUsageView } from '../../../views/usage-view.ts'
 
-export type UsageDeps = { readonly db: Db }
+type UsageDeps = { readonly db: Db }
 
 const getSchema = {
   operationId: 'getUsage',

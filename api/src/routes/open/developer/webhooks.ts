@@ -31,7 +31,7 @@ import { toWebhookView } from '../../../views/webhook-view.ts'
 import { toWholeList } from '../../../views/whole-list.ts'
 import { judgeTarget } from './task-request.ts'
 
-export type WebhookDeps = {
+type WebhookDeps = {
   readonly db: Db
   readonly masterKeys: MasterKeys
   readonly settings: { current(): Settings }
