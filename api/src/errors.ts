@@ -1,5 +1,6 @@
 // The one place where an error becomes an HTTP answer. A MatteError is sent as it is; errors of the framework
-// (validation, JSON, content type, size) become INVALID_PARAMS (D3); anything else is logged and answered with a fixed text.
+// (validation, JSON, content type, size) become INVALID_PARAMS (D3); anything else is logged and answered with a fixed
+// text.
 import { isDatabaseUnavailable } from '@matte/core/db/database'
 import { DatabaseBusy } from '@matte/core/db/fail-fast-pool'
 import { type ErrorCode, MatteError } from '@matte/core/error'
@@ -79,7 +80,10 @@ const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in
 const isFrameworkError = (error: unknown): error is FastifyError =>
   error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500
 
-/** Which part of the request an error of the framework is about, in our own words: the framework's change with its versions. */
+/**
+ * Which part of the request an error of the framework is about, in our own words: the framework's change with its
+ * versions.
+ */
 const frameworkIssues: Readonly<Record<string, Issue>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { path: '/headers/content-type', message: 'must be application/json' },
   FST_ERR_CTP_BODY_TOO_LARGE: { path: '/body', message: 'must be at most 1 MiB' },
@@ -95,7 +99,9 @@ function fromFramework(error: FastifyError): MatteError {
   return invalidParams(issues, { cause: error })
 }
 
-/** Whole seconds, 1 to 3600, on every 429 and 503, when the database is away, and where the error has it (D6, D8, D42). */
+/**
+ * Whole seconds, 1 to 3600, on every 429 and 503, when the database is away, and where the error has it (D6, D8, D42).
+ */
 function retryAfterOf({ code, details, cause }: MatteError): number | undefined {
   const { maintenance, outage, limit, max } = retryAfterSeconds
   if (code === 'CONFLICT') return typeof details.retryAfter === 'number' ? details.retryAfter : undefined

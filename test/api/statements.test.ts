@@ -1,6 +1,6 @@
-// What a task costs the database, counted by the database itself (pg_stat_statements) over our three processes, BEGIN and
-// COMMIT left out. What runs by the clock is left out by how seldom it runs; what can be is slowed down for that. The
-// model is a fake: how long an inference takes changes no statement.
+// What a task costs the database, counted by the database itself (pg_stat_statements) over our three processes, BEGIN
+// and COMMIT left out. What runs by the clock is left out by how seldom it runs; what can be is slowed down for that.
+// The model is a fake: how long an inference takes changes no statement.
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { scopes } from '@matte/core/workspace/scope'

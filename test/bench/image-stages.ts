@@ -1,6 +1,7 @@
 // CPU time of everything around the model, stage by stage: `node test/bench/image-stages.ts [megapixels …]`.
 // Runs lemur.png at its own size, at one megapixel and at whatever sizes are asked for, as PNG and as JPEG. The times
-// are CPU milliseconds of the whole process (sharp works in libuv's threads), the median of some rounds after warming up.
+// are CPU milliseconds of the whole process (sharp works in libuv's threads), the median of some rounds after warming
+// up.
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { join } from 'node:path'

@@ -7,8 +7,8 @@ import { until } from '../support/until.ts'
 import type { Installation } from './installation.ts'
 
 /**
- * Images that are left out at both ends: while the first are fetched and the last is alone, a core has nothing to do, and
- * the bare model's rate is that of its steady part too.
+ * Images that are left out at both ends: while the first are fetched and the last is alone, a core has nothing to do,
+ * and the bare model's rate is that of its steady part too.
  */
 const edgeImages = 4
 /** Tasks that wait from the beginning; the others come at the pace of the bare model, which is more than is done. */

@@ -1,6 +1,6 @@
 // A Triton that infers nothing: real gRPC and HTTP, Triton's protocol, its readiness and its ways of stopping, and a
-// mask of an ellipse after a set time in an instance. For tests that count, stop and break dozens of pods; what the real
-// server does is tested with the real one. It runs in a test's own process, or as a pod (test/e2e/fake-triton).
+// mask of an ellipse after a set time in an instance. For tests that count, stop and break dozens of pods; what the
+// real server does is tested with the real one. It runs in a test's own process, or as a pod (test/e2e/fake-triton).
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -50,9 +50,9 @@ export type FakeOptions = {
   /** How long a stop waits for what is open. */
   readonly exitTimeoutMs?: number
   /**
-   * What SIGTERM does. `refuse` (25.05 and later): new calls, and new messages on open streams, are answered UNAVAILABLE,
-   * and open streams have the exit time-out. `serve` (before): whoever is connected is served on, and the server waits
-   * for open streams for as long as it is let, used or not.
+   * What SIGTERM does. `refuse` (25.05 and later): new calls, and new messages on open streams, are answered
+   * UNAVAILABLE, and open streams have the exit time-out. `serve` (before): whoever is connected is served on, and the
+   * server waits for open streams for as long as it is let, used or not.
    */
   readonly stopping?: 'refuse' | 'serve'
   /** As `--grpc-restricted-protocol`: the header that opens the repository index. */

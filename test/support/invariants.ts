@@ -42,7 +42,8 @@ const rules = {
           from usage_day where workspace_id = w.id) u on true
       left join lateral (
         select count(distinct t.id) as created, count(*) filter (where e.type = 'succeeded') as succeeded,
-               count(*) filter (where e.type = 'failed') as failed, count(*) filter (where e.type = 'canceled') as canceled
+               count(*) filter (where e.type = 'failed') as failed,
+               count(*) filter (where e.type = 'canceled') as canceled
           from task t join task_event e on e.task_id = t.id where t.workspace_id = w.id) c on true
      where (u.created, u.succeeded, u.failed, u.canceled) is distinct from (c.created, c.succeeded, c.failed, c.canceled)`,
   'an ended run has one terminal event, and an open run none': sql`

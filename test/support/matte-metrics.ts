@@ -35,7 +35,10 @@ export function gradientError(matte: Matte, truth: Matte): number {
   return ours.reduce((sum, magnitude, i) => sum + (magnitude - (theirs[i] ?? Number.NaN)) ** 2, 0)
 }
 
-/** A square mask (one byte a pixel) stretched over a picture, bilinearly between pixel centres: a matte without refinement. */
+/**
+ * A square mask (one byte a pixel) stretched over a picture, bilinearly between pixel centres: a matte without
+ * refinement.
+ */
 export function stretchMask(mask: Uint8Array, width: number, height: number): Matte {
   const size = Math.sqrt(mask.length)
   const alpha = new Uint8Array(width * height)

@@ -10,7 +10,8 @@ const grant: Command = {
   name: 'credits grant',
   usage: '--workspace ID --credits N [--expires-at TIME] [--priority 0-100] [--source NAME]',
   summary:
-    'add credits; the lowest priority is spent first (50 by default), then what expires first; the same --source grants once',
+    'add credits; the lowest priority is spent first (50 by default), then what expires first; ' +
+    'the same --source grants once',
   options: ['workspace', 'credits', 'expires-at', 'priority', 'source'],
   run: async ({ db }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')

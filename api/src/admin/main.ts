@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// matte-admin: what an operator does by command. It talks to the database (sweep to the store too) and brings the schema up first, so
-// that it works before any process of the service has run.
+// matte-admin: what an operator does by command. It talks to the database (sweep to the store too) and brings the
+// schema up first, so that it works before any process of the service has run.
 import { openDatabase } from '@matte/core/db/database'
 import { migrateAtStart } from '@matte/core/db/migrate'
 import { ConfigError, choice, int, json, parseEnv, secret } from '@matte/core/runtime/env'

@@ -9,7 +9,8 @@ const sweep: Command = {
   name: 'sweep',
   usage: '[--now TIME]',
   summary:
-    'do what falls due by a time, the present one by default: tasks that nobody took, credits, unused uploads, old tasks, and, with S3_* set, objects',
+    'do what falls due by a time, the present one by default: tasks that nobody took, credits, unused uploads, ' +
+    'old tasks, and, with S3_* set, objects',
   options: ['now'],
   run: async (deps, given) => {
     const now = given.values.now === undefined ? undefined : instant(given.values.now, 'now')

@@ -1,5 +1,5 @@
-// Adds to the document what the routes' schemas do not say and the surface around them does: the headers of answers, the
-// codes and an example of each refusal, an example of each success, links from answer to next request. Nothing here
+// Adds to the document what the routes' schemas do not say and the surface around them does: the headers of answers,
+// the codes and an example of each refusal, an example of each success, links from answer to next request. Nothing here
 // changes what is served.
 import { type ErrorCode, errorCodes } from '@matte/core/error'
 import { type AnswerKind, answerHeaders, type HeaderName, headersOf } from '../schemas/answer-headers.ts'

@@ -28,7 +28,8 @@ const keyHeader = Type.Optional(
     minLength: 1,
     maxLength: 255,
     description:
-      'Chosen by you, new for each new request. The same request sent again within 24 h answers what the first one made, ' +
+      'Chosen by you, new for each new request. The same request sent again within 24 h answers what the first ' +
+      'one made, ' +
       'with `Idempotent-Replayed: true`, and makes and charges nothing.',
   }),
 )

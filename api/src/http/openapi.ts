@@ -35,32 +35,36 @@ const named = [
 
 const description = `Removes the background from images.
 
-**The key.** Every request sends \`X-API-Key: service_live_…\`. A key belongs to a workspace and is made in its settings, or
-by whoever runs the service: \`matte-admin key create\`. Each operation names the scope that its key needs.
+**The key.** Every request sends \`X-API-Key: service_live_…\`. A key belongs to a workspace and is made in its
+settings, or by whoever runs the service: \`matte-admin key create\`. Each operation names the scope that its
+key needs.
 
 1. Get an upload grant: \`POST /api/v1/open/developer/uploads/presign\` with \`fileName\` and \`contentType\`.
-2. Send the bytes: \`curl -T cat.jpg -H 'Content-Type: image/jpeg' "$uploadUrl"\`. The URL is the credential; no key goes there.
+2. Send the bytes: \`curl -T cat.jpg -H 'Content-Type: image/jpeg' "$uploadUrl"\`. The URL is the credential; no
+   key goes there.
 3. Create a task: \`POST /api/v1/open/developer/tasks\` with the grant's \`objectKey\` as \`imageUrl\`.
-4. Read the task until its \`status\` is \`succeeded\`, \`failed\` or \`canceled\`, or create it with \`Prefer: wait=20\`, or hear of
-   it by webhook; \`resultUrl\` is the image, and needs no key either.
+4. Read the task until its \`status\` is \`succeeded\`, \`failed\` or \`canceled\`, or create it with
+   \`Prefer: wait=20\`, or hear of it by webhook; \`resultUrl\` is the image, and needs no key either.
 
-**Answers.** Success is \`{request_id, data}\`, failure \`{request_id, error: {code, message, details}}\`; \`request_id\` is
-also the header \`X-Request-Id\`, and a request's own \`X-Request-Id\` is adopted. What a path or a method does not have is
-404 \`NOT_FOUND\`; the header \`Allow\` then names the methods that a known path has.
+**Answers.** Success is \`{request_id, data}\`, failure \`{request_id, error: {code, message, details}}\`;
+\`request_id\` is also the header \`X-Request-Id\`, and a request's own \`X-Request-Id\` is adopted. What a path
+or a method does not have is 404 \`NOT_FOUND\`; the header \`Allow\` then names the methods that a known path
+has.
 
-**Unknown fields** and query parameters are ignored and named in \`X-Ignored-Fields\`; \`Prefer: handling=strict\` refuses
-them. \`null\` for an optional field means absent.
+**Unknown fields** and query parameters are ignored and named in \`X-Ignored-Fields\`;
+\`Prefer: handling=strict\` refuses them. \`null\` for an optional field means absent.
 
-**Limits.** Requests are counted per workspace and minute; the \`X-RateLimit-\` headers say what is left. Answers 429 and
-503 carry \`Retry-After\` in seconds.
+**Limits.** Requests are counted per workspace and minute; the \`X-RateLimit-\` headers say what is left.
+Answers 429 and 503 carry \`Retry-After\` in seconds.
 
-**Webhooks** are POSTs of flat JSON, \`{"event": "task.succeeded", "task_id": …}\`, to a task's \`callbackUrl\` and to your webhook
-endpoints. Verify each: \`X-Service-Signature: t=…,v1=…\` has the Unix time in seconds and the HMAC-SHA256, in lower-case hex, of
-\`<t>.<raw body>\`, keyed by the whole secret as you got it, \`whsec_\` included. That is the endpoint's, shown when it is
-created, or for a \`callbackUrl\` the workspace's, see \`getSigningSecret\`. An event may come more than once.
+**Webhooks** are POSTs of flat JSON, \`{"event": "task.succeeded", "task_id": …}\`, to a task's \`callbackUrl\`
+and to your webhook endpoints. Verify each: \`X-Service-Signature: t=…,v1=…\` has the Unix time in seconds and
+the HMAC-SHA256, in lower-case hex, of \`<t>.<raw body>\`, keyed by the whole secret as you got it, \`whsec_\`
+included. That is the endpoint's, shown when it is created, or for a \`callbackUrl\` the workspace's, see
+\`getSigningSecret\`. An event may come more than once.
 
-**Once.** Send an \`Idempotency-Key\` with what creates or charges: the same request again, within 24 hours, makes nothing
-new.`
+**Once.** Send an \`Idempotency-Key\` with what creates or charges: the same request again, within 24 hours,
+makes nothing new.`
 
 const tags = [
   { name: 'Uploads', description: 'Where photos go before a task can name them.' },
@@ -72,7 +76,10 @@ const tags = [
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 
-/** Makes the OpenAPI 3.1 document out of the routes' schemas; must be registered before them. A wrong one stops the start. */
+/**
+ * Makes the OpenAPI 3.1 document out of the routes' schemas; must be registered before them. A wrong one stops the
+ * start.
+ */
 export async function documentRoutes(app: FastifyInstance, publicUrl: string): Promise<void> {
   await app.register(swagger, {
     openapi: {

@@ -13,8 +13,8 @@ import { notePreference, readPreferences } from './prefer.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Throws the route's not-found unless the id in its path is the caller's. For routes that read it in their handler and
-     * validate nothing before: an unknown id is reported before a field that strict handling refuses (D4).
+     * Throws the route's not-found unless the id in its path is the caller's. For routes that read it in their handler
+     * and validate nothing before: an unknown id is reported before a field that strict handling refuses (D4).
      */
     exists?: (request: FastifyRequest) => Promise<void>
   }

@@ -1,6 +1,6 @@
 // The bare loop beside `POST /tasks`: the same store read and the same SQL, word for word as the service sends it, by
-// the driver alone, prepared as there; no HTTP, no validation, no query builder. `node bare-create.ts FILE`, FILE being a `BareCreate` as
-// JSON; it prints creations a second.
+// the driver alone, prepared as there; no HTTP, no validation, no query builder. `node bare-create.ts FILE`, FILE being
+// a `BareCreate` as JSON; it prints creations a second.
 import { readFileSync } from 'node:fs'
 import { openBucket } from '@matte/core/storage/bucket'
 import pg from 'pg'

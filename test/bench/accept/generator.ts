@@ -96,7 +96,9 @@ function tick(perSecond: number): void {
 
 const atOnce = rate === undefined ? connections : Math.min(connections, 64)
 for (let i = 0; i < atOnce; i++) open()
-/** Between two looks at what is due: short beside any latency here. One each millisecond took 4 % of a core by itself. */
+/**
+ * Between two looks at what is due: short beside any latency here. One each millisecond took 4 % of a core by itself.
+ */
 const tickMs = 4
 const ticks = rate === undefined ? undefined : setInterval(() => tick(rate), tickMs)
 

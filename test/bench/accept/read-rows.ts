@@ -39,7 +39,9 @@ export async function readRows(world: World, { rounds, seconds, say }: AcceptOpt
   ]
 }
 
-/** Reads of ten tasks for each of a few workspaces, one half queued and one half ended by the worker's own functions. */
+/**
+ * Reads of ten tasks for each of a few workspaces, one half queued and one half ended by the worker's own functions.
+ */
 async function givenTasks({ port, callers, db }: World): Promise<{ queued: string[]; succeeded: string[] }> {
   const queued: string[] = []
   const succeeded: string[] = []

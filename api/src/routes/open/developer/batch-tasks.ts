@@ -40,8 +40,8 @@ const createSchema = {
   operationId: 'createBatch',
   summary: 'Create a task for each of several images, all or none',
   description:
-    'When an image is refused nothing is created; `error.code` is that of the first one refused, and `error.details.items` ' +
-    'names every one: `[{index, imageUrl, code}]`.',
+    'When an image is refused nothing is created; `error.code` is that of the first one refused, and ' +
+    '`error.details.items` names every one: `[{index, imageUrl, code}]`.',
   tags,
   body: batchRequest,
   response: responses(201, success('The batch, its tasks queued.', refer(batchSchema)), [

@@ -29,8 +29,8 @@ const retrySchema = {
   operationId: 'retryTask',
   summary: 'Retry a failed task',
   description:
-    `The same task is queued again, at most ${maxRetries} times, with the uploaded object as it is now. It counts against ` +
-    'your limits and is charged like a new task.',
+    `The same task is queued again, at most ${maxRetries} times, with the uploaded object as it is now. It counts ` +
+    'against your limits and is charged like a new task.',
   tags: ['Tasks'],
   params: Type.Object({ taskId: Type.String() }),
   response: responses(200, success('The task, queued again.', refer(taskSchema)), [

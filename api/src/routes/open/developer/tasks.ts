@@ -1,4 +1,5 @@
-// The four routes that the deprecated paths share (routes/legacy/tasks.ts); further ones of a task have files of their own.
+// The four routes that the deprecated paths share (routes/legacy/tasks.ts); further ones of a task have files of their
+// own.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
@@ -40,8 +41,9 @@ const createSchema = {
     Prefer: Type.Optional(
       Type.String({
         description:
-          '`wait=N` waits for the end of the task, at most N seconds and at most what the service grants (25 by default); ' +
-          'the answer has `Preference-Applied` and the task as it is by then. `handling=strict` refuses unknown fields.',
+          '`wait=N` waits for the end of the task, at most N seconds and at most what the service grants ' +
+          '(25 by default); the answer has `Preference-Applied` and the task as it is by then. ' +
+          '`handling=strict` refuses unknown fields.',
       }),
     ),
   }),

@@ -71,7 +71,8 @@ const patchSchema = {
   operationId: 'updateWebhook',
   summary: 'Change a webhook endpoint',
   description:
-    'What is absent stays. Deliveries that wait go to the new target; those of an endpoint that is disabled are canceled.',
+    'What is absent stays. Deliveries that wait go to the new target; those of an endpoint that is disabled ' +
+    'are canceled.',
   tags,
   params: webhookId,
   body: webhookPatch,
