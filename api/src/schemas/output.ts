@@ -7,7 +7,7 @@ const maxSideMax = 65_535
 
 /**
  * The member `output` of a creation (D41), for tasks and batches alike. Unknown members are refused: a misspelled one
- * would be charged for an image that nobody wanted. What each does is described in `core/task/output.ts`.
+ * would be charged for an image that nobody wanted. `api/core/src/task/output.ts` says what each does.
  */
 export const outputSchema = nullable(
   Type.Object(
