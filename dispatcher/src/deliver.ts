@@ -58,11 +58,12 @@ export async function deliver(deps: DeliverDeps, assignment: Assignment, signal:
         log.info('delivery canceled: its endpoint is disabled or deleted')
         return
       }
-      const result = target instanceof UnsealError ? unsigned(target) : await attempt(deps, assignment, target, signal)
+      const result =
+        target instanceof UnsealError ? unsigned(target) : await attempt(deps, { assignment, target }, signal)
       const endedAtMs = deps.clock.monotonicMs()
       span.setAttribute('matte.outcome', result.error ?? 'delivered')
-      const status = await record(deps, assignment, result, endedAtMs, signal)
-      report(deps, log, delivery, result, status)
+      const status = await record(deps, assignment, { result, endedAtMs, signal })
+      report(deps, log, { delivery, result, status })
     })
   } catch (error) {
     if (signal.aborted) {
@@ -108,11 +109,11 @@ const unsigned = (cause: UnsealError): PostResult => ({
 
 async function attempt(
   deps: DeliverDeps,
-  assignment: Assignment,
-  { targetUrl, ...secrets }: Target,
+  { assignment, target }: { readonly assignment: Assignment; readonly target: Target },
   signal: AbortSignal,
 ): Promise<PostResult> {
   const { clock, http } = deps
+  const { targetUrl, ...secrets } = target
   const { delivery } = assignment
   // Also true after the process was stopped and continued: somebody else may be making this attempt by now.
   if (clock.monotonicMs() > assignment.beginBeforeMs) throw new Error('the claim is too old to begin')
@@ -135,13 +136,13 @@ async function attempt(
   })
 }
 
+type Made = { readonly result: PostResult; readonly endedAtMs: number; readonly signal: AbortSignal }
+
 /** Tries until the claim ends: a database that is away for seconds must not make a receiver see an event twice. */
 async function record(
   deps: DeliverDeps,
   { delivery, claimEndsAtMs }: Assignment,
-  result: PostResult,
-  endedAtMs: number,
-  signal: AbortSignal,
+  { result, endedAtMs, signal }: Made,
 ): Promise<RecordedStatus | undefined> {
   const { clock, db, retry } = deps
   for (let waitMs = 100; ; waitMs *= 2) {
@@ -158,13 +159,14 @@ async function record(
   }
 }
 
-function report(
-  { metrics, retry }: DeliverDeps,
-  log: Logger,
-  { attempt }: ClaimedDelivery,
-  { error, statusCode, durationMs, cause }: PostResult,
-  status: RecordedStatus | undefined,
-): void {
+type Recorded = {
+  readonly delivery: ClaimedDelivery
+  readonly result: PostResult
+  readonly status: RecordedStatus | undefined
+}
+
+function report({ metrics, retry }: DeliverDeps, log: Logger, { delivery, result, status }: Recorded): void {
+  const { error, statusCode, durationMs, cause } = result
   const outcome = error ?? 'delivered'
   metrics.attempts.inc({ outcome })
   metrics.duration.observe(durationMs / 1_000)
@@ -174,7 +176,7 @@ function report(
     duration_ms: Math.round(durationMs),
     // `claim lost`: another dispatcher has this delivery, or it was canceled; nothing was recorded.
     next: status === undefined ? 'claim lost' : status === 'pending' ? 'retry' : status,
-    ...(status === 'pending' && { retry_in_ms: retryDelayMs(attempt, retry) }),
+    ...(status === 'pending' && { retry_in_ms: retryDelayMs(delivery.attempt, retry) }),
   }
   if (error === 'INTERNAL' || error === 'SECRET_UNREADABLE') log.error({ ...fields, err: cause }, 'delivery attempted')
   else log.info({ ...fields, ...(cause !== undefined && { reason: reasonOf(cause) }) }, 'delivery attempted')

@@ -34,7 +34,7 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
   async function establish(target: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
     const { hostname, port, protocol } = target
     const isTls = protocol === 'https:'
-    const socket = await connectVetted(options, hostname, Number(port) || (isTls ? 443 : 80), signal)
+    const socket = await connectVetted(options, { host: hostname, port: Number(port) || (isTls ? 443 : 80) }, signal)
     if (!isTls) return socket
     try {
       // The certificate is judged for the name in the URL, although an address was dialled.
@@ -57,7 +57,9 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
   }
 }
 
-async function connectVetted(options: ConnectorOptions, host: string, port: number, signal: AbortSignal) {
+type HostAndPort = { readonly host: string; readonly port: number }
+
+async function connectVetted(options: ConnectorOptions, { host, port }: HostAndPort, signal: AbortSignal) {
   const { addressesOf, isPeerAllowed, dial = connectTcp } = options
   const addresses = (await orAborted(addressesOf(host), signal)).slice(0, addressesDialledMax)
   const socket = dial({

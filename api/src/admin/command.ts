@@ -1,7 +1,6 @@
 import type { Db } from '@matte/core/db/database'
 import type { Bucket } from '@matte/core/storage/bucket'
 import type { Plans } from '@matte/core/workspace/plan'
-import { isUuid } from '../uuid.ts'
 
 /** What the caller typed wrong; printed with the command's usage, exit code 2. */
 export class UsageError extends Error {
@@ -34,32 +33,4 @@ export type Command = {
   readonly options: readonly string[]
   /** Returns what is printed: with `--json` as one object, else a line per field. */
   readonly run: (deps: CommandDeps, given: Given) => Promise<Readonly<Record<string, unknown>>>
-}
-
-export function required({ values }: Given, option: string): string {
-  const value = values[option]
-  if (value === undefined || value === '') throw new UsageError(`--${option} is missing`)
-  return value
-}
-
-export function requiredUuid(given: Given, option: string): string {
-  const value = required(given, option)
-  if (!isUuid(value)) throw new UsageError(`--${option} must be a UUID`)
-  return value
-}
-
-export function wholeNumber(text: string, option: string, min: number, max: number): number {
-  const number = Number(text)
-  if (!/^\d+$/.test(text) || number < min || number > max) {
-    throw new UsageError(`--${option} must be a whole number from ${min} to ${max}`)
-  }
-  return number
-}
-
-export function instant(text: string, option: string): Date {
-  const time = new Date(text)
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(time.getTime())) {
-    throw new UsageError(`--${option} must be an ISO 8601 time, such as 2027-01-31T12:00:00Z`)
-  }
-  return time
 }

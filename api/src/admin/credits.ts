@@ -1,7 +1,8 @@
 import { grantCredits, readBalance } from '@matte/core/credit/lot-queries'
 import { MatteError } from '@matte/core/error'
 import { findWorkspace } from '@matte/core/workspace/workspace-queries'
-import { type Command, CommandError, instant, required, requiredUuid, UsageError, wholeNumber } from './command.ts'
+import { type Command, CommandError, UsageError } from './command.ts'
+import { instant, required, requiredUuid, wholeNumber } from './options.ts'
 
 /** Credits of one grant: far from the column's 2^31, so that sums stay below it too. */
 export const creditsMax = 1_000_000_000
@@ -15,10 +16,10 @@ const grant: Command = {
   options: ['workspace', 'credits', 'expires-at', 'priority', 'source'],
   run: async ({ db }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
-    const credits = wholeNumber(required(given, 'credits'), 'credits', 1, creditsMax)
+    const credits = wholeNumber(required(given, 'credits'), 'credits', { min: 1, max: creditsMax })
     const { 'expires-at': expiry, priority: rank, source } = given.values
     const expiresAt = expiry === undefined ? null : futureInstant(expiry)
-    const priority = rank === undefined ? 50 : wholeNumber(rank, 'priority', 0, 100)
+    const priority = rank === undefined ? 50 : wholeNumber(rank, 'priority', { min: 0, max: 100 })
     if (source !== undefined && (source === '' || source.length > 255)) {
       throw new UsageError('--source must have 1 to 255 characters')
     }

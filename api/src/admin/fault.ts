@@ -1,5 +1,6 @@
 import { setFaultAttempts } from '@matte/core/task/run/fault-injection'
-import { type Command, CommandError, required, requiredUuid, wholeNumber } from './command.ts'
+import { type Command, CommandError } from './command.ts'
+import { required, requiredUuid, wholeNumber } from './options.ts'
 
 const inference: Command = {
   name: 'fault inference',
@@ -8,7 +9,7 @@ const inference: Command = {
   options: ['task', 'attempts'],
   run: async ({ db, production }, given) => {
     const taskId = requiredUuid(given, 'task')
-    const attempts = wholeNumber(required(given, 'attempts'), 'attempts', 0, 1_000)
+    const attempts = wholeNumber(required(given, 'attempts'), 'attempts', { min: 0, max: 1_000 })
     if (production) {
       throw new CommandError('faults are refused while MATTE_ENV is production; set MATTE_ENV=development for a trial')
     }

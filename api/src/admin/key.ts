@@ -2,7 +2,8 @@ import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey, revokeApiKey } from '@matte/core/workspace/api-key-queries'
 import { isScope, type Scope, scopes } from '@matte/core/workspace/scope'
 import { findWorkspace } from '@matte/core/workspace/workspace-queries'
-import { type Command, CommandError, instant, requiredUuid, UsageError } from './command.ts'
+import { type Command, CommandError, UsageError } from './command.ts'
+import { instant, requiredUuid } from './options.ts'
 
 const create: Command = {
   name: 'key create',

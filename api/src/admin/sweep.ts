@@ -1,6 +1,7 @@
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
-import { type Command, type CommandDeps, instant } from './command.ts'
+import type { Command, CommandDeps } from './command.ts'
+import { instant } from './options.ts'
 
 /** Passes of one call: at 100 tasks each, a backlog of 100,000; the sweepers of the service do the rest. */
 const passesMax = 1_000

@@ -3,8 +3,9 @@ import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { scopes } from '@matte/core/workspace/scope'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
-import { type Command, CommandError, required, UsageError, wholeNumber } from './command.ts'
+import { type Command, CommandError, UsageError } from './command.ts'
 import { creditsMax } from './credits.ts'
+import { required, wholeNumber } from './options.ts'
 
 const create: Command = {
   name: 'workspace create',
@@ -16,7 +17,8 @@ const create: Command = {
     const plan = required(given, 'plan')
     if (name.length > 200) throw new UsageError('--name must have at most 200 characters')
     if (!Object.hasOwn(plans, plan)) throw new UsageError(`--plan must be one of ${Object.keys(plans).join(', ')}`)
-    const credits = given.values.credits === undefined ? 0 : wholeNumber(given.values.credits, 'credits', 0, creditsMax)
+    const credits =
+      given.values.credits === undefined ? 0 : wholeNumber(given.values.credits, 'credits', { min: 0, max: creditsMax })
     const key = generateApiKey()
     return db.transaction().execute(async (tx) => {
       const { id: workspaceId } = await insertWorkspace(tx, { name, plan })

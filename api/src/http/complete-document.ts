@@ -49,7 +49,9 @@ export function completeDocument(document: ApiDocument): void {
       const media = response.content?.['application/json']
       if (media === undefined) continue
       if (Number(status) >= 400) describeRefusals(components.examples, response, media)
-      else describeSuccess(components.schemas, response, media, deprecated ? undefined : links[operation.operationId])
+      else describeSuccess(components.schemas, media)
+      const following = deprecated || Number(status) >= 400 ? undefined : links[operation.operationId]
+      if (following) response.links = following
     }
   }
 }
@@ -88,13 +90,7 @@ function toCode(text: string): ErrorCode {
   return code
 }
 
-function describeSuccess(
-  schemas: Record<string, JsonSchema>,
-  response: Response,
-  media: Media,
-  following: Record<string, unknown> | undefined,
-): void {
+function describeSuccess(schemas: Record<string, JsonSchema>, media: Media): void {
   const { request_id: _made, ...rest } = buildExample(media.schema, schemas) as Record<string, unknown>
   media.example = { request_id: exampleId, ...rest }
-  if (following) response.links = following
 }

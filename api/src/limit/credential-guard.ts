@@ -15,10 +15,12 @@ export type CredentialGuard = {
   noteFailure(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
+const refusalMessage = 'Too many failed credentials from your address; try again later.'
+
 export function credentialGuard(limiter: RateLimiter, failuresPerMinute: number): CredentialGuard {
   const subjectOf = ({ ip }: FastifyRequest): string => `credentials:${clientNetwork(ip)}`
   const refuse = (verdict: RateVerdict, reply: FastifyReply): MatteError =>
-    rateLimitExceeded(verdict, reply, 'credentials', 'Too many failed credentials from your address; try again later.')
+    rateLimitExceeded(verdict, reply, { limitName: 'credentials', message: refusalMessage })
   return {
     admit: (request, reply) => {
       const refused = limiter.refusal(subjectOf(request), failuresPerMinute)

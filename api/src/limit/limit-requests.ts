@@ -23,15 +23,15 @@ export async function limitRequests(
     ratelimit: `"default";r=${remaining};t=${resetsInSeconds}`,
   })
   if (verdict.allowed) return
-  throw rateLimitExceeded(verdict, reply, 'requests', `Your plan takes ${limit} requests a minute; try again later.`)
+  const message = `Your plan takes ${limit} requests a minute; try again later.`
+  throw rateLimitExceeded(verdict, reply, { limitName: 'requests', message })
 }
 
 /** Sets `Retry-After` by the database's clock; the error mapper would have to go by this process's. */
 export function rateLimitExceeded(
   { limit, resetsAt, resetsInSeconds }: RateVerdict,
   reply: FastifyReply,
-  limitName: 'requests' | 'credentials',
-  message: string,
+  { limitName, message }: { readonly limitName: 'requests' | 'credentials'; readonly message: string },
 ): MatteError {
   reply.header('retry-after', resetsInSeconds)
   return new MatteError('RATE_LIMIT_EXCEEDED', message, {

@@ -30,7 +30,7 @@ export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, ma
       requireValidLink(verify(key, request.query as FileLinkQuery, Math.floor(Date.now() / 1_000)))
       const result = parseResultKey(key)
       if (result === undefined) throw fileNotFound()
-      const object = await open(bucket, key, request, reply)
+      const object = await openResult(bucket, key, { request, reply })
       reply.header('cache-control', cacheControl)
       if (object.etag !== '') reply.header('etag', object.etag)
       if (object.unchanged) return reply.code(304).send()
@@ -53,7 +53,10 @@ function requireValidLink(verdict: 'valid' | 'expired' | 'forged'): void {
   throw new MatteError('AUTH_FORBIDDEN', `${words}: read the task again for a new one.`)
 }
 
-async function open(bucket: Bucket, key: string, { method, headers }: FastifyRequest, reply: FastifyReply) {
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
+
+async function openResult(bucket: Bucket, key: string, { request, reply }: Exchange) {
+  const { method, headers } = request
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())
   const headOnly = method === 'HEAD'

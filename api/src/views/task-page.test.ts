@@ -42,12 +42,10 @@ describe('a cursor', () => {
   const position = { createdAtMicros: '1772366400123456', id: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1' }
 
   it('leads to the position and the page after its own', () => {
-    const { nextCursor } = buildPage(
-      [],
-      readTaskQuery({ page: 4, pageSize: 10 }),
-      { total: 100, isMinimum: false },
-      position,
-    )
+    const { nextCursor } = buildPage([], readTaskQuery({ page: 4, pageSize: 10 }), {
+      total: { total: 100, isMinimum: false },
+      next: position,
+    })
     const { after, page } = readTaskQuery({ cursor: nextCursor ?? '' })
     expect(after).toMatchObject(position)
     expect(page).toBe(5)

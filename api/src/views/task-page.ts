@@ -68,8 +68,7 @@ export type Page<T> = {
 export function buildPage<T>(
   items: T[],
   { page, pageSize }: TaskPageRequest,
-  { total, isMinimum }: ListTotal,
-  next?: ListPosition,
+  { total: { total, isMinimum }, next }: { readonly total: ListTotal; readonly next?: ListPosition | undefined },
 ): Page<T> {
   const nextCursor = next === undefined ? null : encodeCursor(next, page + 1)
   return {

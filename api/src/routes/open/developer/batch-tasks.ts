@@ -123,7 +123,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     const shown = rows.slice(0, pageSize)
     const last = rows.length > pageSize ? shown.at(-1) : undefined
     const position = last && { createdAtMicros: last.created_at_micros, id: last.id }
-    return buildPage(shown.map(toBatchSummary), wanted, total, position)
+    return buildPage(shown.map(toBatchSummary), wanted, { total, next: position })
   })
 
   const find = async ({ caller, params }: FastifyRequest) => {

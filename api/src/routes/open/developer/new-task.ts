@@ -15,6 +15,8 @@ export type NewTaskDeps = {
   readonly maxWaitSeconds: number
 }
 
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
+
 type NewTaskAnswer = {
   /** The answer of creation: at once, or as the task is after the wait that the caller prefers. */
   answer(request: FastifyRequest, reply: FastifyReply, task: ShownTask): Promise<TaskView>
@@ -27,13 +29,13 @@ export function newTaskAnswer({ db, links, waits, maxWaitSeconds }: NewTaskDeps)
     const wanted = readWaitSeconds(request.headers.prefer)
     if (wanted === undefined) return toNewTaskView(task, links)
     const seconds = Math.min(wanted, maxWaitSeconds)
-    const ended = task.completed_at === null ? await waitFor(task, seconds, request, reply) : task
+    const ended = task.completed_at === null ? await waitFor(task.id, seconds, { request, reply }) : task
     if (ended === null) return toNewTaskView(task, links) // too many wait already: the preference is not followed
     notePreference(reply, `wait=${seconds}`)
     return toNewTaskView(ended ?? (await findShownTask(db, request.caller.workspaceId, task.id)) ?? task, links)
   }
 
-  function waitFor({ id }: ShownTask, seconds: number, request: FastifyRequest, reply: FastifyReply) {
+  function waitFor(id: string, seconds: number, { request, reply }: Exchange) {
     const gone = new AbortController()
     reply.raw.once('close', () => gone.abort())
     request.makeRoom()

@@ -15,7 +15,7 @@ import { taskSchema } from '../../../schemas/task.ts'
 import { isUuid } from '../../../uuid.ts'
 import type { ResultLinks } from '../../../views/result-links.ts'
 import { toNewTaskView } from '../../../views/task-view.ts'
-import { inMaintenance } from './task-request.ts'
+import { inMaintenance } from './request-checks.ts'
 
 type RetryDeps = {
   readonly db: Db

@@ -1,14 +1,13 @@
-import { MatteError } from '@matte/core/error'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
 import type { Settings } from '@matte/core/setting/setting-queries'
 import { isKeyForm } from '@matte/core/storage/object-key'
 import type { RequestedOutput } from '@matte/core/task/output'
-import { checkTargetUrl, type TargetPolicy } from '@matte/core/webhook/target/target-url'
 import { type Static, Type } from 'typebox'
 import type { ModelCache } from '../../../model-cache.ts'
 import { outputSchema } from '../../../schemas/output.ts'
 import { nullable } from '../../../schemas/schema.ts'
+import { inMaintenance, judgeModel, judgeTarget } from './request-checks.ts'
 
 const modelVersionWords =
   'Omitted: the platform default. `service-v2` is always valid; a name that is not is refused with those that are.'
@@ -69,24 +68,7 @@ export async function readTaskRequest(body: Body, deps: TaskRequestDeps): Promis
   return { imageUrl: body.imageUrl, modelVersion, callbackUrl, output: body.output ?? null }
 }
 
-export const inMaintenance = (): MatteError =>
-  new MatteError('TASK_MAINTENANCE', 'New tasks are paused for maintenance; try again later.')
-
 function judgeImageUrl(imageUrl: string): Issue | undefined {
   if (isKeyForm(imageUrl)) return undefined
   return { path: '/body/imageUrl', message: 'must be the objectKey of an upload grant; URLs are not fetched' }
-}
-
-export async function judgeModel(modelVersion: string, models: ModelCache): Promise<Issue | undefined> {
-  const valid = await models.validNames()
-  if (valid.includes(modelVersion)) return undefined
-  return { path: '/body/modelVersion', message: `must be one of ${valid.join(', ')}` }
-}
-
-/** A webhook's target, at `path` in the request: what is wrong with it, or undefined. */
-export async function judgeTarget(path: string, url: string, policy: TargetPolicy): Promise<Issue | undefined> {
-  // The parser would drop or encode these; the text is kept and answered as it came, so it has to be a URL as it is.
-  if (/[\p{Cc}\s]/u.test(url)) return { path, message: 'must not hold spaces or control characters' }
-  const verdict = await checkTargetUrl(url, policy)
-  return 'refusal' in verdict ? { path, message: verdict.refusal } : undefined
 }

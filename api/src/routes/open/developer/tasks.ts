@@ -120,7 +120,8 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     const shown = rows.slice(0, pageSize)
     const last = rows.length > pageSize ? shown.at(-1) : undefined
     const items = shown.map((task) => toTaskView(task, links))
-    return buildPage(items, wanted, total, last && { createdAtMicros: last.created_at_micros, id: last.id })
+    const position = last && { createdAtMicros: last.created_at_micros, id: last.id }
+    return buildPage(items, wanted, { total, next: position })
   })
 
   const find = async ({ caller, params }: FastifyRequest) => {
