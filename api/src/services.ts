@@ -11,7 +11,7 @@ import { createRegistry } from '@matte/core/runtime/metrics'
 import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
 import { settingsCache } from '@matte/core/setting/settings-cache'
-import { openBucket } from '@matte/core/storage/bucket'
+import { type Bucket, openBucket } from '@matte/core/storage/bucket'
 import type { Logger } from 'pino'
 import { type App, buildApp } from './app.ts'
 import { keyUsage } from './auth/key-usage.ts'
@@ -32,15 +32,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     applicationName: 'matte-api',
   })
   const { db, oldestWaitMs } = database
-  const bucket = openBucket({
-    internalEndpoint: config.s3Endpoint,
-    publicEndpoint: config.s3PublicEndpoint,
-    bucket: config.s3Bucket,
-    region: config.s3Region,
-    accessKeyId: config.s3AccessKeyId,
-    secretAccessKey: config.s3SecretAccessKey,
-    sessionToken: config.s3SessionToken,
-  })
+  const bucket = openStore(config)
   const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, logger, name: 'matte-api' })
   const settings = settingsCache(db, logger)
   const probe = storeProbe(bucket, logger)
@@ -85,6 +77,17 @@ export async function buildServices(config: Config, logger = createLogger('api',
     ],
   }
 }
+
+const openStore = (config: Config): Bucket =>
+  openBucket({
+    internalEndpoint: config.s3Endpoint,
+    publicEndpoint: config.s3PublicEndpoint,
+    bucket: config.s3Bucket,
+    region: config.s3Region,
+    accessKeyId: config.s3AccessKeyId,
+    secretAccessKey: config.s3SecretAccessKey,
+    sessionToken: config.s3SessionToken,
+  })
 
 /** Of the time to stop, what is left for the other services once requests that do not end have been cut off. */
 const cutOffBeforeEndMs = 3_000

@@ -6,11 +6,11 @@
 import type { Db } from '@matte/core/db/database'
 import type { Clock } from '@matte/core/runtime/clock'
 import { loop } from '@matte/core/runtime/loop'
-import { settledWithin } from '@matte/core/runtime/race'
-import { deferred, pause, type Service } from '@matte/core/runtime/service'
+import type { Service } from '@matte/core/runtime/service'
 import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { readDueState } from '@matte/core/webhook/delivery-queries'
 import type { Logger } from 'pino'
+import { attemptSlots } from './attempt-slots.ts'
 import type { Assignment } from './deliver.ts'
 import type { DeliveryMetrics } from './delivery-metrics.ts'
 
@@ -50,9 +50,7 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
   const claimMs = timeoutMs + claimMarginMs
   // Hanging hosts of one owner fill a quarter of the slots at most, so that four such owners are needed to fill all.
   const perWorkspaceInFlight = Math.max(1, Math.floor(slots / 4))
-  const inFlight = new Set<Promise<void>>()
-  const ending = new AbortController()
-  let ended = deferred<void>()
+  const attempts = attemptSlots({ slots, metrics, deliver: options.deliver, ended: () => moreWaits && wake() })
   let moreWaits = false
   let gathering: NodeJS.Timeout | undefined
   let nextDue: NodeJS.Timeout | undefined
@@ -62,7 +60,7 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
     const { waiting, oldestDueAgeMs, nextDueInMs } = await readDueState(db, slots + 1)
     metrics.dueAge.set(oldestDueAgeMs / 1_000)
     if (nextDueInMs !== null && nextDueInMs < everyMs) nextDue = setTimeout(inner.wake, Math.ceil(nextDueInMs))
-    const limit = Math.min(waiting, slots - inFlight.size)
+    const limit = Math.min(waiting, attempts.free())
     const claimed = limit > 0 && !signal.aborted ? await claim(limit) : 0
     moreWaits = waiting > claimed
     return {} // each attempt has a log line of its own
@@ -77,24 +75,15 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
 
   function begin(delivery: ClaimedDelivery, claimedAtMs: number): void {
     const beginBeforeMs = claimedAtMs + claimMarginMs / 2
-    const assignment = { delivery, claimedAtMs, beginBeforeMs, claimEndsAtMs: claimedAtMs + claimMs }
-    const attempt = options.deliver(assignment, ending.signal).finally(() => {
-      inFlight.delete(attempt)
-      metrics.inFlight.set(inFlight.size)
-      ended.resolve()
-      ended = deferred()
-      if (moreWaits) wake()
-    })
-    inFlight.add(attempt)
-    metrics.inFlight.set(inFlight.size)
+    attempts.begin({ delivery, claimedAtMs, beginBeforeMs, claimEndsAtMs: claimedAtMs + claimMs })
   }
 
   function wake(): void {
-    if (inFlight.size === 0) inner.wake()
-    else gathering ??= setTimeout(lookNow, gatherMs)
+    if (attempts.free() === slots) inner.wake()
+    else gathering ??= setTimeout(wakeGathered, gatherMs)
   }
 
-  function lookNow(): void {
+  function wakeGathered(): void {
     gathering = undefined
     inner.wake()
   }
@@ -105,17 +94,12 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
     name: inner.name,
     start: inner.start,
     wake,
-    untilFree: async (signal) => {
-      while (inFlight.size >= slots && !signal.aborted) await Promise.race([ended.promise, pause(everyMs, signal)])
-    },
+    untilFree: attempts.untilFree,
     stop: async () => {
       await inner.stop()
       clearTimeout(nextDue)
       clearTimeout(gathering)
-      const all = Promise.all(inFlight)
-      await settledWithin(all, options.finishWithinMs)
-      ending.abort(new Error('the process stops'))
-      await all
+      await attempts.finish(options.finishWithinMs)
     },
   }
 }

@@ -1,33 +1,11 @@
 // The one way out to receivers. It sends one POST and reads a bounded answer within a total time. No redirects are
 // followed, no proxy variables are read, nothing is decompressed, and every connection is made by the guarded
 // connector. Connections are kept per origin, and each was vetted when it was made.
-//
-// There are two pools. `strict` knows no exceptions. `open` is for targets that only the operator's `allowedTargets`
-// let through (D67): the list is asked on every attempt before that pool is used, so taking an entry away works at
-// once, kept connections included; and no answer that came through it is kept.
-
-import { lookup } from 'node:dns/promises'
-import { isIP } from 'node:net'
 import { orAborted } from '@matte/core/runtime/race'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
-import { isDialable } from '@matte/core/webhook/target/address'
-import { type Resolve, resolveName } from '@matte/core/webhook/target/resolve-name'
-import { hostOf } from '@matte/core/webhook/target/target-host'
-import { isAllowedTarget, parseTarget, refusePublicTarget } from '@matte/core/webhook/target/target-url'
-import { Agent, type Dispatcher, request } from 'undici'
-import { AttemptFailure } from './attempt-failure.ts'
+import { request } from 'undici'
 import { classifyFailure } from './classify-failure.ts'
-import { type Dial, guardedConnector } from './guarded-connector.ts'
-
-export type HttpClientOptions = {
-  readonly deniedNetworks: readonly string[]
-  /** Total time of an attempt: DNS, connection, TLS, request, answer and body. */
-  readonly timeoutMs: number
-  /** What tests replace at the outermost edge: the DNS, the dialling, and whom TLS trusts. */
-  readonly resolve?: Resolve
-  readonly dial?: Dial
-  readonly ca?: string
-}
+import { type RouteOptions, receiverRoutes } from './receiver-routes.ts'
 
 type Post = {
   readonly url: string
@@ -49,59 +27,11 @@ export type HttpClient = {
   close(): Promise<void>
 }
 
-type Route = { readonly agent: Dispatcher; readonly keepBody: boolean }
-
-/** DNS has its own bound within the total, so that a dead name server is distinguished from a dead receiver. */
-const dnsTimeoutMs = 5_000
 const bodyKeptBytes = 16_384
-const headersMaxBytes = 16_384
 
-export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { deniedNetworks, timeoutMs, resolve = resolveName, dial, ca } = options
-
-  const judged = async (host: string): Promise<readonly string[]> => {
-    const addresses = isIP(host) === 0 ? await resolved(resolve, host) : [host]
-    if (addresses.every((address) => isDialable(address, deniedNetworks))) return addresses
-    throw new AttemptFailure('TARGET_REFUSED', new Error(`${host} is ${addresses.slice(0, 8).join(' ')}`))
-  }
-  const agentWith = (connector: Parameters<typeof guardedConnector>[0]) =>
-    new Agent({
-      connect: guardedConnector(connector),
-      allowH2: false,
-      maxHeaderSize: headersMaxBytes,
-      // The deadline below covers these phases; the parser's own timers would only be coarser.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      // Shorter than what common servers wait (5 s and more), so that we close an idle connection before they do.
-      keepAliveTimeout: 4_000,
-      keepAliveMaxTimeout: 60_000,
-    })
-  const common = { connectTimeoutMs: timeoutMs, dial, ca }
-  const strict = agentWith({
-    ...common,
-    addressesOf: judged,
-    isPeerAllowed: (address) => isDialable(address, deniedNetworks),
-  })
-  const open = agentWith({ ...common, addressesOf: systemAddresses, isPeerAllowed: () => true })
-
-  async function routeTo(text: string, allowedTargets: readonly string[]): Promise<Route & { url: URL }> {
-    const target = parseTarget(text)
-    if ('refusal' in target) throw new AttemptFailure('TARGET_REFUSED', new Error(target.refusal))
-    const { url } = target
-    const refusal = refusePublicTarget(url, deniedNetworks)
-    if (isAllowedTarget(url, allowedTargets)) {
-      const isPublic =
-        refusal === undefined &&
-        (await judged(hostOf(url)).then(
-          () => true,
-          () => false,
-        ))
-      if (!isPublic) return { url, agent: open, keepBody: false }
-    } else if (refusal !== undefined) {
-      throw new AttemptFailure('TARGET_REFUSED', new Error(refusal))
-    }
-    return { url, agent: strict, keepBody: true }
-  }
+export function createHttpClient(options: RouteOptions): HttpClient {
+  const { timeoutMs } = options
+  const { routeTo, close } = receiverRoutes(options)
 
   async function post({ url: text, headers, body, allowedTargets, signal }: Post): Promise<PostResult> {
     const startedAt = performance.now()
@@ -129,29 +59,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     }
   }
 
-  return {
-    post,
-    close: async () => {
-      await Promise.all([strict.destroy(), open.destroy()])
-    },
-  }
-}
-
-async function resolved(resolve: Resolve, host: string): Promise<readonly string[]> {
-  try {
-    return await resolve(host, dnsTimeoutMs)
-  } catch (error) {
-    throw new AttemptFailure('DNS_FAILED', error)
-  }
-}
-
-/** The operator's own targets: hosts file and search domains count, since such names are often not in the DNS. */
-async function systemAddresses(host: string): Promise<readonly string[]> {
-  try {
-    return (await lookup(host, { all: true })).map(({ address }) => address)
-  } catch (error) {
-    throw new AttemptFailure('DNS_FAILED', error)
-  }
+  return { post, close }
 }
 
 /** Aborts after `ms`, or together with `outer`; disposing ends both waits. */

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { Dial } from '@matte/dispatcher/guarded-connector'
-import { createHttpClient, type HttpClient, type HttpClientOptions } from '@matte/dispatcher/http-client'
+import { createHttpClient, type HttpClient } from '@matte/dispatcher/http-client'
+import type { RouteOptions } from '@matte/dispatcher/receiver-routes'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../support/until.ts'
 import { type Receiver, startRawReceiver, startReceiver } from './receiver.ts'
@@ -22,7 +23,7 @@ const given = async <T extends { close(): Promise<void> }>(starting: T | Promise
   return started
 }
 
-const client = (options: Partial<HttpClientOptions> = {}): Promise<HttpClient> =>
+const client = (options: Partial<RouteOptions> = {}): Promise<HttpClient> =>
   given(createHttpClient({ deniedNetworks: [], timeoutMs: 30_000, ...options }))
 
 const never = new AbortController().signal

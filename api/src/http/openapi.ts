@@ -14,7 +14,7 @@ import {
   rotatedWebhookEndpointSchema,
   webhookEndpointSchema,
 } from '../schemas/webhook.ts'
-import { type ApiDocument, completeDocument, idempotentMark } from './complete-document.ts'
+import { type ApiDocument, completeDocument, idempotentMark } from './document/complete-document.ts'
 
 export const openapiPath = '/api/v1/openapi.json'
 

@@ -1,12 +1,11 @@
 // Limits per minute, exact over all replicas because the database counts (rate-window-queries.ts). Two things keep
 // that cheap. A subject whose window is known to be full is refused here, without asking, until that window ends: a
-// flood costs no statement. And requests that come while a statement is on its way are counted by the next one
-// together, so that the more there are, the fewer statements each of them costs; alone, none waits.
-
+// flood costs no statement. And requests are counted together where they come at once
+// (gathered-count.ts).
 import type { Db } from '@matte/core/db/database'
-import { countRequests, type RateWindow } from '@matte/core/rate-limit/rate-window-queries'
 import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import type { Clock } from '@matte/core/runtime/clock'
+import { gatheredCount } from './gathered-count.ts'
 
 export type RateVerdict = {
   readonly allowed: boolean
@@ -31,19 +30,9 @@ const entriesMax = 10_000
 
 type FullWindow = { readonly limit: number; readonly resetsAt: number; readonly endsAtMs: number }
 
-/** Requests of one subject that go into the next statement, in the order of their coming. */
-type Waiting = { limit: number; readonly answers: PromiseWithResolvers<Counted>[] }
-type Counted = {
-  /** Which request of its window this one is. */
-  readonly number: number
-  readonly window: RateWindow
-  readonly askedAtMs: number
-}
-
 export function rateLimiter(db: Db, { monotonicMs }: Pick<Clock, 'monotonicMs'>): RateLimiter {
   const full = new BoundedMap<string, FullWindow>(entriesMax)
-  let waiting = new Map<string, Waiting>() // bounded by the requests in work (capacity.ts)
-  let asking = false
+  const count = gatheredCount(db, monotonicMs)
 
   function refusal(subject: string, limit: number): RateVerdict | undefined {
     const known = full.get(subject)
@@ -57,49 +46,12 @@ export function rateLimiter(db: Db, { monotonicMs }: Pick<Clock, 'monotonicMs'>)
     return undefined
   }
 
-  function count(subject: string, limit: number): Promise<Counted> {
-    const entry = waiting.get(subject) ?? { limit, answers: [] }
-    const answer = Promise.withResolvers<Counted>()
-    entry.answers.push(answer)
-    entry.limit = Math.max(entry.limit, limit)
-    waiting.set(subject, entry)
-    if (!asking) void askUntilNoneWaits()
-    return answer.promise
-  }
-
-  async function askUntilNoneWaits(): Promise<void> {
-    asking = true
-    while (waiting.size > 0) {
-      const asked = waiting
-      waiting = new Map()
-      await ask(asked)
-    }
-    asking = false
-  }
-
-  /** One statement for all of them; never rejects, each caller gets the error itself. */
-  async function ask(asked: ReadonlyMap<string, Waiting>): Promise<void> {
-    // From before the question: a window then ends here a round trip early, and never later than it does there.
-    const askedAtMs = monotonicMs()
-    try {
-      const requests = Array.from(asked, ([subject, { limit, answers }]) => ({ subject, limit, count: answers.length }))
-      for (const window of await countRequests(db, requests)) {
-        const answers = asked.get(window.subject)?.answers ?? []
-        answers.forEach((answer, index) => {
-          answer.resolve({ number: window.used - answers.length + 1 + index, window, askedAtMs })
-        })
-      }
-    } catch (error) {
-      for (const { answers } of asked.values()) for (const answer of answers) answer.reject(error)
-    }
-  }
-
   return {
     refusal,
     take: async (subject, limit) => {
       const refused = refusal(subject, limit)
       if (refused !== undefined) return refused
-      const { number, window, askedAtMs } = await count(subject, limit)
+      const { number, window, askedAtMs } = await count({ subject, limit })
       const { used, resetsAt, resetsInMs } = window
       if (used >= limit) full.set(subject, { limit, resetsAt, endsAtMs: askedAtMs + resetsInMs })
       const remaining = Math.max(0, limit - number)

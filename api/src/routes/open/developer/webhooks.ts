@@ -100,14 +100,15 @@ const rotateSchema = {
 }
 
 export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app, deps) => {
-  const { db, masterKeys } = deps
-  const read = { scope: 'webhooks:read' } as const
-  const write = { scope: 'webhooks:write' } as const
+  await collectionRoutes(app, deps)
+  await endpointRoutes(app, deps)
+}
 
-  /** The id is judged before the body (D4), so this runs before the body is read. */
-  const exists = async (request: FastifyRequest): Promise<void> => {
-    await findOwn(db, request.caller.workspaceId, (request.params as { webhookId: string }).webhookId)
-  }
+const read = { scope: 'webhooks:read' } as const
+const write = { scope: 'webhooks:write' } as const
+
+const collectionRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app, deps) => {
+  const { db, masterKeys } = deps
   const replay = async ({ caller }: FastifyRequest, id: string) =>
     toWebhookView(await findOwn(db, caller.workspaceId, id))
   const createConfig = { ...write, idempotent: replay } as const
@@ -130,7 +131,14 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app,
     const endpoints = await listEndpoints(db, caller.workspaceId)
     return toWholeList(endpoints.map(toWebhookView), endpointsMax)
   })
+}
 
+const endpointRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app, deps) => {
+  const { db, masterKeys } = deps
+  /** The id is judged before the body (D4), so this runs before the body is read. */
+  const exists = async (request: FastifyRequest): Promise<void> => {
+    await findOwn(db, request.caller.workspaceId, (request.params as { webhookId: string }).webhookId)
+  }
   app.get('/webhooks/:webhookId', { schema: getSchema, config: { ...read, exists } }, async ({ caller, params }) =>
     toWebhookView(await findOwn(db, caller.workspaceId, params.webhookId)),
   )

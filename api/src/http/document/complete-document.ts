@@ -2,9 +2,9 @@
 // the codes and an example of each refusal, an example of each success, links from answer to next request. Nothing here
 // changes what is served.
 import { type ErrorCode, errorCodes } from '@matte/core/error'
-import { type AnswerKind, answerHeaders, type HeaderName, headersOf } from '../schemas/answer-headers.ts'
-import { errorExamples } from '../schemas/error-examples.ts'
-import { links } from '../schemas/links.ts'
+import { type AnswerKind, answerHeaders, type HeaderName, headersOf } from '../../schemas/answer-headers.ts'
+import { errorExamples } from '../../schemas/error-examples.ts'
+import { links } from '../../schemas/links.ts'
 import { buildExample, type JsonSchema } from './example.ts'
 
 type Media = { schema: JsonSchema; example?: unknown; examples?: Record<string, unknown> }

@@ -1,0 +1,59 @@
+import { settledWithin } from '@matte/core/runtime/race'
+import { deferred, pause } from '@matte/core/runtime/service'
+import type { Assignment } from './deliver.ts'
+import type { DeliveryMetrics } from './delivery-metrics.ts'
+
+type AttemptSlotsOptions = {
+  readonly slots: number
+  readonly metrics: Pick<DeliveryMetrics, 'inFlight'>
+  /** Makes one attempt; never rejects. */
+  readonly deliver: (assignment: Assignment, signal: AbortSignal) => Promise<void>
+  /** Called when an attempt has ended, with its slot free. */
+  readonly ended: () => void
+}
+
+type AttemptSlots = {
+  /** Slots that no attempt holds. */
+  free(): number
+  begin(assignment: Assignment): void
+  /** Resolves when a slot is free, or at the abort. */
+  untilFree(signal: AbortSignal): Promise<void>
+  /** Attempts go on for so long at most; then they are given back. Resolves when none is in flight. */
+  finish(withinMs: number): Promise<void>
+}
+
+/** A bound against a wake-up that was missed. */
+const askAgainMs = 1_000
+
+/** The attempts in flight of this process. */
+export function attemptSlots({ slots, metrics, deliver, ended }: AttemptSlotsOptions): AttemptSlots {
+  const inFlight = new Set<Promise<void>>()
+  const ending = new AbortController()
+  let freed = deferred<void>()
+
+  function begin(assignment: Assignment): void {
+    const attempt = deliver(assignment, ending.signal).finally(() => {
+      inFlight.delete(attempt)
+      metrics.inFlight.set(inFlight.size)
+      freed.resolve()
+      freed = deferred()
+      ended()
+    })
+    inFlight.add(attempt)
+    metrics.inFlight.set(inFlight.size)
+  }
+
+  return {
+    free: () => slots - inFlight.size,
+    begin,
+    untilFree: async (signal) => {
+      while (inFlight.size >= slots && !signal.aborted) await Promise.race([freed.promise, pause(askAgainMs, signal)])
+    },
+    finish: async (withinMs) => {
+      const all = Promise.all(inFlight)
+      await settledWithin(all, withinMs)
+      ending.abort(new Error('the process stops'))
+      await all
+    },
+  }
+}
