@@ -75,6 +75,6 @@ export const schema = {
   otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
 }
 
-type Config = Infer<typeof schema>
+export type Config = Infer<typeof schema>
 
 export const readConfig = (env: Env): Config => parseEnv(schema, env)

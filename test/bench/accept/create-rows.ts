@@ -36,7 +36,8 @@ export async function createRows(
     else pgbench.push(tps)
     const rates = [`service ${service.at(-1)?.perSecond.toFixed(0)}`, `bare ${bare.at(-1)?.toFixed(0)}`]
     say(
-      `POST, ${name}, round ${round + 1} of ${rounds}, a second: ${rates.join(', ')}, pgbench ${tps?.toFixed(0) ?? '–'}`,
+      `POST, ${name}, round ${round + 1} of ${rounds}, a second: ${rates.join(', ')}, ` +
+        `pgbench ${tps?.toFixed(0) ?? '–'}`,
     )
   }
   const perSecond = median(service.map((answers) => answers.perSecond))

@@ -39,12 +39,14 @@ export async function overloadRow(
     for (const value of twice.retryAfters) retryAfters.add(value)
     say(
       `overload, round ${round + 1} of ${rounds}, a second: peak ${peak.at(-1)?.toFixed(0)}, ` +
-        `at twice of it ${good.at(-1)?.toFixed(0)} accepted, ${refused.at(-1)?.toFixed(0)} refused, missed ${twice.missed}`,
+        `at twice of it ${good.at(-1)?.toFixed(0)} accepted, ${refused.at(-1)?.toFixed(0)} refused, ` +
+        `missed ${twice.missed}`,
     )
   }
   const mb = (bytes: number): string => (bytes / 1_048_576).toFixed(0)
   const detail =
-    `${median(good).toFixed(0)}/s accepted (p99 ${median(p99s).toFixed(0)} ms), ${median(refused).toFixed(0)}/s refused, ` +
+    `${median(good).toFixed(0)}/s accepted (p99 ${median(p99s).toFixed(0)} ms), ` +
+    `${median(refused).toFixed(0)}/s refused, ` +
     `Retry-After ${[...retryAfters].join(' ')}; peak ${median(peak).toFixed(0)}/s; ` +
     `most memory before ${mb(memoryBefore)}, after ${mb(world.api.peakMemoryBytes())} MB`
   const ratio = median(good) / median(peak)

@@ -15,12 +15,12 @@ export async function pageRow(world: World): Promise<Row> {
   const caller = world.callers[1]
   if (caller === undefined) throw new Error('there is no second workspace')
   await insertTasks(world, caller)
-  const cursor = (await readPage(world, caller, `page=${depth - 1}`)).nextCursor
+  const cursor = (await readPage(world, { caller }, `page=${depth - 1}`)).nextCursor
   const first: Times[] = []
   const deep: Times[] = []
   for (let round = 0; round < rounds; round++) {
-    first.push(await measureReads(world, () => readPage(world, caller, 'page=1')))
-    deep.push(await measureReads(world, () => readPage(world, caller, `cursor=${cursor}`, depth)))
+    first.push(await measureReads(world, () => readPage(world, { caller }, 'page=1')))
+    deep.push(await measureReads(world, () => readPage(world, { caller, page: depth }, `cursor=${cursor}`)))
   }
   const statementMs = (times: readonly Times[]): number => median(times.map((each) => each.statementMs))
   const requestMs = (times: readonly Times[]): string => `${median(times.map((each) => each.requestMs)).toFixed(1)} ms`
@@ -45,11 +45,13 @@ async function insertTasks({ db }: World, { workspaceId, objectKey }: Caller): P
   await sql`vacuum analyze task`.execute(db)
 }
 
+/** Whose list, and which page the answer has to be. */
+type Wanted = { readonly caller: Caller; readonly page?: number }
 type PageAnswer = { readonly page: number; readonly items: readonly unknown[]; readonly nextCursor: string | null }
 
-async function readPage({ port }: World, { apiKey }: Caller, query: string, page?: number): Promise<PageAnswer> {
+async function readPage({ port }: World, { caller, page }: Wanted, query: string): Promise<PageAnswer> {
   const url = `http://127.0.0.1:${port}/api/v1/open/developer/tasks?pageSize=${pageSize}&${query}`
-  const answer = await fetch(url, { headers: { 'x-api-key': apiKey } })
+  const answer = await fetch(url, { headers: { 'x-api-key': caller.apiKey } })
   const { data } = (await answer.json()) as { data?: PageAnswer }
   if (data?.items.length !== pageSize || data.nextCursor === null || data.page !== (page ?? data.page)) {
     throw new Error(`the list answered ${query} with ${answer.status}, page ${data?.page}`)
