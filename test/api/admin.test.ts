@@ -5,7 +5,7 @@ import { openBucket } from '@matte/core/storage/bucket'
 import { describe, expect, it } from 'vitest'
 import { createEmptyDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
-import { claim, picture, useApi } from './given.ts'
+import { claim, smallImage, useApi } from './given.ts'
 
 const world = useApi()
 const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
@@ -37,7 +37,7 @@ describe('matte-admin workspace create', () => {
     const made = await newWorkspace('--credits', '2')
     expect(Object.keys(made)).toEqual(['workspaceId', 'apiKeyId', 'apiKey'])
     const client = world.api.client(made.apiKey)
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     await client.createTask({ imageUrl })
     await client.createTask({ imageUrl })
     await expect(client.createTask({ imageUrl })).rejects.toMatchObject({ code: 'TASK_CONCURRENT_LIMIT' })
@@ -108,7 +108,7 @@ describe('matte-admin key', () => {
 describe('matte-admin setting set', () => {
   it('turns a switch that is in force within 5 s', async () => {
     const { client } = await world.caller({ plan: 'internal' })
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     expect(await admin(['setting', 'set', 'maintenance', 'on'])).toEqual({ name: 'maintenance', value: true })
     await until('maintenance is in force', () =>
       client.createTask({ imageUrl }).then(
@@ -139,7 +139,7 @@ describe('matte-admin credits grant', () => {
   it('adds credits to a workspace', async () => {
     const { workspaceId, apiKey } = await newWorkspace()
     const client = world.api.client(apiKey)
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     await expect(client.createTask({ imageUrl })).rejects.toMatchObject({ code: 'CREDITS_INSUFFICIENT' })
     const granted = await admin(['credits', 'grant', '--workspace', workspaceId, '--credits', '1'])
     expect(granted).toMatchObject({ workspaceId, credits: 1 })
@@ -164,7 +164,7 @@ describe('matte-admin credits', () => {
   it('balance shows what is left and what tasks hold', async () => {
     const { workspaceId, apiKey } = await newWorkspace('--credits', '3')
     const client = world.api.client(apiKey)
-    await client.createTask({ imageUrl: await client.upload(await picture()) })
+    await client.createTask({ imageUrl: await client.upload(await smallImage()) })
     const balance = await admin(['credits', 'balance', '--workspace', workspaceId])
     expect(balance).toEqual({ workspaceId, available: 2, held: 1, total: 3, expiringSoon: 0 })
   })
@@ -173,7 +173,7 @@ describe('matte-admin credits', () => {
 describe('matte-admin fault and sweep', () => {
   it('fault inference marks an unfinished task, and is refused in production', async () => {
     const { client } = await world.caller()
-    const { id } = await client.createTask({ imageUrl: await client.upload(await picture()) })
+    const { id } = await client.createTask({ imageUrl: await client.upload(await smallImage()) })
     const args = ['fault', 'inference', '--task', id, '--attempts', '2']
     expect(await admin(args)).toEqual({ taskId: id, attempts: 2, status: 'queued' })
     expect(await claim(world.db, id)).toMatchObject({ faultAttempts: 2 })
@@ -183,7 +183,7 @@ describe('matte-admin fault and sweep', () => {
 
   it('sweep ends what waited too long by the given time', async () => {
     const { client } = await world.caller()
-    const { id } = await client.createTask({ imageUrl: await client.upload(await picture()) })
+    const { id } = await client.createTask({ imageUrl: await client.upload(await smallImage()) })
     expect(await admin(['sweep'])).toMatchObject({ endedTasks: 0 })
     const later = new Date(Date.now() + 25 * 3_600_000).toISOString()
     const { endedTasks } = await admin(['sweep', '--now', later])
@@ -195,10 +195,10 @@ describe('matte-admin fault and sweep', () => {
     const { client, workspaceId } = await world.caller()
     const grant = ['credits', 'grant', '--workspace', workspaceId, '--credits', '5']
     await admin([...grant, '--expires-at', inDays(20)])
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const { id } = await client.createTask({ imageUrl })
     await client.cancelTask(id)
-    const unused = await client.upload(await picture())
+    const unused = await client.upload(await smallImage())
     const swept = await admin(['sweep', '--now', inDays(31)])
     expect(swept).toMatchObject({ deletedObjects: null })
     for (const [name, atLeast] of [
@@ -218,7 +218,7 @@ describe('matte-admin fault and sweep', () => {
 
   it('sweep deletes objects when it is given the store', async () => {
     const { client } = await world.caller()
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const { s3Endpoint, s3Bucket, s3AccessKeyId, s3SecretAccessKey } = world.api.config
     const store = { S3_ENDPOINT: s3Endpoint, S3_BUCKET: s3Bucket, S3_ACCESS_KEY_ID: s3AccessKeyId }
     const withSecret = { ...store, S3_SECRET_ACCESS_KEY: s3SecretAccessKey }

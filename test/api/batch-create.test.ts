@@ -10,7 +10,7 @@ import { claimNext, givenUpload, givenWorkspace, ownModel } from '../support/fac
 import { findBrokenRules } from '../support/invariants.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
 import { until } from '../support/until.ts'
-import { hugePng, picture, useApi } from './given.ts'
+import { hugePng, smallImage, useApi } from './given.ts'
 
 const world = useApi({ WEBHOOK_DENIED_NETWORKS: '203.0.113.0/24' })
 
@@ -20,7 +20,7 @@ const createBatchBy = async (client: Client, body: Record<string, unknown>): Pro
   (await client.call<Batch>('POST', '/batch-tasks', { body })).data
 
 async function upload(client: Client, count: number): Promise<string[]> {
-  const bytes = await picture()
+  const bytes = await smallImage()
   return Promise.all(Array.from({ length: count }, () => client.upload(bytes)))
 }
 
@@ -171,7 +171,7 @@ describe('a body that is no batch', () => {
   it('names the model and the callback that cannot be, and malformed images beside them', async () => {
     const { client } = await world.caller()
     const wrong = { imageUrls: ['a.png', ''], modelVersion: 'v99', callbackUrl: 'http://203.0.113.7/hook' }
-    const error = (await createBatchBy(client, wrong).catch((fault: unknown) => fault)) as {
+    const error = (await createBatchBy(client, wrong).catch((error: unknown) => error)) as {
       code: string
       details: { issues: { path: string }[]; items: unknown[] }
     }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Client, Task } from '../support/client.ts'
 import { withNats } from '../support/nats.ts'
 import { until } from '../support/until.ts'
-import { claim, picture, succeed, useApi } from './given.ts'
+import { claim, smallImage, succeed, useApi } from './given.ts'
 
 const world = useApi()
 
@@ -19,7 +19,7 @@ type Page = {
 
 async function givenBatches(count: number, size = 1, plan = 'internal') {
   const caller = await world.caller({ plan })
-  const imageUrl = await caller.client.upload(await picture())
+  const imageUrl = await caller.client.upload(await smallImage())
   const imageUrls = Array.from({ length: size }, () => imageUrl)
   const batches: Batch[] = []
   for (let index = 0; index < count; index++) {

@@ -1,13 +1,13 @@
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { describe, expect, it } from 'vitest'
 import { claimNext } from '../support/factories.ts'
-import { claim, picture, succeed, useApi } from './given.ts'
+import { claim, smallImage, succeed, useApi } from './given.ts'
 
 const world = useApi()
 
 async function givenTask(plan = 'pro') {
   const caller = await world.caller({ plan, credits: 10 })
-  const { id } = await caller.client.createTask({ imageUrl: await caller.client.upload(await picture()) })
+  const { id } = await caller.client.createTask({ imageUrl: await caller.client.upload(await smallImage()) })
   return { ...caller, id }
 }
 
@@ -63,7 +63,7 @@ describe('DELETE /open/developer/tasks/{taskId}', () => {
 
   it('frees exactly one place when many cancel at once', async () => {
     const { client, id, workspaceId } = await givenTask()
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     await client.createTask({ imageUrl })
     await Promise.allSettled(Array.from({ length: 50 }, () => client.cancelTask(id)))
     const { open_singles, queued } = await world.db

@@ -2,14 +2,14 @@ import { writeSetting } from '@matte/core/setting/setting-queries'
 import { cancelTask } from '@matte/core/task/cancel-task'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../support/until.ts'
-import { hugePng, picture, useApi } from './given.ts'
+import { hugePng, smallImage, useApi } from './given.ts'
 
 const world = useApi({ WEBHOOK_DENIED_NETWORKS: '203.0.113.0/24' })
 
 describe('POST /open/developer/tasks', () => {
   it('answers 201 with the task queued and its cost', async () => {
     const { client } = await world.caller()
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const { status, data } = await client.call('POST', '/tasks', { body: { imageUrl } })
     expect(status).toBe(201)
     expect(data).toEqual({
@@ -34,13 +34,13 @@ describe('POST /open/developer/tasks', () => {
 
   it.each(['png', 'jpeg', 'webp'] as const)('takes a %s, whatever the header of its upload said', async (format) => {
     const { client } = await world.caller()
-    const imageUrl = await client.upload(await picture(format), { contentType: 'image/webp' })
+    const imageUrl = await client.upload(await smallImage(format), { contentType: 'image/webp' })
     expect((await client.createTask({ imageUrl })).status).toBe('queued')
   })
 
   it('takes several tasks for one object', async () => {
     const { client } = await world.caller({ plan: 'internal' })
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const ids = [await client.createTask({ imageUrl }), await client.createTask({ imageUrl })].map(({ id }) => id)
     expect(new Set(ids).size).toBe(2)
   })
@@ -48,7 +48,7 @@ describe('POST /open/developer/tasks', () => {
   it('holds a credit on a plan that is charged, and none on the internal one', async () => {
     const [pro, internal] = [await world.caller({ credits: 5 }), await world.caller({ plan: 'internal', credits: 5 })]
     for (const { client } of [pro, internal]) {
-      await client.createTask({ imageUrl: await client.upload(await picture()), modelVersion: null })
+      await client.createTask({ imageUrl: await client.upload(await smallImage()), modelVersion: null })
     }
     const lots = await world.db
       .selectFrom('credit_lot')
@@ -81,7 +81,7 @@ describe('imageUrl', () => {
   it('of another workspace is TASK_INPUT_FORBIDDEN, as is a grant that was never used', async () => {
     const [owner, other] = [await world.caller(), await world.caller()]
     const refused = { status: 403, code: 'TASK_INPUT_FORBIDDEN' }
-    const theirs = await owner.client.upload(await picture())
+    const theirs = await owner.client.upload(await smallImage())
     await expect(other.client.createTask({ imageUrl: theirs })).rejects.toMatchObject(refused)
     const { objectKey } = await owner.client.presign({ fileName: 'a.png', contentType: 'image/png' })
     await expect(owner.client.createTask({ imageUrl: objectKey })).rejects.toMatchObject(refused)
@@ -91,7 +91,7 @@ describe('imageUrl', () => {
 describe('the object', () => {
   it.each([
     ['empty', Buffer.alloc(0)],
-    ['a page', Buffer.from('<html><body>no picture</body></html>')],
+    ['a page', Buffer.from('<html><body>no image</body></html>')],
     ['a GIF', Buffer.from('GIF89a\x01\x00\x01\x00\x00\x00\x00;', 'latin1')],
     ['half a signature', Buffer.from('\x89PN', 'latin1')],
   ])('%s is TASK_FORMAT_NOT_SUPPORTED', async (_what, bytes) => {
@@ -101,9 +101,9 @@ describe('the object', () => {
     await expect(client.createTask({ imageUrl })).rejects.toMatchObject(refused)
   })
 
-  it('cut off behind its signature is taken: only decoding can tell', async () => {
+  it('cut off behind its signature is taken: only decoding can find that out', async () => {
     const { client } = await world.caller()
-    const imageUrl = await client.upload((await picture()).subarray(0, 12))
+    const imageUrl = await client.upload((await smallImage()).subarray(0, 12))
     expect((await client.createTask({ imageUrl })).status).toBe('queued')
   })
 
@@ -122,7 +122,7 @@ describe('the object', () => {
   it('of more bytes than the plan takes is TASK_FILE_SIZE_EXCEEDED by bytes', async () => {
     const { client } = await world.caller()
     const { objectKey, ...grant } = await client.presign({ fileName: 'a.png', contentType: 'image/png' })
-    const body = Buffer.concat([await picture(), Buffer.alloc(20 * 1_048_576)])
+    const body = Buffer.concat([await smallImage(), Buffer.alloc(20 * 1_048_576)])
     const response = await fetch(grant.uploadUrl, { method: 'PUT', headers: grant.headers, body })
     expect(response.status).toBe(200)
     await expect(client.createTask({ imageUrl: objectKey })).rejects.toMatchObject({
@@ -144,7 +144,7 @@ describe('modelVersion', () => {
 
   it('is valid within 5 s of its installation', async () => {
     const { client } = await world.caller({ plan: 'internal' })
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const row = { pool: 'default', triton_model: 'u2netp', is_default: false }
     await world.db
       .insertInto('model')
@@ -178,21 +178,21 @@ describe('callbackUrl', () => {
     5,
   ])('%j is INVALID_PARAMS', async (callbackUrl) => {
     const { client } = await world.caller()
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const refused = { status: 400, code: 'INVALID_PARAMS', details: { issues: [{ path: '/body/callbackUrl' }] } }
     await expect(client.createTask({ imageUrl, callbackUrl })).rejects.toMatchObject(refused)
   })
 
   it('that is public is answered as it came', async () => {
     const { client } = await world.caller()
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const callbackUrl = 'https://1.1.1.1'
     expect((await client.createTask({ imageUrl, callbackUrl })).callbackUrl).toBe(callbackUrl)
   })
 
   it('that an operator allows is taken within 5 s', async () => {
     const { client } = await world.caller({ plan: 'internal' })
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     await writeSetting(world.db, 'webhooks.allowedTargets', ['127.0.0.1:9000'])
     const callbackUrl = 'http://127.0.0.1:9000/hook'
     const task = await until('the allowed target is taken', () =>
@@ -208,7 +208,7 @@ describe('callbackUrl', () => {
 describe('limits', () => {
   it('let exactly three of fifty parallel creations in where the plan says three', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'business' })
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const answers = await Promise.allSettled(Array.from({ length: 50 }, () => client.createTask({ imageUrl })))
     const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as object] : []))
     expect(refused).toHaveLength(47)
@@ -225,7 +225,7 @@ describe('limits', () => {
 
   it('answer CREDITS_INSUFFICIENT without credits, and take nothing', async () => {
     const { client, workspaceId } = await world.caller({ credits: 0 })
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     await expect(client.createTask({ imageUrl })).rejects.toMatchObject({
       status: 400,
       code: 'CREDITS_INSUFFICIENT',
@@ -242,7 +242,7 @@ describe('limits', () => {
 
   it('answer DEVELOPER_API_QUOTA_EXCEEDED with the true time of the new month', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'business' })
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     await world.db.updateTable('workspace').set({ quota_used: 9_999 }).where('id', '=', workspaceId).execute()
     await client.createTask({ imageUrl })
     const error = await client.createTask({ imageUrl }).catch((fault: { details: object; headers: Headers }) => fault)
@@ -255,7 +255,7 @@ describe('limits', () => {
 
   it('free a place when a task is canceled', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'pro' })
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const first = await client.createTask({ imageUrl })
     await client.createTask({ imageUrl })
     await expect(client.createTask({ imageUrl })).rejects.toMatchObject({ code: 'TASK_CONCURRENT_LIMIT' })
@@ -269,7 +269,7 @@ describe('maintenance', () => {
 
   it('refuses new tasks with TASK_MAINTENANCE after validation, and all else goes on', async () => {
     const { client } = await world.caller({ plan: 'internal' })
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const { id } = await client.createTask({ imageUrl })
     await writeSetting(world.db, 'maintenance', true)
     const error = await until('maintenance is in force', () =>

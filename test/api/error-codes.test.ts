@@ -9,7 +9,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { givenUpload } from '../support/factories.ts'
 import { until } from '../support/until.ts'
-import { type CallerOptions, claim, picture, useApi } from './given.ts'
+import { type CallerOptions, claim, smallImage, useApi } from './given.ts'
 
 /** The interface's table, in its order; statuses as it has them. */
 const contract = {
@@ -82,7 +82,7 @@ const at = ({ api }: typeof world, path: string): string => `${api.url}/api/v1/o
 
 const given = async (options?: CallerOptions) => {
   const { apiKey, client, workspaceId } = await world.caller(options)
-  const upload = async () => client.upload(await picture())
+  const upload = async () => client.upload(await smallImage())
   const create = async () => client.createTask({ imageUrl: await upload() })
   return { apiKey, client, workspaceId, upload, create }
 }

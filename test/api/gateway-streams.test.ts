@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApi, type TestApi } from '../support/api.ts'
 import { useDatabase } from '../support/database.ts'
 import { freePorts } from '../support/free-ports.ts'
-import { picture } from './given.ts'
+import { smallImage } from './given.ts'
 
 type Play = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
@@ -184,7 +184,7 @@ describe('without a store', () => {
   afterAll(() => lonely.stop())
 
   it('the gateway answers 503 in the manner of the store', async () => {
-    for (const init of [{}, { method: 'PUT', body: Buffer.from(await picture()) }]) {
+    for (const init of [{}, { method: 'PUT', body: Buffer.from(await smallImage()) }]) {
       const response = await fetch(`${lonely.url}/matte/a`, init)
       expect(response.status).toBe(503)
       expect(response.headers.get('retry-after')).toBe('5')

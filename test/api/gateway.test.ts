@@ -167,7 +167,7 @@ describe('answers of the store', () => {
   })
 })
 
-/** A PUT of so many MiB in chunks, none of which tells the whole. */
+/** A PUT of so many MiB in chunks, none of which says how much it is in all. */
 function putChunked({ uploadUrl, headers }: Grant, megabytes: number): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const sending = request(uploadUrl, { method: 'PUT', headers }, (response) => {

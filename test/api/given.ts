@@ -1,4 +1,4 @@
-// What the tests of this folder start from: a running API on a database of its own, workspaces, pictures, and tasks in
+// What the tests of this folder start from: a running API on a database of its own, workspaces, images, and tasks in
 // a wanted state, all made by the functions that the service itself uses.
 import { randomBytes } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
@@ -72,8 +72,8 @@ export async function givenCaller(db: Db, api: TestApi, options: CallerOptions =
   return { client: api.client(key.key), workspaceId, apiKeyId: row.id, apiKey: key.key }
 }
 
-/** A small real picture. */
-export const picture = (format: 'png' | 'jpeg' | 'webp' = 'png', width = 40, height = 30): Promise<Buffer> =>
+/** A small real image. */
+export const smallImage = (format: 'png' | 'jpeg' | 'webp' = 'png', width = 40, height = 30): Promise<Buffer> =>
   sharp({ create: { width, height, channels: 3, background: '#4080c0' } })
     .toFormat(format)
     .toBuffer()

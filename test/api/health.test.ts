@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { picture, useApi } from './given.ts'
+import { smallImage, useApi } from './given.ts'
 
 // Nothing answers on port 1: what needs NATS would show.
 const world = useApi({ NATS_URL: 'nats://127.0.0.1:1' })
@@ -19,7 +19,7 @@ describe('health', () => {
 
   it('has metrics on its own port alone', async () => {
     const { client } = await world.caller()
-    await client.createTask({ imageUrl: await client.upload(await picture()) })
+    await client.createTask({ imageUrl: await client.upload(await smallImage()) })
     await fetch(`${world.api.url}/no/such/path`)
     const text = await (await fetch(`${world.api.healthUrl}/metrics`)).text()
     const created = { model_version: 'service-v2', plan: 'pro' }

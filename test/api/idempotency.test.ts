@@ -8,13 +8,13 @@ import { describe, expect, it } from 'vitest'
 import type { ApiError, Task } from '../support/client.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
-import { type Caller, claim, picture, succeed, useApi } from './given.ts'
+import { type Caller, claim, smallImage, succeed, useApi } from './given.ts'
 
 const world = useApi()
 
 async function givenRequest(options: Parameters<typeof world.caller>[0] = { plan: 'enterprise' }) {
   const caller = await world.caller(options)
-  return { ...caller, key: randomUUID(), body: { imageUrl: await caller.client.upload(await picture()) } }
+  return { ...caller, key: randomUUID(), body: { imageUrl: await caller.client.upload(await smallImage()) } }
 }
 
 const create = ({ client }: Pick<Caller, 'client'>, body: unknown, key: string, headers: Record<string, string> = {}) =>

@@ -1,4 +1,4 @@
-// PostgreSQL and the API are killed in turn under a stream of creations. What the clients were told is kept by the
+// PostgreSQL and the API are killed in turn under a stream of creations. What the clients were answered is kept by the
 // clients; at the end the database has to agree with it, task by task and credit by credit. `SOAK_ROUNDS` kills
 // (`make soak` asks for 200), 20 otherwise.
 import { randomInt, randomUUID } from 'node:crypto'
@@ -20,7 +20,7 @@ import { showLog, startTestProcess, type TestProcess } from '../support/processe
 import { type OwnServer, ownPostgres } from '../support/servers.ts'
 import { createTestBucket, newBucketName, sharedStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
-import { picture } from './given.ts'
+import { smallImage } from './given.ts'
 
 const rounds = Number(process.env.SOAK_ROUNDS ?? 20)
 const clients = 6
@@ -29,7 +29,7 @@ const credits = 1_000_000_000
 /** The other tests' PostgreSQL forgets commits at a crash, which is what this one looks for. */
 const durable = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' }
 
-/** What the clients know: of each key the id that it was told, and every other answer by its kind. */
+/** What the clients know: of each key the id that it was answered, and every other answer by its kind. */
 type Log = { readonly accepted: Map<string, string>; readonly others: Map<string, number> }
 
 let server: OwnServer
@@ -71,7 +71,7 @@ beforeAll(async () => {
   await insertApiKey(database.db, key, { workspaceId, name: 'test', scopes, expiresAt: null })
   apiKey = key.key
   api = await startTestProcess('api', dir, env)
-  imageUrl = await createClient(api.url, apiKey).upload(await picture())
+  imageUrl = await createClient(api.url, apiKey).upload(await smallImage())
 })
 afterAll(async () => {
   if (hasFailed() && api) process.stdout.write(`${showLog(api)}\n`)
@@ -152,19 +152,19 @@ describe('killing PostgreSQL and the API under load', () => {
   })
 })
 
-/** The database has exactly the tasks that the clients were told of, each charged once. */
+/** The database has exactly the tasks that the clients know, each charged once. */
 async function expectAgreement(accepted: readonly string[]): Promise<void> {
   const { db } = database
-  const told = [...accepted].sort()
-  expect(new Set(told).size).toBe(told.length)
+  const known = [...accepted].sort()
+  expect(new Set(known).size).toBe(known.length)
   const tasks = await db.selectFrom('task').select('id').where('workspace_id', '=', workspaceId).execute()
-  expect(tasks.map(({ id }) => id).sort()).toEqual(told)
+  expect(tasks.map(({ id }) => id).sort()).toEqual(known)
   const events = await db.selectFrom('task_event').select('task_id').where('type', '=', 'queued').execute()
-  expect(events.map(({ task_id }) => task_id).sort()).toEqual(told)
+  expect(events.map(({ task_id }) => task_id).sort()).toEqual(known)
   const holds = await db.selectFrom('credit_hold').select(['task_id', 'amount', 'state']).execute()
-  expect(holds.map(({ task_id }) => task_id).sort()).toEqual(told)
+  expect(holds.map(({ task_id }) => task_id).sort()).toEqual(known)
   expect(new Set(holds.map(({ amount, state }) => `${amount} ${state}`))).toEqual(new Set(['1 open']))
-  const count = told.length
+  const count = known.length
   const { rows } = await sql`
     select (select quota_used from workspace where id = ${workspaceId}) as quota,
            (select open_singles from workspace where id = ${workspaceId}) as open,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { startApi } from '../support/api.ts'
 import type { Task, TaskPage } from '../support/client.ts'
-import { givenCaller, picture, useApi } from './given.ts'
+import { givenCaller, smallImage, useApi } from './given.ts'
 
 const world = useApi({ LEGACY_SUNSET: '2027-07-01' })
 const successor = () => `${world.api.url}/api/v1/open/developer/tasks`
@@ -23,7 +23,7 @@ function expectDeprecated(response: Response, link: string) {
 describe('the deprecated paths', () => {
   it('create, read, list and cancel as their replacements do, and say what those are', async () => {
     const { client, apiKey } = await world.caller()
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const created = await ask('/v1/tasks', apiKey, { method: 'POST', body: JSON.stringify({ imageUrl }) })
     expect(created.response.status).toBe(201)
     expectDeprecated(created.response, successor())
@@ -74,7 +74,7 @@ describe('the deprecated paths', () => {
     }
   })
 
-  it('are told apart in the document', async () => {
+  it('are marked in the document', async () => {
     const { body } = await ask('/api/v1/openapi.json', undefined)
     const { paths } = body as unknown as { paths: Record<string, Record<string, { deprecated?: boolean }>> }
     const deprecated = Object.entries(paths).flatMap(([path, operations]) =>
@@ -88,7 +88,7 @@ describe('the deprecated paths', () => {
     ])
   })
 
-  it('can be switched off, and tell no sunset that is not set', async () => {
+  it('can be switched off, and have no sunset that is not set', async () => {
     const api = await startApi({ DATABASE_URL: world.databaseUrl, LEGACY_ENABLED: 'false' })
     try {
       const { apiKey } = await givenCaller(world.db, api)

@@ -1,7 +1,7 @@
 // D2 on every POST that reads a body, found in the document, so that a new route is asked the same questions.
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ApiError } from '../support/client.ts'
-import { type Caller, picture, useApi } from './given.ts'
+import { type Caller, smallImage, useApi } from './given.ts'
 
 const world = useApi()
 const prefix = '/api/v1/open/developer'
@@ -19,7 +19,7 @@ beforeAll(async () => {
   caller = await world.caller({ plan: 'internal' })
 })
 
-/** Those without an id in the path: an unknown id would be told before the body is looked at (D4). */
+/** Those without an id in the path: an unknown id would be reported before the body is judged (D4). */
 const bodyRoutes = () => routes.filter(({ path, readsBody }) => readsBody && !path.includes('{'))
 
 async function post(path: string, body: unknown, headers: Record<string, string> = {}) {
@@ -62,7 +62,7 @@ describe('every POST that reads a body', () => {
     }
   })
 
-  it('are told after an id in the path that is unknown (D4)', async () => {
+  it('are reported after an id in the path that is unknown (D4)', async () => {
     const paths = ['tasks/nope', 'batch-tasks/nope', 'webhooks/nope'].map((path) => `${prefix}/${path}`)
     for (const path of [...paths, '/v1/tasks/nope']) {
       for (const method of ['GET', 'DELETE']) {
@@ -106,7 +106,7 @@ describe('every POST that reads none', () => {
 describe('null', () => {
   it('for an optional field means absent, at the top and inside output', async () => {
     const { client } = caller ?? (await world.caller())
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const body = { imageUrl, modelVersion: null, callbackUrl: null, output: { format: null, maxSide: null } }
     const { status, headers } = await client.call('POST', '/tasks', { body, headers: { prefer: 'handling=strict' } })
     expect([status, headers.get('x-ignored-fields')]).toEqual([201, null])

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { ApiError, Task } from '../support/client.ts'
 import { findBrokenRules } from '../support/invariants.ts'
-import { type Caller, claim, picture, succeed, useApi } from './given.ts'
+import { type Caller, claim, smallImage, succeed, useApi } from './given.ts'
 
 const world = useApi({
   PLANS: JSON.stringify({ enterprise: { concurrentTasks: 50, monthlyQuota: 3 }, pro: { concurrentTasks: 50 } }),
@@ -12,7 +12,7 @@ const world = useApi({
 type Outcome = { readonly accepted: Task[]; readonly refused: ApiError[] }
 
 async function createAtOnce({ client }: Caller, count: number): Promise<Outcome> {
-  const imageUrl = await client.upload(await picture())
+  const imageUrl = await client.upload(await smallImage())
   const outcomes = await Promise.allSettled(Array.from({ length: count }, () => client.createTask({ imageUrl })))
   return {
     accepted: outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : [])),

@@ -165,7 +165,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect(missing).toEqual(['AUTH_INVALID_TOKEN', 'AUTH_FORBIDDEN'])
   })
 
-  it('tells the headers of answers', async () => {
+  it('documents the headers of answers', async () => {
     const document = await read()
     const { responses, parameters = [] } = createTaskOf(document)
     const headers = (status: number) => Object.keys(responses[status]?.headers ?? {})
@@ -182,7 +182,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect(sent.sort()).toEqual(['Idempotency-Key', 'Prefer', 'X-Request-Id'])
   })
 
-  it('tells a newcomer where a key goes, which scope it needs, and how a webhook is verified', async () => {
+  it('explains to a newcomer where a key goes, which scope it needs, and how a webhook is verified', async () => {
     const { info, paths } = await read()
     for (const words of ['`X-API-Key:', '`X-Service-Signature:', '`<t>.<raw body>`', '`whsec_`']) {
       expect(info.description).toContain(words)
@@ -223,7 +223,7 @@ describe('GET /api/v1/docs', () => {
     }
   })
 
-  it('starts Swagger UI on the document and tells nobody else of it', async () => {
+  it('starts Swagger UI on the document and sends nothing to anybody else', async () => {
     const script = await (await get('/api/v1/docs/start.js')).text()
     expect(script).toContain("url: '/api/v1/openapi.json'")
     expect(script).toContain('validatorUrl: null')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { givenWorkspace } from '../support/factories.ts'
-import { picture, useApi } from './given.ts'
+import { smallImage, useApi } from './given.ts'
 
 const world = useApi({ PLANS: '{"plain":{"outputFormats":["png"]}}' })
 
@@ -9,7 +9,7 @@ async function given(plan = 'internal') {
   if (plan === 'plain') {
     await world.db.updateTable('workspace').set({ plan }).where('id', '=', caller.workspaceId).execute()
   }
-  const imageUrl = await caller.client.upload(await picture())
+  const imageUrl = await caller.client.upload(await smallImage())
   const create = (output: unknown, headers: Record<string, string> = {}) =>
     caller.client.call<{ id: string }>('POST', '/tasks', { body: { imageUrl, output }, headers })
   return { ...caller, imageUrl, create }

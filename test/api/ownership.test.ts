@@ -1,13 +1,13 @@
 // Every route of the document, with every kind of credential and with another workspace's things. The routes come from
 // the service's own document, which holds every route that has a scope (auth/scope.ts refuses to start otherwise): a
 // new one is tested here without anyone remembering it, and one whose path has an unknown parameter fails until it is
-// told here whose id that is.
+// said here whose id that is.
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { revokeApiKey } from '@matte/core/workspace/api-key-queries'
 import { isScope, scopes } from '@matte/core/workspace/scope'
 import { buildDocument } from '@matte/generate/build-document'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Caller, picture, succeed, useApi } from './given.ts'
+import { type Caller, smallImage, succeed, useApi } from './given.ts'
 
 type Operation = {
   readonly method: string
@@ -37,7 +37,7 @@ let victim: Caller & { readonly things: Things; readonly signingSecret: string }
 beforeAll(async () => {
   const caller = await world.caller({ plan: 'internal' })
   const { client } = caller
-  const objectKey = await client.upload(await picture())
+  const objectKey = await client.upload(await smallImage())
   const done = await client.createTask({ imageUrl: objectKey })
   await succeed(world.db, done.id)
   const { id: taskId } = await client.createTask({ imageUrl: objectKey })
@@ -48,7 +48,7 @@ beforeAll(async () => {
   victim = { ...caller, signingSecret, things: { taskId, batchId, webhookId, objectKey } }
 })
 
-/** The path with the victim's ids. @throws Error for a parameter that nobody has told about */
+/** The path with the victim's ids. @throws Error for a parameter that nothing here knows */
 function fill(path: string): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     if (!Object.hasOwn(victim.things, name)) {
@@ -82,7 +82,7 @@ async function send(operation: Operation, apiKey: string | undefined, body: unkn
   return { status: response.status, code: error?.code, details: error?.details, headers: response.headers, text }
 }
 
-/** Headers that every HTTP server may set, and the one that tells browsers not to guess. */
+/** Headers that every HTTP server may set, and the one that keeps browsers from guessing. */
 const unsaid = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'x-content-type-options']
 
 function expectDocumentedHeaders({ responses }: Operation, { status, headers }: Response): void {
@@ -169,7 +169,7 @@ describe.each(operations)('$method $path', (operation) => {
     const answer = await send(operation, await key(operation), body)
     expect(answer).toMatchObject({ status, code })
     expect(documented(operation, status)).toContain(code)
-    // Nobody who is refused here is told anything of limits.
+    // Nobody who is refused here learns anything of limits.
     expect(answer.headers.get('x-ratelimit-limit')).toBeNull()
     if (code === 'API_KEY_INSUFFICIENT_SCOPE') {
       expect(answer.details).toMatchObject({ required: operation['x-required-scope'] })
@@ -216,7 +216,7 @@ function withObjects(body: Record<string, unknown> | undefined) {
   }
 }
 
-/** What no stranger may read; the ids and keys that the stranger has sent may be told back. */
+/** What no stranger may read; the ids and keys that the stranger has sent may be sent back. */
 function secretsOf(operation: Operation): string[] {
   const { things, workspaceId, apiKeyId, signingSecret } = victim
   const { objectKey, ...ids } = things

@@ -2,7 +2,7 @@ import { CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { TaskPage } from '../support/client.ts'
-import { type Caller, picture, useApi } from './given.ts'
+import { type Caller, smallImage, useApi } from './given.ts'
 
 const world = useApi()
 
@@ -18,7 +18,7 @@ describe('pages of tasks', () => {
   // Times with ties, as tasks of one batch have them: four of one instant, differing by a microsecond from the next.
   beforeAll(async () => {
     caller = await world.caller({ plan: 'internal' })
-    const imageUrl = await caller.client.upload(await picture())
+    const imageUrl = await caller.client.upload(await smallImage())
     for (let i = 0; i < count; i++) {
       const { id } = await caller.client.createTask({ imageUrl })
       const time = sql<Date>`'2026-03-01T23:59:59.999995Z'::timestamptz + ${Math.floor(i / 4)} * interval '1 microsecond'`
@@ -153,7 +153,7 @@ async function sentFor(act: () => Promise<unknown>): Promise<Statement> {
 describe('the total of a list', () => {
   /** Rows of one workspace, canceled and so of no consequence to anybody. */
   async function givenRows({ workspaceId, client }: Caller, count: number): Promise<void> {
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     await sql`
       insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version, credit_cost,
                         status, completed_at)

@@ -6,13 +6,13 @@ import { startApi } from '../support/api.ts'
 import type { Answer, Task } from '../support/client.ts'
 import { givenTask, givenWorkspace } from '../support/factories.ts'
 import { until } from '../support/until.ts'
-import { type Caller, claim, givenCaller, picture, succeed, useApi } from './given.ts'
+import { type Caller, claim, givenCaller, smallImage, succeed, useApi } from './given.ts'
 
 const world = useApi({ TASKS_MAX_WAIT: '20' })
 
 async function givenImage(options: Parameters<typeof world.caller>[0] = { plan: 'internal' }) {
   const caller = await world.caller(options)
-  return { ...caller, imageUrl: await caller.client.upload(await picture()) }
+  return { ...caller, imageUrl: await caller.client.upload(await smallImage()) }
 }
 
 const create = ({ client }: Pick<Caller, 'client'>, imageUrl: string, prefer: string): Promise<Answer<Task>> =>
@@ -85,7 +85,7 @@ describe('Prefer: wait=N', () => {
     })
     try {
       const { client, workspaceId } = await givenCaller(world.db, api, { plan: 'internal' })
-      const imageUrl = await client.upload(await picture())
+      const imageUrl = await client.upload(await smallImage())
       const answers: Promise<Answer<Task>>[] = []
       const ids = new Set<string>()
       for (let i = 0; i < 20; i++) {
@@ -107,7 +107,7 @@ describe('Prefer: wait=N', () => {
   it('ends with the process, which answers what it knows', async () => {
     const api = await startApi({ DATABASE_URL: world.databaseUrl, STOP_WITHIN_MS: '600000', TASKS_MAX_WAIT: '50' })
     const caller = await givenCaller(world.db, api, { plan: 'internal' })
-    const answer = create(caller, await caller.client.upload(await picture()), 'wait=50')
+    const answer = create(caller, await caller.client.upload(await smallImage()), 'wait=50')
     await untilCreated(caller)
     const startedAt = performance.now()
     await api.stop()
@@ -120,7 +120,7 @@ describe('Prefer: wait=N', () => {
     const api = await startApi({ DATABASE_URL: world.databaseUrl, TASKS_MAX_WAIT: '1' })
     try {
       const caller = await givenCaller(world.db, api, { plan: 'internal' })
-      const imageUrl = await caller.client.upload(await picture())
+      const imageUrl = await caller.client.upload(await smallImage())
       const { data, headers } = await create(caller, imageUrl, 'wait=99999999999999999999')
       expect([data.status, headers.get('preference-applied')]).toEqual(['queued', 'wait=1'])
     } finally {

@@ -1,4 +1,4 @@
-// The limit per workspace (D6): exact over three API processes, told in headers, free of cost once it is reached.
+// The limit per workspace (D6): exact over three API processes, announced in headers, free of cost once it is reached.
 import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
 import { rateLimiter } from '@matte/api/limit/rate-limiter'
@@ -60,7 +60,7 @@ describe('three API processes with one database', () => {
     for (const answers of windows.values()) {
       const allowed = answers.filter(({ status }) => status === 200)
       expect(allowed.length).toBeLessThanOrEqual(limit)
-      // No two were told the same number of requests left.
+      // No two got the same number of requests left.
       expect(new Set(allowed.map(({ remaining }) => remaining)).size).toBe(allowed.length)
     }
     const passed = full.filter(({ status }) => status === 200).map(({ remaining }) => remaining)
@@ -88,7 +88,7 @@ describe('the rate limit', () => {
     (await sql<{ used: number }>`select used from rate_window where subject = ${subject}`.execute(world.db)).rows[0]
       ?.used
 
-  it('is told on answers and on errors reached after it, and not on those before', async () => {
+  it('is on answers and on errors reached after it, and not on those before', async () => {
     const { client } = await world.caller()
     const { headers } = await client.call('GET', '/tasks')
     const reset = Number(headers.get('x-ratelimit-reset'))
@@ -99,13 +99,13 @@ describe('the rate limit', () => {
     expect(headers.get('ratelimit-policy')).toBe(`"default";q=${limit};w=60`)
     expect(headers.get('ratelimit')).toMatch(new RegExp(`^"default";r=${limit - 1};t=[1-9][0-9]?$`))
     for (const path of ['/tasks/unknown', '/tasks?pageSize=0']) {
-      const error = (await client.call('GET', path).catch((fault: unknown) => fault)) as ApiError
+      const error = (await client.call('GET', path).catch((error: unknown) => error)) as ApiError
       expect(error.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
     }
     const missing = (await world.api
       .client('')
       .call('GET', '/tasks')
-      .catch((fault: unknown) => fault)) as ApiError
+      .catch((error: unknown) => error)) as ApiError
     expect(missing.headers.get('x-ratelimit-limit')).toBeNull()
   })
 
@@ -114,7 +114,7 @@ describe('the rate limit', () => {
     const subject = `workspace:${workspaceId}`
     await fill(subject, limit)
     const refused = async (): Promise<ApiError> =>
-      (await client.listTasks().catch((fault: unknown) => fault)) as ApiError
+      (await client.listTasks().catch((error: unknown) => error)) as ApiError
     const error = await refused()
     expect(error).toMatchObject({
       status: 429,

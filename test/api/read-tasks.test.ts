@@ -3,14 +3,14 @@ import { failAttempt } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { TaskPage } from '../support/client.ts'
-import { claim, picture, succeed, useApi } from './given.ts'
+import { claim, smallImage, succeed, useApi } from './given.ts'
 
 const world = useApi()
 const stranger = '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'
 
 async function givenTasks(count: number) {
   const caller = await world.caller({ plan: 'internal' })
-  const imageUrl = await caller.client.upload(await picture())
+  const imageUrl = await caller.client.upload(await smallImage())
   const ids: string[] = []
   for (let i = 0; i < count; i++) ids.unshift((await caller.client.createTask({ imageUrl })).id)
   return { ...caller, ids }
@@ -110,7 +110,7 @@ describe('GET /open/developer/tasks', () => {
 
   it('answers every task once by cursors, also while new ones come', async () => {
     const { client, ids } = await givenTasks(5)
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const seen: string[] = []
     let page: TaskPage = await client.listTasks({ pageSize: '2' })
     for (let number = 1; ; number++) {

@@ -6,7 +6,7 @@ import { finishTask } from '@matte/core/task/run/finish-task'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startApi } from '../support/api.ts'
 import { freePorts } from '../support/free-ports.ts'
-import { claim, picture, useApi } from './given.ts'
+import { claim, smallImage, useApi } from './given.ts'
 
 const world = useApi({ RESULTS_DELIVERY: 'gateway', CORS_ALLOWED_ORIGINS: 'https://app.example.com' })
 const weekSeconds = 7 * 24 * 60 * 60
@@ -28,7 +28,7 @@ afterAll(() => opened?.close())
 
 async function givenResult(bytes: Buffer, format: 'png' | 'webp' | 'jpeg' = 'png') {
   const caller = await world.caller({ plan: 'internal' })
-  const { id } = await caller.client.createTask({ imageUrl: await caller.client.upload(await picture()) })
+  const { id } = await caller.client.createTask({ imageUrl: await caller.client.upload(await smallImage()) })
   const claimed = await claim(world.db, id)
   const key = resultKey(claimed, format)
   await bucket().put(key, bytes, { contentType: 'application/octet-stream' })
@@ -126,7 +126,7 @@ describe('a result link of the gateway', () => {
       fetch(`${world.api.url}/files/${sign(objectKey, Math.floor(Date.now() / 1_000) + seconds)}`)
     expect(await errorOf(await at(key, -2))).toEqual([403, 'AUTH_FORBIDDEN'])
     expect((await at(key, 60)).status).toBe(200)
-    const upload = await client.upload(await picture())
+    const upload = await client.upload(await smallImage())
     expect(await errorOf(await at(upload, 60))).toEqual([404, 'NOT_FOUND'])
   })
 

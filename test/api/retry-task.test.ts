@@ -5,7 +5,7 @@ import { put, type Task } from '../support/client.ts'
 import { claimNext, readHistory, readTask, success } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
-import { type Caller, claim, hugePng, picture, succeed, useApi } from './given.ts'
+import { type Caller, claim, hugePng, smallImage, succeed, useApi } from './given.ts'
 
 const world = useApi()
 
@@ -16,7 +16,7 @@ async function givenFailed(options: { plan?: string; credits?: number; callbackU
   const { callbackUrl, ...rest } = options
   const caller = await world.caller(rest)
   const grant = await caller.client.presign({ fileName: 'a.png', contentType: 'image/png' })
-  await put(grant, await picture())
+  await put(grant, await smallImage())
   const { id } = await caller.client.createTask({ imageUrl: grant.objectKey, ...(callbackUrl && { callbackUrl }) })
   await fail(id)
   return { ...caller, id, overwrite: (bytes) => put(grant, bytes) }
@@ -70,7 +70,7 @@ describe('POST /open/developer/tasks/{taskId}/retry', () => {
   it('takes the object as it is now', async () => {
     const failed = await givenFailed()
     const { source_etag: before } = await readTask(world.db, failed.id)
-    const bytes = await picture('png', 60, 50)
+    const bytes = await smallImage('png', 60, 50)
     await failed.overwrite(bytes)
     await retry(failed)
     const after = await readTask(world.db, failed.id)
@@ -144,7 +144,7 @@ describe('a retry is refused', () => {
     ['canceled', (id: string, caller: Caller) => caller.client.cancelTask(id)],
   ])('with TASK_NOT_RETRYABLE while the task is %s', async (status, move) => {
     const caller = await world.caller()
-    const { id } = await caller.client.createTask({ imageUrl: await caller.client.upload(await picture()) })
+    const { id } = await caller.client.createTask({ imageUrl: await caller.client.upload(await smallImage()) })
     await move(id, caller)
     const refused = { status: 400, code: 'TASK_NOT_RETRYABLE', details: { status } }
     await expect(retry({ ...caller, id })).rejects.toMatchObject(refused)
@@ -156,7 +156,7 @@ describe('a retry is refused', () => {
     await expect(retry({ client, id })).rejects.toMatchObject({ status: 404, code: 'DEVELOPER_TASK_NOT_FOUND' })
   })
 
-  it('as INVALID_PARAMS for a malformed Idempotency-Key, an unknown id being told before', async () => {
+  it('as INVALID_PARAMS for a malformed Idempotency-Key, an unknown id being reported before', async () => {
     const failed = await givenFailed()
     const headers = { 'idempotency-key': 'x'.repeat(256) }
     const withKey = (id: string) => failed.client.call('POST', `/tasks/${id}/retry`, { headers })
@@ -177,7 +177,7 @@ describe('a retry is refused', () => {
 
   it('at the limit of open tasks, and taken once one has ended', async () => {
     const failed = await givenFailed({ plan: 'pro' })
-    const imageUrl = await failed.client.upload(await picture())
+    const imageUrl = await failed.client.upload(await smallImage())
     const open = [await failed.client.createTask({ imageUrl }), await failed.client.createTask({ imageUrl })]
     const refused = { status: 400, code: 'TASK_CONCURRENT_LIMIT', details: { limit: 2 } }
     await expect(retry(failed)).rejects.toMatchObject(refused)
@@ -193,7 +193,7 @@ describe('a retry is refused', () => {
 
   it('without a credit, and changes nothing', async () => {
     const failed = await givenFailed({ credits: 1 })
-    await failed.client.createTask({ imageUrl: await failed.client.upload(await picture()) })
+    await failed.client.createTask({ imageUrl: await failed.client.upload(await smallImage()) })
     await expect(retry(failed)).rejects.toMatchObject({ status: 400, code: 'CREDITS_INSUFFICIENT' })
     expect(await readTask(world.db, failed.id)).toMatchObject({ status: 'failed', run: 1, retry_count: 0 })
     expect(await workspaceRow(failed.workspaceId)).toMatchObject({ open_singles: 1, quota_used: 2 })
@@ -201,8 +201,8 @@ describe('a retry is refused', () => {
   })
 
   it.each([
-    ['no picture', Buffer.from('<html></html>'), 'TASK_FORMAT_NOT_SUPPORTED'],
-    ['a picture of too many pixels', hugePng(30_000), 'TASK_FILE_SIZE_EXCEEDED'],
+    ['no image', Buffer.from('<html></html>'), 'TASK_FORMAT_NOT_SUPPORTED'],
+    ['an image of too many pixels', hugePng(30_000), 'TASK_FILE_SIZE_EXCEEDED'],
   ])('when the object is %s by now', async (_, bytes, code) => {
     const failed = await givenFailed()
     await failed.overwrite(bytes)
@@ -261,7 +261,7 @@ describe('fifty retries at once', () => {
 
   it('of several tasks pass the limit never', async () => {
     const caller = await world.caller({ plan: 'business', credits: 50 })
-    const imageUrl = await caller.client.upload(await picture())
+    const imageUrl = await caller.client.upload(await smallImage())
     const ids: string[] = []
     for (let index = 0; index < 10; index++) {
       const { id } = await caller.client.createTask({ imageUrl })
@@ -281,7 +281,7 @@ describe('fifty retries at once', () => {
 describe('a retry in maintenance', () => {
   afterEach(() => writeSetting(world.db, 'maintenance', false))
 
-  it('answers TASK_MAINTENANCE, an unknown id being told before', async () => {
+  it('answers TASK_MAINTENANCE, an unknown id being reported before', async () => {
     const failed = await givenFailed()
     await writeSetting(world.db, 'maintenance', true)
     const other = await world.caller()

@@ -13,7 +13,7 @@ import { sayToTerminal } from '@matte/local/say'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { installSchemathesis, type Program } from '../support/schemathesis.ts'
-import { type CallerOptions, picture, succeed, useApi } from './given.ts'
+import { type CallerOptions, smallImage, succeed, useApi } from './given.ts'
 
 const world = useApi()
 const run = promisify(execFile)
@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 async function givenCursor(): Promise<string> {
   const { client } = await world.caller()
-  const imageUrl = await client.upload(await picture())
+  const imageUrl = await client.upload(await smallImage())
   for (let i = 0; i < 2; i++) await client.createTask({ imageUrl })
   return (await client.listTasks({ pageSize: '1' })).nextCursor ?? ''
 }
@@ -143,7 +143,7 @@ describe('Schemathesis finds nothing', () => {
 
   it('in sequences of requests that hit upon real things', { timeout: timeoutMs }, async () => {
     const { apiKey, client, workspaceId } = await world.caller({ plan: 'internal' })
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     await succeed(world.db, (await client.createTask({ imageUrl })).id)
     const wanted = { phases: 'examples,stateful', examples: 60, mode: 'positive', refusals: ofResources } as const
     expect(await examine(apiKey, wanted, withRealValues({ imageUrl }))).toBeGreaterThan(100)
@@ -159,7 +159,7 @@ describe('Schemathesis finds nothing', () => {
 
   it('on a plan whose limits are soon reached', { timeout: timeoutMs }, async () => {
     const { apiKey, client } = await world.caller({ plan: 'pro', credits: 3 })
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const refusals = [...ofResources, ...ofLimits]
     const wanted = { phases: 'coverage,fuzzing', examples: 5, mode: 'positive', refusals } as const
     expect(await examine(apiKey, wanted, withRealValues({ imageUrl }))).toBeGreaterThan(100)

@@ -11,7 +11,7 @@ import { givenWorkspace } from '../support/factories.ts'
 import { type Fake, startFake } from '../support/fake-triton.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { useStack } from '../support/stack.ts'
-import { picture } from './given.ts'
+import { smallImage } from './given.ts'
 
 const tasks = 50
 
@@ -63,7 +63,7 @@ async function countStatements(act: () => Promise<unknown>): Promise<Cost> {
 
 describe('the database', () => {
   it('runs four statements for an accepted task, on a plan with quota and credits', async () => {
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const ids: string[] = []
     const cost = await countStatements(async () => {
       for (let i = 0; i < tasks; i++) ids.push((await client.createTask({ imageUrl })).id)
@@ -73,7 +73,7 @@ describe('the database', () => {
   })
 
   it('runs at most fourteen over a task’s whole life, from creation to its delivered webhook', async () => {
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const receiver = await startReceiver()
     await client.signingSecret() // made once for a workspace
     const models = [{ name: 'service-v2', tritonModel: 'u2netp', addresses: [triton.address], default: true }]

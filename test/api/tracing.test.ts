@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApi, type TestApi } from '../support/api.ts'
 import { useDatabase } from '../support/database.ts'
-import { givenCaller, picture } from './given.ts'
+import { givenCaller, smallImage } from './given.ts'
 
 type Span = { name: string; traceId: string; parentSpanId?: string; attributes: { key: string; value: object }[] }
 type Export = { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] }
@@ -37,7 +37,7 @@ afterAll(() => {
 describe('a traced request', () => {
   it("continues the caller's trace and hands it to the task's row", async () => {
     const { client } = await givenCaller(database.db, api)
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     const [traceId, spanId] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
     const headers = { traceparent: `00-${traceId}-${spanId}-01`, 'x-request-id': 'traced' }
     const { data } = await client.call<{ id: string }>('POST', '/tasks', { body: { imageUrl }, headers })

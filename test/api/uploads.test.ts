@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { put } from '../support/client.ts'
-import { picture, useApi } from './given.ts'
+import { smallImage, useApi } from './given.ts'
 
 const world = useApi()
 const grant = { fileName: 'cat.png', contentType: 'image/png' }
@@ -21,13 +21,13 @@ describe('POST /open/developer/uploads/presign', () => {
     })
     const { expiresAt } = data as { expiresAt: string }
     expect(Math.abs(Date.parse(expiresAt) - Date.now() - 15 * 60_000)).toBeLessThan(60_000)
-    await put(await client.presign(grant), await picture())
+    await put(await client.presign(grant), await smallImage())
   })
 
   it('takes a file for the URL only with the content type of the grant', async () => {
     const { client } = await world.caller()
     const { uploadUrl } = await client.presign(grant)
-    const body = Buffer.from(await picture())
+    const body = Buffer.from(await smallImage())
     const response = await fetch(uploadUrl, { method: 'PUT', headers: { 'content-type': 'text/html' }, body })
     expect(response.status).toBe(403)
   })
@@ -64,9 +64,9 @@ describe('POST /open/developer/uploads/presign', () => {
 describe('a grant while lengths are signed', () => {
   const strict = useApi({ UPLOADS_SIGN_CONTENT_LENGTH: 'true' })
 
-  it('takes a file of the length that was told, and of no other', async () => {
+  it('takes a file of the length that was given, and of no other', async () => {
     const { client } = await strict.caller()
-    const body = Buffer.from(await picture())
+    const body = Buffer.from(await smallImage())
     const given = await client.presign({ ...grant, fileSize: body.length })
     expect(given.headers).toEqual({ 'Content-Type': 'image/png', 'Content-Length': String(body.length) })
     const shorter = { method: 'PUT', headers: { 'content-type': 'image/png' }, body: body.subarray(1) }
@@ -75,11 +75,11 @@ describe('a grant while lengths are signed', () => {
     await put({ ...given, headers: { 'Content-Type': contentType } }, body) // every client sends the length by itself
   })
 
-  it('takes any length when none was told', async () => {
+  it('takes any length when none was given', async () => {
     const { client } = await strict.caller()
     const given = await client.presign(grant)
     expect(given.headers).toEqual({ 'Content-Type': 'image/png' })
-    await put(given, await picture())
+    await put(given, await smallImage())
   })
 })
 

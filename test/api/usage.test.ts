@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { givenWorkspace } from '../support/factories.ts'
 import { until } from '../support/until.ts'
-import { picture, succeed, useApi } from './given.ts'
+import { smallImage, succeed, useApi } from './given.ts'
 
 type UsageAnswer = {
   totalTasks: number
@@ -24,7 +24,7 @@ const usageOf = async (client: Client): Promise<UsageAnswer> => (await client.ca
 describe('GET /open/developer/usage', () => {
   it('answers the fields of the decision, no more and no less', async () => {
     const { client } = await world.caller()
-    const imageUrl = await client.upload(await picture())
+    const imageUrl = await client.upload(await smallImage())
     await succeed(world.db, (await client.createTask({ imageUrl })).id)
     await client.createTask({ imageUrl })
     const usage = await usageOf(client)

@@ -75,7 +75,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
     })
 
     describe('claimDueDeliveries', () => {
-      it('takes what is due, counts the attempt, and tells the time of the database', async () => {
+      it('takes what is due, counts the attempt, and has the time of the database', async () => {
         const { workspaceId, taskId } = await givenDelivery(db, url)
         const [claimed, ...others] = await claimDueDeliveries(db, claimOptions)
         const { rows } = await sql<{ ms: number }>`select extract(epoch from now())::float8 * 1000 as ms`.execute(db)
@@ -242,7 +242,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
       if (first) expect(await recordAttempt(db, first, { ...failed, ...now, policy })).toBeUndefined()
     })
 
-    it('tells what waits, how long, and what comes next', async () => {
+    it('says what waits, how long, and what comes next', async () => {
       expect(await readDueState(db, 10)).toEqual({ waiting: 0, oldestDueAgeMs: 0, nextDueInMs: null })
       const workspace = await givenWorkspace(db)
       for (let i = 0; i < 5; i++) await givenDelivery(db, `${url}/${i}`, workspace)

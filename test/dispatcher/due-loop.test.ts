@@ -193,9 +193,11 @@ it('fails the attempt when the secret cannot be opened, and sends once its maste
   })
   expect(attempt).toMatchObject({ attempt: 1, error: 'SECRET_UNREADABLE', status_code: null, response_body: null })
   expect(await readDelivery(database.db, taskId)).toMatchObject({ status: 'pending', attempt: 1, claim: null })
-  const told = await until('the fault is logged', () => without.lines.find(({ msg }) => msg === 'delivery attempted'))
-  expect(told).toMatchObject({ level: 50, outcome: 'SECRET_UNREADABLE', next: 'retry', retry_in_ms: 7_200_000 })
-  expect(JSON.stringify(told)).toContain('master key gone is not configured: add it to MASTER_KEYS')
+  const logged = await until('the failure is logged', () =>
+    without.lines.find(({ msg }) => msg === 'delivery attempted'),
+  )
+  expect(logged).toMatchObject({ level: 50, outcome: 'SECRET_UNREADABLE', next: 'retry', retry_in_ms: 7_200_000 })
+  expect(JSON.stringify(logged)).toContain('master key gone is not configured: add it to MASTER_KEYS')
   expect(receiver.received).toEqual([])
   await without.stop()
   await makeDue(database.db)

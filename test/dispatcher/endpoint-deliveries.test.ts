@@ -84,7 +84,7 @@ for (const { version, url: serverUrl, missing } of databases()) {
     })
 
     it.each(['https://receiver.example/hook', 'HTTPS://Receiver.example:443/./hook'])(
-      'tells a target once that is callback %s and endpoint, as the endpoint’s',
+      'sends once to a target that is callback %s and endpoint, as the endpoint’s',
       async (callbackUrl) => {
         const { id } = await givenEndpoint(db, workspaceId)
         await announce(db, workspaceId, { callbackUrl })

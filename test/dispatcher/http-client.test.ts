@@ -25,7 +25,6 @@ const given = async <T extends { close(): Promise<void> }>(starting: T | Promise
 
 const client = (options: Partial<RouteOptions> = {}): Promise<HttpClient> =>
   given(createHttpClient({ deniedNetworks: [], timeoutMs: 30_000, ...options }))
-
 const never = new AbortController().signal
 
 const post = (http: HttpClient, url: string, options: { allowedTargets?: string[]; signal?: AbortSignal } = {}) =>
@@ -301,7 +300,7 @@ describe('the guard', () => {
     expect(internet.dialled).toEqual([])
   })
 
-  it('tells nothing of the resolver or of addresses in what is recorded', async () => {
+  it('discloses nothing of the resolver or of addresses in what is recorded', async () => {
     const resolve = () => Promise.reject(new Error('queryA ESERVFAIL receiver.example at 10.96.0.10'))
     const { cause: _log, ...recorded } = await post(await client({ resolve }), 'http://receiver.example/')
     expect(recorded).toEqual({
@@ -363,7 +362,7 @@ describe('TLS', () => {
   })
 })
 
-it('gives up at once when it is told to stop', async () => {
+it('gives up at once when it is aborted', async () => {
   const receiver = await given(startReceiver(() => undefined))
   const stop = new AbortController()
   const posting = post(await client(), receiver.url, { ...toLoopback, signal: stop.signal })

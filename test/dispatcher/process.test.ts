@@ -38,7 +38,7 @@ const givenProcess = async (env: Record<string, string> = {}): Promise<Dispatche
 }
 
 const untilDelivered = (taskId: string) =>
-  until('the task is told of', async () => (await readDelivery(database.db, taskId)).status === 'delivered')
+  until('the task is delivered', async () => (await readDelivery(database.db, taskId)).status === 'delivered')
 
 it('serves health and metrics, delivers without NATS, and leaves on SIGTERM', async () => {
   const receiver = await givenReceiver()
@@ -58,7 +58,7 @@ it('serves health and metrics, delivers without NATS, and leaves on SIGTERM', as
   expect(dispatcher.errors).toEqual([])
 })
 
-it('finishes the attempt in flight when it is told to leave', async () => {
+it('finishes the attempt in flight when it is asked to stop', async () => {
   const answers: ServerResponse[] = []
   const receiver = await givenReceiver((response) => answers.push(response))
   const { taskId } = await givenDelivery(database.db, receiver.url)

@@ -45,7 +45,7 @@ export type FakePodsOptions = {
   readonly args?: readonly string[]
   /** `FAKE_…` variables, without their prefix. */
   readonly env?: Readonly<Record<string, string>>
-  /** How long a pod that is told to go goes on as before. */
+  /** How long a pod that is to stop goes on as before. */
   readonly preStopSeconds?: number
 }
 

@@ -18,7 +18,7 @@ export type FakeModel = {
   readonly name: string
   /** Side of its input in pixels. */
   readonly inputSize?: number
-  /** Pictures that it works on at once. */
+  /** Images that it works on at once. */
   readonly instances?: number
   readonly preferredBatch?: number
   /** It does not load, for this reason. */
@@ -27,7 +27,7 @@ export type FakeModel = {
 
 /** What can be changed while it runs. */
 export type Behaviour = {
-  /** Time of one picture in an instance, milliseconds. */
+  /** Time of one request in an instance, milliseconds. */
   readonly serviceMs: number
   /** Share of the inferences that are answered with an error, 0..1: evenly spread, not drawn. */
   readonly errorRate: number
@@ -153,7 +153,7 @@ export async function startFake(options: FakeOptions = {}): Promise<Fake> {
       errorsOwed += behaviour.errorRate
       if (errorsOwed >= 1) {
         errorsOwed--
-        throw status(grpc.status.INTERNAL, 'fake: told to fail')
+        throw status(grpc.status.INTERNAL, 'fake: set to fail')
       }
       count.done++
       const shape = [1, spec.inputSize, spec.inputSize]

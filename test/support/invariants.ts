@@ -31,7 +31,7 @@ const rules = {
     select b.id from batch b left join delivery d on d.batch_id = b.id and d.event = 'batch.completed'
      group by b.id
     having count(d.id) <> (b.status = 'completed' and b.callback_url is not null)::int`,
-  'a retried task tells nobody of an earlier failure any more': sql`
+  'a retried task reports no earlier failure any more': sql`
     select t.id from task t join delivery d on d.task_id = t.id
      where d.event = 'task.failed' and d.run < t.run and d.status = 'pending'`,
   'the usage of a workspace counts its tasks rightly': sql`

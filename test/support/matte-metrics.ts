@@ -26,7 +26,7 @@ const gradientSigma = 1.4
 /**
  * Sum over all pixels of the squared difference between the two mattes' gradient magnitudes (alpha 0..1, first
  * derivatives of a Gaussian of 1.4 pixels): how wrong the edges are in place and in softness. Lower is better; only
- * values for the same picture compare.
+ * values for the same image compare.
  */
 export function gradientError(matte: Matte, truth: Matte): number {
   checkSameSize(matte, truth)
@@ -36,7 +36,7 @@ export function gradientError(matte: Matte, truth: Matte): number {
 }
 
 /**
- * A square mask (one byte a pixel) stretched over a picture, bilinearly between pixel centres: a matte without
+ * A square mask (one byte a pixel) stretched over an image, bilinearly between pixel centres: a matte without
  * refinement.
  */
 export function stretchMask(mask: Uint8Array, width: number, height: number): Matte {
@@ -87,7 +87,7 @@ function gaussianKernels() {
   return { smooth, derive: smooth.map((weight, i) => ((steps[i] ?? 0) / gradientSigma ** 2) * weight) }
 }
 
-/** Along one axis, (1, 0) or (0, 1); beyond the border the picture is mirrored. */
+/** Along one axis, (1, 0) or (0, 1); beyond the border the image is mirrored. */
 function convolve(plane: Float64Array, width: number, height: number, kernel: number[], dx: number, dy: number) {
   const radius = (kernel.length - 1) / 2
   const result = new Float64Array(plane.length)

@@ -1,4 +1,4 @@
-// Pictures for the tests: photos with a known origin from test/fixtures/photos, and bad ones that are made here.
+// Images for the tests: photos with a known origin from test/fixtures/photos, and bad ones that are made here.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
@@ -47,7 +47,7 @@ function chunk(type: string, body: Buffer): Buffer {
 }
 
 /**
- * A PNG whose size lies behind more metadata than is read at creation, so that only decoding can tell. A PNG's size
+ * A PNG whose size lies behind more metadata than is read at creation, so that only decoding can find it. A PNG's size
  * is always at its start; a JPEG's may come late, behind segments of 64 kB.
  */
 export function jpegWithLateSize(jpeg: Buffer): Buffer {

@@ -86,6 +86,6 @@ export function showLog({ name, pid, logFile }: TestProcess, lines = 40): string
 
 function peakMemoryBytes(pid: number): number {
   const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  if (kilobytes === undefined) throw new Error(`the system does not tell the memory of process ${pid}`)
+  if (kilobytes === undefined) throw new Error(`the system does not know the memory of process ${pid}`)
   return Number(kilobytes) * 1_024
 }

@@ -1,4 +1,5 @@
-// A real receiver of webhooks: node:http on a free port that keeps every request, byte for byte, and answers as told.
+// A real receiver of webhooks: node:http on a free port that keeps every request, byte for byte, and answers as it is
+// set to.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { until } from './until.ts'

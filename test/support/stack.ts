@@ -200,7 +200,7 @@ type Places = {
   readonly tritonAddress: string
 }
 
-/** What all processes are told; each reads what concerns it. */
+/** The settings of all processes; each reads what concerns it. */
 const buildEnv = ({ databaseUrl, natsUrl, prefix, access, bucket, tritonAddress }: Places): Env => ({
   DATABASE_URL: databaseUrl,
   NATS_URL: natsUrl,

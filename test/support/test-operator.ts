@@ -145,7 +145,7 @@ export const reasonOf = (
   is: 'True' | 'False' | 'Unknown' = 'True',
 ) => conditions?.find((condition) => condition.type === type && condition.status === is)?.reason
 
-/** A patch that gives the pool's fake these variables: how it misbehaves is told by them. */
+/** A patch that gives the pool's fake these variables: they say how it misbehaves. */
 export function patchWithEnv(pool: TritonPool, env: Readonly<Record<string, string>>): Record<string, unknown> {
   const { podPatch: _, ...spec } = pool.spec
   const { containers } = buildPodTemplate({ ...pool, spec }).spec as unknown as {
