@@ -128,8 +128,10 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
     print(`requests to the API server until then: ${(await readMetrics(next)).sum('matte_kube_requests_total')}`)
     const before = new Set(await listChanges())
     await burst(names[0] ?? '')
-    await until('the next one has changed the size of a pool', async () =>
-      (await listChanges()).some((change) => !before.has(change)),
+    await until(
+      'the next one has changed the size of a pool',
+      async () => (await listChanges()).some((change) => !before.has(change)),
+      { timeoutMs: 180_000, everyMs: 500 },
     )
   })
 
