@@ -1,5 +1,5 @@
 import { writeSetting } from '@matte/core/setting/setting-queries'
-import { cancelTask } from '@matte/core/task/cancel-task'
+import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../support/until.ts'
 import { hugePng, smallImage, useApi } from './given.ts'

@@ -1,8 +1,8 @@
 // A batch follows its children: counts, the one batch.completed, and what cancels, retries and races do to them.
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import type { Db } from '@matte/core/db/database'
-import { cancelTask } from '@matte/core/task/cancel-task'
 import { retryTask } from '@matte/core/task/retry-task'
+import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { endRun } from '@matte/core/task/run/end-run'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'

@@ -1,6 +1,7 @@
 // Accepting a task: what is refused, and that slot, quota and credit are taken together or not at all.
-import { cancelTask } from '@matte/core/task/cancel-task'
+
 import { createTask } from '@matte/core/task/create-task'
+import { cancelTask } from '@matte/core/task/run/cancel-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import type { Plan } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'

@@ -1,5 +1,5 @@
 // The end of a run happens once, whole, or not at all: slot, status, history, usage, credit and delivery together.
-import { cancelTask } from '@matte/core/task/cancel-task'
+import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import { sql } from 'kysely'

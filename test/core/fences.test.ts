@@ -1,7 +1,7 @@
 // Every write of a worker names task, run and claim (D34): one that was stopped past its claim and goes on finds that
 // it has nothing to say any more.
 import type { Db } from '@matte/core/db/database'
-import { cancelTask } from '@matte/core/task/cancel-task'
+import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { type ClaimedTask, giveBackClaim, renewClaim } from '@matte/core/task/run/claim-task'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import type { TaskRow } from '@matte/core/task/task-queries'

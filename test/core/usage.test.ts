@@ -1,7 +1,7 @@
 // The statistics of D70 come from the day's counters alone; here those are written as the service writes them, and
 // as they would lie in the table after weeks.
 
-import { cancelTask } from '@matte/core/task/cancel-task'
+import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { addRequests } from '@matte/core/usage/add-requests'
 import { readUsage, type Usage } from '@matte/core/usage/read-usage'

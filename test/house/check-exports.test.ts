@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { checkExports } from './check-exports.ts'
-import { house } from './house.fixtures.ts'
+import { checkEntryPoints, checkExports } from './check-exports.ts'
+import { house, workspaces } from './house.fixtures.ts'
 
 function objections(texts: Readonly<Record<string, string>>): string[] {
   const { files, edges } = house(texts)
@@ -56,5 +56,21 @@ describe('an export', () => {
 describe('a file', () => {
   it('is unused when no file imports it and it is no program', () => {
     expect(objections({ ...main(''), 'core/src/a.ts': 'export const a = 1' })).toEqual(['unused-file core/src/a.ts'])
+  })
+})
+
+describe('a name in the `exports` of a package', () => {
+  const named = (exports: Record<string, string>) => workspaces.map((one) => ({ ...one, exports }))
+  const texts = { 'app/src/main.ts': "import { a } from '@t/core/a'", 'core/src/b.ts': "import { a } from './a.ts'" }
+
+  it('is unused when no other package imports the file', () => {
+    const exports = { './a': 'src/a.ts', './b': 'src/b.ts' }
+    const [core] = named(exports)
+    const { edges } = house(texts)
+    expect(checkEntryPoints(edges, core ? [core] : []).map(({ where }) => where)).toEqual(['core/package.json#./b'])
+  })
+
+  it('may be the pattern of all files', () => {
+    expect(checkEntryPoints([], named({ './*': 'src/*.ts' }))).toEqual([])
   })
 })

@@ -1,8 +1,9 @@
 // Exports that nobody needs. Every file of a package can be imported by its path, so that a tool which asks for entry
 // points takes all of them for used; here an export has to be imported by another file of the repository.
+import { posix } from 'node:path'
 import { type Finding, isTestCode } from './finding.ts'
 import type { SourceFile } from './read-sources.ts'
-import type { ImportEdge } from './resolve-imports.ts'
+import type { ImportEdge, Workspace } from './resolve-imports.ts'
 
 type Users = { readonly processes: number; readonly tests: number }
 
@@ -39,4 +40,16 @@ function judge(file: SourceFile, name: string, users: Users): Finding[] {
   // A test may look at a function that its file uses as well.
   if (usedInside) return []
   return [{ rule: 'test-only', where, size: 1, advice: 'only tests use it: move it to them' }]
+}
+
+/** Files that a package names in its `exports` and that no other package imports. */
+export function checkEntryPoints(edges: readonly ImportEdge[], workspaces: readonly Workspace[]): Finding[] {
+  return workspaces.flatMap(({ folder, exports }) =>
+    Object.entries(exports).flatMap(([name, file]): Finding[] => {
+      const path = posix.join(folder, file)
+      if (name.includes('*') || edges.some(({ to, relative }) => to === path && !relative)) return []
+      const advice = 'no other package imports it: take it out of `exports`'
+      return [{ rule: 'unused-export', where: `${folder}/package.json#${name}`, size: 1, advice }]
+    }),
+  )
 }

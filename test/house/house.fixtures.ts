@@ -5,7 +5,7 @@ import { type ImportEdge, resolveImports, type Workspace } from './resolve-impor
 export const workspaces: readonly Workspace[] = ['core', 'app'].map((folder) => ({
   name: `@t/${folder}`,
   folder,
-  pattern: 'src/*.ts',
+  exports: { './*': 'src/*.ts' },
 }))
 
 /** The files of these texts and the imports between them. */

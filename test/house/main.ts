@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Baseline, compare, firstBaseline, update } from './baseline.ts'
 import { checkBorders, checkPackages } from './check-borders.ts'
-import { checkExports } from './check-exports.ts'
+import { checkEntryPoints, checkExports } from './check-exports.ts'
 import { checkColumns, checkSizes } from './check-sizes.ts'
 import { findCycles } from './find-cycles.ts'
 import type { Finding } from './finding.ts'
@@ -30,6 +30,7 @@ function runChecks(): Finding[] {
     ...checkPackages(edges, workspaces),
     ...checkBorders(edges, layers),
     ...checkExports(files, edges, layers.programs),
+    ...checkEntryPoints(edges, workspaces),
     ...checkSizes(files, layers.tables),
     ...checkColumns(readScripts()),
   ]

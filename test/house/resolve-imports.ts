@@ -12,20 +12,20 @@ export type ImportEdge = {
   readonly relative: boolean
 }
 
-/** A workspace: its name, its folder, and what its one `exports` pattern `./*` stands for, such as `src/*.ts`. */
-export type Workspace = { readonly name: string; readonly folder: string; readonly pattern: string }
+/** A workspace: its name, its folder, and its `exports`: files by name (`./bus/bus`), or the pattern `./*` of all. */
+export type Workspace = {
+  readonly name: string
+  readonly folder: string
+  readonly exports: Readonly<Record<string, string>>
+}
 
 export function readWorkspaces(rootDir: string): Workspace[] {
   const files = globSync('{api,api/core,controller,dispatcher,docs/generate,local,protos,test}/package.json', {
     cwd: rootDir,
   })
-  return files.flatMap((file) => {
-    const { name, exports } = JSON.parse(readFileSync(join(rootDir, file), 'utf8')) as {
-      name: string
-      exports?: Record<string, string>
-    }
-    const pattern = exports?.['./*']
-    return pattern === undefined ? [] : [{ name, folder: dirname(file), pattern: posix.normalize(pattern) }]
+  return files.map((file) => {
+    const { name, exports = {} } = JSON.parse(readFileSync(join(rootDir, file), 'utf8')) as Partial<Workspace>
+    return { name: name ?? '', folder: dirname(file), exports }
   })
 }
 
@@ -45,7 +45,8 @@ function resolveSpecifier(from: string, specifier: string, workspaces: readonly 
   const workspace = workspaces.find(({ name }) => specifier.startsWith(`${name}/`))
   if (workspace) {
     const path = specifier.slice(workspace.name.length + 1)
-    return posix.join(workspace.folder, workspace.pattern.replace('*', path))
+    const file = workspace.exports[`./${path}`] ?? workspace.exports['./*']?.replace('*', path)
+    return file === undefined ? undefined : posix.join(workspace.folder, file)
   }
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
 }

@@ -9,10 +9,9 @@ import { cancelTaskDeliveries } from '../webhook/delivery-queries.ts'
 import { takeSingleSlot, toLimitError } from '../workspace/limit/single-slot.ts'
 import type { Plan } from '../workspace/plan.ts'
 import { reopenFailedChild } from './batch-progress.ts'
-import { taskNotFound } from './cancel-task.ts'
 import { creditCost, maxRetries } from './limits.ts'
 import { requeueTask } from './requeue-task.ts'
-import { findTask, type TaskRow } from './task-queries.ts'
+import { findTask, type TaskRow, taskNotFound } from './task-queries.ts'
 
 type RetryTask = {
   readonly workspaceId: string

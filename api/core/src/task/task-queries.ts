@@ -1,6 +1,7 @@
 import { CompiledQuery, type Selectable } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { TaskTable } from '../db/tables/task.ts'
+import { MatteError } from '../error.ts'
 
 export type TaskRow = Selectable<TaskTable>
 
@@ -45,3 +46,5 @@ export function findTask(db: Db, workspaceId: string, id: string): Promise<TaskR
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirst()
 }
+
+export const taskNotFound = (): MatteError => new MatteError('DEVELOPER_TASK_NOT_FOUND', 'There is no such task.')

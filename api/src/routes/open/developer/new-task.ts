@@ -1,6 +1,5 @@
 import type { Db } from '@matte/core/db/database'
-import { taskNotFound } from '@matte/core/task/cancel-task'
-import { findShownTask, type ShownTask } from '@matte/core/task/task-queries'
+import { findShownTask, type ShownTask, taskNotFound } from '@matte/core/task/task-queries'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { notePreference, readWaitSeconds } from '../../../http/prefer.ts'
 import type { TaskWaits } from '../../../task-waits.ts'

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
-import { MatteError } from '../error.ts'
-import { endRun } from './run/end-run.ts'
-import { findTask, type TaskRow } from './task-queries.ts'
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
+import { findTask, type TaskRow, taskNotFound } from '../task-queries.ts'
+import { endRun } from './end-run.ts'
 
 /**
  * Cancels a task that is still queued.
@@ -36,5 +36,3 @@ const cannotCancel = ({ status }: TaskRow): MatteError =>
   new MatteError('TASK_CANNOT_CANCEL', 'Only a queued task can be canceled; this one has gone on.', {
     details: { status },
   })
-
-export const taskNotFound = (): MatteError => new MatteError('DEVELOPER_TASK_NOT_FOUND', 'There is no such task.')
