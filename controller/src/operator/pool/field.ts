@@ -7,7 +7,6 @@ import { Default } from 'typebox/value'
 export type Rule = {
   readonly rule: string
   readonly message: string
-  readonly messageExpression?: string
   /** Path of the wrong field, relative to `self`, such as `.minReplicas`. */
   readonly fieldPath?: string
 }
