@@ -17,9 +17,8 @@ export const becauseOf = (problem: Problem): string => (problem ? `: ${problem.m
 const blinkSeconds = 10
 
 /**
- * Pods of this step are still to come, or are gone for a moment: the old revision has its own until then. They have
- * `readySeconds`, again with each that comes. When Kubernetes calls some ready and this process reaches none, their
- * requests go elsewhere as it is, and the share stays.
+ * Pods of this step are still to come, or are gone for a moment. They have `readySeconds`, again with each that comes.
+ * When Kubernetes calls some ready and this process reaches none, their requests go elsewhere as it is.
  */
 export function waitForPods(input: RolloutInput, state: Serving, canary: RevisionObservation): Next {
   const { target, rollout } = input
@@ -49,7 +48,7 @@ const isOwnFailure = (problem: Problem): boolean =>
 /** A node goes, and a pod with it; one that loses all its pods so often does so by its own doing. */
 const setbacksMax = 3
 
-/** It had ready pods and has none: by its own failure it is rolled back, otherwise it starts over, a few times. */
+/** It had ready pods and has none. */
 function startOver(input: RolloutInput, state: Serving, { problem }: RevisionObservation): Next {
   if (isOwnFailure(problem)) {
     return fail(input, state, { reason: 'CanaryNotReady', what: `its pods are no longer ready${becauseOf(problem)}` })
