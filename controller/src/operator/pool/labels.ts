@@ -1,7 +1,7 @@
 // Labels and annotations of a pool's objects. They are an interface: Kubernetes copies a Service's labels to its
 // EndpointSlices, which tell every replica of the controller pool and revision.
 
-/** The manager of the fields that we apply, and the component that reports our Events. */
+/** Also the component that reports our Events. */
 export const fieldManager = 'matte-controller'
 export const leaseName = 'matte-controller'
 

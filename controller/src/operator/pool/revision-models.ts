@@ -2,7 +2,7 @@
 // rollout and after a rollback, pods serve the models of an earlier spec.
 import type { TritonPool } from './triton-pool.ts'
 
-/** A model as routing needs it: its folder, what callers write, and whether it is the pool's default. */
+/** `name` is its folder, `modelVersion` what callers write. */
 export type RevisionModel = { readonly name: string; readonly modelVersion: string; readonly default: boolean }
 
 const inStatus = ({ status }: TritonPool, revision: string): readonly RevisionModel[] | undefined =>

@@ -1,5 +1,5 @@
-// What a changed pool does next: a pure step from the state in status and what is observed to the next state and the pods
-// of each revision. The state is written before it is acted on, so that another leader can go on from there.
+// What a changed pool does next: a pure step from the state in status and what is observed to the next state and the
+// pods of each revision. The state is written before it is acted on, so that another leader can go on from there.
 //
 //   starting ──a pod ready──► step 0 ──held, judged──► step 1 … ──► everything ──all ready──► promoted
 //      │  (weight 0, one pod)     │  (weight of the step)               │

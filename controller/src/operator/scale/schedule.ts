@@ -1,5 +1,5 @@
-// Schedules: bounds that are in force between two times of day in some time zone. croner reads the cron patterns: it has
-// no dependencies, and how patterns meet clock changes has more cases than are worth writing again.
+// Schedules: bounds that are in force between two times of day in some time zone. croner reads the cron patterns: it
+// has no dependencies, and how patterns meet clock changes has more cases than are worth writing again.
 import { Cron } from 'croner'
 import type { ScheduleBounds } from './bounds.ts'
 
