@@ -37,9 +37,8 @@ function advance(input: RolloutInput): Next {
 }
 
 /**
- * The revision that serves. Without a memory of it (a new pool, or a status that was lost), or when its Deployment was
- * deleted by somebody, it is the one with most ready pods, of equals the wanted one. Of a new pool it is the wanted
- * one, which has nothing to be compared with.
+ * The revision that serves. Of a new pool, after a status was lost, or when somebody deleted its Deployment, it is the
+ * one with most ready pods, of equals the wanted one; without any the wanted one, which needs no comparison.
  */
 function stableOf({ state, revisions, target }: RolloutInput): string {
   const exists = (revision: string): boolean => revisions.some((observed) => observed.revision === revision)
@@ -50,8 +49,9 @@ function stableOf({ state, revisions, target }: RolloutInput): string {
 
 function settleOn(input: RolloutInput, stable: string): Next {
   const { state } = input
-  if (state?.canary === undefined || state.canary === stable)
+  if (state?.canary === undefined || state.canary === stable) {
     return { state: buildSettledState(input, stable), why: '' }
+  }
   const { canary } = state
   const message = `Revision ${canary} is withdrawn: the spec asks for ${stable} again, which has served all along.`
   const event = { type: 'Normal', reason: 'RolloutWithdrawn', message } as const
@@ -76,13 +76,14 @@ function begin(input: RolloutInput, stable: string): Next {
   const { target, now, state } = input
   const others = [state?.stable, state?.canary].filter((revision) => revision !== undefined && revision !== stable)
   const replaced = others.map((revision) => ` in place of ${revision}, which is given up`).join('')
+  const what = 'one pod first, without requests until it is ready'
   return {
     state: { stable, canary: target, weight: 0, step: -1, since: toKubeTime(now) },
     why: `revision ${target} is starting`,
     event: {
       type: 'Normal',
       reason: 'RolloutStarted',
-      message: `Revision ${target} is tried beside ${stable}${replaced}: one pod first, without requests until it is ready.`,
+      message: `Revision ${target} is tried beside ${stable}${replaced}: ${what}.`,
     },
   }
 }

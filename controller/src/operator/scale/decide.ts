@@ -97,7 +97,6 @@ function winningRule({ wanted, kept, stay, rule }: Outcome, stabilized: number, 
   return { rule: limited ?? keeping ?? rule, keptFor }
 }
 
-/** The term that decided. */
 function mainRule({ wanted, steadyPods, backlogPods, batchPods, isBurst }: Terms, current: number): Rule {
   if (wanted === 0) return 'idle'
   if (current === 0) return 'wake'
