@@ -5,8 +5,6 @@ import { type ConditionType, conditionTypes } from './reasons.ts'
 /** A condition without the fields that `setCondition` adds. */
 export type ConditionAnswer = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
-export type ConditionContext = { readonly now: Date; readonly generation: number }
-
 /**
  * The list with this answer, in the order of `conditionTypes`. By Kubernetes' convention `lastTransitionTime` changes
  * only with the status, not with reason and message.
@@ -14,15 +12,11 @@ export type ConditionContext = { readonly now: Date; readonly generation: number
 export function setCondition(
   conditions: readonly Condition[],
   answer: ConditionAnswer,
-  { now, generation }: ConditionContext,
+  { now, generation }: { readonly now: Date; readonly generation: number },
 ): Condition[] {
   const before = conditions.find(({ type }) => type === answer.type)
-  const unchanged = before !== undefined && before.status === answer.status
-  const after: Condition = {
-    ...answer,
-    observedGeneration: generation,
-    lastTransitionTime: unchanged ? before.lastTransitionTime : toKubeTime(now),
-  }
+  const lastTransitionTime = before?.status === answer.status ? before.lastTransitionTime : toKubeTime(now)
+  const after = { ...answer, observedGeneration: generation, lastTransitionTime }
   const others = conditions.filter(({ type }) => type !== answer.type)
   return [...others, after].sort((a, b) => rank(a.type) - rank(b.type))
 }

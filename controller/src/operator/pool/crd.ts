@@ -1,5 +1,4 @@
-// The CustomResourceDefinition, generated from the schema: `make gen` writes it to
-// charts/matte/files/crds/tritonpools.matte.dev.yaml.
+// The CustomResourceDefinition: `make gen` writes it to charts/matte/files/crds/tritonpools.matte.dev.yaml.
 import { group, kind, plural, tritonPoolSchema, version } from './triton-pool.ts'
 
 /** A column of `kubectl get tritonpools`; those of priority 1 are shown with `-o wide`. */

@@ -1,7 +1,7 @@
 // Labels and annotations of a pool's objects. They are an interface: Kubernetes copies a Service's labels to its
 // EndpointSlices, which tell every replica of the controller pool and revision.
 
-/** The manager of the fields that we apply, and the component that reports our Events. */
+/** Also the component that reports our Events. */
 export const fieldManager = 'matte-controller'
 export const leaseName = 'matte-controller'
 
@@ -16,12 +16,14 @@ export const deletionCostAnnotation = 'controller.kubernetes.io/pod-deletion-cos
 /** On a pool: its pods are simulated (KWOK), and nothing connects to them. */
 export const simulatedAnnotation = 'matte.dev/simulated'
 
-const common = { 'app.kubernetes.io/name': 'triton', 'app.kubernetes.io/managed-by': fieldManager } as const
-
 /** Selects the objects of all pools. */
 export const managedSelector = 'app.kubernetes.io/managed-by=matte-controller,matte.dev/pool'
 
-export const poolLabels = (pool: string): Record<string, string> => ({ ...common, [poolLabel]: pool })
+export const poolLabels = (pool: string): Record<string, string> => ({
+  'app.kubernetes.io/name': 'triton',
+  'app.kubernetes.io/managed-by': fieldManager,
+  [poolLabel]: pool,
+})
 
 export const revisionLabels = (pool: string, revision: string): Record<string, string> => ({
   ...poolLabels(pool),
@@ -34,9 +36,6 @@ export const revisionSelector = (pool: string, revision: string): Record<string,
   [poolLabel]: pool,
   [revisionLabel]: revision,
 })
-
-/** The selector as text, for the scale subresource. */
-export const poolSelectorText = (pool: string): string => `${poolLabel}=${pool}`
 
 /** Name of a revision's Deployment and Service. */
 export const revisionName = (pool: string, revision: string): string => `${pool}-${revision}`

@@ -6,7 +6,7 @@ import { type ServedPools, servedPools } from './served-pools.ts'
 import type { TritonPool } from './triton-pool.ts'
 
 export type PoolCatalogue = {
-  /** Which pool serves what; computed once for each change of the pools. */
+  /** Computed once for each change of the pools. */
   served(): ServedPools
   asked(): AskedPool[]
 }

@@ -9,14 +9,14 @@ import { rollout } from './spec/rollout.ts'
 import { replicas, scaling } from './spec/scaling.ts'
 
 export const specSchema = object(
+  'Desired state.',
   {
     models,
-    default: flag({
-      description:
-        'Makes it the pool of `service-v2` and of an omitted modelVersion. Of two such pools the older one is, and ' +
+    default: flag(
+      'Makes it the pool of `service-v2` and of an omitted modelVersion. Of two such pools the older one is, and ' +
         'the other is Degraded with reason DefaultConflict.',
-      default: false,
-    }),
+      false,
+    ),
     ...podFields,
     replicas: Type.Optional(
       replicas(
@@ -30,7 +30,6 @@ export const specSchema = object(
     podPatch,
   },
   {
-    description: 'Desired state.',
     rules: [
       {
         rule: "self.scaling.owner == 'external' || !has(self.replicas)",

@@ -6,74 +6,56 @@ import { integer, list, map, number, object, text, time, word } from './field.ts
 import type { ConditionType, Reason } from './reasons.ts'
 
 const countMax = 1_000_000_000
-const count = (description: string) => integer({ description, minimum: 0, maximum: countMax })
-const seconds = (description: string) => number({ description, minimum: 0, maximum: countMax })
-const share = (description: string) => number({ description, minimum: 0, maximum: 1 })
+const count = (description: string) => integer(description, { minimum: 0, maximum: countMax })
+const seconds = (description: string) => number(description, { minimum: 0, maximum: countMax })
+const share = (description: string) => number(description, { minimum: 0, maximum: 1 })
 /** Kubernetes' own bound for a condition's message. */
-const sentence = (description: string) => text({ description, maxLength: 32_768 })
-const name = (description: string) => text({ description, maxLength: 253 })
-const revisionName = (description: string) => text({ description, maxLength: 63 })
+const sentence = (description: string) => text(description, { maxLength: 32_768 })
+const name = (description: string) => text(description, { maxLength: 253 })
+const revisionName = (description: string) => text(description, { maxLength: 63 })
 
-const condition = object(
-  {
-    type: word<ConditionType>({
-      description: 'Ready, ModelLoaded, ScalingActive, ScalingLimited, Draining, Progressing, RolledBack or Degraded.',
-    }),
-    status: word<'True' | 'False' | 'Unknown'>({ description: 'True, False or Unknown.' }),
-    observedGeneration: Type.Optional(count('metadata.generation that it is about.')),
-    lastTransitionTime: time({ description: 'When `status` last changed.' }),
-    reason: word<Reason>({
-      description: 'A word of a closed list, for programs; docs/tritonpool-reference.md has the list.',
-    }),
-    message: sentence('What it means here and what to do.'),
-  },
-  { description: 'One answer about the pool.' },
-)
+const condition = object('One answer about the pool.', {
+  type: word<ConditionType>(
+    'Ready, ModelLoaded, ScalingActive, ScalingLimited, Draining, Progressing, RolledBack or Degraded.',
+  ),
+  status: word<'True' | 'False' | 'Unknown'>('True, False or Unknown.'),
+  observedGeneration: Type.Optional(count('metadata.generation that it is about.')),
+  lastTransitionTime: time('When `status` last changed.'),
+  reason: word<Reason>('A word of a closed list, for programs; docs/tritonpool-reference.md has the list.'),
+  message: sentence('What it means here and what to do.'),
+})
 
 const modelNames = {
-  name: text({ description: "The model's name in Triton.", maxLength: 63 }),
-  modelVersion: text({ description: 'What callers write.', maxLength: 63 }),
+  name: text("The model's name in Triton.", { maxLength: 63 }),
+  modelVersion: text('What callers write.', { maxLength: 63 }),
 }
 
 const revisionState = (description: string) =>
-  object(
-    {
-      revision: revisionName('The revision, 8 hex digits.'),
-      state: word<ModelState>({
-        description:
-          'Pending (no pod has it yet), Loading, Loaded, FailedToLoad, or WrongShape: loaded, but its inputs or ' +
-          'outputs are not those of a matting model.',
-      }),
-    },
-    { description },
-  )
+  object(description, {
+    revision: revisionName('The revision, 8 hex digits.'),
+    state: word<ModelState>(
+      'Pending (no pod has it yet), Loading, Loaded, FailedToLoad, or WrongShape: loaded, but its inputs or ' +
+        'outputs are not those of a matting model.',
+    ),
+  })
 
-const modelStatus = object(
-  {
-    ...modelNames,
-    active: Type.Optional(
-      revisionState('The copy in the revision that serves; absent before the first reconcile pass.'),
-    ),
-    target: revisionState('The copy in the revision that is to serve; the same one when no rollout is in progress.'),
-    transition: word<ModelTransition>({
-      description:
-        'UpToDate; InProgress: the target starts or loads; BlockedByFailedLoad: the target does not load and the ' +
-        'active copy keeps serving; InvalidSpec: what spec names does not exist.',
+const modelStatus = object('One model of the pool.', {
+  ...modelNames,
+  active: Type.Optional(revisionState('The copy in the revision that serves; absent before the first reconcile pass.')),
+  target: revisionState('The copy in the revision that is to serve; the same one when no rollout is in progress.'),
+  transition: word<ModelTransition>(
+    'UpToDate; InProgress: the target starts or loads; BlockedByFailedLoad: the target does not load and the ' +
+      'active copy keeps serving; InvalidSpec: what spec names does not exist.',
+  ),
+  lastFailure: Type.Optional(
+    object('The last failure; kept until a copy of this model has loaded in the target revision.', {
+      time: time('When it was observed.'),
+      pod: Type.Optional(name('The pod that reported it.')),
+      reason: word<Reason>('ModelLoadFailed, ModelShapeWrong, ChecksumMismatch or SourceMissing.'),
+      message: sentence('What Triton or Kubernetes reported, or how the file differs.'),
     }),
-    lastFailure: Type.Optional(
-      object(
-        {
-          time: time({ description: 'When it was observed.' }),
-          pod: Type.Optional(name('The pod that reported it.')),
-          reason: word<Reason>({ description: 'ModelLoadFailed, ModelShapeWrong, ChecksumMismatch or SourceMissing.' }),
-          message: sentence('What Triton or Kubernetes reported, or how the file differs.'),
-        },
-        { description: 'The last failure; kept until a copy of this model has loaded in the target revision.' },
-      ),
-    ),
-  },
-  { description: 'One model of the pool.' },
-)
+  ),
+})
 
 const byUnit = { count, seconds, share }
 const demandProperties = Object.fromEntries(
@@ -83,158 +65,125 @@ const demandProperties = Object.fromEntries(
 export type DemandStatus = { at: string } & { [Name in DemandFieldName]?: number }
 
 const demand = Type.Unsafe<DemandStatus>(
-  object(
-    { at: time({ description: 'When the demand was read.' }), ...demandProperties },
-    { description: 'The demand that scaling follows.' },
+  object('The demand that scaling follows.', { at: time('When the demand was read.'), ...demandProperties }),
+)
+
+const rolloutStatus = object('Which revision serves, and which is being tried.', {
+  stable: Type.Optional(revisionName('The revision that serves; absent before the first look.')),
+  canary: Type.Optional(revisionName('The revision that is being tried; absent when none is.')),
+  weight: integer("The canary's share of the requests, in percent.", { minimum: 0, maximum: 100 }),
+  step: integer('Index in rollout.steps; -1 until the canary is ready, and the number of steps while it takes over.', {
+    minimum: -1,
+    maximum: 100,
+  }),
+  since: time('When this step began, its share was reached, or a rollback last gave pods up.'),
+  weightReached: Type.Optional(
+    Type.Boolean({
+      description: 'The canary has had all of the share of this step: the time of the step began then.',
+    }),
   ),
-)
-
-const rolloutStatus = object(
-  {
-    stable: Type.Optional(revisionName('The revision that serves; absent before the first look.')),
-    canary: Type.Optional(revisionName('The revision that is being tried; absent when none is.')),
-    weight: integer({ description: "The canary's share of the requests, in percent.", minimum: 0, maximum: 100 }),
-    step: integer({
-      description: 'Index in rollout.steps; -1 until the canary is ready, and the number of steps while it takes over.',
-      minimum: -1,
-      maximum: 100,
+  capacity: Type.Optional(
+    count(
+      'Set while the canary is rolled back: pods of both revisions that had a node when that began. All but a tenth of ' +
+        'them, or of the pods wanted if those are fewer, go on serving.',
+    ),
+  ),
+  shortfall: Type.Optional(
+    object('The canary has fewer ready pods than this step needs.', {
+      since: time('Since when, or when the last one came.'),
+      ready: count('How many are ready.'),
     }),
-    since: time({ description: 'When this step began, its share was reached, or a rollback last gave pods up.' }),
-    weightReached: Type.Optional(
-      Type.Boolean({
-        description: 'The canary has had all of the share of this step: the time of the step began then.',
-      }),
-    ),
-    capacity: Type.Optional(
-      count(
-        'Set while the canary is rolled back: pods of both revisions that had a node when that began. All but a tenth of ' +
-          'them, or of the pods wanted if those are fewer, go on serving.',
-      ),
-    ),
-    shortfall: Type.Optional(
-      object(
-        {
-          since: time({ description: 'Since when, or when the last one came.' }),
-          ready: count('How many are ready.'),
-        },
-        { description: 'The canary has fewer ready pods than this step needs.' },
-      ),
-    ),
-    setbacks: Type.Optional(count('How often the canary has lost all its ready pods and started over.')),
-    failed: Type.Optional(
-      object(
-        {
-          revision: revisionName('The revision that was rolled back. It is not tried again until spec changes.'),
-          reason: word<Reason>({ description: 'Why: CanaryErrorRate, CanaryLatency, CanaryNotReady, …' }),
-          message: sentence('What was measured against what is allowed.'),
-          time: time({ description: 'When.' }),
-        },
-        { description: 'The last revision that was rolled back, while spec still asks for it.' },
-      ),
-    ),
-  },
-  { description: 'Which revision serves, and which is being tried.' },
-)
-
-const revisionModels = object(
-  {
-    revision: revisionName('The revision, 8 hex digits.'),
-    models: list(
-      object(
-        {
-          ...modelNames,
-          default: Type.Boolean({ description: "It is the pool's default model." }),
-        },
-        { description: 'One model.' },
-      ),
-      { description: 'What its pods serve.', maxItems: 16 },
-    ),
-  },
-  { description: 'What one revision serves, which may differ from spec.' },
-)
-
-const historyEntry = object(
-  {
-    time: time({ description: 'When it was decided.' }),
-    from: count('Desired pods before.'),
-    to: count('Desired pods since.'),
-    rule: word<Rule>({
-      description:
-        'The rule that won: rate, backlog, batch, wake, stabilization, burst, minimum, maximum, schedule, fallback, ' +
-        'idle or external.',
+  ),
+  setbacks: Type.Optional(count('How often the canary has lost all its ready pods and started over.')),
+  failed: Type.Optional(
+    object('The last revision that was rolled back, while spec still asks for it.', {
+      revision: revisionName('The revision that was rolled back. It is not tried again until spec changes.'),
+      reason: word<Reason>('Why: CanaryErrorRate, CanaryLatency, CanaryNotReady, …'),
+      message: sentence('What was measured against what is allowed.'),
+      time: time('When.'),
     }),
-    sentence: sentence('The decision in words.'),
-    inputs: map(number({ description: 'A value that the rule used.', minimum: -countMax, maximum: countMax }), {
-      description: 'The values that the rule used, by name; those that were 0 or unknown are left out.',
-      maxProperties: 32,
-    }),
-    outcome: word<ScaleOutcome>({
-      description:
-        'Pending; Reached: this many pods were ready; Superseded: by the next decision, before it was reached; ' +
-        'Refused: Kubernetes refused to create the pods.',
-    }),
-    outcomeSeconds: Type.Optional(seconds('From the decision to its outcome, in seconds.')),
-  },
-  { description: 'One decision.' },
-)
+  ),
+})
 
-const bounds = object(
-  {
-    minReplicas: count('Fewest pods now.'),
-    maxReplicas: count('Most pods now.'),
-    schedules: Type.Optional(
-      list(text({ description: 'Name of a schedule.', maxLength: 63 }), {
-        description: 'The schedules in force; absent when the bounds are those of scaling itself.',
-        maxItems: 16,
-      }),
+const revisionModels = object('What one revision serves, which may differ from spec.', {
+  revision: revisionName('The revision, 8 hex digits.'),
+  models: list(
+    'What its pods serve.',
+    object('One model.', {
+      ...modelNames,
+      default: Type.Boolean({ description: "It is the pool's default model." }),
+    }),
+    { maxItems: 16 },
+  ),
+})
+
+const historyEntry = object('One decision.', {
+  time: time('When it was decided.'),
+  from: count('Desired pods before.'),
+  to: count('Desired pods since.'),
+  rule: word<Rule>(
+    'The rule that won: rate, backlog, batch, wake, stabilization, burst, minimum, maximum, schedule, fallback, ' +
+      'idle or external.',
+  ),
+  sentence: sentence('The decision in words.'),
+  inputs: map(
+    'The values that the rule used, by name; those that were 0 or unknown are left out.',
+    number('A value that the rule used.', { minimum: -countMax, maximum: countMax }),
+    { maxProperties: 32 },
+  ),
+  outcome: word<ScaleOutcome>(
+    'Pending; Reached: this many pods were ready; Superseded: by the next decision, before it was reached; ' +
+      'Refused: Kubernetes refused to create the pods.',
+  ),
+  outcomeSeconds: Type.Optional(seconds('From the decision to its outcome, in seconds.')),
+})
+
+const bounds = object('The bounds in force.', {
+  minReplicas: count('Fewest pods now.'),
+  maxReplicas: count('Most pods now.'),
+  schedules: Type.Optional(
+    list(
+      'The schedules in force; absent when the bounds are those of scaling itself.',
+      text('Name of a schedule.', { maxLength: 63 }),
+      { maxItems: 16 },
     ),
-  },
-  { description: 'The bounds in force.' },
-)
+  ),
+})
 
 /** Decisions in the history. */
 export const historyLength = 20
 
-export const statusSchema = object(
-  {
-    observedGeneration: count('metadata.generation that this status is about.'),
-    leaderTerm: count('Term of the leader that wrote it, by which writes of former leaders are refused.'),
-    leaderLease: Type.Optional(
-      text({
-        description:
-          'uid of the Lease of that term: a Lease that was deleted and created again counts from the beginning.',
-        maxLength: 64,
-      }),
-    ),
-    conditions: list(condition, { description: 'Eight answers about the pool.', maxItems: 16, keys: ['type'] }),
-    modelNames: text({ description: "The models' names, joined by commas: the column Model.", maxLength: 1100 }),
-    models: list(modelStatus, { description: 'Each model of spec.', maxItems: 16, keys: ['name'] }),
-    replicas: count('Pods that are ready or starting, without those that drain. Read by the scale subresource.'),
-    desiredReplicas: count('Desired pods.'),
-    readyReplicas: count('Pods that serve requests.'),
-    drainingReplicas: count('Pods that finish their requests in flight.'),
-    selector: text({ description: "Labels of the pool's pods. Read by the scale subresource.", maxLength: 512 }),
-    bounds: Type.Optional(bounds),
-    slotsPerPod: Type.Optional(count('Requests that a pod serves at once; absent until a pod has reported it.')),
-    demand: Type.Optional(demand),
-    startSeconds: Type.Optional(
-      seconds('Measured start-up time of a pod, from desired to ready, in seconds; absent before the first.'),
-    ),
-    stabilizationWindowSeconds: Type.Optional(seconds('How long a pod is kept after it was last needed, in seconds.')),
-    rollout: rolloutStatus,
-    revisions: Type.Optional(
-      list(revisionModels, {
-        description: 'The revisions in use: the one that serves, and the canary if there is one.',
-        maxItems: 4,
-      }),
-    ),
-    scalingHistory: list(historyEntry, {
-      description: `The last ${historyLength} changes of desiredReplicas, newest last.`,
-      maxItems: historyLength,
+export const statusSchema = object('Observed state; only the controller writes it.', {
+  observedGeneration: count('metadata.generation that this status is about.'),
+  leaderTerm: count('Term of the leader that wrote it, by which writes of former leaders are refused.'),
+  leaderLease: Type.Optional(
+    text('uid of the Lease of that term: a Lease that was deleted and created again counts from the beginning.', {
+      maxLength: 64,
     }),
-  },
-  { description: 'Observed state; only the controller writes it.' },
-)
+  ),
+  conditions: list('Eight answers about the pool.', condition, { maxItems: 16, keys: ['type'] }),
+  modelNames: text("The models' names, joined by commas: the column Model.", { maxLength: 1100 }),
+  models: list('Each model of spec.', modelStatus, { maxItems: 16, keys: ['name'] }),
+  replicas: count('Pods that are ready or starting, without those that drain. Read by the scale subresource.'),
+  desiredReplicas: count('Desired pods.'),
+  readyReplicas: count('Pods that serve requests.'),
+  drainingReplicas: count('Pods that finish their requests in flight.'),
+  selector: text("Labels of the pool's pods. Read by the scale subresource.", { maxLength: 512 }),
+  bounds: Type.Optional(bounds),
+  slotsPerPod: Type.Optional(count('Requests that a pod serves at once; absent until a pod has reported it.')),
+  demand: Type.Optional(demand),
+  startSeconds: Type.Optional(
+    seconds('Measured start-up time of a pod, from desired to ready, in seconds; absent before the first.'),
+  ),
+  stabilizationWindowSeconds: Type.Optional(seconds('How long a pod is kept after it was last needed, in seconds.')),
+  rollout: rolloutStatus,
+  revisions: Type.Optional(
+    list('The revisions in use: the one that serves, and the canary if there is one.', revisionModels, { maxItems: 4 }),
+  ),
+  scalingHistory: list(`The last ${historyLength} changes of desiredReplicas, newest last.`, historyEntry, {
+    maxItems: historyLength,
+  }),
+})
 
 export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape'
 export type ModelTransition = 'UpToDate' | 'InProgress' | 'BlockedByFailedLoad' | 'InvalidSpec'

@@ -162,3 +162,11 @@ export const reasons = {
 } as const satisfies Record<string, ReasonText>
 
 export type Reason = keyof typeof reasons
+
+/** The model itself is wrong, not its pod. */
+export const loadReasons: readonly Reason[] = [
+  'ModelLoadFailed',
+  'ModelShapeWrong',
+  'ChecksumMismatch',
+  'SourceMissing',
+]

@@ -2,12 +2,15 @@
 // rollout and after a rollback, pods serve the models of an earlier spec.
 import type { TritonPool } from './triton-pool.ts'
 
-/** A model as routing needs it: its folder, what callers write, and whether it is the pool's default. */
+/** `name` is its folder, `modelVersion` what callers write. */
 export type RevisionModel = { readonly name: string; readonly modelVersion: string; readonly default: boolean }
 
+const inStatus = ({ status }: TritonPool, revision: string): readonly RevisionModel[] | undefined =>
+  status?.revisions?.find((known) => known.revision === revision)?.models
+
 /** From status; from spec for a revision that status does not have yet. */
-export const modelsOfRevision = ({ spec, status }: TritonPool, revision: string): readonly RevisionModel[] =>
-  status?.revisions?.find((known) => known.revision === revision)?.models ?? spec.models
+export const modelsOfRevision = (pool: TritonPool, revision: string): readonly RevisionModel[] =>
+  inStatus(pool, revision) ?? pool.spec.models
 
 /**
  * What callers may choose in a pool: the models of the revision that serves. Names appear and disappear with the
@@ -30,11 +33,8 @@ type Remembered = {
 }
 
 export function rememberModels({ pool, target, written }: Remembered, revision: string): readonly RevisionModel[] {
-  const { spec, status } = pool
-  if (revision === target) return spec.models
-  return (
-    status?.revisions?.find((known) => known.revision === revision)?.models ?? read(written(revision)) ?? spec.models
-  )
+  if (revision === target) return pool.spec.models
+  return inStatus(pool, revision) ?? read(written(revision)) ?? pool.spec.models
 }
 
 function read(text: string | undefined): readonly RevisionModel[] | undefined {

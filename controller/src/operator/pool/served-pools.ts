@@ -28,7 +28,8 @@ export type ServedPools = {
 
 /** A pool that is being deleted serves nothing; its open tasks wait for another pool (D32). */
 export function servedPools(pools: readonly TritonPool[]): ServedPools {
-  const serving = pools.filter(({ metadata }) => metadata.deletionTimestamp === undefined).sort(byAge)
+  const serving = pools.filter(({ metadata }) => metadata.deletionTimestamp === undefined).sort(compareAge)
+  const byAge = serving.map(({ metadata }) => metadata.name)
   const inUse = new Map(serving.map((pool) => [pool.metadata.name, modelsInUse(pool)]))
   const models = install(serving, inUse)
   const owners = new Map(models.map(({ name, pool }) => [name, pool]))
@@ -62,7 +63,7 @@ export function servedPools(pools: readonly TritonPool[]): ServedPools {
         duplicates: spec.models.flatMap(({ modelVersion }) => {
           const owner = owners.get(modelVersion)
           // No conflict: a younger pool has the name until this pool's revision is promoted.
-          return owner === undefined || serving.findIndex(isNamed(owner)) >= serving.findIndex(isNamed(metadata.name))
+          return owner === undefined || byAge.indexOf(owner) >= byAge.indexOf(metadata.name)
             ? []
             : [{ modelVersion, pool: owner }]
         }),
@@ -70,11 +71,6 @@ export function servedPools(pools: readonly TritonPool[]): ServedPools {
     },
   }
 }
-
-const isNamed =
-  (name: string) =>
-  ({ metadata }: TritonPool): boolean =>
-    metadata.name === name
 
 /** The same array for every pool without a canary, and a hundred pools are compared each second. */
 const isSame = (a: readonly RevisionModel[], b: readonly RevisionModel[] = []): boolean =>
@@ -103,7 +99,7 @@ const install = (
   )
 
 /** Oldest first, then by name: creation times are whole seconds. */
-function byAge({ metadata: a }: TritonPool, { metadata: b }: TritonPool): number {
+function compareAge({ metadata: a }: TritonPool, { metadata: b }: TritonPool): number {
   const [first, second] = [`${a.creationTimestamp} ${a.name}`, `${b.creationTimestamp} ${b.name}`]
   return first < second ? -1 : 1
 }

@@ -28,8 +28,7 @@ function leaveStart(input: RolloutInput, state: Serving): Next {
     return promote(input, state, `It is ready, and ${state.stable} is not: ${stable.problem.message}`)
   }
   // Nobody can ask the new revision for anything before it serves, so there is nothing to watch in steps.
-  if (!sharesNames(input, state.stable, input.target)) return enter(input, state, input.rollout.steps.length)
-  return enter(input, state, 0)
+  return enter(input, state, sharesNames(input, state.stable, input.target) ? 0 : input.rollout.steps.length)
 }
 
 function enter(input: RolloutInput, state: Serving, index: number): Next {
@@ -73,10 +72,7 @@ export function stepCanary(input: RolloutInput, state: Serving): Next {
   return { state: next, why: describeGate(watched) }
 }
 
-/**
- * A step is held with all of its share, so its time begins when that is first reached, with the last of its pods. A
- * pool that grows afterwards has less of it for a moment, which leaves what was observed as it is.
- */
+/** The time of a step begins when its share is first reached, even if the pool then grows and has less for a moment. */
 function holdStep(input: RolloutInput, { shortfall: _, ...state }: Serving): Serving {
   const full = weightOf(input.rollout, state.step)
   const weight = effectiveWeight(input, full, state.stable)

@@ -1,14 +1,10 @@
-// What a changed pool does next: a pure step from what status remembers and what is observed to the next state and the
-// pods of each revision. The state is written before it is acted on, so a leader that dies between the two is followed
-// by one that goes on from the same place.
+// What a changed pool does next: a pure step from the state in status and what is observed to the next state and the
+// pods of each revision. The state is written before it is acted on, so that another leader can go on from there.
 //
 //   starting ──a pod ready──► step 0 ──held, judged──► step 1 … ──► everything ──all ready──► promoted
 //      │  (weight 0, one pod)     │  (weight of the step)               │
 //      └──────────────── not ready in time, errors, too slow ───────────┴──► rolled back, until the spec changes
-//
-// A pool at zero has nobody to notice: the new revision starts one pod, is promoted when that is ready, and lets it go.
 import { toKubeTime } from '../pool/conditions.ts'
-import type { RolloutStatus } from '../pool/pool-status.ts'
 import { startCanary, stepCanary } from './canary-steps.ts'
 import { isStuck, rollBack } from './rollback.ts'
 import { buildSettledState, observationOf, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
@@ -18,12 +14,10 @@ import { sharePods } from './share-pods.ts'
 export function planRollout(input: RolloutInput): RolloutPlan {
   const { state, why, event } = advance(input)
   const pods = sharePods(state, input)
-  const leftover = input.revisions.filter((one) => one.pods === 0 && one.replicas === 0 && !isUsed(one, state))
-  return { state, pods, leftover: leftover.map(({ revision }) => revision), why, ...(event && { event }) }
+  const unused = input.revisions.filter(({ revision }) => revision !== state.stable && revision !== state.canary)
+  const leftover = unused.filter((one) => one.pods === 0 && one.replicas === 0).map(({ revision }) => revision)
+  return { state, pods, leftover, why, ...(event && { event }) }
 }
-
-const isUsed = ({ revision }: RevisionObservation, { stable, canary }: RolloutStatus): boolean =>
-  revision === stable || revision === canary
 
 function advance(input: RolloutInput): Next {
   const { target, state } = input
@@ -43,9 +37,8 @@ function advance(input: RolloutInput): Next {
 }
 
 /**
- * The revision that serves. Without a memory of it (a new pool, or a status that was lost), or when its Deployment was
- * deleted by somebody, it is the one with most ready pods, of equals the wanted one. Of a new pool it is the wanted
- * one, which has nothing to be compared with.
+ * The revision that serves. Of a new pool, after a status was lost, or when somebody deleted its Deployment, it is the
+ * one with most ready pods, of equals the wanted one; without any the wanted one, which needs no comparison.
  */
 function stableOf({ state, revisions, target }: RolloutInput): string {
   const exists = (revision: string): boolean => revisions.some((observed) => observed.revision === revision)
@@ -56,11 +49,13 @@ function stableOf({ state, revisions, target }: RolloutInput): string {
 
 function settleOn(input: RolloutInput, stable: string): Next {
   const { state } = input
-  const dropped = state?.canary
-  if (dropped === undefined || dropped === stable) return { state: buildSettledState(input, stable), why: '' }
-  const message = `Revision ${dropped} is withdrawn: the spec asks for ${stable} again, which has served all along.`
+  if (state?.canary === undefined || state.canary === stable) {
+    return { state: buildSettledState(input, stable), why: '' }
+  }
+  const { canary } = state
+  const message = `Revision ${canary} is withdrawn: the spec asks for ${stable} again, which has served all along.`
   const event = { type: 'Normal', reason: 'RolloutWithdrawn', message } as const
-  return rollBack(input, { ...(state ?? buildSettledState(input, stable)), stable, canary: dropped }, event)
+  return rollBack(input, { ...state, stable, canary }, event)
 }
 
 /**

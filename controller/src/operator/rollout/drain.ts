@@ -1,5 +1,5 @@
-// Which pods go when a revision gets fewer. Kubernetes alone would take any ready one, the busiest too; among ready
-// pods it takes those of lowest deletion cost first, so the victims are marked before the number is lowered.
+// Which pods go when a revision gets fewer. Kubernetes would take any ready one, the busiest too, but those of lowest
+// deletion cost first: so the victims are marked before the number is lowered.
 
 export type PodChoice = {
   readonly name: string
@@ -7,9 +7,8 @@ export type PodChoice = {
   /** Requests in it that this controller knows of. */
   readonly slotsUsed: number
   readonly createdAt: Date
-  /** Where it runs; undefined while it has no node. */
   readonly node: string | undefined
-  /** Its deletion cost as annotated; undefined without. */
+  /** Its deletion cost as annotated. */
   readonly cost: string | undefined
 }
 
@@ -21,18 +20,14 @@ export type Mark = { readonly pod: string; readonly cost: typeof victimCost | nu
 
 /**
  * The marks to change so that `count` pods of one revision go that will be missed least: those not ready, then the idle
- * and the least loaded, then those that share a node with most others, then the newest. `pods` are those that are not
- * on their way out. When all go there is nothing to choose.
+ * and the least loaded, then those that share a node with most others, then the newest. `pods`: without draining ones.
  */
 export function chooseVictims(pods: readonly PodChoice[], count: number): Mark[] {
   if (count <= 0 || count >= pods.length) return []
-  const victims = new Set(
-    rank(pods)
-      .slice(0, count)
-      .map(({ name }) => name),
-  )
-  return pods.flatMap(({ name, cost }): Mark[] => {
-    if (victims.has(name)) return cost === victimCost ? [] : [{ pod: name, cost: victimCost }]
+  const victims = new Set(rank(pods).slice(0, count))
+  return pods.flatMap((pod): Mark[] => {
+    const { name, cost } = pod
+    if (victims.has(pod)) return cost === victimCost ? [] : [{ pod: name, cost: victimCost }]
     return cost === undefined ? [] : [{ pod: name, cost: null }]
   })
 }

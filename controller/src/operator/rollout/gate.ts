@@ -1,5 +1,4 @@
 // Whether a new revision does as well as the old one, judged by what both did since the present step began.
-
 import type { PoolRollout } from '../pool/pool-spec.ts'
 import type { Reason } from '../pool/reasons.ts'
 
@@ -22,7 +21,6 @@ type Breach = { readonly reason: Extract<Reason, 'CanaryErrorRate' | 'CanaryLate
 
 const none: RequestCounts = { done: 0, failed: 0, timedOut: 0, serviceSeconds: undefined }
 
-/** Requests that it has spoilt. */
 const failuresOf = ({ failed, timedOut }: RequestCounts = none): number => failed + timedOut
 const requestsOf = (counts: RequestCounts): number => counts.done + failuresOf(counts)
 const rateOf = (counts: RequestCounts): number => failuresOf(counts) / Math.max(1, requestsOf(counts))

@@ -1,18 +1,10 @@
-// The rollback of a revision that failed, or that the spec no longer asks for, by a Deployment's own rule: at most a
-// tenth of the pods (one at least) is missing, and both revisions together have no more than are wanted, so it needs no
-// room of its own. The canary keeps what the stable revision has too few, less that tenth; when the others have gone as
-// many are asked of the stable one, and when those are ready the next ones go.
+// The rollback of a canary, by a Deployment's own rule: at most a tenth of the pods (one at least) is missing, and both
+// revisions together have no more than are wanted, so it needs no room of its own.
 import { toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import type { Reason } from '../pool/reasons.ts'
 import { isMostlyGood } from './gate.ts'
-import {
-  buildSettledState,
-  elapsedSeconds,
-  observationOf,
-  type RevisionObservation,
-  type RolloutInput,
-} from './rollout-input.ts'
+import { buildSettledState, elapsedSeconds, observationOf, type RolloutInput } from './rollout-input.ts'
 import type { Next, RolloutEvent, Serving, Trying } from './rollout-plan.ts'
 
 /** The canary has failed, or the spec no longer asks for it. */
@@ -21,7 +13,7 @@ export const isRollingBack = ({ canary, failed }: RolloutStatus, { target }: Rol
 
 type Failure = { readonly reason: Reason; readonly what: string }
 
-/** The canary is no good: it is rolled back, and not tried again until the spec changes. */
+/** It is not tried again until the spec changes. */
 export function fail(input: RolloutInput, state: Serving, { reason, what }: Failure): Next {
   const { target, now } = input
   const failed = { revision: target, reason, message: what, time: toKubeTime(now) }
@@ -34,11 +26,10 @@ export function fail(input: RolloutInput, state: Serving, { reason, what }: Fail
 export function rollBack(input: RolloutInput, before: Trying, done?: RolloutEvent): Next {
   const state = { ...before, capacity: before.capacity ?? countPlaced(input, before) }
   const { stable, canary, failed } = state
-  const message = failed?.message ?? ''
   const kept = keptPods(input, state)
   if (kept === 0) {
     const end = { ...buildSettledState(input, stable), ...(failed && { failed }) }
-    return { state: end, why: message, ...(done && { event: done }) }
+    return { state: end, why: failed?.message ?? '', ...(done && { event: done }) }
   }
   const moves = before.capacity === undefined || kept < observationOf(input, canary).replicas
   const since = moves ? toKubeTime(input.now) : state.since
@@ -46,15 +37,12 @@ export function rollBack(input: RolloutInput, before: Trying, done?: RolloutEven
   const why = `revision ${canary} gives its requests back as pods of ${stable} become ready`
   return {
     state: { ...rest, since, weight: weightOfKept(input, state, kept) },
-    why: message === '' ? why : `${message}; ${why}`,
+    why: failed ? `${failed.message}; ${why}` : why,
   }
 }
 
 /** The stable revision is asked for one pod at least, and for no fewer than have a node. */
-export function podsInRollback(
-  input: RolloutInput,
-  state: Trying,
-): { readonly stable: number; readonly canary: number } {
+export function podsInRollback(input: RolloutInput, state: Trying) {
   const { desired } = input
   const { ready, coming } = observationOf(input, state.stable)
   const asked = Math.max(1, ready + coming, desired - observationOf(input, state.canary).pods)
@@ -79,8 +67,9 @@ function keptPods(input: RolloutInput, state: Trying): number {
   const old = observationOf(input, stable)
   const serving = Math.min(input.desired, capacity)
   const least = serving - Math.max(1, Math.floor(serving / 10))
+  const isWithoutRoom = old.problem?.reason === 'PodUnschedulable' || old.problem?.reason === 'QuotaRefused'
   // The last pod of the pool goes only for one that is ready, or when the two have no room beside each other.
-  const last = old.ready === 0 && !(isWithoutRoom(old) && isStuck(input, state)) ? 1 : 0
+  const last = old.ready === 0 && !(isWithoutRoom && isStuck(input, state)) ? 1 : 0
   return Math.min(observationOf(input, canary).replicas, serving, Math.max(last, least - old.ready))
 }
 
@@ -92,8 +81,3 @@ function weightOfKept(input: RolloutInput, { stable, canary }: Trying, kept: num
   const serving = Math.min(input.desired, usable + observationOf(input, stable).ready)
   return Math.min(100, Math.ceil((100 * usable) / Math.max(1, serving)))
 }
-
-const roomReasons: readonly Reason[] = ['PodUnschedulable', 'QuotaRefused']
-
-const isWithoutRoom = ({ problem }: RevisionObservation): boolean =>
-  problem !== undefined && roomReasons.includes(problem.reason)

@@ -38,15 +38,10 @@ export type RolloutInput = {
   readonly now: Date
 }
 
+const noPods = { replicas: 0, pods: 0, ready: 0, up: 0, coming: 0 }
+
 export const observationOf = ({ revisions }: RolloutInput, revision: string): RevisionObservation =>
-  revisions.find((observed) => observed.revision === revision) ?? {
-    revision,
-    replicas: 0,
-    pods: 0,
-    ready: 0,
-    up: 0,
-    coming: 0,
-  }
+  revisions.find((observed) => observed.revision === revision) ?? { revision, ...noPods }
 
 export const elapsedSeconds = ({ now }: RolloutInput, { since }: { readonly since: string }): number =>
   Math.max(0, (now.getTime() - Date.parse(since)) / 1000)

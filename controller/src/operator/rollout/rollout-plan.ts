@@ -15,11 +15,9 @@ export type RolloutPlan = {
   readonly leftover: readonly string[]
   /** What the rollout waits for, for a person; empty when there is none. */
   readonly why: string
-  /** Set when the state has changed in a way that people want to know of. */
   readonly event?: RolloutEvent
 }
 
-/** The state after this pass. */
 export type Next = Pick<RolloutPlan, 'state' | 'why' | 'event'>
 
 /** A state in which something serves. */

@@ -7,32 +7,23 @@ import { observationOf, type RolloutInput } from './rollout-input.ts'
 /** Behind the last step comes one with everything, until as many pods are ready as are wanted. */
 export const weightOf = ({ steps }: PoolRollout, index: number): number => steps[index]?.weight ?? 100
 
-/**
- * The step's share, or less while too few of the new pods are ready for it: of the pods that are ready, as far as they
- * are wanted, a new one gets its part of the requests and no more. What is still to come of either counts for nothing.
- */
+/** The step's share, or less: of the pods that are ready and wanted, a new one gets its part of the requests alone. */
 export function effectiveWeight(input: RolloutInput, weight: number, stable: string): number {
   const { ready } = observationOf(input, input.target)
   const serving = Math.min(input.desired, ready + observationOf(input, stable).ready)
   return Math.min(weight, Math.floor((100 * ready) / Math.max(1, serving)))
 }
 
-/** Pods that the new revision needs in this step. */
-export function podsInStep({ rollout, desired }: RolloutInput, index: number): number {
-  return index < 0 ? 1 : Math.max(1, Math.ceil((desired * weightOf(rollout, index)) / 100))
-}
+export const podsInStep = ({ rollout, desired }: RolloutInput, index: number): number =>
+  index < 0 ? 1 : Math.max(1, Math.ceil((desired * weightOf(rollout, index)) / 100))
 
 /** Some name of the old revision is not the new one's: who asks for it asks the old one until the promotion. */
-function retiresNames({ namesOf }: RolloutInput, stable: string, canary: string): boolean {
-  const kept = new Set(namesOf(canary))
-  return namesOf(stable).some((name) => !kept.has(name))
-}
+const retiresNames = ({ namesOf }: RolloutInput, stable: string, canary: string): boolean =>
+  namesOf(stable).some((name) => !namesOf(canary).includes(name))
 
 /** Some name is answered for by both: its requests are what the new revision is tried with. */
-export function sharesNames({ namesOf }: RolloutInput, stable: string, canary: string): boolean {
-  const common = new Set(namesOf(canary))
-  return namesOf(stable).some((name) => common.has(name))
-}
+export const sharesNames = ({ namesOf }: RolloutInput, stable: string, canary: string): boolean =>
+  namesOf(stable).some((name) => namesOf(canary).includes(name))
 
 /**
  * Pods of each revision. The old one gives way only to new pods that are ready and that can do its work, and no further

@@ -1,6 +1,6 @@
 // A canary with fewer ready pods than its step needs: it is waited for, starts over, or has failed.
 import { toKubeTime } from '../pool/conditions.ts'
-import type { Reason } from '../pool/reasons.ts'
+import { loadReasons, type Reason } from '../pool/reasons.ts'
 import { fail } from './rollback.ts'
 import { elapsedSeconds, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
 import type { Next, Serving } from './rollout-plan.ts'
@@ -8,10 +8,8 @@ import { effectiveWeight, podsInStep, weightOf } from './share-pods.ts'
 
 type Problem = RevisionObservation['problem']
 
-const loadProblems: readonly Reason[] = ['ModelLoadFailed', 'ModelShapeWrong', 'ChecksumMismatch', 'SourceMissing']
-
 export const notReadyReason = (problem: Problem): Reason =>
-  problem && loadProblems.includes(problem.reason) ? 'CanaryLoadFailed' : 'CanaryNotReady'
+  problem && loadReasons.includes(problem.reason) ? 'CanaryLoadFailed' : 'CanaryNotReady'
 
 export const becauseOf = (problem: Problem): string => (problem ? `: ${problem.message.replace(/\.$/, '')}` : '')
 
@@ -19,9 +17,8 @@ export const becauseOf = (problem: Problem): string => (problem ? `: ${problem.m
 const blinkSeconds = 10
 
 /**
- * Pods of this step are still to come, or are gone for a moment: the old revision has its own until then. They have
- * `readySeconds`, again with each that comes. When Kubernetes calls some ready and this process reaches none, their
- * requests go elsewhere as it is, and the share stays.
+ * Pods of this step are still to come, or are gone for a moment. They have `readySeconds`, again with each that comes.
+ * When Kubernetes calls some ready and this process reaches none, their requests go elsewhere as it is.
  */
 export function waitForPods(input: RolloutInput, state: Serving, canary: RevisionObservation): Next {
   const { target, rollout } = input
@@ -46,12 +43,12 @@ function shortfallOf({ now }: RolloutInput, { shortfall: before }: Serving, read
 }
 
 const isOwnFailure = (problem: Problem): boolean =>
-  problem !== undefined && (problem.reason === 'PodCrashing' || loadProblems.includes(problem.reason))
+  problem !== undefined && (problem.reason === 'PodCrashing' || loadReasons.includes(problem.reason))
 
 /** A node goes, and a pod with it; one that loses all its pods so often does so by its own doing. */
 const setbacksMax = 3
 
-/** It had ready pods and has none: by its own failure it is rolled back, otherwise it starts over, a few times. */
+/** It had ready pods and has none. */
 function startOver(input: RolloutInput, state: Serving, { problem }: RevisionObservation): Next {
   if (isOwnFailure(problem)) {
     return fail(input, state, { reason: 'CanaryNotReady', what: `its pods are no longer ready${becauseOf(problem)}` })

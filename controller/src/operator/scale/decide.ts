@@ -8,16 +8,13 @@ import { describeDecision, type KeptFor } from './sentence.ts'
 import { highestPeak, rememberPeak, type ScaleMemory } from './stabilization.ts'
 import { clampValue, countTerms, type Terms } from './terms.ts'
 
-/** Time to the next decision; a nudge brings it forward. */
+/** A nudge brings the next decision forward. */
 const tickMs = 1_000
 
 /** Assumed for a pool whose start-up was never measured: the middle one of the three simulated times. */
 export const unmeasuredStartSeconds = 20
 
-/**
- * Older demand no longer scales down, long before `fallback.afterSeconds` gives up on it: after one pass of a second
- * and one that failed.
- */
+/** Older demand no longer scales down: after one pass of a second and one that failed. */
 const freshSeconds = 3
 
 /** For a new leader: it keeps the pods that it finds for one stabilization window, as if they were wanted now. */
@@ -26,16 +23,12 @@ export function startMemory(nowSeconds: number, current: number): ScaleMemory {
 }
 
 /**
- * The stabilization window. Unless it is set, it grows with the start-up time, since it weighs the cost of a pod that
- * is not needed against the wait for a new one. 60 s outlasts the pause of a minute in a usual burst. The bound is
- * there because start-up times are measured: one pod that waited an hour for its image must not keep all others for
- * hours.
+ * Unless it is set, the stabilization window grows with the start-up time: it weighs the cost of a pod that is not
+ * needed against the wait for a new one. 60 s outlasts the pause in a usual burst. The bound is there because start-up
+ * times are measured: one pod that waited an hour for its image must not keep all others for hours.
  */
-export function stabilizationSecondsFor(scaling: EffectiveScaling, startSeconds: number): number {
-  return scaling.stabilizationWindowSeconds === undefined
-    ? Math.min(60 + 1.5 * clampValue(startSeconds), 900)
-    : clampValue(scaling.stabilizationWindowSeconds)
-}
+export const stabilizationSecondsFor = (scaling: EffectiveScaling, startSeconds: number): number =>
+  clampValue(scaling.stabilizationWindowSeconds ?? Math.min(60 + 1.5 * clampValue(startSeconds), 900))
 
 /** Pure. The answer is a whole, finite number within the bounds in force, whatever the input is. */
 export function decideReplicas(input: ScaleInput): Decision {
@@ -54,9 +47,8 @@ function follow(input: ScaleInput, demand: Demand): Decision {
   const { nowSeconds, scaling, memory, pods } = input
   const readySlots = clampValue(pods.ready) * input.slotsPerPod
   const terms = countTerms(demand, { scaling, slotsPerPod: input.slotsPerPod, readySlots })
-  const burstUntilSeconds = terms.isBurst
-    ? nowSeconds + clampValue(scaling.panicWindowSeconds)
-    : memory.burstUntilSeconds
+  const { panicWindowSeconds } = scaling
+  const burstUntilSeconds = terms.isBurst ? nowSeconds + clampValue(panicWindowSeconds) : memory.burstUntilSeconds
   const stay = nowSeconds < burstUntilSeconds ? 'burst' : input.demandAgeSeconds > freshSeconds ? 'age' : undefined
   const { wanted } = terms
   const kept = stay ? Math.max(wanted, clampValue(pods.current)) : wanted
@@ -79,12 +71,8 @@ function conclude(input: ScaleInput, outcome: Outcome): Decision {
   const stabilizationWindowSeconds = stabilizationSecondsFor(scaling, startSeconds)
   const bounds = boundsInForce(scaling)
   // Within the maximum and without the minimum: a changed bound must not be remembered.
-  const peaks = rememberPeak(
-    memory.peaks,
-    nowSeconds,
-    Math.min(outcome.wanted, bounds.maxReplicas),
-    stabilizationWindowSeconds,
-  )
+  const wanted = Math.min(outcome.wanted, bounds.maxReplicas)
+  const peaks = rememberPeak(memory.peaks, nowSeconds, wanted, stabilizationWindowSeconds)
   const stabilized = Math.max(outcome.kept, highestPeak(peaks))
   const limited = limitOf(stabilized, scaling)
   const replicas = Math.min(Math.max(stabilized, bounds.minReplicas), bounds.maxReplicas)
@@ -109,7 +97,6 @@ function winningRule({ wanted, kept, stay, rule }: Outcome, stabilized: number, 
   return { rule: limited ?? keeping ?? rule, keptFor }
 }
 
-/** The term that decided. */
 function mainRule({ wanted, steadyPods, backlogPods, batchPods, isBurst }: Terms, current: number): Rule {
   if (wanted === 0) return 'idle'
   if (current === 0) return 'wake'

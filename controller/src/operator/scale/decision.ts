@@ -3,13 +3,10 @@ import type { Demand } from '@matte/core/scale/demand'
 import type { Bounds, Limit } from './bounds.ts'
 import type { ScaleMemory } from './stabilization.ts'
 
-/** The pool's `scaling`, with its schedules resolved for this moment by schedule.ts. */
+/** The pool's `scaling`, which pool/spec/scaling.ts describes, with its schedules resolved for this moment. */
 export type EffectiveScaling = Bounds & {
-  /** The latency target: a request that takes longer has missed it. */
   readonly p95Seconds: number
-  /** Planned load of a slot, 0 to 1. */
   readonly utilization: number
-  /** How long the pool does not scale down after the last sign of a burst. */
   readonly panicWindowSeconds: number
   /** Undefined: derived from the start-up time. */
   readonly stabilizationWindowSeconds?: number | undefined
@@ -54,9 +51,8 @@ export type Decision = {
   readonly replicas: number
   /** The rule that won. */
   readonly rule: Rule
-  /** For people; names the numbers that decided. */
   readonly sentence: string
-  /** The bound that changed the answer. */
+  /** The bound that changed `replicas`. */
   readonly limited?: Limit
   /** The demand and the terms that were computed from it; finite numbers only. */
   readonly inputs: Readonly<Record<string, number>>

@@ -37,7 +37,4 @@ export function listInputs({
   return Object.fromEntries(known.map(([name, value]) => [name, roundValue(value)]))
 }
 
-const roundValue = (value: number): number => {
-  const bounded = Math.min(Math.max(value, -inputMax), inputMax)
-  return Math.round(bounded * 1_000) / 1_000
-}
+const roundValue = (value: number): number => Math.round(Math.min(Math.max(value, -inputMax), inputMax) * 1_000) / 1_000

@@ -1,12 +1,10 @@
-// Schedules: bounds that are in force between two times of day in some time zone, such as five pods on working days
-// from 8 to 18 in Berlin. croner reads the cron patterns: it has no dependencies, and how patterns meet clock changes
-// has more cases than are worth writing again.
+// Schedules: bounds that are in force between two times of day in some time zone. croner reads the cron patterns: it
+// has no dependencies, and how patterns meet clock changes has more cases than are worth writing again.
 import { Cron } from 'croner'
 import type { ScheduleBounds } from './bounds.ts'
 
 export type Schedule = {
   readonly name: string
-  /** An IANA name such as `Europe/Berlin`. */
   readonly timeZone: string
   /** Cron patterns of five fields: minute, hour, day of month, month, weekday. */
   readonly start: string
@@ -29,7 +27,6 @@ export type Timetable = {
 
 type Entry = { readonly schedule: Schedule; readonly start: Cron; readonly end: Cron }
 
-/** Parses the schedules. Never throws: those that cannot be parsed are in `errors`. */
 export function readTimetable(schedules: readonly Schedule[]): Timetable {
   const errors: ScheduleError[] = []
   const entries = schedules.flatMap((schedule) => {
@@ -78,8 +75,7 @@ function isInForce({ schedule, start, end }: Entry, now: Date): boolean {
   const [ended] = end.previousRuns(1, justAfter)
   if (!started || !ended || started.getTime() !== ended.getTime()) return !!started && !(ended && ended > started)
   // In the same minute the start wins, so that a schedule from midnight to midnight, Monday to Friday, has no gaps. But
-  // a time in the hour that the clocks skip falls right after that hour, and counts as earlier than a time that is
-  // really meant.
+  // a time in the hour that the clocks skip falls right after it, and counts as earlier than one that is really meant.
   if (start.match(started)) return true
   return !end.match(ended) && minuteOfDay(schedule.start) >= minuteOfDay(schedule.end)
 }
@@ -96,7 +92,6 @@ function nextChange(entries: readonly Entry[], now: Date): number {
   return Math.min(now.getTime() + 3_600_000, ...runs.flatMap((run) => run?.getTime() ?? []))
 }
 
-/** Of overlapping schedules the highest minimum and the lowest maximum. */
 function joinBounds(entries: readonly Entry[]): ScheduleBounds | undefined {
   if (entries.length === 0) return undefined
   const minimums = entries.flatMap(({ schedule }) => schedule.minReplicas ?? [])

@@ -54,7 +54,6 @@ export const describeExternal = (replicas: number): string => `${pods(replicas)}
 
 export const describeDecision = (facts: DecisionFacts): string => sentences[facts.rule](facts)
 
-/** The terms in words. */
 function need({ terms, input }: DecisionFacts): string {
   if (!terms) return 'the demand is not known'
   const { rate, serviceSeconds, isServiceAssumed, steadyPods, excess, backlogPods, batchPods } = terms

@@ -1,5 +1,4 @@
-// What the rule remembers between two decisions: how many pods were wanted lately, and until when a burst lasts. A new
-// leader begins with `startMemory` of decide.ts.
+// What the rule remembers between two decisions; a new leader begins with `startMemory` of decide.ts.
 
 /** This many pods were wanted up to `untilSeconds`, and no later decision wanted as many. */
 export type Peak = { readonly untilSeconds: number; readonly replicas: number }
@@ -17,9 +16,8 @@ const peaksPerWindow = 60
 const peaksMax = 2 * peaksPerWindow
 
 /**
- * Adds this decision and drops the peaks that are older than the window. A peak stands for a sixtieth of the window, so
- * that few are kept. Lower values within that time are not recorded, which keeps pods a little too long rather than too
- * short.
+ * A peak stands for a sixtieth of the window, so that few are kept. Lower values within that time are not recorded,
+ * which keeps pods a little too long rather than too short.
  */
 export function rememberPeak(
   peaks: readonly Peak[],
@@ -27,9 +25,8 @@ export function rememberPeak(
   replicas: number,
   stabilizationWindowSeconds: number,
 ): Peak[] {
-  const kept = peaks.filter(
-    (peak) => peak.replicas > replicas && peak.untilSeconds > nowSeconds - stabilizationWindowSeconds,
-  )
+  const since = nowSeconds - stabilizationWindowSeconds
+  const kept = peaks.filter((peak) => peak.replicas > replicas && peak.untilSeconds > since)
   const newest = kept.at(-1)
   if (newest && newest.untilSeconds > nowSeconds) return kept
   return dropOverflow([...kept, { untilSeconds: nowSeconds + stabilizationWindowSeconds / peaksPerWindow, replicas }])

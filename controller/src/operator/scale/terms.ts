@@ -1,11 +1,8 @@
 // What the demand needs, before stabilization window and bounds: the sum of three terms, in pods.
 import type { Demand } from '@matte/core/scale/demand'
+import type { ScaleInput } from './decision.ts'
 
-type TermInput = {
-  readonly scaling: { readonly p95Seconds: number; readonly utilization: number }
-  readonly slotsPerPod: number
-  readonly readySlots: number
-}
+type TermInput = Pick<ScaleInput, 'scaling' | 'slotsPerPod'> & { readonly readySlots: number }
 
 export type Terms = {
   /** Single requests a second: over the last 3 s, over the last 30 s, and the one of the two that counts. */
@@ -33,9 +30,9 @@ const longSeconds = 30
 const burstDeviations = 2
 
 /**
- * A backlog should drain within two and a half times the latency target, 5 s at the default of 2 s. It is a multiple of
- * the target because a queue looks the same when all its times are scaled alike. The factor is from the simulator
- * (docs/autoscaling.md): with a smaller one the cap below decides, with a larger one requests are late.
+ * A backlog should drain within this multiple of the latency target, since a queue looks the same when all its times
+ * are scaled alike. The factor is from the simulator (docs/autoscaling.md): with a smaller one the cap below decides,
+ * with a larger one requests are late.
  */
 const drainFactor = 2.5
 
@@ -49,12 +46,9 @@ const backlogExtraPods = 2
 /** No value of ours is larger, and products of such values are still finite. */
 const valueMax = 1_000_000_000
 
-/** The value if it is positive, within a bound that keeps products finite; anything else counts as 0. */
+/** Anything but a positive number counts as 0. */
 export const clampValue = (value: number | undefined): number =>
   value !== undefined && value > 0 ? Math.min(value, valueMax) : 0
-
-/** Seconds in which a backlog should drain. */
-const drainSecondsFor = (p95Seconds: number): number => drainFactor * Math.max(clampValue(p95Seconds), 0.1)
 
 export function countTerms(demand: Demand, { scaling, slotsPerPod, readySlots }: TermInput): Terms {
   const rates = estimateRate(clampValue(demand.arrivals3s), clampValue(demand.arrivals30s))
@@ -66,7 +60,8 @@ export function countTerms(demand: Demand, { scaling, slotsPerPod, readySlots }:
 
   const steadyPods = (rates.rate * serviceSeconds) / (slots * load)
   const excess = Math.max(0, clampValue(demand.backlog) - clampValue(readySlots))
-  const drainPods = (excess * serviceSeconds) / (drainSecondsFor(scaling.p95Seconds) * slots)
+  const drainSeconds = drainFactor * Math.max(clampValue(scaling.p95Seconds), 0.1)
+  const drainPods = (excess * serviceSeconds) / (drainSeconds * slots)
   const backlogPods = Math.min(drainPods, backlogShare * steadyPods + backlogExtraPods)
   // Batches fill their slots completely, so utilization plays no part.
   const batchPods = (clampValue(demand.batchSlots) + clampValue(demand.batchProcessing)) / slots
@@ -87,7 +82,6 @@ function estimateRate(arrivals3s: number, arrivals30s: number) {
   return { shortRate, longRate, isBurst, rate: isBurst ? shortRate : longRate }
 }
 
-/** Nothing arrives, waits or is in flight. */
 function isIdle(demand: Demand): boolean {
   const { arrivals3s, arrivals30s, backlog, batchSlots, batchProcessing, processing } = demand
   return [arrivals3s, arrivals30s, backlog, batchSlots, batchProcessing, processing].every((n) => clampValue(n) === 0)

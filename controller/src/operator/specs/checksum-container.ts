@@ -10,7 +10,7 @@ export const checksumContainer = 'checksums'
 /** Time before a pod with a wrong file compares again. */
 const compareAgainSeconds = 60
 
-/** None when there is nothing to compare. Triton itself downloads models from S3, so there is no file yet. */
+/** Triton itself downloads models from S3, so there is no file to compare yet. */
 export function buildChecksumContainers(spec: PoolSpec): JsonObject[] {
   const claims = claimsOf(spec)
   const compared = spec.models.flatMap(({ name, checksum, source }) =>
@@ -20,13 +20,7 @@ export function buildChecksumContainers(spec: PoolSpec): JsonObject[] {
   )
   if (compared.length === 0) return []
   const script = ['sh', '-c', readScript('compare-checksums.sh'), 'sh']
-  return [
-    {
-      name: checksumContainer,
-      image: spec.image,
-      imagePullPolicy: spec.imagePullPolicy,
-      // Without the entry point of Triton's image, which prints a lot.
-      command: [...script, String(compareAgainSeconds), configName(spec), ...compared],
-    },
-  ]
+  // Without the entry point of Triton's image, which prints a lot.
+  const command = [...script, String(compareAgainSeconds), configName(spec), ...compared]
+  return [{ name: checksumContainer, image: spec.image, imagePullPolicy: spec.imagePullPolicy, command }]
 }

@@ -8,9 +8,8 @@ export function covers(live: Json | undefined, wanted: Json | undefined): boolea
   if (wanted === undefined || live === wanted) return true
   if (live === undefined) return isEmpty(wanted)
   if (Array.isArray(wanted)) {
-    return (
-      Array.isArray(live) && live.length === wanted.length && wanted.every((item, index) => covers(live[index], item))
-    )
+    if (!Array.isArray(live) || live.length !== wanted.length) return false
+    return wanted.every((item, index) => covers(live[index], item))
   }
   if (isObject(wanted)) {
     return isObject(live) && Object.entries(wanted).every(([key, value]) => covers(live[key], value))
@@ -21,11 +20,7 @@ export function covers(live: Json | undefined, wanted: Json | undefined): boolea
 
 /** The API server treats absent and empty alike. */
 const isEmpty = (value: Json): boolean =>
-  value === null ||
-  value === '' ||
-  value === 0 ||
-  value === false ||
-  (typeof value === 'object' && Object.keys(value).length === 0)
+  value === null || (typeof value === 'object' ? Object.keys(value).length === 0 : !value)
 
 const powers = { n: -3, u: -2, m: -1, '': 0, k: 1, M: 2, G: 3, T: 4, P: 5, E: 6 } as const
 

@@ -4,10 +4,9 @@ import type { TritonPool } from '../pool/triton-pool.ts'
 import { ownerOf } from './triton-deployment.ts'
 
 /**
- * One budget for the pods of all revisions of a pool: a tenth at a time, rounded up, so one of up to ten. It allows the
- * eviction of a single pod: requests wait and none is lost, while a minimum of one would block the drain of its node
- * forever. `neverReady` is a revision that has had no ready pod yet. It is left out, since its pods must not use the
- * budget up.
+ * One budget for the pods of all revisions of a pool: a tenth at a time, rounded up. It allows the eviction of a single
+ * pod: requests wait, while a minimum of one would block the drain of its node forever. `neverReady`: a revision that
+ * has had no ready pod yet, whose pods must not use the budget up.
  */
 export function buildDisruptionBudget(pool: TritonPool, neverReady?: string): PodDisruptionBudget {
   const { name } = pool.metadata

@@ -1,11 +1,7 @@
-/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json }
 
-/**
- * `target` after a JSON merge patch (RFC 7386): null removes a member, objects merge, everything else is replaced as a
- * whole, lists too. Neither argument is changed.
- */
+/** `target` after a JSON merge patch (RFC 7386). Neither argument is changed. */
 export function mergePatch(target: Json, patch: Json): Json {
   if (!isObject(patch)) return patch
   const merged: Record<string, Json> = isObject(target) ? { ...target } : {}

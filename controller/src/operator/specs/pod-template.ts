@@ -11,10 +11,9 @@ export type PodTemplate = {
   readonly spec: JsonObject
 }
 
-/** Triton's container; a pod patch may add others. */
 export const tritonContainer = 'triton'
 
-const seconds = (path: string, periodSeconds: number, failureThreshold: number) => ({
+const probe = (path: string, periodSeconds: number, failureThreshold: number) => ({
   httpGet: { path, port: ports.http },
   periodSeconds,
   failureThreshold,
@@ -23,22 +22,19 @@ const seconds = (path: string, periodSeconds: number, failureThreshold: number) 
 })
 
 /**
- * Triton opens its ports after its models have loaded or failed to. Start-up may take half an hour, for models that
- * build their engine at the first start. After that readiness follows the models, and a minute without an answer counts
- * as a hang.
+ * Triton opens its ports after its models have loaded or failed to, which may take half an hour for models that build
+ * their engine at the first start. After that a minute without an answer counts as a hang.
  */
 const probes = {
-  startupProbe: seconds('/v2/health/live', 1, 1_800),
-  readinessProbe: seconds('/v2/health/ready', 2, 3),
-  livenessProbe: seconds('/v2/health/live', 10, 6),
+  startupProbe: probe('/v2/health/live', 1, 1_800),
+  readinessProbe: probe('/v2/health/ready', 2, 3),
+  livenessProbe: probe('/v2/health/live', 10, 6),
 }
 
 /** The uid of `triton-server` in the official image. */
 const user = 1000
 
-/**
- * Without the label of the revision, which is a hash of it. The pod patch is applied last and cannot remove our labels.
- */
+/** Without the label of the revision, which is a hash of it. The pod patch cannot remove our labels. */
 export function buildPodTemplate({ metadata, spec }: TritonPool): PodTemplate {
   const checksums = spec.models.flatMap(({ name, checksum }) => (checksum === undefined ? [] : `${name}=${checksum}`))
   const labels = poolLabels(metadata.name)
@@ -136,7 +132,7 @@ function buildContainer(spec: PoolSpec, uid: string): JsonObject {
   }
 }
 
-/** Security context and mounts of every container. */
+/** What every container has. */
 function sharedBy(spec: PoolSpec): JsonObject {
   return {
     securityContext: {

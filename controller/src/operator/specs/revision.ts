@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isObject, type Json } from './merge-patch.ts'
 
-/**
- * The name of a pod template: 8 lower-case hex digits of its SHA-256. The order of keys does not count, that of lists
- * does. Equal templates have equal names, so a change that is reverted finds its old Deployment.
- */
+/** The name of a pod template. Equal ones have equal names, so a change that is reverted finds its old Deployment. */
 export const revisionOf = (template: Json): string =>
   createHash('sha256').update(canonical(template)).digest('hex').slice(0, 8)
 

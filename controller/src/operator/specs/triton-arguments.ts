@@ -6,7 +6,6 @@ import { readScript } from './read-script.ts'
 
 export const ports = { http: 8000, grpc: 8001, metrics: 8002 } as const
 
-/** Where the n-th claim is mounted. */
 export const claimMountPath = (index: number): string => `/mnt/models-${index}`
 
 /** The distinct claims of a pool's models, in the order of spec; the index is that of the mount. */
@@ -14,7 +13,7 @@ export const claimsOf = ({ models }: PoolSpec): string[] => [
   ...new Set(models.flatMap(({ source }) => source.persistentVolumeClaim?.claimName ?? [])),
 ]
 
-/** A model's repository: a folder in the container, or an address that Triton downloads from. */
+/** A folder in the container, or an address that Triton downloads from. */
 export function repositoryOf(source: ModelSource, claims: readonly string[]): string {
   if (source.imagePath !== undefined) return source.imagePath
   if (source.s3 !== undefined) return source.s3.prefix
@@ -29,7 +28,7 @@ export function repositoryOf(source: ModelSource, claims: readonly string[]): st
 export const adminKey = 'matte-controller'
 
 /** Whether the pods have an accelerator, which decides between `configs/gpu.pbtxt` and `configs/cpu.pbtxt`. */
-const hasGpu = ({ resources }: Pick<PoolSpec, 'resources'>): boolean =>
+const hasGpu = ({ resources }: PoolSpec): boolean =>
   Object.entries({ ...resources.requests, ...resources.limits }).some(
     // A slice of a GPU is called `nvidia.com/mig-1g.5gb`.
     ([name, amount]) => /^nvidia\.com\/|(^|[./-])gpu([./-]|$)/.test(name) && Number(amount) !== 0,
@@ -42,7 +41,6 @@ function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository: strin
   const claims = claimsOf(spec)
   const repositories = [...new Set(spec.models.map(({ source }) => toPath(repositoryOf(source, claims))))]
   const closed = `shared-memory,model-repository,trace,logging:${adminKey}=${uid}`
-  const gpu = hasGpu(spec)
   return [
     'tritonserver',
     ...repositories.map((path) => `--model-repository=${path}`),
@@ -60,7 +58,7 @@ function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository: strin
     ...keepaliveFlags,
     `--grpc-restricted-protocol=${closed}`,
     `--http-restricted-api=${closed}`,
-    ...(gpu ? [] : ['--allow-gpu-metrics=false']),
+    ...(hasGpu(spec) ? [] : ['--allow-gpu-metrics=false']),
   ]
 }
 

@@ -17,10 +17,7 @@ export const ownerOf = ({ apiVersion, metadata }: TritonPool): OwnerReference[] 
   { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true, blockOwnerDeletion: false },
 ]
 
-/**
- * The Deployment of the target revision. It has no `replicas`: only the scale subresource writes them (apply-step.ts),
- * so applying this to an existing Deployment never changes them.
- */
+/** Of the target revision. It has no `replicas`: only the scale subresource writes them (apply-step.ts). */
 export function buildTritonDeployment(pool: TritonPool): Deployment {
   const template = buildPodTemplate(pool)
   const revision = revisionOf(template as unknown as JsonObject)

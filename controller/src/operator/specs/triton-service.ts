@@ -4,10 +4,7 @@ import type { TritonPool } from '../pool/triton-pool.ts'
 import { ports } from './triton-arguments.ts'
 import { ownerOf } from './triton-deployment.ts'
 
-/**
- * The headless Service of a revision. Nobody resolves its name: it exists for its EndpointSlices, which carry its
- * labels and say whether each pod is ready or terminating.
- */
+/** For its EndpointSlices, which carry its labels and say whether each pod is ready or terminating. */
 export function buildTritonService(pool: TritonPool, revision: string): Service {
   const { name } = pool.metadata
   return {

@@ -2,34 +2,25 @@
 import { integer, object } from '../field.ts'
 
 export const drain = object(
+  'How a pod drains without losing a request.',
   {
-    routeStopSeconds: integer({
-      description:
-        'How long a draining pod waits before it stops Triton, so that every controller has stopped sending to it, ' +
+    routeStopSeconds: integer(
+      'How long a draining pod waits before it stops Triton, so that every controller has stopped sending to it, ' +
         'in seconds, 1 to 300. Default 5: EndpointSlices propagate in one to two.',
-      minimum: 1,
-      maximum: 300,
-      default: 5,
-    }),
-    exitTimeoutSeconds: integer({
-      description:
-        'How long Triton then waits for requests in flight, in seconds, 1 to 3600. Default 30: the longest that the ' +
+      { minimum: 1, maximum: 300, default: 5 },
+    ),
+    exitTimeoutSeconds: integer(
+      'How long Triton then waits for requests in flight, in seconds, 1 to 3600. Default 30: the longest that the ' +
         "controller waits for one request, and Triton's own default.",
-      minimum: 1,
-      maximum: 3600,
-      default: 30,
-    }),
-    graceSeconds: integer({
-      description:
-        'Time after which Kubernetes kills the pod in any case, in seconds, 8 to 7200; more than the sum of the ' +
+      { minimum: 1, maximum: 3600, default: 30 },
+    ),
+    graceSeconds: integer(
+      'Time after which Kubernetes kills the pod in any case, in seconds, 8 to 7200; more than the sum of the ' +
         'other two and 5. Default 45.',
-      minimum: 8,
-      maximum: 7200,
-      default: 45,
-    }),
+      { minimum: 8, maximum: 7200, default: 45 },
+    ),
   },
   {
-    description: 'How a pod drains without losing a request.',
     default: {},
     rules: [
       {

@@ -9,10 +9,10 @@ const noParent = {
 }
 
 const source = object(
+  'Where the model comes from: exactly one of the three.',
   {
     imagePath: Type.Optional(
-      text({
-        description: "A folder in the pool's image, from its root, with one folder for each model, such as `/models`.",
+      text("A folder in the pool's image, from its root, with one folder for each model, such as `/models`.", {
         minLength: 1,
         maxLength: 255,
         pattern: '^/[^\\s,]*$',
@@ -20,54 +20,39 @@ const source = object(
       }),
     ),
     persistentVolumeClaim: Type.Optional(
-      object(
-        {
-          claimName: text({
-            description: "A claim in the pool's namespace; mounted read-only.",
-            minLength: 1,
-            maxLength: 253,
-            pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
-          }),
-          path: text({
-            description: 'The folder in the volume with one folder for each model; empty for its root.',
-            maxLength: 255,
-            pattern: '^([^/\\s,][^\\s,]*)?$',
-            default: '',
-            rules: [noParent],
-          }),
-        },
-        { description: 'A volume with the models.' },
-      ),
+      object('A volume with the models.', {
+        claimName: text("A claim in the pool's namespace; mounted read-only.", {
+          minLength: 1,
+          maxLength: 253,
+          pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+        }),
+        path: text('The folder in the volume with one folder for each model; empty for its root.', {
+          maxLength: 255,
+          pattern: '^([^/\\s,][^\\s,]*)?$',
+          default: '',
+          rules: [noParent],
+        }),
+      }),
     ),
     s3: Type.Optional(
-      object(
-        {
-          prefix: text({
-            description:
-              'The place with one folder for each model, in the form that Triton takes: `s3://bucket/folder`, or ' +
-              '`s3://https://host:port/bucket/folder` for a store other than AWS.',
-            minLength: 6,
-            maxLength: 512,
-            pattern: '^s3://[^\\s,]+$',
-          }),
-          secretName: Type.Optional(
-            text({
-              description:
-                "A Secret in the pool's namespace with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if needed, " +
-                "AWS_SESSION_TOKEN and AWS_DEFAULT_REGION. Without it the pod's own identity is used. The same for " +
-                'all models, since Triton reads it from its environment.',
-              minLength: 1,
-              maxLength: 253,
-              pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
-            }),
+      object('An S3 bucket with the models. Each pod downloads them when it starts.', {
+        prefix: text(
+          'The place with one folder for each model, in the form that Triton takes: `s3://bucket/folder`, or ' +
+            '`s3://https://host:port/bucket/folder` for a store other than AWS.',
+          { minLength: 6, maxLength: 512, pattern: '^s3://[^\\s,]+$' },
+        ),
+        secretName: Type.Optional(
+          text(
+            "A Secret in the pool's namespace with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if needed, " +
+              "AWS_SESSION_TOKEN and AWS_DEFAULT_REGION. Without it the pod's own identity is used. The same for " +
+              'all models, since Triton reads it from its environment.',
+            { minLength: 1, maxLength: 253, pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$' },
           ),
-        },
-        { description: 'An S3 bucket with the models. Each pod downloads them when it starts.' },
-      ),
+        ),
+      }),
     ),
   },
   {
-    description: 'Where the model comes from: exactly one of the three.',
     rules: [
       {
         rule: '[has(self.imagePath), has(self.persistentVolumeClaim), has(self.s3)].filter(is, is).size() == 1',
@@ -77,54 +62,39 @@ const source = object(
   },
 )
 
-const model = object(
-  {
-    name: text({
-      description: "The model's folder in its repository and its name in Triton, such as `u2netp`.",
-      minLength: 1,
-      maxLength: 63,
-      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
-    }),
-    modelVersion: text({
-      description:
-        'What callers write as `modelVersion` to get it, unique among all pools: of two pools with the same one, the ' +
-        'older serves it and the other is Degraded.',
-      minLength: 1,
-      maxLength: 63,
-      pattern: '^[a-z0-9][a-z0-9_-]*(\\.[a-z0-9_-]+)*$',
-    }),
-    default: flag({
-      description:
-        "Makes it the pool's default model, which in the default pool also serves `service-v2` and an omitted " +
-        'modelVersion. Without a default it is the first of the list.',
-      default: false,
-    }),
-    licence: Type.Optional(
-      text({
-        description: 'Its licence as an SPDX expression, such as `Apache-2.0`. For the record.',
-        minLength: 1,
-        maxLength: 128,
-      }),
+const model = object('One model that every pod of the pool loads.', {
+  name: text("The model's folder in its repository and its name in Triton, such as `u2netp`.", {
+    minLength: 1,
+    maxLength: 63,
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+  }),
+  modelVersion: text(
+    'What callers write as `modelVersion` to get it, unique among all pools: of two pools with the same one, the ' +
+      'older serves it and the other is Degraded.',
+    { minLength: 1, maxLength: 63, pattern: '^[a-z0-9][a-z0-9_-]*(\\.[a-z0-9_-]+)*$' },
+  ),
+  default: flag(
+    "Makes it the pool's default model, which in the default pool also serves `service-v2` and an omitted " +
+      'modelVersion. Without a default it is the first of the list.',
+    false,
+  ),
+  licence: Type.Optional(
+    text('Its licence as an SPDX expression, such as `Apache-2.0`. For the record.', { minLength: 1, maxLength: 128 }),
+  ),
+  checksum: Type.Optional(
+    text(
+      "SHA-256 of the model's file, as `sha256:` and 64 hex digits. A pod whose file differs does not start " +
+        "(ChecksumMismatch). The file is the one that Triton loads of the model's highest version: " +
+        'default_model_filename of its configuration, or the usual one of its backend, such as `model.onnx`. Not ' +
+        'checked for a model in S3, which Triton downloads itself. A new checksum rolls out as a new revision, ' +
+        'also where the file changes in place.',
+      { maxLength: 71, pattern: '^sha256:[0-9a-f]{64}$' },
     ),
-    checksum: Type.Optional(
-      text({
-        description:
-          "SHA-256 of the model's file, as `sha256:` and 64 hex digits. A pod whose file differs does not start " +
-          "(ChecksumMismatch). The file is the one that Triton loads of the model's highest version: " +
-          'default_model_filename of its configuration, or the usual one of its backend, such as `model.onnx`. Not ' +
-          'checked for a model in S3, which Triton downloads itself. A new checksum rolls out as a new revision, ' +
-          'also where the file changes in place.',
-        maxLength: 71,
-        pattern: '^sha256:[0-9a-f]{64}$',
-      }),
-    ),
-    source,
-  },
-  { description: 'One model that every pod of the pool loads.' },
-)
+  ),
+  source,
+})
 
-export const models = list(model, {
-  description: 'The models that every pod of the pool loads, 1 to 16.',
+export const models = list('The models that every pod of the pool loads, 1 to 16.', model, {
   minItems: 1,
   // Sixteen models are more than the memory of one Triton is likely to have room for.
   maxItems: 16,

@@ -1,80 +1,64 @@
 // The part of a pool's spec that says how a new revision takes over.
 import { integer, list, number, object } from '../field.ts'
 
-const step = object(
-  {
-    weight: integer({
-      description: "The new revision's share of the requests, in percent, 1 to 100.",
-      minimum: 1,
-      maximum: 100,
-    }),
-    durationSeconds: integer({
-      description: 'How long this share is watched before the next one, in seconds, 0 to 86400. Default 60.',
-      minimum: 0,
-      maximum: 86_400,
-      default: 60,
-    }),
-  },
-  { description: 'One step of a canary.' },
-)
+const step = object('One step of a canary.', {
+  weight: integer("The new revision's share of the requests, in percent, 1 to 100.", { minimum: 1, maximum: 100 }),
+  durationSeconds: integer('How long this share is watched before the next one, in seconds, 0 to 86400. Default 60.', {
+    minimum: 0,
+    maximum: 86_400,
+    default: 60,
+  }),
+})
 
 export const rollout = object(
+  'How a change of the pool rolls out: as a canary beside the revision that serves.',
   {
-    steps: list(step, {
-      description:
-        'The shares by which a new revision takes over, ascending, at most 20; after the last it gets everything. ' +
+    steps: list(
+      'The shares by which a new revision takes over, ascending, at most 20; after the last it gets everything. ' +
         'Empty: everything at once when it is ready. Default 10 % and 50 %, a minute each.',
-      maxItems: 20,
-      default: [
-        { weight: 10, durationSeconds: 60 },
-        { weight: 50, durationSeconds: 60 },
-      ],
-      rules: [
-        {
-          rule: 'self.map(s, s.weight).isSorted() && self.all(s, self.exists_one(t, t.weight == s.weight))',
-          message: 'the weights of rollout.steps must ascend: put the smallest first and none twice',
-        },
-      ],
-    }),
-    gate: object(
+      step,
       {
-        readySeconds: integer({
-          description:
-            'Time within which the first pod of the new revision must be ready, in seconds, 10 to 86400; otherwise ' +
+        maxItems: 20,
+        default: [
+          { weight: 10, durationSeconds: 60 },
+          { weight: 50, durationSeconds: 60 },
+        ],
+        rules: [
+          {
+            rule: 'self.map(s, s.weight).isSorted() && self.all(s, self.exists_one(t, t.weight == s.weight))',
+            message: 'the weights of rollout.steps must ascend: put the smallest first and none twice',
+          },
+        ],
+      },
+    ),
+    gate: object(
+      'What a new revision must meet.',
+      {
+        readySeconds: integer(
+          'Time within which the first pod of the new revision must be ready, in seconds, 10 to 86400; otherwise ' +
             "it is rolled back. Default 600, like a Deployment's progressDeadlineSeconds: a GPU node, an image of 10 " +
             'GB and a model took 425 in a measurement.',
-          minimum: 10,
-          maximum: 86_400,
-          default: 600,
-        }),
-        maxErrorRate: number({
-          description:
-            "Share of the new revision's requests that may fail, 0 to 1; above it, and above the old one's, it is " +
+          { minimum: 10, maximum: 86_400, default: 600 },
+        ),
+        maxErrorRate: number(
+          "Share of the new revision's requests that may fail, 0 to 1; above it, and above the old one's, it is " +
             'rolled back. Default 0.02.',
-          minimum: 0,
-          maximum: 1,
-          default: 0.02,
-        }),
-        maxLatencyRatio: number({
-          description:
-            "The new revision's mean time of a request in a slot divided by the old one's, 1 to 100; above it, it is " +
+          { minimum: 0, maximum: 1, default: 0.02 },
+        ),
+        maxLatencyRatio: number(
+          "The new revision's mean time of a request in a slot divided by the old one's, 1 to 100; above it, it is " +
             'rolled back. Default 1.5.',
-          minimum: 1,
-          maximum: 100,
-          default: 1.5,
-        }),
-        minRequests: integer({
-          description:
-            'Requests that the new revision must have served in a step before it is judged, 0 to 100000. A step ends ' +
+          { minimum: 1, maximum: 100, default: 1.5 },
+        ),
+        minRequests: integer(
+          'Requests that the new revision must have served in a step before it is judged, 0 to 100000. A step ends ' +
             'without them after ten times its durationSeconds, since hardly anybody uses the pool then. Default 50: ' +
             'with fewer, one failure is more than 2 %.',
-          minimum: 0,
-          maximum: 100_000,
-          default: 50,
-        }),
+          { minimum: 0, maximum: 100_000, default: 50 },
+        ),
       },
-      { description: 'What a new revision must meet.', default: {} },
+      { default: {} },
     ),
   },
-  { description: 'How a change of the pool rolls out: as a canary beside the revision that serves.', default: {} },
+  { default: {} },
 )

@@ -4,8 +4,7 @@ import { choice, integer, list, number, object, text } from '../field.ts'
 
 /** Checks the form alone; whether such a time exists is checked when the pattern is parsed (`ScheduleInvalid`). */
 const cron = (description: string) =>
-  text({
-    description,
+  text(description, {
     // `* * * * *`, and lists of hours and minutes that nobody writes longer.
     minLength: 9,
     maxLength: 120,
@@ -19,18 +18,18 @@ const cron = (description: string) =>
 
 export const replicas = (description: string, options: { minimum?: number; default?: number } = {}) =>
   // The controller is measured with 1,000 pods.
-  integer({ description, minimum: 0, maximum: 1000, ...options })
+  integer(description, { minimum: 0, maximum: 1000, ...options })
 
 const schedule = object(
+  'Other bounds at certain times. Of several in force at once the highest minReplicas and the lowest maxReplicas ' +
+    'apply; where they contradict each other, minReplicas does.',
   {
-    name: text({
-      description: 'Shown in status while it is in force.',
+    name: text('Shown in status while it is in force.', {
       minLength: 1,
       maxLength: 63,
       pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
     }),
-    timeZone: text({
-      description: 'IANA name of the time zone of `start` and `end`, such as `Europe/Berlin` or `UTC`.',
+    timeZone: text('IANA name of the time zone of `start` and `end`, such as `Europe/Berlin` or `UTC`.', {
       minLength: 1,
       maxLength: 64,
       pattern: '^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$',
@@ -46,9 +45,6 @@ const schedule = object(
     ),
   },
   {
-    description:
-      'Other bounds at certain times. Of several in force at once the highest minReplicas and the lowest maxReplicas ' +
-      'apply; where they contradict each other, minReplicas does.',
     rules: [
       {
         rule: 'has(self.minReplicas) || has(self.maxReplicas)',
@@ -71,13 +67,14 @@ export const scalingDefaults = {
 const only = ' Only with owner matte.'
 
 export const scaling = object(
+  'How many pods there are.',
   {
-    owner: choice(['matte', 'external'], {
-      description:
-        'Who decides how many pods there are: `matte` by the demand, or `external`, the writer of the scale ' +
+    owner: choice(
+      'Who decides how many pods there are: `matte` by the demand, or `external`, the writer of the scale ' +
         'subresource, such as a HorizontalPodAutoscaler, KEDA or `kubectl scale`. Never both.',
-      default: 'matte',
-    }),
+      ['matte', 'external'],
+      'matte',
+    ),
     minReplicas: replicas(
       'Fewest pods, 0 to 1000. At 0 an idle pool has none, and the first request waits until one has started. ' +
         `Default 1: no request waits for a start.${only}`,
@@ -89,73 +86,59 @@ export const scaling = object(
       { minimum: 1, default: scalingDefaults.maxReplicas },
     ),
     target: object(
+      'What scaling aims at.',
       {
-        p95Seconds: number({
-          description:
-            'Latency target from creation to result, in seconds, 0.5 to 600: slower requests count as missed, and a ' +
+        p95Seconds: number(
+          'Latency target from creation to result, in seconds, 0.5 to 600: slower requests count as missed, and a ' +
             'backlog should drain within two and a half times it. Default 2: a person waits for the result.',
-          minimum: 0.5,
-          maximum: 600,
-          default: 2,
-        }),
-        utilization: number({
-          description:
-            'Share of the slots that steady demand may fill, 0.1 to 1; the rest is for random peaks. ' +
+          { minimum: 0.5, maximum: 600, default: 2 },
+        ),
+        utilization: number(
+          'Share of the slots that steady demand may fill, 0.1 to 1; the rest is for random peaks. ' +
             `Default 0.75, from the simulator (\`make sim\`).${only}`,
-          minimum: 0.1,
-          maximum: 1,
-          default: scalingDefaults.utilization,
-        }),
+          { minimum: 0.1, maximum: 1, default: scalingDefaults.utilization },
+        ),
       },
-      { description: 'What scaling aims at.', default: {} },
+      { default: {} },
     ),
-    panicWindowSeconds: integer({
-      description:
-        'How long the pool does not scale down after the last sign of a burst, which is an arrival rate over 3 s far ' +
+    panicWindowSeconds: integer(
+      'How long the pool does not scale down after the last sign of a burst, which is an arrival rate over 3 s far ' +
         `above that over 30 s; in seconds, 0 to 600. Default 6, like Knative's panic window.${only}`,
-      minimum: 0,
-      maximum: 600,
-      default: scalingDefaults.panicWindowSeconds,
-    }),
+      { minimum: 0, maximum: 600, default: scalingDefaults.panicWindowSeconds },
+    ),
     stabilizationWindowSeconds: Type.Optional(
-      integer({
-        description:
-          'How long a pod is kept after it was last needed, in seconds, 0 to 86400. A longer window costs ' +
+      integer(
+        'How long a pod is kept after it was last needed, in seconds, 0 to 86400. A longer window costs ' +
           'pod-seconds and avoids misses when demand returns. Default 60 s + 1.5 × the measured start-up time, from ' +
           `the simulator; status.stabilizationWindowSeconds shows it.${only}`,
-        minimum: 0,
-        maximum: 86_400,
-      }),
+        { minimum: 0, maximum: 86_400 },
+      ),
     ),
     schedules: Type.Optional(
-      list(schedule, {
-        description: `Other bounds at certain times, at most 16.${only}`,
+      list(`Other bounds at certain times, at most 16.${only}`, schedule, {
         // One for each hour of a working day. It also bounds the cost of the CEL rules.
         maxItems: 16,
         keys: ['name'],
       }),
     ),
     fallback: object(
+      'What applies while the demand is unknown.',
       {
-        afterSeconds: integer({
-          description:
-            'Age from which the demand counts as unknown, in seconds, 5 to 3600. Default 30: it is read each second, ' +
+        afterSeconds: integer(
+          'Age from which the demand counts as unknown, in seconds, 5 to 3600. Default 30: it is read each second, ' +
             `so thirty reads in a row have failed.${only}`,
-          minimum: 5,
-          maximum: 3600,
-          default: scalingDefaults.fallbackAfterSeconds,
-        }),
+          { minimum: 5, maximum: 3600, default: scalingDefaults.fallbackAfterSeconds },
+        ),
         replicas: replicas(
           'Fewest pods while the demand is unknown, 0 to 1000; those that run are kept. Default 1: waiting requests ' +
             `are served.${only}`,
           { default: scalingDefaults.fallbackReplicas },
         ),
       },
-      { description: 'What applies while the demand is unknown.', default: {} },
+      { default: {} },
     ),
   },
   {
-    description: 'How many pods there are.',
     default: {},
     rules: [
       {

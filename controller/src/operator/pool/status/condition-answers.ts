@@ -2,12 +2,11 @@
 // number that changes by itself, since the status is written again whenever a message differs.
 import type { ConditionAnswer } from '../conditions.ts'
 import type { ModelStatus, ScalingEntry } from '../pool-status.ts'
-import { type ConditionType, type Reason, reasons } from '../reasons.ts'
-import type { PodObservation } from './observation.ts'
+import { type ConditionType, conditionTypes, loadReasons, type Reason, reasons } from '../reasons.ts'
 import { isDemandStale, type Problem } from './problems.ts'
 import type { PodCounts, StatusInput } from './status-input.ts'
 
-export type AnswerInput = StatusInput & {
+type AnswerInput = StatusInput & {
   readonly counts: PodCounts
   readonly problems: readonly Problem[]
   readonly models: readonly ModelStatus[]
@@ -28,10 +27,7 @@ const rules: Readonly<Record<ConditionType, (input: AnswerInput) => Answer>> = {
 }
 
 export const answerConditions = (input: AnswerInput): ConditionAnswer[] =>
-  (Object.entries(rules) as [ConditionType, (input: AnswerInput) => Answer][]).map(([type, answer]) => ({
-    type,
-    ...answer(input),
-  }))
+  conditionTypes.map((type) => ({ type, ...rules[type](input) }))
 
 const yes = (reason: Reason, message: string): Answer => ({ status: 'True', reason, message })
 const no = (reason: Reason, message: string): Answer => ({ status: 'False', reason, message })
@@ -102,15 +98,14 @@ function answerNotReady(input: AnswerInput): Answer {
 
 function answerModelLoaded(input: AnswerInput): Answer {
   const { models, problems, decision, counts, rollout } = input
-  const bad = problems.find(({ reason, revision }) => isLoadProblem(reason) && revision === rollout.stable)
+  const bad = problems.find(({ reason, revision }) => loadReasons.includes(reason) && revision === rollout.stable)
   if (bad !== undefined) return no(bad.reason, bad.message)
   const waiting = models.filter(({ active, target }) => (active ?? target).state !== 'Loaded').map(({ name }) => name)
   if (waiting.length === 0) return yes('Loaded', loadedMessage(input))
   if (decision.replicas === 0 && counts.replicas === 0) {
     return { status: 'Unknown', reason: 'AtZero', message: 'There are no pods, so no model is loaded. Nothing to do.' }
   }
-  const hindered = problems.some(({ blocking }) => blocking)
-  const advice = hindered ? 'The condition Degraded says why.' : 'Wait.'
+  const advice = problems.some(({ blocking }) => blocking) ? 'The condition Degraded says why.' : 'Wait.'
   return no('Loading', `Not loaded yet: ${waiting.join(', ')}. ${advice}`)
 }
 
@@ -118,7 +113,7 @@ function loadedMessage({ models, rollout }: AnswerInput): string {
   const names = models.map(({ name }) => name).join(', ')
   const blocked = models.find(
     ({ target, transition }) =>
-      (isBroken(target.state) || transition === 'InvalidSpec') && target.revision !== rollout.stable,
+      (transition === 'BlockedByFailedLoad' || transition === 'InvalidSpec') && target.revision !== rollout.stable,
   )
   if (blocked === undefined) return `Loaded: ${names}.`
   return (
@@ -126,15 +121,6 @@ function loadedMessage({ models, rollout }: AnswerInput): string {
     'not load: correct what lastFailure in status.models reports.'
   )
 }
-
-const loadProblems: ReadonlySet<Reason> = new Set([
-  'ModelLoadFailed',
-  'ModelShapeWrong',
-  'ChecksumMismatch',
-  'SourceMissing',
-])
-const isLoadProblem = (reason: Reason): boolean => loadProblems.has(reason)
-const isBroken = (state: ModelStatus['target']['state']): boolean => state === 'FailedToLoad' || state === 'WrongShape'
 
 function answerScalingActive(input: AnswerInput): Answer {
   const { pool, decision, problems, history } = input
@@ -178,46 +164,34 @@ function answerScalingLimited({ pool, decision, observed }: AnswerInput): Answer
 function answerDraining({ pool, observed, counts }: AnswerInput): Answer {
   if (counts.draining === 0) return no('NothingDraining', 'No pod is draining. Nothing to do.')
   const going = observed.pods.filter(({ draining }) => draining).toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  const reason: Reason = reasonOfDrain(going)
+  // Our own reasons first; a deletion by somebody else only if it is the only one.
+  const ours = (['RevisionReplaced', 'ScaleDown'] as const).find((one) => going.some((pod) => pod.drainReason === one))
   const names = Array.from(going.slice(0, 3), ({ name }) => name).join(', ')
   const more = going.length > 3 ? ` and ${going.length - 3} more` : ''
   const does = going.length === 1 ? 'finishes its requests and exits' : 'finish their requests and exit'
   const { graceSeconds } = pool.spec.drain
-  return yes(reason, `${names}${more} ${does} within ${graceSeconds} s. New requests go to other pods. Nothing to do.`)
-}
-
-/** Our own reasons first; a deletion by somebody else only if it is the only one. */
-function reasonOfDrain(going: readonly PodObservation[]): Reason {
-  const reasonsSeen = going.map(({ drainReason }) => drainReason)
-  return (['RevisionReplaced', 'ScaleDown'] as const).find((reason) => reasonsSeen.includes(reason)) ?? 'PodDeleted'
+  const message = `${names}${more} ${does} within ${graceSeconds} s. New requests go to other pods. Nothing to do.`
+  return yes(ours ?? 'PodDeleted', message)
 }
 
 function answerProgressing(input: AnswerInput): Answer {
   const { rollout, problems, target } = input
   const { stable, canary, since, failed } = rollout
-  // It failed, or spec no longer asks for it.
-  const isLeaving = canary === failed?.revision || canary !== target
-  if (canary !== undefined && stable !== undefined && isLeaving) {
-    const blocked = problems.find(({ blocking, revision }) => blocking && revision === stable)
+  if (canary !== undefined && stable !== undefined) {
+    // It failed, or spec no longer asks for it.
+    const isLeaving = canary === failed?.revision || canary !== target
+    const awaited = isLeaving ? stable : canary
+    const blocked = problems.find(({ blocking, revision }) => blocking && revision === awaited)
     if (blocked !== undefined) {
-      const what = `Pods of ${stable} do not become ready, so ${canary} keeps as many.`
+      const what = isLeaving
+        ? `Pods of ${stable} do not become ready, so ${canary} keeps as many.`
+        : `Revision ${canary} does not become ready; ${stable} keeps serving.`
       return no('RolloutBlocked', `${what} ${blocked.message}`)
     }
-    return yes('RolloutInProgress', `${stable} takes its requests back from ${canary} as its pods become ready. Wait.`)
-  }
-  if (canary !== undefined && stable !== undefined) {
-    const blocked = problems.find(({ blocking, revision }) => blocking && revision === canary)
-    if (blocked !== undefined) {
-      return no(
-        'RolloutBlocked',
-        `Revision ${canary} does not become ready; ${stable} keeps serving. ${blocked.message}`,
-      )
-    }
-    const where = describeStep(input)
-    return yes(
-      'RolloutInProgress',
-      `Revision ${canary} ${where}, since ${since}; ${stable} serves the rest. Nothing to do.`,
-    )
+    const what = isLeaving
+      ? `${stable} takes its requests back from ${canary} as its pods become ready. Wait.`
+      : `Revision ${canary} ${describeStep(input)}, since ${since}; ${stable} serves the rest. Nothing to do.`
+    return yes('RolloutInProgress', what)
   }
   const starting = countStarting(input)
   const blocked = problems.find((problem) => problem.blocking)

@@ -1,30 +1,18 @@
 // The status of each model: the copy that serves, the copy that is to serve, and the last failure.
 import { toKubeTime } from '../conditions.ts'
-
-import type { ModelFailure, ModelState, ModelStatus, ModelTransition, RolloutStatus } from '../pool-status.ts'
+import type { ModelFailure, ModelState, ModelStatus, ModelTransition } from '../pool-status.ts'
 import type { PoolModel } from '../spec/models.ts'
-import type { ModelObservation, PoolObservation } from './observation.ts'
+import type { ModelObservation } from './observation.ts'
 import { quote } from './problems.ts'
-
-export type ModelStatusInput = {
-  readonly models: readonly PoolModel[]
-  readonly observed: PoolObservation
-  /** The revision that spec asks for. */
-  readonly target: string
-  readonly rollout: RolloutStatus
-  readonly previous: readonly ModelStatus[]
-  /** No pods are wanted, so nothing is expected to be loaded. */
-  readonly atZero: boolean
-  readonly now: Date
-}
+import type { StatusInput } from './status-input.ts'
 
 /** Nearly all of Triton's message; a stack trace can have tens of kilobytes. */
 const failureCharactersMax = 2_000
 
-export const buildModelStatuses = (input: ModelStatusInput): ModelStatus[] =>
-  input.models.map((model) => buildModelStatus(model, input))
+export const buildModelStatuses = (input: StatusInput): ModelStatus[] =>
+  input.pool.spec.models.map((model) => buildModelStatus(model, input))
 
-function buildModelStatus({ name, modelVersion }: PoolModel, input: ModelStatusInput): ModelStatus {
+function buildModelStatus({ name, modelVersion }: PoolModel, input: StatusInput): ModelStatus {
   const { observed, rollout, previous, now } = input
   const see = (revision: string | undefined): ModelObservation | undefined =>
     observed.models.find(
@@ -39,7 +27,7 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: ModelStatusI
     missing === undefined
       ? (failureOf(see(target.revision)) ?? failureOf(see(stable)))
       : { reason: 'SourceMissing', message: missing.message }
-  const before = previous.find((status) => status.name === name)?.lastFailure
+  const before = previous?.models?.find((status) => status.name === name)?.lastFailure
   const lastFailure =
     failure === undefined ? (target.state === 'Loaded' ? undefined : before) : keepFirst(failure, before, now)
   return {
@@ -59,14 +47,14 @@ type Target = ModelStatus['target']
  * not the target: it only serves until the old one can.
  */
 function targetOf(
-  { rollout: { stable, canary, failed }, target: asked }: ModelStatusInput,
+  { rollout: { stable, canary, failed }, target: asked }: StatusInput,
   see: (revision: string) => ModelObservation | undefined,
-) {
+): Target {
   if (canary === undefined && failed?.reason === 'CanaryLoadFailed') {
-    return { revision: failed.revision, state: 'FailedToLoad' } satisfies Target
+    return { revision: failed.revision, state: 'FailedToLoad' }
   }
   const revision = (canary === asked ? canary : stable) ?? ''
-  return { revision, state: stateOf(see(revision)) } satisfies Target
+  return { revision, state: stateOf(see(revision)) }
 }
 
 function stateOf(model: ModelObservation | undefined): ModelState {
@@ -77,10 +65,11 @@ function stateOf(model: ModelObservation | undefined): ModelState {
   return model.state === 'loading' ? 'Loading' : 'Pending'
 }
 
-function transitionOf({ revision, state }: Target, { rollout, atZero }: ModelStatusInput): ModelTransition {
+function transitionOf({ revision, state }: Target, { rollout, decision }: StatusInput): ModelTransition {
   if (state === 'FailedToLoad' || state === 'WrongShape') return 'BlockedByFailedLoad'
   const settled = revision === rollout.stable && rollout.canary === undefined
-  return settled && (state === 'Loaded' || atZero) ? 'UpToDate' : 'InProgress'
+  // At zero nothing is expected to be loaded.
+  return settled && (state === 'Loaded' || decision.replicas === 0) ? 'UpToDate' : 'InProgress'
 }
 
 type Failure = Omit<ModelFailure, 'time'>

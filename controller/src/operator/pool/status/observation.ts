@@ -9,7 +9,6 @@ type ContainerExit = { readonly exitCode: number; readonly reason?: string; read
 
 export type PodObservation = {
   readonly name: string
-  /** Label `matte.dev/revision`. */
   readonly revision: string
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
   /** The pod's condition Ready, and not terminating. */
@@ -80,7 +79,6 @@ export type PoolObservation = {
   }[]
   /** The last demand, however old; undefined: never read. */
   readonly demand: DemandObservation | undefined
-  /** Why the demand could not be read, if so. */
   readonly demandFailure?: string
   /** The older pool that is the default already. */
   readonly defaultConflict?: string
@@ -89,7 +87,6 @@ export type PoolObservation = {
   /** Claims and Secrets that spec names and that do not exist. */
   readonly missingSources: readonly { readonly model: string; readonly message: string }[]
   readonly badSchedules: readonly ScheduleError[]
-  /** The bounds in force. */
   readonly bounds: BoundsInForce
   /** Undefined until a pod has reported it, unless spec sets it. */
   readonly slotsPerPod: number | undefined

@@ -1,8 +1,8 @@
 // The problems of a pool, worst first, each with what is wrong and what to do. A message must stay the same while
 // nothing changes, since the status is written again whenever one differs.
 import { type Reason, reasons } from '../reasons.ts'
-import type { TritonPool } from '../triton-pool.ts'
-import type { PodObservation, PoolDecision, PoolObservation } from './observation.ts'
+import type { PodObservation } from './observation.ts'
+import type { StatusInput } from './status-input.ts'
 
 export type Problem = {
   readonly reason: Reason
@@ -15,13 +15,7 @@ export type Problem = {
   readonly ofPods?: boolean
 }
 
-export type ProblemInput = {
-  readonly pool: TritonPool
-  readonly observed: PoolObservation
-  /** The revision that spec asks for. */
-  readonly target: string
-  readonly decision: PoolDecision
-}
+type ProblemInput = Pick<StatusInput, 'pool' | 'observed' | 'target' | 'decision'>
 
 /** Reasons of a waiting container as the kubelet writes them (pkg/kubelet/images/types.go and kuberuntime). */
 const pullReasons = new Set([
@@ -56,9 +50,13 @@ export function quote(words: string, charactersMax = 400): string {
   return line.length <= charactersMax ? line : `${line.slice(0, charactersMax - 1)}…`
 }
 
-function problem(reason: Reason, what: string, more: Omit<Problem, 'reason' | 'message'>): Problem {
-  return { reason, message: `${what}. ${reasons[reason].act}`, ...more }
-}
+const harmless = { blocking: false }
+
+const problem = (reason: Reason, what: string, more: Omit<Problem, 'reason' | 'message'>): Problem => ({
+  reason,
+  message: `${what}. ${reasons[reason].act}`,
+  ...more,
+})
 
 const missingSources = ({ observed, target }: ProblemInput): Problem[] =>
   observed.missingSources.map(({ model, message }) =>
@@ -94,47 +92,47 @@ const refusedChanges = ({ observed: { refusedChanges: changes = [] } }: ProblemI
   )
 
 function podProblems({ pool, observed }: ProblemInput): Problem[] {
-  const found = observed.pods.filter((pod) => !pod.draining && !pod.ready).map((pod) => ({ pod, trouble: judge(pod) }))
+  const waiting = observed.pods.filter((pod) => !pod.draining && !pod.ready)
+  const found = waiting.map((pod) => ({ pod, trouble: judge(pod, pool.spec.image) }))
   const groups = Map.groupBy(found, ({ pod, trouble }) => `${trouble?.reason} ${pod.revision}`)
   return order.flatMap((reason) =>
     [...groups.values()].flatMap((group) => {
       const [first] = group.toSorted((a, b) => (a.pod.name < b.pod.name ? -1 : 1))
       if (first?.trouble?.reason !== reason) return []
       const who = group.length === 1 ? `Pod ${first.pod.name}` : `${group.length} pods, such as ${first.pod.name},`
-      const what = `${who} ${first.trouble.say(pool.spec.image)}`
-      return [problem(reason, what, { blocking: true, revision: first.pod.revision })]
+      return [problem(reason, `${who} ${first.trouble.what}`, { blocking: true, revision: first.pod.revision })]
     }),
   )
 }
 
 const order = ['ChecksumMismatch', 'ImagePullFailed', 'ConfigMissing', 'PodUnschedulable', 'PodCrashing'] as const
 
-type Trouble = { readonly reason: (typeof order)[number]; readonly say: (image: string) => string }
+type Trouble = { readonly reason: (typeof order)[number]; readonly what: string }
 
-function judge(pod: PodObservation): Trouble | undefined {
+function judge(pod: PodObservation, image: string): Trouble | undefined {
   const { waiting, unschedulable, initFailure, lastExit, restarts, wrongFiles = [] } = pod
   if (wrongFiles.length > 0) {
     const files = wrongFiles.map(({ model, message }) => `model ${model}: ${quote(message)}`).join('; ')
-    return { reason: 'ChecksumMismatch', say: () => `has a file with another checksum than spec: ${files}` }
+    return { reason: 'ChecksumMismatch', what: `has a file with another checksum than spec: ${files}` }
   }
   if (unschedulable !== undefined) {
-    return { reason: 'PodUnschedulable', say: () => `cannot be scheduled: ${quote(unschedulable)}` }
+    return { reason: 'PodUnschedulable', what: `cannot be scheduled: ${quote(unschedulable)}` }
   }
   const words = quote(waiting?.message ?? waiting?.reason ?? '')
   if (waiting !== undefined && pullReasons.has(waiting.reason)) {
-    return { reason: 'ImagePullFailed', say: (image) => `cannot pull the image ${image}: ${withoutBackOff(words)}` }
+    return { reason: 'ImagePullFailed', what: `cannot pull the image ${image}: ${withoutBackOff(words)}` }
   }
   if (waiting !== undefined && configReasons.has(waiting.reason)) {
-    return { reason: 'ConfigMissing', say: () => `cannot start: ${words}` }
+    return { reason: 'ConfigMissing', what: `cannot start: ${words}` }
   }
   const isBackingOff = waiting?.reason === 'CrashLoopBackOff'
   if (initFailure !== undefined && (isBackingOff || initFailure.restarts >= crashesMin)) {
     const { container, restarts: times, lastExit: exit } = initFailure
     const what = `has an init container, ${container}, that has restarted ${timesOf(times)}${exitOf(exit)}`
-    return { reason: 'PodCrashing', say: () => what }
+    return { reason: 'PodCrashing', what }
   }
   if (isBackingOff || (lastExit !== undefined && restarts >= crashesMin)) {
-    return { reason: 'PodCrashing', say: () => `has restarted ${timesOf(restarts)}${exitOf(lastExit)}` }
+    return { reason: 'PodCrashing', what: `has restarted ${timesOf(restarts)}${exitOf(lastExit)}` }
   }
   return undefined
 }
@@ -167,7 +165,6 @@ function modelProblems({ observed }: ProblemInput): Problem[] {
 }
 
 function conflicts({ observed }: ProblemInput): Problem[] {
-  const harmless = { blocking: false }
   const { defaultConflict } = observed
   const other = `The older pool ${defaultConflict} is the default, so this one is not`
   return [
@@ -195,5 +192,5 @@ function staleDemand(input: ProblemInput): Problem[] {
   const since =
     demand === undefined ? 'has never been read' : `was last read at ${demand.at.toISOString().slice(0, 19)}Z`
   const why = demandFailure === undefined ? '' : ` (${quote(demandFailure)})`
-  return [problem('DemandStale', `The demand ${since}${why}`, { blocking: false })]
+  return [problem('DemandStale', `The demand ${since}${why}`, harmless)]
 }

@@ -2,6 +2,7 @@
 import { toKubeTime } from '../conditions.ts'
 import { historyLength, type ScaleOutcome, type ScalingEntry } from '../pool-status.ts'
 import type { PoolDecision } from './observation.ts'
+import type { PodCounts } from './status-input.ts'
 
 /** Adds a decision, which supersedes pending ones, and drops the oldest. */
 export function appendHistory(
@@ -22,16 +23,9 @@ export function appendHistory(
   return [...before, entry].slice(-historyLength)
 }
 
-export type Seen = {
-  /** Pods that serve requests. */
-  readonly ready: number
-  /** Pods that are ready or starting. */
-  readonly replicas: number
-  /** Kubernetes refused to create a pod. */
-  readonly refused: boolean
-}
+type Seen = Pick<PodCounts, 'ready' | 'replicas'> & { readonly refused: boolean }
 
-/** Sets the outcome of the last decision if it is known by now. */
+/** Sets the outcome of the last decision if it is known by now. `refused`: Kubernetes refused to create a pod. */
 export function settleHistory(history: readonly ScalingEntry[], seen: Seen, now: Date): ScalingEntry[] {
   const last = history.at(-1)
   if (last === undefined || !isOpen(last)) return [...history]

@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type DemandFieldName, demandFields } from '@matte/core/scale/demand'
 import { setCondition, toKubeTime } from '../conditions.ts'
-import { poolSelectorText } from '../labels.ts'
-import type { Condition, DemandStatus, PoolStatus, ScalingEntry } from '../pool-status.ts'
+import { poolLabel } from '../labels.ts'
+import type { DemandStatus, PoolStatus, ScalingEntry } from '../pool-status.ts'
 import { toRevisionModels } from '../revision-models.ts'
 import { answerConditions } from './condition-answers.ts'
 import { buildModelStatuses } from './model-status.ts'
@@ -14,28 +14,25 @@ import { appendHistory, round, settleHistory } from './scaling-history.ts'
 import { countPods, type PodCounts, type StatusInput } from './status-input.ts'
 
 export function buildStatus(input: StatusInput): PoolStatus {
-  const { pool, observed, decision, target, rollout, previous, leaderTerm, now } = input
-  const { models } = pool.spec
+  const { pool, observed, decision, rollout, previous, leaderTerm, now } = input
   const counts = countPods(observed.pods)
   const problems = findProblems(input)
   const history = writeHistory(input, counts, problems)
-  const atZero = decision.replicas === 0
-  const before = previous?.models ?? []
-  const modelStatuses = buildModelStatuses({ models, observed, target, rollout, previous: before, atZero, now })
-  const answers = answerConditions({ ...input, counts, problems, models: modelStatuses, history })
+  const models = buildModelStatuses(input)
+  const answers = answerConditions({ ...input, counts, problems, models, history })
   const generation = pool.metadata.generation ?? 0
-  const conditions: readonly Condition[] = previous?.conditions ?? []
+  const conditions = previous?.conditions ?? []
   return {
     observedGeneration: generation,
     leaderTerm,
-    conditions: answers.reduce((list, answer) => setCondition(list, answer, { now, generation }), [...conditions]),
+    conditions: answers.reduce((list, answer) => setCondition(list, answer, { now, generation }), conditions),
     modelNames: models.map(({ name }) => name).join(', '),
-    models: modelStatuses,
+    models,
     replicas: counts.replicas,
     desiredReplicas: decision.replicas,
     readyReplicas: counts.ready,
     drainingReplicas: counts.draining,
-    selector: poolSelectorText(pool.metadata.name),
+    selector: `${poolLabel}=${pool.metadata.name}`,
     bounds: observed.bounds,
     ...present('slotsPerPod', observed.slotsPerPod),
     ...(observed.demand === undefined ? {} : { demand: toDemandStatus(observed.demand) }),
