@@ -25,8 +25,6 @@ import { leaderTermAnnotation, managedSelector, poolLabel } from './pool/labels.
 import { type TritonPool, tritonPools } from './pool/triton-pool.ts'
 import { isRefusal } from './reconcile/refusals.ts'
 
-const pageSize = 500
-
 type FencingDeps = {
   readonly kube: KubeClient
   readonly leadership: Pick<Leadership, 'confirm'>
@@ -104,7 +102,7 @@ type Found = { readonly kind: Kind; readonly object: KubeObject }
 
 async function findAll(kube: KubeClient, kind: Kind, signal: AbortSignal): Promise<Found[]> {
   const { resource, labelSelector } = kind
-  const { items } = await listAll(kube, resource, { labelSelector, pageSize, signal })
+  const { items } = await listAll(kube, resource, { labelSelector, signal })
   return items.map((object) => ({ kind, object }))
 }
 

@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { events, type KubeClient } from './client.ts'
-import { createEventLimit, type EventLimit } from './events/event-limit.ts'
+import { createEventLimit } from './events/event-limit.ts'
 import { KubeError } from './http/kube-error.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
 import type { Event, KubeObject } from './objects.ts'
@@ -32,7 +32,6 @@ export type EventRecorderOptions = {
   readonly logger: Logger
   readonly metrics: KubeMetrics
   readonly clock?: Clock
-  readonly limit?: EventLimit
 }
 
 /** So many wait to be written; with an API server that answers that is a second's worth. */
@@ -56,7 +55,7 @@ type Pending = { readonly object: KubeObject; readonly note: Note; readonly at: 
 
 export function eventRecorder(options: EventRecorderOptions): EventRecorder {
   const { kube, logger, metrics, clock = systemClock } = options
-  const limit = options.limit ?? createEventLimit({ clock })
+  const limit = createEventLimit(clock)
   const waiting: Pending[] = []
   const giveUp = new AbortController()
   const write = eventWriter(kube, clock, giveUp.signal)
