@@ -6,7 +6,6 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
-import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { events, type KubeClient } from './client.ts'
 import { createEventLimit } from './events/event-limit.ts'
@@ -22,10 +21,7 @@ export type Note = {
   readonly message: string
 }
 
-export type EventRecorder = Service & {
-  /** Emits an Event about `object`, soon and if it can. */
-  record(object: KubeObject, note: Note): void
-}
+export type EventRecorder = ReturnType<typeof eventRecorder>
 
 export type EventRecorderOptions = {
   readonly kube: KubeClient
@@ -53,7 +49,7 @@ const writtenMax = 1_000
 
 type Pending = { readonly object: KubeObject; readonly note: Note; readonly at: string }
 
-export function eventRecorder(options: EventRecorderOptions): EventRecorder {
+export function eventRecorder(options: EventRecorderOptions) {
   const { kube, logger, metrics, clock = systemClock } = options
   const limit = createEventLimit(clock)
   const waiting: Pending[] = []
@@ -77,13 +73,14 @@ export function eventRecorder(options: EventRecorderOptions): EventRecorder {
   return {
     name: 'events',
     start: () => undefined,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       stopped = true
       const timer = setTimeout(() => giveUp.abort(), lastWordsMs)
       await writing
       clearTimeout(timer)
     },
-    record: (object, note) => {
+    /** Emits an Event about `object`, soon and if it can. */
+    record: (object: KubeObject, note: Note): void => {
       if (stopped || waiting.length >= queueMax || !limit.take(object.metadata.uid ?? object.metadata.name)) {
         metrics.events.inc({ outcome: 'dropped' })
         return

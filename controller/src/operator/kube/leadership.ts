@@ -11,6 +11,7 @@ import { repeat } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { type KubeClient, KubeError, leases } from './client.ts'
+import type { Term } from './fencing-token.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
 import {
   acquiredLease,
@@ -40,8 +41,8 @@ export type Leadership = Service & {
   onChange(listener: (leads: boolean) => void): void
   /** The term we lead in, greater each time the lease is acquired; the highest that we have seen while we do not. */
   term(): number
-  /** uid of the Lease that we hold; undefined while we hold none. */
-  leaseUid(): string | undefined
+  /** The term that we lead in, with the Lease; undefined while we do not lead. */
+  current(): Term | undefined
 }
 
 export class NotLeaderError extends Error {
@@ -108,9 +109,10 @@ export function leadership(options: LeadershipOptions): Leadership {
     confirm: () => confirm(parts),
     onChange: listeners.add,
     term: () => held.now().term,
-    leaseUid: () => {
+    current: () => {
       const state = held.now()
-      return state.state === 'leading' ? state.lease.metadata.uid : undefined
+      const lease = isLeading(state, clock.monotonicMs()) ? state.lease.metadata.uid : undefined
+      return lease === undefined ? undefined : { count: state.term, lease }
     },
   }
 }

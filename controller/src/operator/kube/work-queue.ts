@@ -1,6 +1,5 @@
 // Keys that are to be reconciled: each by one at a time, and once more when it was added meanwhile, however often
-// (queue/queue-state.ts). Nothing is remembered here but that a key is due, so a process that dies loses nothing: the next
-// one adds all keys.
+// (queue/queue-state.ts). A process that dies loses nothing: the next one adds all keys.
 import { systemClock as clock } from '@matte/core/runtime/clock'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
