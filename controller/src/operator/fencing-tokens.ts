@@ -25,8 +25,6 @@ import { leaderTermAnnotation, managedSelector, poolLabel } from './pool/labels.
 import { type TritonPool, tritonPools } from './pool/triton-pool.ts'
 import { isRefusal } from './reconcile/refusals.ts'
 
-const pageSize = 500
-
 type FencingDeps = {
   readonly kube: KubeClient
   readonly leadership: Pick<Leadership, 'confirm'>
@@ -43,7 +41,12 @@ export type WithoutToken = { readonly pool: string; readonly object: string; rea
 export async function writeFencingTokens(deps: FencingDeps, term: Term, signal: AbortSignal): Promise<WithoutToken[]> {
   const { kube, leadership, logger } = deps
   const begun = performance.now()
-  const found = await Promise.all(kindsOf(term).map((kind) => findAll(kube, kind, signal)))
+  const found = await Promise.all(
+    kindsOf(term).map(async (kind) => {
+      const { items } = await listAll(kube, kind.resource, { labelSelector: kind.labelSelector, signal })
+      return items.map((object) => ({ kind, object }))
+    }),
+  )
   // Once for the first tries of all: they carry versions that were read before it, which a successor's tokens move on.
   await leadership.confirm()
   const objects = found.flat()
@@ -98,14 +101,6 @@ function kindsOf(term: Term): Kind[] {
     subresource: 'status',
   }
   return [...made, pools]
-}
-
-type Found = { readonly kind: Kind; readonly object: KubeObject }
-
-async function findAll(kube: KubeClient, kind: Kind, signal: AbortSignal): Promise<Found[]> {
-  const { resource, labelSelector } = kind
-  const { items } = await listAll(kube, resource, { labelSelector, pageSize, signal })
-  return items.map((object) => ({ kind, object }))
 }
 
 /** Kubernetes writes the status of a Deployment or a budget while it is busy with it, so a try may be overtaken. */

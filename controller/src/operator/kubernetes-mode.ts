@@ -35,7 +35,7 @@ type KubernetesModeOptions = {
 
 /** @throws ConfigError when this machine knows no cluster. */
 export async function kubernetesMode(options: KubernetesModeOptions): Promise<Serving> {
-  const { channels, Stub, db, plans, bus, registry, podMetrics, logger } = options
+  const { channels, Stub, db, registry, podMetrics, logger } = options
   const loaded = await loadKubeConfig()
   if (loaded === undefined) {
     throw new ConfigError(
@@ -73,21 +73,7 @@ export async function kubernetesMode(options: KubernetesModeOptions): Promise<Se
     source,
     services: [client, models, pools, first, slices, source],
     leading: ({ slotsOn }) => [
-      operator({
-        kube,
-        kubeMetrics: metrics,
-        pools,
-        catalogue,
-        slices,
-        source,
-        slotsUsed: slotsOn,
-        Stub,
-        db,
-        plans,
-        bus,
-        registry,
-        logger,
-      }),
+      operator({ ...options, kube, kubeMetrics: metrics, pools, catalogue, slices, source, slotsUsed: slotsOn }),
     ],
   }
 }

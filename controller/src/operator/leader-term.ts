@@ -1,19 +1,12 @@
 // One term of leading. Whoever begins to lead waits until its copies of what there is are complete, then writes its
 // fencing tokens until every object has one or it leads no more. What refuses its token keeps its own pool out.
 import { settledOrAborted } from '@matte/core/runtime/race'
-import { pause, type Service } from '@matte/core/runtime/service'
+import { pause } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import type { WithoutToken } from './fencing-tokens.ts'
 import { type Backoff, backoffMs } from './kube/backoff.ts'
 import type { Term } from './kube/fencing-token.ts'
 import type { Leadership } from './kube/leadership.ts'
-
-type LeaderTerm = Service & {
-  /** The term that we lead in, once its tokens are written; the same object for as long as it lasts. */
-  current(): Term | undefined
-  /** Undefined also for a pool of which an object has no token: nothing of it is written. */
-  of(pool: string): Term | undefined
-}
 
 type LeaderTermOptions = {
   readonly leading: Leadership
@@ -29,17 +22,12 @@ type LeaderTermOptions = {
 /** Each try reads everything again, so it is not tried for long at that pace. */
 const backoff: Backoff = { baseMs: 500, maxMs: 15_000 }
 
-export function leaderTerm(options: LeaderTermOptions): LeaderTerm {
+export function leaderTerm(options: LeaderTermOptions) {
   const { leading, logger } = options
   const stopping = new AbortController()
   const working = new Set<Promise<void>>()
   let leads: AbortController | undefined
   let begun: { readonly term: Term; readonly closedPools: ReadonlySet<string> } | undefined
-
-  function begin(term: Term, withoutToken: readonly WithoutToken[]): void {
-    begun = { term, closedPools: new Set(withoutToken.map(({ pool }) => pool)) }
-    options.begin(withoutToken)
-  }
 
   async function work(term: Term, signal: AbortSignal): Promise<void> {
     let reported = ''
@@ -48,7 +36,8 @@ export function leaderTerm(options: LeaderTermOptions): LeaderTerm {
         await settledOrAborted(options.ready(), signal)
         const withoutToken = signal.aborted ? [] : await options.writeTokens(term, signal)
         if (signal.aborted) return
-        begin(term, withoutToken)
+        begun = { term, closedPools: new Set(withoutToken.map(({ pool }) => pool)) }
+        options.begin(withoutToken)
         if (withoutToken.length === 0) return
         const objects = withoutToken.map(({ object }) => object)
         const fields = { err: withoutToken[0]?.error, objects, term }
@@ -63,7 +52,7 @@ export function leaderTerm(options: LeaderTermOptions): LeaderTerm {
 
   leading.onChange((isLeader) => {
     leads?.abort()
-    const term = termOf(leading)
+    const term = leading.current()
     if (!isLeader || term === undefined) {
       begun = undefined
       return options.end()
@@ -73,24 +62,20 @@ export function leaderTerm(options: LeaderTermOptions): LeaderTerm {
     working.add(job)
   })
 
+  /** The term that we lead in, once its tokens are written; the same object for as long as it lasts. */
   const current = (): Term | undefined => {
-    const term = termOf(leading)
+    const term = leading.current()
     return term?.count === begun?.term.count && term?.lease === begun?.term.lease ? begun?.term : undefined
   }
   return {
     name: 'leader-term',
     start: () => undefined,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       stopping.abort()
       await Promise.all(working)
     },
     current,
-    of: (pool) => (begun?.closedPools.has(pool) ? undefined : current()),
+    /** Undefined also for a pool of which an object has no token: nothing of it is written. */
+    of: (pool: string): Term | undefined => (begun?.closedPools.has(pool) ? undefined : current()),
   }
-}
-
-/** The term that we lead in; undefined while we do not. */
-function termOf(leading: Leadership): Term | undefined {
-  const lease = leading.leaseUid()
-  return leading.isLeader() && lease !== undefined ? { count: leading.term(), lease } : undefined
 }

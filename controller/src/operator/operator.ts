@@ -16,7 +16,6 @@ import type { TritonStubClass } from '../worker/triton/triton-protocol.ts'
 import { type WithoutToken, writeFencingTokens } from './fencing-tokens.ts'
 import { deployments, type KubeClient, podDisruptionBudgets, pods, type Resource, services } from './kube/client.ts'
 import { type EventRecorder, eventRecorder } from './kube/events.ts'
-import type { Term } from './kube/fencing-token.ts'
 import type { KubeMetrics } from './kube/kube-metrics.ts'
 import { leadership } from './kube/leadership.ts'
 import type { EndpointSlice, KubeObject } from './kube/objects.ts'
@@ -62,7 +61,7 @@ const gatherMs = 50
 const settleMaxMs = 5_000
 
 export function operator(options: OperatorOptions): Service {
-  const { kube, kubeMetrics, pools, catalogue, bus, registry, logger } = options
+  const { kube, kubeMetrics, pools, catalogue, source, bus, registry, logger } = options
   const leading = leadership({ kube, name: leaseName, logger, metrics: kubeMetrics })
   const metrics = createScaleMetrics(registry)
   const events = eventRecorder({ kube, logger, metrics: kubeMetrics })
@@ -73,11 +72,10 @@ export function operator(options: OperatorOptions): Service {
     if (leads()) queue.addAfter(pool, gatherMs)
   }
   const world = observeWorld(options, reflectors, changed)
-  const termOf = (pool: string): Term | undefined => term.of(pool)
-  const deps = { kube, leadership: leading, world, events, metrics, logger, memories, term: termOf }
+  const deps = { kube, leadership: leading, world, events, metrics, logger, memories }
   const queue = workQueue({
     name: 'pools',
-    reconcile: (pool, signal) => reconcile(deps, pool, signal),
+    reconcile: (pool, signal) => reconcile({ ...deps, term: term.of }, pool, signal),
     concurrency,
     logger,
     metrics: kubeMetrics,
@@ -96,7 +94,13 @@ export function operator(options: OperatorOptions): Service {
       metrics.hide()
     },
   })
-  recordStartPhases(options, { reflectors, memories, reports: leading.isLeader })
+  const phases = startPhaseRecorder({
+    registry,
+    reports: leading.isLeader,
+    ready: (pool, seconds) => rememberStart(memories.get(pool), seconds),
+  })
+  reflectors.pods.onChange(phases.observe)
+  source.onChange(() => phases.observeWarm(new Set(source.pods().map(({ name }) => name))))
   const wake = (modelVersion: string): void => {
     const found = catalogue.served().models.find(({ name }) => name === modelVersion)
     // A timer may ring a millisecond early, and a pass before its time would find the old demand.
@@ -159,24 +163,4 @@ function reportRefusal(pools: Reflector<TritonPool>, events: EventRecorder, refu
   const message = `${object} refuses the leader's fencing token, so nothing of this pool is changed: ${error.message}`
   const own = pools.get(pool)
   if (own) events.record(own, { type: 'Warning', reason: 'ChangeRefused', message })
-}
-
-type StartRecording = {
-  readonly reflectors: Reflectors
-  readonly memories: ReadonlyMap<string, PoolMemory>
-  readonly reports: () => boolean
-}
-
-function recordStartPhases({ registry, source }: OperatorOptions, recording: StartRecording): void {
-  const { reflectors, memories, reports } = recording
-  const phases = startPhaseRecorder({
-    registry,
-    reports,
-    ready: (pool, seconds) => {
-      const memory = memories.get(pool)
-      if (memory) rememberStart(memory, seconds)
-    },
-  })
-  reflectors.pods.onChange(phases.observe)
-  source.onChange(() => phases.observeWarm(new Set(source.pods().map(({ name }) => name))))
 }

@@ -12,19 +12,10 @@ export function routingOf({ metadata, spec, status }: TritonPool): unknown {
   const { name, creationTimestamp, deletionTimestamp, annotations } = metadata
   const { stable, canary, weight } = status?.rollout ?? {}
   const models = spec.models.map((model) => [model.name, model.modelVersion, model.default])
-  const simulated = annotations?.[simulatedAnnotation]
   return [
-    name,
-    creationTimestamp,
-    deletionTimestamp,
-    simulated,
-    models,
-    spec.default,
-    spec.slotsPerPod,
-    stable,
-    canary,
-    weight,
-    status?.revisions,
+    [name, creationTimestamp, deletionTimestamp, annotations?.[simulatedAnnotation]],
+    [models, spec.default, spec.slotsPerPod],
+    [stable, canary, weight, status?.revisions],
   ]
 }
 
@@ -75,9 +66,10 @@ export function buildRoutes(pools: readonly TritonPool[]): Routes {
 /** The port's name in our Services; its number when a slice has none of that name. */
 const grpcPort = { name: 'grpc', port: 8001 }
 
-type Origin = { readonly slice: EndpointSlice; readonly revision: string; readonly route: Route }
-
-function toMember(endpoint: Endpoint, { slice, revision, route }: Origin): MemberSpec | undefined {
+function toMember(
+  endpoint: Endpoint,
+  { slice, revision, route }: { slice: EndpointSlice; revision: string; route: Route },
+): MemberSpec | undefined {
   const [ip] = endpoint.addresses
   if (ip === undefined || slice.addressType === 'FQDN') return undefined
   const port = slice.ports?.find(({ name }) => name === grpcPort.name)?.port ?? grpcPort.port

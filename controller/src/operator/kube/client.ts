@@ -33,33 +33,20 @@ export type Resource<T extends KubeObject> = {
   readonly object?: T
 }
 
-export const pods: Resource<Pod> = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
-export const services: Resource<Service> = { group: '', version: 'v1', plural: 'services', kind: 'Service' }
-export const events: Resource<Event> = { group: '', version: 'v1', plural: 'events', kind: 'Event' }
-export const deployments: Resource<Deployment> = {
-  group: 'apps',
+const v1 = <T extends KubeObject>(group: string, plural: string, kind: string): Resource<T> => ({
+  group,
   version: 'v1',
-  plural: 'deployments',
-  kind: 'Deployment',
-}
-export const endpointSlices: Resource<EndpointSlice> = {
-  group: 'discovery.k8s.io',
-  version: 'v1',
-  plural: 'endpointslices',
-  kind: 'EndpointSlice',
-}
-export const podDisruptionBudgets: Resource<PodDisruptionBudget> = {
-  group: 'policy',
-  version: 'v1',
-  plural: 'poddisruptionbudgets',
-  kind: 'PodDisruptionBudget',
-}
-export const leases: Resource<Lease> = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  plural: 'leases',
-  kind: 'Lease',
-}
+  plural,
+  kind,
+})
+
+export const pods = v1<Pod>('', 'pods', 'Pod')
+export const services = v1<Service>('', 'services', 'Service')
+export const events = v1<Event>('', 'events', 'Event')
+export const deployments = v1<Deployment>('apps', 'deployments', 'Deployment')
+export const endpointSlices = v1<EndpointSlice>('discovery.k8s.io', 'endpointslices', 'EndpointSlice')
+export const podDisruptionBudgets = v1<PodDisruptionBudget>('policy', 'poddisruptionbudgets', 'PodDisruptionBudget')
+export const leases = v1<Lease>('coordination.k8s.io', 'leases', 'Lease')
 
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
@@ -71,19 +58,17 @@ export type CallOptions = { readonly signal?: AbortSignal; readonly timeoutMs?: 
 type Subresource = { readonly subresource?: 'status' | 'scale' }
 
 export type ListOptions = {
-  readonly labelSelector?: string
+  readonly labelSelector?: string | undefined
   readonly fieldSelector?: string
   /** Objects a page. */
-  readonly limit?: number
-  readonly continue?: string
-  /** Absent: the newest, however long the server must wait for it. */
-  readonly resourceVersion?: string
+  readonly limit?: number | undefined
+  readonly continue?: string | undefined
 }
 export type ListPage<T> = { readonly items: T[]; readonly resourceVersion: string; readonly continue?: string }
 
 type WatchOptions = {
   readonly resourceVersion: string
-  readonly labelSelector?: string
+  readonly labelSelector?: string | undefined
   /** When the server shall end the watch. */
   readonly timeoutSeconds: number
   readonly signal: AbortSignal
@@ -164,54 +149,44 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
   const transport = createTransport(config, fieldManager)
   const { call, open } = createCaller(transport, metrics, logger)
 
-  const to = (target: Target): Pick<Call, 'path' | 'resource' | 'name' | 'timeoutMs'> => ({
+  const to = (verb: Call['verb'], target: Target): Call => ({
+    verb,
     path: buildPath(namespace, target),
     resource: [target.resource.plural, target.subresource].filter(Boolean).join('/'),
     name: target.name,
     timeoutMs: timeouts.object,
   })
 
-  const patch = <T>(target: Target, contentType: string, body: object, options: CallOptions, verb: 'apply' | 'patch') =>
-    call<T>({ verb, method: 'PATCH', ...to(target), body, contentType, ...options })
-
   return {
     namespace,
     fieldManager,
-    get: <T extends KubeObject>(resource: Resource<T>, name: string, options: CallOptions = {}) =>
-      unlessMissing(call<T>({ verb: 'get', method: 'GET', ...to({ resource, name }), ...options })),
-    list: async <T extends KubeObject>(resource: Resource<T>, options: ListOptions & CallOptions = {}) => {
-      const { signal, timeoutMs = timeouts.list, ...query } = options
-      const target = to({ resource, query })
-      return toPage<T>(resource, await call({ verb: 'list', method: 'GET', ...target, timeoutMs, signal }))
-    },
-    watch: <T extends KubeObject>(resource: Resource<T>, { signal, onData, ...options }: WatchOptions) => {
+    get: (resource, name, options) => unlessMissing(call({ ...to('get', { resource, name }), ...options })),
+    list: async (resource, { signal, timeoutMs = timeouts.list, ...query } = {}) =>
+      toPage(resource, await call({ ...to('list', { resource, query }), timeoutMs, signal })),
+    watch: (resource, { signal, onData, ...options }) => {
       const query = { watch: true, allowWatchBookmarks: true, ...options }
-      return readEvents<T>(() => open({ verb: 'watch', method: 'GET', ...to({ resource, query }), signal }), onData)
+      return readEvents(() => open({ ...to('watch', { resource, query }), signal }), onData)
     },
     apply: async (resource, object, { subresource, force = true, ...options } = {}) => {
       const { name, resourceVersion, uid } = object.metadata
       if (resourceVersion !== undefined && uid === undefined) {
         throw new TypeError(`apply ${resource.kind} ${name}: give metadata.uid together with metadata.resourceVersion`)
       }
-      const target = { resource, name, subresource, query: { fieldManager, force } }
-      return await patch(target, 'application/apply-patch+yaml', object, options, 'apply')
+      const target = to('apply', { resource, name, subresource, query: { fieldManager, force } })
+      return await call({ ...target, body: object, ...options })
     },
-    create: (resource, object, options) => {
-      const target = to({ resource, query: { fieldManager } })
-      return call({ verb: 'create', method: 'POST', ...target, body: object, ...options })
-    },
-    mergePatch: (resource, name, body, { subresource, ...options } = {}) => {
-      const target = { resource, name, subresource, query: { fieldManager } }
-      return patch(target, 'application/merge-patch+json', body, options, 'patch')
-    },
+    create: (resource, object, options) =>
+      call({ ...to('create', { resource, query: { fieldManager } }), body: object, ...options }),
+    mergePatch: (resource, name, body, { subresource, ...options } = {}) =>
+      call({ ...to('patch', { resource, name, subresource, query: { fieldManager } }), body, ...options }),
     replace: (resource, object, options) => {
-      const target = to({ resource, name: object.metadata.name, query: { fieldManager } })
-      return call({ verb: 'update', method: 'PUT', ...target, body: object, ...options })
+      const target = to('update', { resource, name: object.metadata.name, query: { fieldManager } })
+      return call({ ...target, body: object, ...options })
     },
     delete: async (resource, name, { uid, resourceVersion, propagation, gracePeriodSeconds, ...options } = {}) => {
       const preconditions = { uid, resourceVersion }
       const body = { preconditions, propagationPolicy: propagation ?? 'Background', gracePeriodSeconds }
-      await unlessMissing(call({ verb: 'delete', method: 'DELETE', ...to({ resource, name }), body, ...options }))
+      await unlessMissing(call({ ...to('delete', { resource, name }), body, ...options }))
     },
     close: transport.close,
   }
@@ -250,7 +225,7 @@ function toPage<T extends KubeObject>(resource: Resource<T>, { items, metadata }
 
 async function* readEvents<T>(open: () => Promise<OpenAnswer>, onData?: () => void): AsyncGenerator<WatchEvent<T>> {
   const answer = await open()
-  answer.keepOpen()
+  answer.liftDeadline()
   onData?.()
   try {
     for await (const line of readJsonLines(answer.response, { lineMaxBytes, onData })) yield toEvent<T>(line)

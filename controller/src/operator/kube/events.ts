@@ -6,10 +6,9 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
-import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { events, type KubeClient } from './client.ts'
-import { createEventLimit, type EventLimit } from './events/event-limit.ts'
+import { createEventLimit } from './events/event-limit.ts'
 import { KubeError } from './http/kube-error.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
 import type { Event, KubeObject } from './objects.ts'
@@ -22,17 +21,13 @@ export type Note = {
   readonly message: string
 }
 
-export type EventRecorder = Service & {
-  /** Emits an Event about `object`, soon and if it can. */
-  record(object: KubeObject, note: Note): void
-}
+export type EventRecorder = ReturnType<typeof eventRecorder>
 
 export type EventRecorderOptions = {
   readonly kube: KubeClient
   readonly logger: Logger
   readonly metrics: KubeMetrics
   readonly clock?: Clock
-  readonly limit?: EventLimit
 }
 
 /** So many wait to be written; with an API server that answers that is a second's worth. */
@@ -54,9 +49,9 @@ const writtenMax = 1_000
 
 type Pending = { readonly object: KubeObject; readonly note: Note; readonly at: string }
 
-export function eventRecorder(options: EventRecorderOptions): EventRecorder {
+export function eventRecorder(options: EventRecorderOptions) {
   const { kube, logger, metrics, clock = systemClock } = options
-  const limit = options.limit ?? createEventLimit({ clock })
+  const limit = createEventLimit(clock)
   const waiting: Pending[] = []
   const giveUp = new AbortController()
   const write = eventWriter(kube, clock, giveUp.signal)
@@ -78,13 +73,14 @@ export function eventRecorder(options: EventRecorderOptions): EventRecorder {
   return {
     name: 'events',
     start: () => undefined,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       stopped = true
       const timer = setTimeout(() => giveUp.abort(), lastWordsMs)
       await writing
       clearTimeout(timer)
     },
-    record: (object, note) => {
+    /** Emits an Event about `object`, soon and if it can. */
+    record: (object: KubeObject, note: Note): void => {
       if (stopped || waiting.length >= queueMax || !limit.take(object.metadata.uid ?? object.metadata.name)) {
         metrics.events.inc({ outcome: 'dropped' })
         return

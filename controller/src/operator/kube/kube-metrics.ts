@@ -2,17 +2,9 @@ import { durationBuckets } from '@matte/core/runtime/metrics'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** Metrics of what talks to Kubernetes; one set per process. */
-export type KubeMetrics = {
-  readonly requests: Counter<'verb' | 'resource' | 'code'>
-  readonly drift: Counter<'resource'>
-  readonly watchRestarts: Counter<'resource' | 'reason'>
-  readonly reconciles: Counter<'queue' | 'outcome'>
-  readonly reconcileSeconds: Histogram<'queue'>
-  readonly leader: Gauge
-  readonly events: Counter<'outcome'>
-}
+export type KubeMetrics = ReturnType<typeof createKubeMetrics>
 
-export function createKubeMetrics(registry: Registry): KubeMetrics {
+export function createKubeMetrics(registry: Registry) {
   const registers = [registry]
   return {
     requests: new Counter({

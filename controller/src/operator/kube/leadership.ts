@@ -11,6 +11,7 @@ import { repeat } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { type KubeClient, KubeError, leases } from './client.ts'
+import type { Term } from './fencing-token.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
 import {
   acquiredLease,
@@ -40,8 +41,8 @@ export type Leadership = Service & {
   onChange(listener: (leads: boolean) => void): void
   /** The term we lead in, greater each time the lease is acquired; the highest that we have seen while we do not. */
   term(): number
-  /** uid of the Lease that we hold; undefined while we hold none. */
-  leaseUid(): string | undefined
+  /** The term that we lead in, with the Lease; undefined while we do not lead. */
+  current(): Term | undefined
 }
 
 export class NotLeaderError extends Error {
@@ -60,16 +61,18 @@ export type LeadershipOptions = {
   readonly clock?: Clock
 }
 
-/** Unique to this process. A pod's name is not enough, since its container may be started again. */
-const ownIdentity = (): string => `${hostname()}-${randomBytes(4).toString('hex')}`
-
 /** @throws RangeError when the three times leave no room for one another. */
 export function leadership(options: LeadershipOptions): Leadership {
   const { kube, name, metrics, clock = systemClock } = options
   const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000 } = options
-  checkTimes(leaseDurationMs, renewDeadlineMs, retryMs)
-  const candidate = { name, identity: ownIdentity(), leaseDurationMs, renewDeadlineMs }
-  const logger = options.logger.child({ lease: name, identity: candidate.identity })
+  // One renewal that fails must not cost the leadership.
+  if (!(leaseDurationMs > renewDeadlineMs && renewDeadlineMs > 2 * retryMs && retryMs > 0)) {
+    throw new RangeError('a lease needs leaseDurationMs > renewDeadlineMs > 2 x retryMs > 0')
+  }
+  // A pod's name is not enough, since its container may be started again.
+  const identity = `${hostname()}-${randomBytes(4).toString('hex')}`
+  const candidate = { name, identity, leaseDurationMs, renewDeadlineMs }
+  const logger = options.logger.child({ lease: name, identity })
   const listeners = createListeners<[leads: boolean]>(logger)
   let notified = false
 
@@ -84,7 +87,9 @@ export function leadership(options: LeadershipOptions): Leadership {
   }
 
   const held = heldState(clock, notify)
-  const parts: Parts = { kube, candidate, call: { timeoutMs: renewDeadlineMs / 3 }, clock, logger, held }
+  // A request that is not answered must leave time for another one before the deadline.
+  const call = { timeoutMs: renewDeadlineMs / 3 }
+  const parts: Parts = { kube, candidate, call, clock, logger, held }
   const trying = repeat({
     name: `lease-${name}`,
     pass: async (signal) => {
@@ -104,14 +109,13 @@ export function leadership(options: LeadershipOptions): Leadership {
     confirm: () => confirm(parts),
     onChange: listeners.add,
     term: () => held.now().term,
-    leaseUid: () => {
+    current: () => {
       const state = held.now()
-      return state.state === 'leading' ? state.lease.metadata.uid : undefined
+      const lease = isLeading(state, clock.monotonicMs()) ? state.lease.metadata.uid : undefined
+      return lease === undefined ? undefined : { count: state.term, lease }
     },
   }
 }
-
-type HeldState = ReturnType<typeof heldState>
 
 /** The state, which ends by itself at the deadline; `changed` is called whenever it is set. */
 function heldState(clock: Clock, changed: () => void) {
@@ -134,14 +138,10 @@ function heldState(clock: Clock, changed: () => void) {
   return { now: () => state, isLeader, set, giveUp, expire }
 }
 
-type Parts = {
-  readonly kube: KubeClient
+type Parts = Required<Pick<LeadershipOptions, 'kube' | 'clock' | 'logger'>> & {
   readonly candidate: Candidate
-  /** A request that is not answered must leave time for another one before the deadline. */
   readonly call: { readonly timeoutMs: number }
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly held: HeldState
+  readonly held: ReturnType<typeof heldState>
 }
 
 async function read(parts: Parts, signal: AbortSignal): Promise<ObservedLease> {
@@ -219,11 +219,4 @@ async function release(parts: Parts): Promise<void> {
   await kube.replace(leases, releasedLease(last, candidate, clock.nowMs()), parts.call).catch((error: unknown) => {
     logger.warn({ err: error }, 'the lease could not be released')
   })
-}
-
-function checkTimes(leaseDurationMs: number, renewDeadlineMs: number, retryMs: number): void {
-  // One renewal that fails must not cost the leadership.
-  if (!(leaseDurationMs > renewDeadlineMs && renewDeadlineMs > 2 * retryMs && retryMs > 0)) {
-    throw new RangeError('a lease needs leaseDurationMs > renewDeadlineMs > 2 x retryMs > 0')
-  }
 }

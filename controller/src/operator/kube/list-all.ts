@@ -1,15 +1,16 @@
-import type { KubeClient, Resource } from './client.ts'
+import type { CallOptions, KubeClient, ListOptions, ListPage, Resource } from './client.ts'
 import { KubeError } from './http/kube-error.ts'
 import type { KubeObject } from './objects.ts'
 
 type ListAllOptions = {
   readonly labelSelector?: string | undefined
   /** Objects a page. */
-  readonly pageSize: number
+  readonly pageSize?: number | undefined
   readonly signal: AbortSignal
 }
 
-export type Snapshot<T> = { readonly items: readonly T[]; readonly resourceVersion: string }
+/** As kubectl and the controllers have it: some 3 MB of pods a page. */
+const defaultPageSize = 500
 
 /** Tries to page through; the history that later pages are read from may end meanwhile. */
 const pagedTriesMax = 2
@@ -21,12 +22,12 @@ const pagedTriesMax = 2
 export async function listAll<T extends KubeObject>(
   kube: KubeClient,
   resource: Resource<T>,
-  options: ListAllOptions,
-): Promise<Snapshot<T>> {
+  { pageSize = defaultPageSize, ...options }: ListAllOptions,
+): Promise<ListPage<T>> {
   for (let tries = 0; ; tries += 1) {
     const paged = tries < pagedTriesMax
     try {
-      return await listPages(kube, resource, options, paged)
+      return await listPages(kube, resource, { ...options, limit: paged ? pageSize : undefined })
     } catch (error) {
       if (!paged || !(error instanceof KubeError) || error.status !== 410) throw error
     }
@@ -36,18 +37,11 @@ export async function listAll<T extends KubeObject>(
 async function listPages<T extends KubeObject>(
   kube: KubeClient,
   resource: Resource<T>,
-  { labelSelector, pageSize, signal }: ListAllOptions,
-  paged: boolean,
-): Promise<Snapshot<T>> {
+  options: ListOptions & CallOptions,
+): Promise<ListPage<T>> {
   const items: T[] = []
-  let next: string | undefined
-  for (;;) {
-    const page = await kube.list(resource, {
-      ...(labelSelector !== undefined && { labelSelector }),
-      ...(paged && { limit: pageSize }),
-      ...(next !== undefined && { continue: next }),
-      signal,
-    })
+  for (let next: string | undefined; ; ) {
+    const page = await kube.list(resource, { ...options, continue: next })
     items.push(...page.items)
     next = page.continue
     if (next === undefined) return { items, resourceVersion: page.resourceVersion }

@@ -1,16 +1,11 @@
 import type { Logger } from 'pino'
 
-type Listeners<Args extends readonly unknown[]> = {
-  add(listener: (...args: Args) => void): void
-  notify(...args: Args): void
-}
-
 /** What one listener throws is logged, and does not keep the others from being called. */
-export function createListeners<Args extends readonly unknown[]>(logger: Logger): Listeners<Args> {
+export function createListeners<Args extends readonly unknown[]>(logger: Logger) {
   const listeners: ((...args: Args) => void)[] = []
   return {
-    add: (listener) => void listeners.push(listener),
-    notify: (...args) => {
+    add: (listener: (...args: Args) => void): void => void listeners.push(listener),
+    notify: (...args: Args): void => {
       for (const listener of listeners) {
         try {
           listener(...args)

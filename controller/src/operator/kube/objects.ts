@@ -25,13 +25,11 @@ type ObjectMeta = {
 
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta }
 
-/** A condition as Kubernetes' own kinds have it; `lastTransitionTime` is RFC 3339. */
 type KubeCondition = {
   type: string
   status: 'True' | 'False' | 'Unknown'
   reason?: string
   message?: string
-  lastTransitionTime?: string
 }
 
 type LabelSelector = {
@@ -43,7 +41,6 @@ export type ContainerStatus = {
   name: string
   ready: boolean
   restartCount: number
-  image?: string
   started?: boolean
   state?: ContainerState
   lastState?: ContainerState
@@ -56,17 +53,10 @@ export type ContainerState = {
 }
 
 export type Pod = KubeObject & {
-  spec: {
-    nodeName?: string
-    containers: { name: string; image?: string }[]
-    terminationGracePeriodSeconds?: number
-  }
+  spec: { nodeName?: string; terminationGracePeriodSeconds?: number }
   status?: {
     phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
-    reason?: string
-    message?: string
     podIP?: string
-    startTime?: string
     conditions?: KubeCondition[]
     containerStatuses?: ContainerStatus[]
     initContainerStatuses?: ContainerStatus[]
@@ -91,18 +81,8 @@ export type Deployment = KubeObject & {
     }
     revisionHistoryLimit?: number
     progressDeadlineSeconds?: number
-    minReadySeconds?: number
-    paused?: boolean
   }
-  status?: {
-    observedGeneration?: number
-    replicas?: number
-    updatedReplicas?: number
-    readyReplicas?: number
-    availableReplicas?: number
-    unavailableReplicas?: number
-    conditions?: KubeCondition[]
-  }
+  status?: { observedGeneration?: number; conditions?: KubeCondition[] }
 }
 
 export type Service = KubeObject & {
@@ -124,19 +104,16 @@ export type Endpoint = {
   addresses: string[]
   /** An absent condition is unknown: ready counts as true then, terminating as false. */
   conditions?: { ready?: boolean; serving?: boolean; terminating?: boolean }
-  targetRef?: { kind?: string; name?: string; uid?: string; namespace?: string }
-  nodeName?: string
-  zone?: string
+  targetRef?: { kind?: string; name?: string }
 }
 
 export type PodDisruptionBudget = KubeObject & {
   spec: {
-    minAvailable?: number | string
     maxUnavailable?: number | string
     selector: LabelSelector
     unhealthyPodEvictionPolicy?: 'IfHealthyBudget' | 'AlwaysAllow'
   }
-  status?: { currentHealthy?: number; desiredHealthy?: number; disruptionsAllowed?: number; expectedPods?: number }
+  status?: { expectedPods?: number }
 }
 
 export type Lease = KubeObject & {
@@ -152,23 +129,15 @@ export type Lease = KubeObject & {
   }
 }
 
-type ObjectReference = {
-  apiVersion: string
-  kind: string
-  name: string
-  namespace?: string
-  uid?: string
-  resourceVersion?: string
-}
-
 export type Event = KubeObject & {
-  involvedObject: ObjectReference
+  involvedObject: Pick<KubeObject, 'apiVersion' | 'kind'> &
+    Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>
   type: 'Normal' | 'Warning'
   /** UpperCamelCase, at most 128 characters. */
   reason: string
   /** At most 1,024 bytes. */
   message: string
-  source?: { component?: string; host?: string }
+  source?: { component?: string }
   firstTimestamp?: string
   lastTimestamp?: string
   count?: number
@@ -182,5 +151,5 @@ export type Status = {
   code?: number
   reason?: string
   message?: string
-  details?: { retryAfterSeconds?: number; causes?: { reason?: string; message?: string; field?: string }[] }
+  details?: { retryAfterSeconds?: number }
 }

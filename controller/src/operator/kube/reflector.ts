@@ -9,7 +9,7 @@ import type { Logger } from 'pino'
 import { jittered } from './backoff.ts'
 import type { KubeClient, Resource } from './client.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
-import { listAll, type Snapshot } from './list-all.ts'
+import { listAll } from './list-all.ts'
 import { createListeners } from './listeners.ts'
 import type { KubeObject } from './objects.ts'
 import {
@@ -61,8 +61,6 @@ const defaultIdleMs = 90_000
 const defaultRelistEveryMs = 600_000
 /** Events reach us within milliseconds; the watch cache of a busy API server may be seconds behind its own lists. */
 const defaultSettleMs = 5_000
-/** As kubectl and the controllers have it: some 3 MB of pods a page. */
-const defaultPageSize = 500
 
 /** What the two loops share: one keeps the copy, the other compares it. */
 type Reflection<T extends KubeObject> = ReflectorOptions<T> & {
@@ -80,15 +78,7 @@ export function reflector<T extends KubeObject>(options: ReflectorOptions<T>): R
   const first = deferred<boolean>()
   const listeners = createListeners<[name: string, object: T | undefined]>(logger)
   const store = createStore<T>(listeners.notify)
-  const own: Reflection<T> = {
-    ...options,
-    logger,
-    clock,
-    store,
-    first,
-    state: startListing,
-    session: undefined,
-  }
+  const own: Reflection<T> = { ...options, logger, clock, store, first, state: startListing, session: undefined }
   const name = `reflector-${resource.plural}`
   const following = repeat({ name, pass: (signal) => listAndWatch(own, signal) })
   const comparing = repeat({
@@ -122,13 +112,6 @@ export function reflector<T extends KubeObject>(options: ReflectorOptions<T>): R
   }
 }
 
-const snapshot = <T extends KubeObject>(own: Reflection<T>, signal: AbortSignal): Promise<Snapshot<T>> =>
-  listAll(own.kube, own.resource, {
-    labelSelector: own.labelSelector,
-    pageSize: own.pageSize ?? defaultPageSize,
-    signal,
-  })
-
 /** Lists if need be, then watches until that ends; resolves with the pause before the next time. */
 async function listAndWatch<T extends KubeObject>(own: Reflection<T>, signal: AbortSignal): Promise<number> {
   let error: unknown
@@ -149,7 +132,8 @@ async function listAndWatch<T extends KubeObject>(own: Reflection<T>, signal: Ab
 }
 
 async function list<T extends KubeObject>(own: Reflection<T>, signal: AbortSignal): Promise<Watching> {
-  const { items, resourceVersion } = await snapshot(own, signal)
+  const { kube, resource, labelSelector, pageSize } = own
+  const { items, resourceVersion } = await listAll(kube, resource, { labelSelector, pageSize, signal })
   own.store.replace(items)
   own.first.resolve(true)
   const watching = afterList(own.state, resourceVersion)
@@ -189,11 +173,11 @@ function reportEnding<T extends KubeObject>(own: Reflection<T>, ending: Ending, 
  * watch was begun again meanwhile, all may be, so that this comparison says nothing.
  */
 async function compare<T extends KubeObject>(own: Reflection<T>, signal: AbortSignal): Promise<void> {
-  const { session, metrics, resource, logger, settleMs = defaultSettleMs } = own
+  const { kube, session, metrics, resource, labelSelector, pageSize, logger, settleMs = defaultSettleMs } = own
   if (session === undefined) return
   const touched = new Set<string>()
   session.touched = touched
-  const { items } = await snapshot(own, signal)
+  const { items } = await listAll(kube, resource, { labelSelector, pageSize, signal })
   await pause(settleMs, signal)
   if (own.session !== session) return
   const drifted = own.store.differences(items).filter((name) => !touched.has(name))

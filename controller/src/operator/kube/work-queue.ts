@@ -1,7 +1,6 @@
 // Keys that are to be reconciled: each by one at a time, and once more when it was added meanwhile, however often
-// (queue/queue-state.ts). Nothing is remembered here but that a key is due, so a process that dies loses nothing: the next
-// one adds all keys.
-import { type Clock, systemClock } from '@matte/core/runtime/clock'
+// (queue/queue-state.ts). A process that dies loses nothing: the next one adds all keys.
+import { systemClock as clock } from '@matte/core/runtime/clock'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { type Backoff, backoffMs } from './backoff.ts'
@@ -25,38 +24,32 @@ export type WorkQueueOptions = {
   readonly name: string
   /**
    * Observes the world and makes one step. Milliseconds until the next pass, or undefined when only a change needs one.
-   * `signal` is aborted on stop and when `timeoutMs` is over.
+   * `signal` is aborted on stop and after a minute.
    */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<number | undefined>
   /** Keys worked on at once. */
   readonly concurrency: number
-  readonly backoff?: Backoff
-  /** After so long a reconcile is aborted. Its key waits until it has, for it must never run twice at once. */
-  readonly timeoutMs?: number
   readonly logger: Logger
   readonly metrics: KubeMetrics
-  readonly clock?: Clock
-  readonly random?: () => number
 }
 
 /** From a blink, for conflicts, to half a minute, for what needs a person. */
-const defaultBackoff: Backoff = { baseMs: 100, maxMs: 30_000 }
-const defaultTimeoutMs = 60_000
+const backoff: Backoff = { baseMs: 100, maxMs: 30_000 }
+/** After so long a reconcile is aborted. Its key waits until it has ended, for it must never run twice at once. */
+const timeoutMs = 60_000
 /** A lost lease is known as such at its next renewal; until then a reconcile may be for nothing, and no more often. */
 const notLeaderMs = 1_000
 const dayMs = 86_400_000
 
-type Outcome = 'done' | 'requeued' | 'conflict' | 'not_leader' | 'failed' | 'timeout'
-
 export function workQueue(options: WorkQueueOptions): WorkQueue {
-  const { name, concurrency, backoff = defaultBackoff, metrics, clock = systemClock, random = Math.random } = options
+  const { name, concurrency, metrics } = options
   const logger = options.logger.child({ queue: name })
   const stopping = new AbortController()
   const { signal } = stopping
   const due = new Set<string>() // in the order of arrival
   const running = new Set<Promise<void>>()
   let started = false
-  const keys = keyStates(clock, (key) => {
+  const keys = keyStates((key) => {
     due.add(key)
     // Not at once: who adds may be in the middle of a change that the reconcile must see whole, or not at all.
     queueMicrotask(runDue)
@@ -87,7 +80,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
     const inMs = (ms: number): number => clock.monotonicMs() + ms
     if (outcome === 'done') keys.set(key, succeed(state))
     else if (outcome === 'requeued' || outcome === 'not_leader') keys.set(key, succeed(state, inMs(requeueMs)))
-    else keys.set(key, fail(state, inMs(Math.max(requeueMs, backoffMs(state.failures + 1, backoff, random)))))
+    else keys.set(key, fail(state, inMs(Math.max(requeueMs, backoffMs(state.failures + 1, backoff)))))
   }
 
   return {
@@ -110,7 +103,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
 }
 
 /** The state of each key, with its timer; `onDue` is called when a key becomes due. */
-function keyStates(clock: Clock, onDue: (key: string) => void) {
+function keyStates(onDue: (key: string) => void) {
   const entries = new Map<string, { readonly state: KeyState; readonly timer: NodeJS.Timeout | undefined }>()
   let closed = false
 
@@ -135,9 +128,7 @@ function keyStates(clock: Clock, onDue: (key: string) => void) {
   }
 }
 
-type Attempt = { readonly outcome: Outcome; readonly requeueMs: number }
-
-type AttemptOptions = Pick<WorkQueueOptions, 'reconcile' | 'timeoutMs' | 'logger'> & {
+type AttemptOptions = Pick<WorkQueueOptions, 'reconcile' | 'logger'> & {
   readonly key: string
   /** Before this attempt, in a row. */
   readonly failures: number
@@ -145,24 +136,19 @@ type AttemptOptions = Pick<WorkQueueOptions, 'reconcile' | 'timeoutMs' | 'logger
 }
 
 /** Never rejects. */
-async function attempt({ reconcile, key, failures, signal, ...options }: AttemptOptions): Promise<Attempt> {
-  const { timeoutMs = defaultTimeoutMs, logger } = options
+async function attempt({ reconcile, logger, key, failures, signal }: AttemptOptions) {
   const limit = new AbortController()
-  const stop = (): void => limit.abort()
-  signal.addEventListener('abort', stop, { once: true })
-  let isLate = false
   const timer = setTimeout(() => {
-    isLate = true
     logger.error({ key, timeout_ms: timeoutMs }, 'a reconcile takes too long and is aborted')
     limit.abort()
   }, timeoutMs)
   try {
-    const requeueMs = await reconcile(key, limit.signal)
-    if (requeueMs === undefined) return { outcome: 'done', requeueMs: 0 }
+    const requeueMs = await reconcile(key, AbortSignal.any([signal, limit.signal]))
+    if (requeueMs === undefined) return { outcome: 'done', requeueMs: 0 } as const
     if (!(requeueMs >= 0)) throw new RangeError(`reconcile asked for ${requeueMs} ms`)
-    return { outcome: 'requeued', requeueMs: Math.min(requeueMs, dayMs) }
+    return { outcome: 'requeued', requeueMs: Math.min(requeueMs, dayMs) } as const
   } catch (error) {
-    const outcome = isLate ? 'timeout' : outcomeOf(error)
+    const outcome = limit.signal.aborted ? 'timeout' : outcomeOf(error)
     const fields = { key, failures: failures + 1, err: error }
     if (outcome === 'not_leader') logger.debug({ key, err: error }, 'a reconcile ended with the leadership')
     // Somebody else was faster, which is everyday; the next pass sees what they did.
@@ -172,7 +158,6 @@ async function attempt({ reconcile, key, failures, signal, ...options }: Attempt
     return { outcome, requeueMs: error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0 }
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', stop)
   }
 }
 

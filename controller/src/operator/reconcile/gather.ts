@@ -85,7 +85,7 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
     demand: reading && demand && { ...demand, at: reading.at, ageSeconds: (nowMs - reading.atMs) / 1000 },
     ...(failure !== undefined && { demandFailure: failure }),
     ...conflicts,
-    missingSources: missingSourcesOf(pool.spec.models, pods),
+    missingSources: missingSourcesOf(pool, pods),
     badSchedules: timetable.errors,
     bounds: boundsInForce(scaling),
     slotsPerPod: memory.slotsPerPod,

@@ -71,7 +71,7 @@ export const podOf = (pool: TritonPool, name: string, more: Partial<Pod['metadat
     labels: { 'matte.dev/pool': 'p', 'matte.dev/revision': targetRevision(pool) },
     ...more,
   },
-  spec: { containers: [{ name: 'triton' }], nodeName: `node-${name}` },
+  spec: { nodeName: `node-${name}` },
   status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
 })
 

@@ -57,8 +57,8 @@ export function newMemory({ status }: TritonPool): PoolMemory {
   }
 }
 
-export function rememberStart(memory: PoolMemory, seconds: number): void {
-  memory.starts = [...memory.starts, seconds].slice(-startsMax)
+export function rememberStart(memory: PoolMemory | undefined, seconds: number): void {
+  if (memory) memory.starts = [...memory.starts, seconds].slice(-startsMax)
 }
 
 /** The median of the last starts; undefined before the first. */

@@ -1,7 +1,6 @@
 // One reconcile pass over one pool: gather, plan, apply. It does the same work whether a timer, a nudge or a change
 // requested it.
 import type { Term } from '../kube/fencing-token.ts'
-import type { Leadership } from '../kube/leadership.ts'
 import { type ApplyDeps, apply } from './apply.ts'
 import { gather } from './gather.ts'
 import { planPool } from './plan.ts'
@@ -11,7 +10,6 @@ export type ReconcileDeps = ApplyDeps & {
   /** Undefined: this replica does not lead this pool, or its fencing tokens are not written yet. */
   readonly term: (pool: string) => Term | undefined
   readonly memories: Map<string, PoolMemory>
-  readonly leadership: Pick<Leadership, 'confirm'>
 }
 
 /** Milliseconds until the next pass; undefined: there is no such pool, or another replica leads it. */

@@ -5,15 +5,9 @@ import { countPods } from '../pool/status/status-input.ts'
 import type { Observed } from './gather.ts'
 import type { PoolPlan } from './plan.ts'
 
-export type ScaleMetrics = {
-  readonly decisionDelay: Histogram
-  /** Sets the metrics of a pool to its last observation and decision. */
-  show(observed: Observed, plan: PoolPlan): void
-  /** The pool is gone; without a name, this replica no longer leads. */
-  hide(pool?: string): void
-}
+export type ScaleMetrics = ReturnType<typeof createScaleMetrics>
 
-export function createScaleMetrics(registry: Registry): ScaleMetrics {
+export function createScaleMetrics(registry: Registry) {
   const registers = [registry]
   const replicas = new Gauge({
     name: 'matte_pool_replicas',
@@ -49,7 +43,8 @@ export function createScaleMetrics(registry: Registry): ScaleMetrics {
       buckets: durationBuckets,
       registers,
     }),
-    show: ({ pool: { metadata }, observation }, { decision, rollout }) => {
+    /** Sets the metrics of a pool to its last observation and decision. */
+    show: ({ pool: { metadata }, observation }: Observed, { decision, rollout }: PoolPlan): void => {
       const pool = metadata.name
       const { ready, draining } = countPods(observation.pods)
       for (const [state, count] of Object.entries({ desired: decision.replicas, ready, draining })) {
@@ -61,7 +56,8 @@ export function createScaleMetrics(registry: Registry): ScaleMetrics {
       weight.set({ pool }, rollout.state.weight)
       shown.set(pool, terms)
     },
-    hide: (pool) => {
+    /** The pool is gone; without a name, this replica no longer leads. */
+    hide: (pool?: string): void => {
       for (const name of pool === undefined ? [...shown.keys()] : [pool]) hideOne(name)
     },
   }

@@ -3,27 +3,30 @@ import type { Logger } from 'pino'
 import type { KubeMetrics } from '../kube-metrics.ts'
 import type { Status } from '../objects.ts'
 import { KubeError, localError, refusal } from './kube-error.ts'
-import type { KubeAnswer, KubeRequest, OpenAnswer, Transport } from './transport.ts'
+import type { createTransport, KubeAnswer, KubeRequest, OpenAnswer } from './transport.ts'
 
-export type Call = KubeRequest & {
-  readonly verb: 'get' | 'list' | 'watch' | 'apply' | 'create' | 'patch' | 'update' | 'delete'
+const requests = {
+  get: { method: 'GET' },
+  list: { method: 'GET' },
+  watch: { method: 'GET' },
+  apply: { method: 'PATCH', contentType: 'application/apply-patch+yaml' },
+  create: { method: 'POST' },
+  patch: { method: 'PATCH', contentType: 'application/merge-patch+json' },
+  update: { method: 'PUT' },
+  delete: { method: 'DELETE' },
+} as const
+
+export type Call = Omit<KubeRequest, 'method' | 'contentType'> & {
+  readonly verb: keyof typeof requests
   /** Plural of the resource, with its subresource: the label of the metric. */
   readonly resource: string
   readonly name?: string | undefined
 }
 
-export type Caller = {
-  call<T>(call: Call): Promise<T>
-  /** As `call`, with the body still to come. */
-  open(call: Call): Promise<OpenAnswer>
-}
-
-type Headed = Pick<KubeAnswer, 'status' | 'headers'>
-
 /** The server warns of deprecated versions and unknown fields; so many different warnings are logged, once each. */
 const warningsMax = 100
 
-export function createCaller(transport: Transport, metrics: KubeMetrics, logger: Logger): Caller {
+export function createCaller(transport: ReturnType<typeof createTransport>, metrics: KubeMetrics, logger: Logger) {
   const logged = new Set<string>()
 
   function warn(warning: string | undefined): void {
@@ -32,12 +35,12 @@ export function createCaller(transport: Transport, metrics: KubeMetrics, logger:
     logger.warn({ warning }, 'the API server warns')
   }
 
-  async function counted<A>({ verb, resource }: Call, answer: Promise<A>, head: (answer: A) => Headed): Promise<A> {
+  async function counted<A extends Head>({ verb, resource }: Call, pending: Promise<A>): Promise<A> {
     try {
-      const { status, headers } = head(await answer)
-      metrics.requests.inc({ verb, resource, code: status })
-      warn(headers.warning as string | undefined)
-      return await answer
+      const answer = await pending
+      metrics.requests.inc({ verb, resource, code: answer.status })
+      warn(answer.headers.warning as string | undefined)
+      return answer
     } catch (error) {
       metrics.requests.inc({ verb, resource, code: error instanceof KubeError ? error.reason : 'Unknown' })
       throw error
@@ -45,16 +48,19 @@ export function createCaller(transport: Transport, metrics: KubeMetrics, logger:
   }
 
   return {
-    call: async <T>(call: Call) => readAnswer<T>(call, await counted(call, transport.send(call), (answer) => answer)),
-    open: async (call) => {
-      const head = ({ response }: OpenAnswer) => ({ status: response.statusCode ?? 0, headers: response.headers })
-      const answer = await counted(call, transport.open(call), head)
-      if (answer.response.statusCode === 200) return answer
+    call: async <T>(call: Call): Promise<T> =>
+      readAnswer<T>(call, await counted(call, transport.send({ ...call, ...requests[call.verb] }))),
+    /** As `call`, with the body still to come. */
+    open: async (call: Call): Promise<OpenAnswer> => {
+      const answer = await counted(call, transport.open({ ...call, ...requests[call.verb] }))
+      if (answer.status === 200) return answer
       readAnswer(call, await answer.read())
-      throw localError('BadAnswer', `${call.verb} ${call.resource}: answered ${answer.response.statusCode}`)
+      throw localError('BadAnswer', `${call.verb} ${call.resource}: answered ${answer.status}`)
     },
   }
 }
+
+type Head = Pick<KubeAnswer, 'status' | 'headers'>
 
 function readAnswer<T>({ verb, resource, name }: Call, { status, headers, body }: KubeAnswer): T {
   const what = [verb, resource, name].filter((part) => part !== undefined).join(' ')

@@ -20,20 +20,12 @@ export type KubeRequest = {
 
 export type KubeAnswer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string }
 
-export type Transport = {
-  /** Sends and reads the whole answer within the deadline. @throws KubeError with status 0 when there is none. */
-  send(request: KubeRequest): Promise<KubeAnswer>
-  /** Sends, on a connection of its own, and returns once the headers are there. @throws KubeError as `send`. */
-  open(request: KubeRequest): Promise<OpenAnswer>
-  close(): void
-}
-
-export type OpenAnswer = {
+export type OpenAnswer = Omit<KubeAnswer, 'body'> & {
   readonly response: IncomingMessage
   /** Reads the body to its end, within the deadline. @throws KubeError */
   read(): Promise<KubeAnswer>
-  /** Lifts the deadline, for a body that is read as it comes; the signal still ends it. */
-  keepOpen(): void
+  /** For a body that is read as it comes; the signal still ends it. */
+  liftDeadline(): void
   /** Why reading the body failed with `error`, as a KubeError. */
   failure(error: unknown): KubeError
   /** Must be called, unless `read` was. */
@@ -49,7 +41,7 @@ const idleConnectionMs = 60_000
 /** Sockets at once: what reconciles and leases need; more requests wait in line, within their deadline. */
 const socketsMax = 32
 
-export function createTransport(config: KubeConfig, userAgent = 'kube-client'): Transport {
+export function createTransport(config: KubeConfig, userAgent = 'kube-client') {
   const cluster = config.getCurrentCluster()
   if (!cluster?.server) throw new Error('the kubeconfig has no cluster for its current context: set one')
   const base = new URL(cluster.server)
@@ -98,9 +90,11 @@ export function createTransport(config: KubeConfig, userAgent = 'kube-client'): 
   }
 
   return {
-    send: async (asked) => await (await open(asked, agent)).read(),
-    open: async (asked) => await open(asked, watchAgent),
-    close: () => {
+    /** Sends and reads the whole answer within the deadline. @throws KubeError with status 0 when there is none. */
+    send: async (asked: KubeRequest): Promise<KubeAnswer> => await (await open(asked, agent)).read(),
+    /** Sends, on a connection of its own, and returns once the headers are there. @throws KubeError as `send`. */
+    open: (asked: KubeRequest): Promise<OpenAnswer> => open(asked, watchAgent),
+    close: (): void => {
       agent.destroy()
       watchAgent.destroy()
     },
@@ -143,27 +137,22 @@ function toOpenAnswer(response: IncomingMessage, deadline: Deadline, failure: Op
     deadline.clear()
     if (!response.complete) response.destroy()
   }
+  const head = { status: response.statusCode ?? 0, headers: response.headers }
   const read = async (): Promise<KubeAnswer> => {
     try {
-      return { status: response.statusCode ?? 0, headers: response.headers, body: await readText(response) }
+      return { ...head, body: await readText(response) }
     } catch (error) {
       throw failure(error)
     } finally {
       close()
     }
   }
-  return { response, read, keepOpen: deadline.lift, failure, close }
+  return { ...head, response, read, liftDeadline: deadline.lift, failure, close }
 }
 
-type Deadline = {
-  readonly signal: AbortSignal
-  /** Why the signal was aborted. */
-  reason(): KubeError | undefined
-  lift(): void
-  clear(): void
-}
+type Deadline = ReturnType<typeof startDeadline>
 
-function startDeadline({ method, path, timeoutMs, signal }: KubeRequest): Deadline {
+function startDeadline({ method, path, timeoutMs, signal }: KubeRequest) {
   const controller = new AbortController()
   const end = (reason: LocalReason, why: string): void => {
     controller.abort(localError(reason, `${method} ${pathOnly(path)}: ${why}`))
@@ -174,7 +163,8 @@ function startDeadline({ method, path, timeoutMs, signal }: KubeRequest): Deadli
   if (signal?.aborted) aborted()
   return {
     signal: controller.signal,
-    reason: () => (controller.signal.aborted ? (controller.signal.reason as KubeError) : undefined),
+    /** Why the signal was aborted. */
+    reason: () => controller.signal.reason as KubeError | undefined,
     lift: () => clearTimeout(timer),
     clear: () => {
       clearTimeout(timer)

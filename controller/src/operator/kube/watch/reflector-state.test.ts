@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { KubeError } from '../http/kube-error.ts'
 import { afterEvent, afterFailedList, afterList, afterWatch, pauseMs, startListing } from './reflector-state.ts'
 import type { EndReason } from './watch-ending.ts'
@@ -39,7 +39,8 @@ describe('the state of a reflector', () => {
   })
 
   it('pauses for longer with each failure, up to ten seconds, or for as long as the server asks', () => {
-    const after = (failures: number, error?: unknown) => pauseMs({ ...startListing, failures }, error, () => 1)
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    const after = (failures: number, error?: unknown) => pauseMs({ ...startListing, failures }, error)
     expect([0, 1, 2, 3, 20].map((failures) => after(failures))).toEqual([0, 200, 400, 800, 10_000])
     const busy = new KubeError(429, 'TooManyRequests', 'busy', { retryAfterMs: 30_000 })
     expect(after(1, busy)).toBe(30_000)

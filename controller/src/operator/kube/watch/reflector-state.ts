@@ -40,7 +40,7 @@ export function afterWatch(state: ReflectorState, { reason, relist }: Ending, li
 }
 
 /** At most ten seconds, unless the server asks for more: one that is back after a restart shall not be waited for. */
-export function pauseMs({ failures }: ReflectorState, error: unknown, random: () => number = Math.random): number {
+export function pauseMs({ failures }: ReflectorState, error: unknown): number {
   const askedMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
-  return Math.max(askedMs, backoffMs(failures, { baseMs: 200, maxMs: 10_000 }, random))
+  return Math.max(askedMs, backoffMs(failures, { baseMs: 200, maxMs: 10_000 }))
 }

@@ -1,21 +1,12 @@
 import type { KubeObject } from '../objects.ts'
 
-/** The objects as the watch has sent them so far, by name. */
-export type ObjectStore<T extends KubeObject> = {
-  get(name: string): T | undefined
-  items(): readonly T[]
-  set(object: T): void
-  remove(name: string): void
-  /** Makes the store what the list says. */
-  replace(objects: readonly T[]): void
-  /** Names of objects that the list has otherwise, or has and we lack, or lacks and we have. */
-  differences(objects: readonly T[]): string[]
-}
+export type ObjectStore<T extends KubeObject> = ReturnType<typeof createStore<T>>
 
-/** `changed` is called after every change with the new object, or undefined when it is gone. */
-export function createStore<T extends KubeObject>(
-  changed: (name: string, object: T | undefined) => void,
-): ObjectStore<T> {
+/**
+ * The objects as the watch has sent them so far, by name. `changed` is called after every change with the new object,
+ * or undefined when it is gone.
+ */
+export function createStore<T extends KubeObject>(changed: (name: string, object: T | undefined) => void) {
   const objects = new Map<string, T>()
   let items: readonly T[] | undefined
 
@@ -31,6 +22,7 @@ export function createStore<T extends KubeObject>(
     items = undefined
     changed(name, undefined)
   }
+  /** Names of objects that the list has otherwise, or has and we lack, or lacks and we have. */
   function differences(list: readonly T[]): string[] {
     const listed = new Set(list.map(({ metadata }) => metadata.name))
     const gone = [...objects.keys()].filter((name) => !listed.has(name))
@@ -39,14 +31,15 @@ export function createStore<T extends KubeObject>(
   }
 
   return {
-    get: (name) => objects.get(name),
-    items: () => {
+    get: (name: string) => objects.get(name),
+    items: (): readonly T[] => {
       items ??= [...objects.values()]
       return items
     },
     set,
     remove,
-    replace: (list) => {
+    /** Makes the store what the list says. */
+    replace: (list: readonly T[]): void => {
       const listed = new Set(list.map(({ metadata }) => metadata.name))
       for (const name of [...objects.keys()]) if (!listed.has(name)) remove(name)
       for (const object of list) set(object)

@@ -15,7 +15,7 @@ export type ObjectEvent<T> = Exclude<WatchEvent<T>, { type: 'ERROR' }>
 type WatchOnceOptions<T extends KubeObject> = {
   readonly kube: KubeClient
   readonly resource: Resource<T>
-  readonly labelSelector?: string | undefined
+  readonly labelSelector?: string
   readonly resourceVersion: string
   /** A watch that is silent for so long is cut. */
   readonly idleMs: number
@@ -38,21 +38,18 @@ export async function watchOnce<T extends KubeObject>(
     ending ??= why
     cut.abort()
   }
-  const stopped = (): void => cut.abort()
-  signal.addEventListener('abort', stopped, { once: true })
-  if (signal.aborted) stopped()
   const watchdog = setTimeout(() => end({ reason: 'idle', relist: false }), idleMs)
   const session: WatchSession = { touched: undefined, end }
   try {
     const events = kube.watch(resource, {
       resourceVersion,
+      labelSelector,
       timeoutSeconds: watchSeconds(),
-      signal: cut.signal,
+      signal: AbortSignal.any([signal, cut.signal]),
       onData: () => {
         onData(session)
         watchdog.refresh()
       },
-      ...(labelSelector !== undefined && { labelSelector }),
     })
     for await (const event of events) {
       if (event.type === 'ERROR') return endingOf(refusal(`watch ${resource.plural}`, event.object))
@@ -64,6 +61,5 @@ export async function watchOnce<T extends KubeObject>(
     return ending ?? endingOf(error)
   } finally {
     clearTimeout(watchdog)
-    signal.removeEventListener('abort', stopped)
   }
 }

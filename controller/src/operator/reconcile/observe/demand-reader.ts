@@ -12,12 +12,7 @@ export type DemandReading = {
   readonly at: Date
 }
 
-export type DemandReader = {
-  /** The demand on a pool: a new reading, or the last one when there is none in time. */
-  latest(pool: string): Promise<{ readonly reading: DemandReading | undefined; readonly failure: string | undefined }>
-  /** Milliseconds until `latest` would read again. */
-  freshInMs(): number
-}
+export type DemandReader = ReturnType<typeof demandReader>
 
 export type DemandReaderOptions = {
   /** Reads the demand on all pools. */
@@ -34,7 +29,7 @@ const defaultWaitMs = 2_000
 /** Pause after a failure. */
 const restMs = 1_000
 
-export function demandReader(options: DemandReaderOptions): DemandReader {
+export function demandReader(options: DemandReaderOptions) {
   const { read, logger, clock = systemClock, waitMs = defaultWaitMs } = options
   const readings = new Map<string, DemandReading>()
   let askedAt = Number.NEGATIVE_INFINITY
@@ -56,6 +51,7 @@ export function demandReader(options: DemandReaderOptions): DemandReader {
     }
   }
 
+  /** Milliseconds until `latest` would read again. */
   const freshInMs = (): number =>
     Math.max(0, askedAt + (failure === undefined ? sharedMs : restMs) - clock.monotonicMs())
 
@@ -64,18 +60,15 @@ export function demandReader(options: DemandReaderOptions): DemandReader {
       asking = undefined
     })
   }
-
-  async function settle(): Promise<void> {
-    if (asking === undefined) return
-    await settledWithin(asking, waitMs)
-  }
+  const settle = async (): Promise<void> => asking && settledWithin(asking, waitMs)
 
   // A pool that was created since the last statement cannot wait for a shared one.
   const isMissing = (pool: string): boolean => failure === undefined && !readings.has(pool)
 
   return {
     freshInMs,
-    latest: async (pool) => {
+    /** The demand on a pool: a new reading, or the last one when there is none in time. */
+    latest: async (pool: string) => {
       if (freshInMs() === 0 || isMissing(pool)) start()
       await settle()
       // A statement that was running when the pool was created does not cover it; no demand would look like an outage.

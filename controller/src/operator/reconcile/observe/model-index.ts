@@ -22,12 +22,7 @@ type AskedPod = {
   readonly poolUid: string
 }
 
-export type ModelIndex = {
-  /** Asks those of these pods of a pool whose turn has come, and forgets the pool's others. */
-  ask(pool: string, pods: readonly AskedPod[]): void
-  of(podUid: string): PodIndex | undefined
-  close(): void
-}
+export type ModelIndex = ReturnType<typeof modelIndex>
 
 type ModelIndexOptions = {
   readonly Stub: TritonStubClass
@@ -43,7 +38,7 @@ const atOnceMax = 8
 
 type Entry = AskedPod & { askedAt: number; answer: PodIndex | undefined }
 
-export function modelIndex({ Stub, logger, changed }: ModelIndexOptions): ModelIndex {
+export function modelIndex({ Stub, logger, changed }: ModelIndexOptions) {
   const entries = new Map<string, Entry>()
   let asking = 0
   let closed = false
@@ -61,7 +56,8 @@ export function modelIndex({ Stub, logger, changed }: ModelIndexOptions): ModelI
   }
 
   return {
-    ask: (pool, pods) => {
+    /** Asks those of these pods of a pool whose turn has come, and forgets the pool's others. */
+    ask: (pool: string, pods: readonly AskedPod[]): void => {
       const named = new Set(pods.map(({ uid }) => uid))
       for (const [uid, entry] of entries) if (entry.pool === pool && !named.has(uid)) entries.delete(uid)
       for (const pod of pods) {
@@ -71,8 +67,8 @@ export function modelIndex({ Stub, logger, changed }: ModelIndexOptions): ModelI
         if (isDue && asking < atOnceMax && !closed) void askOne(entry)
       }
     },
-    of: (uid) => entries.get(uid)?.answer,
-    close: () => {
+    of: (podUid: string): PodIndex | undefined => entries.get(podUid)?.answer,
+    close: (): void => {
       closed = true
     },
   }

@@ -11,7 +11,7 @@ const pod = (metadata: Partial<Pod['metadata']> = {}, status: Pod['status'] = {}
     labels: { 'matte.dev/revision': 'r1' },
     ...metadata,
   },
-  spec: { containers: [] },
+  spec: {},
   status,
 })
 

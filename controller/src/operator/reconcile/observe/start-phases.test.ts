@@ -32,7 +32,7 @@ const pod = (status: Pod['status'] = {}, made = 1_000): Pod => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name: 'a', uid: 'u', creationTimestamp: new Date(made).toISOString(), labels: { 'matte.dev/pool': 'p' } },
-  spec: { containers: [] },
+  spec: {},
   status,
 })
 const running = { ...container, state: { running: {} } }

@@ -15,13 +15,6 @@ import { isReady, tritonOf } from './observe-pods.ts'
 export const startPhases = ['scheduled', 'pulled', 'started', 'loaded', 'warm'] as const
 type StartPhase = (typeof startPhases)[number]
 
-export type StartPhases = {
-  /** A change of a pod; undefined: it is gone. */
-  observe(name: string, pod: Pod | undefined): void
-  /** Names of the pods that this process may send requests to now. */
-  observeWarm(names: ReadonlySet<string>): void
-}
-
 export type StartPhasesOptions = {
   readonly registry: Registry
   /** Only the leader reports: otherwise each replica would count every pod. */
@@ -45,7 +38,7 @@ type Start = {
   readonly uid: string | undefined
 }
 
-export function startPhaseRecorder({ registry, reports, ready, clock = systemClock }: StartPhasesOptions): StartPhases {
+export function startPhaseRecorder({ registry, reports, ready, clock = systemClock }: StartPhasesOptions) {
   const seconds = new Histogram({
     name: 'matte_pod_start_phase_seconds',
     help: 'Duration of one phase of the start of a pod: scheduled, pulled, started, loaded, warm',
@@ -78,16 +71,19 @@ export function startPhaseRecorder({ registry, reports, ready, clock = systemClo
   }
 
   return {
-    observe: (name, pod) => {
+    /** A change of a pod; undefined: it is gone. */
+    observe: (name: string, pod: Pod | undefined): void => {
       const known = starts.get(name)
-      const isOver = pod === undefined || pod.metadata.deletionTimestamp !== undefined || restarts(pod) > 0
+      const isOver =
+        pod === undefined || pod.metadata.deletionTimestamp !== undefined || (tritonOf(pod)?.restartCount ?? 0) > 0
       if (isOver || (known && known.uid !== pod.metadata.uid)) starts.delete(name)
       if (isOver) return
       const reached = reachedBy(pod)
       const start = starts.get(name) ?? begin(name, pod, reached)
       if (start && reached) reach(start, reached)
     },
-    observeWarm: (names) => {
+    /** Names of the pods that this process may send requests to now. */
+    observeWarm: (names: ReadonlySet<string>): void => {
       for (const [name, start] of starts) {
         if (start.next < startPhases.indexOf('warm') || !names.has(name)) continue
         reach(start, 'warm')
@@ -96,8 +92,6 @@ export function startPhaseRecorder({ registry, reports, ready, clock = systemClo
     },
   }
 }
-
-const restarts = (pod: Pod): number => tritonOf(pod)?.restartCount ?? 0
 
 function reachedBy(pod: Pod): StartPhase | undefined {
   const triton = tritonOf(pod)
