@@ -23,27 +23,21 @@ export type InferenceRecord = Loop & {
 
 type Sums = { -readonly [Field in keyof InferenceWindow]: InferenceWindow[Field] } & { latencyBuckets: number[] }
 
-export type InferenceRecordOptions = {
-  readonly db: Db
-  /** Whose sums these are: no two processes that run at once may have the same name. */
-  readonly replica: string
-  readonly logger: Logger
-}
-
 const flushEveryMs = 1_000
 /** Pools × revisions of a large cluster; while the database is away, the sums of more drop the oldest. */
 const revisionsMax = 1_000
 
+type InferenceRecordOptions = { readonly db: Db; readonly replica: string; readonly logger: Logger }
+
+/** `replica` names this process: no two that run at once may have the same name. */
 export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions): InferenceRecord {
   let sums = new BoundedMap<string, Sums>(revisionsMax)
 
   function sumsOf({ pool, revision }: Served): Sums {
     const key = `${pool} ${revision}`
-    let found = sums.get(key)
-    if (found) return found
-    found = newSums(pool, revision)
-    sums.set(key, found)
-    return found
+    const own = sums.get(key) ?? newSums(pool, revision)
+    if (!sums.has(key)) sums.set(key, own)
+    return own
   }
 
   async function flush(): Promise<Counts> {

@@ -21,7 +21,7 @@ import { keepClaim } from './keep-claim.ts'
 import { type MakeResultDeps, makeResult } from './make-result.ts'
 import { InjectedFault, type RecordFailureDeps, recordFailure } from './record-failure.ts'
 
-export type RunTaskDeps = MakeResultDeps &
+type RunTaskDeps = MakeResultDeps &
   RecordFailureDeps & {
     readonly db: Db
     readonly bucket: Bucket
@@ -47,7 +47,7 @@ export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: Abo
       work(deps, task, signal, log),
     )
   } catch (error) {
-    await recordFailure(deps, task, { error, stopped: stopped.aborted, lost: claim.lost.aborted }, log)
+    await recordFailure(deps, task, { error, stopped: stopped.aborted, lost: claim.lost.aborted, log })
   } finally {
     endTimer()
     claim.release()

@@ -10,3 +10,6 @@ export class InferenceError extends Error {
     this.kind = kind
   }
 }
+
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof InferenceError && error.kind === 'unavailable'
