@@ -104,7 +104,7 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
   const { plans, claimMs, inferenceTimeoutMs } = config
   // Several processes of one machine share its host name.
   const inferences = inferenceRecord({ db, replica: `${hostname()}-${process.pid}`, logger })
-  const images = createImagePool({ threads: config.imageThreads || availableParallelism() })
+  const images = createImagePool(config.imageThreads || availableParallelism())
   const deps = {
     db,
     bucket,

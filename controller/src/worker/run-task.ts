@@ -62,7 +62,7 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
   const file = await metrics.stage('fetch', () =>
     bucket.get(task.sourceKey, { etag: task.sourceEtag, maxBytes: task.sourceSizeBytes, signal }),
   )
-  const header = await readHeader(file, { maxPixels })
+  const header = await readHeader(file, maxPixels)
   const release = await deps.pixels.acquire(header.width * header.height, signal)
   try {
     const made = await makeResult(deps, task, { file, header, maxPixels }, signal)

@@ -1,8 +1,8 @@
 // The pods that a source knows of, from the first dial to the last answer. A source says which there should be (`set`);
 // the list asks each for its models, gives out those that may be used, takes out those that stall or err, and lets go
-// of those that are no longer named, when their last request is done. What it knows is lost with the process: the next
-// one asks every pod again. Nothing here waits for a pod that hangs: probes have deadlines, and few run at once. What
-// follows from what is in pod-member.ts; here are the connections, the clock and the timers.
+// of those that are no longer named, when their last request is done. The rules are in pod-member.ts; here are the
+// connections, the clock and the timers.
+import { isDeepStrictEqual } from 'node:util'
 import { type Deferred, deferred } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import type { TritonClient } from '../triton/triton-client.ts'
@@ -23,10 +23,10 @@ import {
 } from './pod-member.ts'
 import type { PodMetrics } from './pod-metrics.ts'
 import { isUsable, type Outcome, type ProbePauses, pauseMs } from './pod-probation.ts'
-import type { Pod } from './pod-source.ts'
+import type { Pod, PodSource } from './pod-source.ts'
 import { createProbeQueue, type ProbeQueue } from './probe-queue.ts'
 
-export type PodListOptions = {
+type PodListOptions = {
   readonly connect: (address: string) => TritonClient
   readonly pauses: ProbePauses
   readonly logger: Logger
@@ -35,14 +35,9 @@ export type PodListOptions = {
   readonly random?: () => number
 }
 
-export type PodList = {
+type PodList = Omit<PodSource, 'name' | 'start' | 'stop'> & {
   /** The pods that there should be, all of them; those not named are let go. */
   set(specs: readonly MemberSpec[]): void
-  pods(): readonly Pod[]
-  report(pod: Pod, outcome: Outcome): void
-  errors(): ReadonlyMap<string, string>
-  settled(): Promise<void>
-  onChange(listener: () => void): void
   start(): void
   stop(): Promise<void>
 }
@@ -104,9 +99,7 @@ export function createPodList(options: PodListOptions): PodList {
       const accepting = [...list.entries.values()].filter(({ member }) => member.spec.accepts)
       await Promise.all(accepting.map(({ asked }) => asked.promise))
     },
-    onChange: (listener) => {
-      list.listeners.push(listener)
-    },
+    onChange: (listener) => void list.listeners.push(listener),
     start: () => {
       probes.start()
       for (const entry of list.entries.values()) plan(list, entry)
@@ -127,7 +120,7 @@ function setSpecs(list: List, specs: readonly MemberSpec[]): void {
   for (const [key, spec] of wanted) {
     const entry = list.entries.get(key)
     if (entry === undefined) add(list, spec)
-    else if (!isSame(entry.member.spec, spec)) update(list, entry, spec)
+    else if (!isDeepStrictEqual(entry.member.spec, spec)) update(list, entry, spec)
   }
 }
 
@@ -163,7 +156,7 @@ function remove(list: List, entry: Entry): void {
   announce(list)
 }
 
-/** It gets requests and is asked: of one that is leaving, or has left, nothing follows. */
+/** Of one that is leaving, or has left, nothing follows. */
 const isRouted = ({ entries }: List, entry: Entry): boolean =>
   entry.member.spec.accepts && entries.get(entry.key) === entry
 
@@ -180,7 +173,7 @@ function become(list: List, entry: Entry, next: Member): void {
   if (isListedOtherwise(member, next)) announce(list)
 }
 
-/** Tells the listeners soon, once for all that comes until then. */
+/** Calls the listeners soon, once for all that comes until then. */
 function announce(list: List): void {
   list.listed = undefined
   if (list.isAnnouncing) return
@@ -232,7 +225,7 @@ async function askModel(entry: Entry, model: string): Promise<ModelAnswer> {
 function report(list: List, pod: Pod, outcome: Outcome): void {
   if (outcome !== 'ok') list.options.metrics.streamErrors.inc({ kind: outcome })
   const origin = list.origins.get(pod)
-  // Of a pod that is leaving, or that was taken out meanwhile, nothing follows.
+  // An answer from before the pod was taken out says nothing.
   if (origin === undefined || origin.entry.member.epoch !== origin.epoch || !isRouted(list, origin.entry)) return
   const { entry } = origin
   const now = performance.now()
@@ -269,5 +262,3 @@ const errorsOf = ({ entries }: List): ReadonlyMap<string, string> =>
 
 /** An address may be given to another pod, and a pod's name to another address. */
 const keyOf = ({ name, address }: MemberSpec): string => `${name} ${address}`
-
-const isSame = (a: MemberSpec, b: MemberSpec): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)

@@ -6,45 +6,33 @@ import { type Choice, choosePod, indexPods, type RoutingState } from './pod-choi
 import { addRequest, forgetIdle, noLoad, type RevisionSlots, removeRequest } from './pod-load.ts'
 import type { Pod, PodSource } from './pod-source.ts'
 
-export type SlotOptions = {
+/** What a request asks for. */
+type Wish = {
+  readonly modelVersion: string
   /**
-   * The request has lost an attempt already. It goes to a stable pod in good standing where there is one: a pod that is
-   * being tried, or tried again, would meet the same few requests each time, and they would fail by it.
+   * It has lost an attempt already, and goes to a stable pod in good standing where there is one: a pod that is being
+   * tried, or tried again, would meet the same few requests each time, and they would fail by it.
    */
-  readonly isRetry?: boolean
+  readonly isRetry: boolean
 }
 
 export type PodPicker = {
   /** Runs `work` on a slot of a ready pod for this model version. @throws InferenceError unavailable: no such pod. */
-  withSlot<T>(
-    modelVersion: string,
-    signal: AbortSignal,
-    work: (pod: Pod) => Promise<T>,
-    options?: SlotOptions,
-  ): Promise<T>
+  withSlot<T>(wish: Wish, signal: AbortSignal, work: (pod: Pod) => Promise<T>): Promise<T>
   /**
    * Side of the model's input in pixels, so that it can be made before a slot is taken. While a pool tries a model of
    * another size, the pod that is chosen later may differ. @throws InferenceError
    */
   inputSize(modelVersion: string): number
-  /** Requests in flight over all pods. */
+  /** Requests in flight: over all pods, on the pod at an address, by revision. */
   slotsUsed(): number
-  /** Requests in flight to the pod at this address. */
   slotsOn(address: string): number
   slotsByRevision(): readonly Readonly<RevisionSlots>[]
 }
 
-/** What a request asks for. */
-type Wish = { readonly modelVersion: string; readonly isRetry: boolean }
-
-type Waiter = Wish & {
-  readonly resolve: (pod: Pod) => void
-  readonly reject: (error: InferenceError) => void
-}
-
 type Picker = RoutingState & {
   readonly source: PodSource
-  readonly waiting: Waiter[]
+  readonly waiting: (Wish & PromiseWithResolvers<Pod>)[]
   /** The source's list that `choices` was made of. */
   indexed: readonly Pod[] | undefined
   choices: ReadonlyMap<string, Choice>
@@ -56,8 +44,8 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
   const picker: Picker = { source, load, owed: new Map(), waiting: [], indexed: undefined, choices: new Map() }
   source.onChange(() => serveWaiting(picker))
   return {
-    withSlot: async (modelVersion, signal, work, { isRetry = false } = {}) => {
-      const pod = await takeSlot(picker, { modelVersion, isRetry }, signal)
+    withSlot: async (wish, signal, work) => {
+      const pod = await takeSlot(picker, wish, signal)
       try {
         const result = await work(pod)
         source.report(pod, 'ok')
@@ -104,18 +92,17 @@ function takeSlot(picker: Picker, wish: Wish, signal: AbortSignal): Promise<Pod>
 }
 
 function waitForSlot({ waiting }: Picker, wish: Wish, signal: AbortSignal): Promise<Pod> {
-  const { promise, resolve, reject } = Promise.withResolvers<Pod>()
-  const waiter: Waiter = { ...wish, resolve, reject }
+  const waiter = { ...wish, ...Promise.withResolvers<Pod>() }
   waiting.push(waiter)
   const abort = (): void => {
     const index = waiting.indexOf(waiter)
     if (index < 0) return // has its pod already; `withSlot` gives it back
     waiting.splice(index, 1)
-    reject(noPod())
+    waiter.reject(noPod())
   }
   signal.addEventListener('abort', abort, { once: true })
   // Node keeps a signal of `AbortSignal.any` for as long as somebody listens to it: with every task that had waited.
-  return promise.finally(() => signal.removeEventListener('abort', abort))
+  return waiter.promise.finally(() => signal.removeEventListener('abort', abort))
 }
 
 /** Hands free slots to those who wait, and sends away those whose last pod has gone. */

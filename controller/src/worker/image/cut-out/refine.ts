@@ -5,9 +5,8 @@ import type { CellColours } from './sample-cells.ts'
 // explains alpha in each small window as a linear function of the photo's colour, alpha = a . rgb + b; in its fast form
 // (He, Sun 2015) a and b are found on a coarse grid and only a . rgb + b is evaluated at full resolution. So the cost
 // of this file does not depend on the photo's size, and the full-size pass (compose.ts) needs no planes of its own.
-// Reading a typed array is `number | undefined` to the checker; every index here is bounded by the grid.
 
-export type Refinement = {
+type Refinement = {
   /**
    * 4 floats a cell: a for red, green, blue, then b, with alpha (0..255, not yet clamped) = a . (r, g, b: 0..255) + b.
    * Settled cells have a = 0 and b below 0 or above 255.
