@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { configureSharp } from '@matte/controller/worker/image/configure-sharp'
+import { configureSharp } from '@matte/controller/worker/image/configure'
 import { decodePhoto } from '@matte/controller/worker/image/decode'
 import { createImagePool } from '@matte/controller/worker/image/image-pool'
 import { toModelInput } from '@matte/controller/worker/image/model-input'

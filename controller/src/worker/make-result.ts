@@ -18,7 +18,7 @@ export type MakeResultDeps = {
   readonly picker: PodPicker
   readonly images: ImagePool
   readonly metrics: TaskMetrics
-  readonly inferences: Pick<InferenceRecord, 'record'>
+  readonly inferences: InferenceRecord
   readonly inferenceTimeoutMs: number
 }
 

@@ -14,7 +14,7 @@ import { freeBytes } from './free-bytes.ts'
  */
 export function encodePng(image: ResultImage): Uint8Array<ArrayBuffer> {
   const { pixels, channels, width, height } = image
-  const way = chooseWay(image)
+  const way = sizeOfBands(drawingWay, image) < sizeOfBands(photoWay, image) ? drawingWay : photoWay
   const rows = way.filter(image, 0, height)
   freeBytes(pixels)
   // One piece of output for most images; the default of 16 kB would be joined from dozens.
@@ -40,10 +40,6 @@ const drawingWay: Way = { filter: plainRows, deflate: { level: 2, memLevel: 9 } 
 // Bands of the image that are packed both ways, and the rows of each: 4 % of lemur.png's, for half a millisecond.
 const bands = 4
 const bandRows = 4
-
-function chooseWay(image: ResultImage): Way {
-  return sizeOfBands(drawingWay, image) < sizeOfBands(photoWay, image) ? drawingWay : photoWay
-}
 
 function sizeOfBands({ filter, deflate }: Way, image: ResultImage): number {
   const parts = Array.from({ length: bands }, (_, band) => {

@@ -19,7 +19,7 @@ export type EncodedResult = {
 const sideMax: Record<OutputFormat, number> = { png: 2 ** 31 - 1, webp: 16_383, jpeg: 65_535 }
 
 /**
- * The result as a file, its longer side scaled down to `maxSide` pixels. Metadata is not carried over. Alpha must be opaque or gone for JPEG.
+ * The result as a file, its longer side scaled down to `maxSide` pixels. For JPEG, alpha must be opaque or gone.
  * Throws ImageError INPUT_TOO_LARGE when the format cannot hold a side this long.
  */
 export async function encodeResult(

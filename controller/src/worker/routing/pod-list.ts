@@ -23,7 +23,7 @@ import {
 } from './pod-member.ts'
 import type { PodMetrics } from './pod-metrics.ts'
 import { isUsable, type Outcome, type ProbePauses, pauseMs } from './pod-probation.ts'
-import type { Pod, PodSource } from './pod-source.ts'
+import type { Pod } from './pod-source.ts'
 import { createProbeQueue, type ProbeQueue } from './probe-queue.ts'
 
 type PodListOptions = {
@@ -35,15 +35,7 @@ type PodListOptions = {
   readonly random?: () => number
 }
 
-type PodList = Omit<PodSource, 'name' | 'start' | 'stop'> & {
-  /** The pods that there should be, all of them; those not named are let go. */
-  set(specs: readonly MemberSpec[]): void
-  start(): void
-  stop(): Promise<void>
-}
-
 type Entry = {
-  readonly key: string
   readonly client: TritonClient
   /** Replaced by each change. */
   member: Member
@@ -72,7 +64,7 @@ const probesAtOnceMax = 32
 /** So long a good answer speaks for a pod that leaves a probe unanswered. */
 const aliveMs = 10_000
 
-export function createPodList(options: PodListOptions): PodList {
+export function createPodList(options: PodListOptions) {
   const probes = createProbeQueue<Entry>({
     atOnceMax: probesAtOnceMax,
     probe: (entry) => probe(list, entry),
@@ -88,9 +80,10 @@ export function createPodList(options: PodListOptions): PodList {
     isAnnouncing: false,
   }
   return {
-    set: (specs) => setSpecs(list, specs),
-    report: (pod, outcome) => report(list, pod, outcome),
-    pods: () => {
+    /** The pods that there should be, all of them; those not named are let go. */
+    set: (specs: readonly MemberSpec[]) => setSpecs(list, specs),
+    report: (pod: Pod, outcome: Outcome) => report(list, pod, outcome),
+    pods: (): readonly Pod[] => {
       list.listed ??= [...list.entries.values()].flatMap((entry) => podsOf(list, entry))
       return list.listed
     },
@@ -99,7 +92,7 @@ export function createPodList(options: PodListOptions): PodList {
       const accepting = [...list.entries.values()].filter(({ member }) => member.spec.accepts)
       await Promise.all(accepting.map(({ asked }) => asked.promise))
     },
-    onChange: (listener) => void list.listeners.push(listener),
+    onChange: (listener: () => void) => void list.listeners.push(listener),
     start: () => {
       probes.start()
       for (const entry of list.entries.values()) plan(list, entry)
@@ -126,14 +119,13 @@ function setSpecs(list: List, specs: readonly MemberSpec[]): void {
 
 function add(list: List, spec: MemberSpec): void {
   const entry: Entry = {
-    key: keyOf(spec),
     client: list.options.connect(spec.address),
     member: newMember(spec),
     lastOkAt: Number.NEGATIVE_INFINITY,
     failingSince: 0,
     asked: deferred(),
   }
-  list.entries.set(entry.key, entry)
+  list.entries.set(keyOf(spec), entry)
   plan(list, entry)
 }
 
@@ -149,7 +141,7 @@ function update(list: List, entry: Entry, spec: MemberSpec): void {
 }
 
 function remove(list: List, entry: Entry): void {
-  list.entries.delete(entry.key)
+  list.entries.delete(keyOf(entry.member.spec))
   list.probes.cancel(entry)
   entry.asked.resolve()
   entry.client.retire()
@@ -158,7 +150,7 @@ function remove(list: List, entry: Entry): void {
 
 /** Of one that is leaving, or has left, nothing follows. */
 const isRouted = ({ entries }: List, entry: Entry): boolean =>
-  entry.member.spec.accepts && entries.get(entry.key) === entry
+  entry.member.spec.accepts && entries.get(keyOf(entry.member.spec)) === entry
 
 function become(list: List, entry: Entry, next: Member): void {
   const { member } = entry
@@ -238,12 +230,12 @@ function report(list: List, pod: Pod, outcome: Outcome): void {
 /** Since the entry's present row of failures began, another usable pod of this pool has answered well. */
 const doOthersSucceed = ({ entries }: List, entry: Entry, pool: string): boolean =>
   [...entries.values()].some(
-    ({ member: { spec, standing }, lastOkAt, key }) =>
-      key !== entry.key &&
-      spec.accepts &&
-      isUsable(standing) &&
-      lastOkAt >= entry.failingSince &&
-      spec.models.some((model) => model.pool === pool),
+    (other) =>
+      other !== entry &&
+      other.member.spec.accepts &&
+      isUsable(other.member.standing) &&
+      other.lastOkAt >= entry.failingSince &&
+      other.member.spec.models.some((model) => model.pool === pool),
   )
 
 function podsOf({ origins }: List, entry: Entry): Pod[] {

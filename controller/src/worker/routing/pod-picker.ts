@@ -16,19 +16,7 @@ type Wish = {
   readonly isRetry: boolean
 }
 
-export type PodPicker = {
-  /** Runs `work` on a slot of a ready pod for this model version. @throws InferenceError unavailable: no such pod. */
-  withSlot<T>(wish: Wish, signal: AbortSignal, work: (pod: Pod) => Promise<T>): Promise<T>
-  /**
-   * Side of the model's input in pixels, so that it can be made before a slot is taken. While a pool tries a model of
-   * another size, the pod that is chosen later may differ. @throws InferenceError
-   */
-  inputSize(modelVersion: string): number
-  /** Requests in flight: over all pods, on the pod at an address, by revision. */
-  slotsUsed(): number
-  slotsOn(address: string): number
-  slotsByRevision(): readonly Readonly<RevisionSlots>[]
-}
+export type PodPicker = ReturnType<typeof createPodPicker>
 
 type Picker = RoutingState & {
   readonly source: PodSource
@@ -38,13 +26,14 @@ type Picker = RoutingState & {
   choices: ReadonlyMap<string, Choice>
 }
 
-export function createPodPicker(source: PodSource, random: () => number = Math.random): PodPicker {
+export function createPodPicker(source: PodSource, random: () => number = Math.random) {
   // Replicas that are all idle would otherwise send their next request to the same pod.
   const load = noLoad(Math.floor(random() * 1_000))
   const picker: Picker = { source, load, owed: new Map(), waiting: [], indexed: undefined, choices: new Map() }
   source.onChange(() => serveWaiting(picker))
   return {
-    withSlot: async (wish, signal, work) => {
+    /** Runs `work` on a slot of a ready pod for this model version. @throws InferenceError unavailable: no such pod. */
+    withSlot: async <T>(wish: Wish, signal: AbortSignal, work: (pod: Pod) => Promise<T>): Promise<T> => {
       const pod = await takeSlot(picker, wish, signal)
       try {
         const result = await work(pod)
@@ -58,15 +47,20 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
         serveWaiting(picker)
       }
     },
-    inputSize: (modelVersion) => {
+    /**
+     * Side of the model's input in pixels, so that it can be made before a slot is taken. While a pool tries a model of
+     * another size, the pod that is chosen later may differ. @throws InferenceError
+     */
+    inputSize: (modelVersion: string): number => {
       const choice = choiceFor(picker, modelVersion)
       const pod = choice?.stable[0] ?? choice?.canary[0] ?? choice?.other[0]
       if (pod === undefined) throw noPod()
       return pod.shape.inputSize
     },
-    slotsUsed: () => [...load.byAddress.values()].reduce((sum, { total }) => sum + total, 0),
-    slotsOn: (address) => load.byAddress.get(address)?.total ?? 0,
-    slotsByRevision: () => [...load.byRevision.values()],
+    /** Requests in flight: over all pods, on the pod at an address, by revision. */
+    slotsUsed: (): number => [...load.byAddress.values()].reduce((sum, { total }) => sum + total, 0),
+    slotsOn: (address: string): number => load.byAddress.get(address)?.total ?? 0,
+    slotsByRevision: (): readonly Readonly<RevisionSlots>[] => [...load.byRevision.values()],
   }
 }
 

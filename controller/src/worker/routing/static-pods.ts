@@ -25,9 +25,6 @@ export type StaticPodsOptions = {
   readonly channels?: number
 }
 
-/** Sums of such pods are kept under this revision. */
-const staticRevision = 'static'
-
 /**
  * An instance then finds its next request there when it has answered: two cores that serve the model were idle for 16
  * CPU ms a request instead of 30. Pods of a pool get none: what they may hold is the pool's to say, and what it is
@@ -39,7 +36,6 @@ const queuedAtPod = 1
 const pauses = { usableMs: 1_000, missingMs: 1_000 }
 
 export function staticPods({ models, Stub, logger, metrics, channels = 1 }: StaticPodsOptions): PodSource {
-  // How those servers are started is not ours, so their pings are what any server allows: `cautiousKeepalive`.
   const connect = (address: string) => connectTriton(Stub, address, { channels })
   const list = createPodList({ connect, pauses, logger, metrics })
   list.set(staticMembers(models))
@@ -57,7 +53,7 @@ function staticMembers(models: readonly StaticModel[]): MemberSpec[] {
   return [...served].map(([address, entries]) => ({
     address,
     name: address,
-    revision: staticRevision,
+    revision: 'static',
     role: 'stable',
     weight: 100,
     models: entries,

@@ -1,5 +1,4 @@
-import { InferenceError } from './inference-error.ts'
-import { errorOfMessage } from './triton-error.ts'
+import { errorOfMessage, InferenceError } from './inference-error.ts'
 import type { InferRequest, InferResponse, StreamResponse } from './triton-protocol.ts'
 
 export type InferInput = {

@@ -3,8 +3,7 @@
 import * as grpc from '@grpc/grpc-js'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
 import { readMessage } from './infer-messages.ts'
-import { InferenceError } from './inference-error.ts'
-import { errorOfStatus } from './triton-error.ts'
+import { errorOfStatus, InferenceError } from './inference-error.ts'
 import type { InferRequest, InferResponse, StreamResponse, TritonStub } from './triton-protocol.ts'
 
 export type InferStream = ReturnType<typeof openStream>

@@ -1,6 +1,6 @@
 // One Triton pod as the controller sees it: its readiness, its slots, and one stream per in-flight slot, kept for the
 // next request unless it is traced. However its streams end when the pod dies or is told to stop, that reads as
-// `unavailable` (triton-error.ts), and the task goes back without an attempt spent.
+// `unavailable` (inference-error.ts), and the task goes back without an attempt spent.
 import * as grpc from '@grpc/grpc-js'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
 import { createIdleStreams } from './idle-streams.ts'
@@ -8,25 +8,10 @@ import { buildRequest, type InferInput, readMask } from './infer-messages.ts'
 import { type InferStream, openStream } from './infer-stream.ts'
 import { InferenceError, isUnavailable } from './inference-error.ts'
 import { cautiousKeepalive } from './keepalive.ts'
-import type { ModelShape } from './model-shape.ts'
-import { probeReadiness, probeShape, type Readiness } from './probe.ts'
+import { probeReadiness, probeShape } from './probe.ts'
 import { channelOptions, type TritonStub, type TritonStubClass } from './triton-protocol.ts'
 
-export type TritonClient = {
-  readonly address: string
-  /** The model's shape once it is ready to infer, else undefined. @throws InferenceError failed: wrong shapes. */
-  readyModel(model: string): Promise<ModelShape | undefined>
-  /** Whether the model can infer now. */
-  isReady(model: string): Promise<Readiness>
-  /** The mask for one model input. @throws InferenceError */
-  infer(request: InferInput): Promise<Buffer>
-  /** A server that is told to stop waits for open streams, used or not. */
-  endIdleStreams(): void
-  /** Takes no further request, and closes when the last one has ended. */
-  retire(): void
-  /** Closes at once: requests that wait for a connection end with `unavailable`, probes as if nobody were there. */
-  close(): void
-}
+export type TritonClient = ReturnType<typeof connectTriton>
 
 type ConnectOptions = {
   /** One of `keepalive.ts`. */
@@ -43,16 +28,21 @@ type Connection = ReturnType<typeof connect>
 /** How long a stream may be idle before it is ended. */
 const idleMs = 2_000
 
-export function connectTriton(Stub: TritonStubClass, address: string, options: ConnectOptions = {}): TritonClient {
+export function connectTriton(Stub: TritonStubClass, address: string, options: ConnectOptions = {}) {
   const connection = connect(Stub, address, options)
   const probing = { stub: connection.first, signal: connection.closing.signal }
   return {
-    address,
-    readyModel: (model) => probeShape(probing, model),
-    isReady: (model) => probeReadiness(probing, model),
-    infer: (input) => infer(connection, input),
+    /** The model's shape once it is ready to infer, else undefined. @throws InferenceError failed: wrong shapes. */
+    readyModel: (model: string) => probeShape(probing, model),
+    /** Whether the model can infer now. */
+    isReady: (model: string) => probeReadiness(probing, model),
+    /** The mask for one model input. @throws InferenceError */
+    infer: (input: InferInput) => infer(connection, input),
+    /** A server that is told to stop waits for open streams, used or not. */
     endIdleStreams: () => connection.idle.endAll(),
+    /** Takes no further request, and closes when the last one has ended. */
     retire: () => retire(connection),
+    /** Closes at once: requests that wait for a connection end with `unavailable`, probes as if nobody were there. */
     close: () => close(connection),
   }
 }

@@ -61,9 +61,7 @@ function halve(plane: Float32Array, gridSize: number): Float32Array {
   return half
 }
 
-/**
- * Back to the mask's grid, bilinearly: a cell's centre lies a quarter cell from that of the half grid's cell around it.
- */
+/** Back to the mask's grid, bilinearly: a cell's centre lies a quarter cell from that of the half grid's cell. */
 function spread(half: Float32Array, gridSize: number, near: Int32Array, field: ColourField, channel: number): void {
   const halfSize = gridSize / 2
   const clamp = (position: number) => Math.min(halfSize - 1, Math.max(0, position))

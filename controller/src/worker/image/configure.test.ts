@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { configureSharp } from './configure-sharp.ts'
+import { configureSharp } from './configure.ts'
 import { decodePhoto } from './decode.ts'
 import { encodeResult } from './encode.ts'
 
