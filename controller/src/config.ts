@@ -1,7 +1,7 @@
-import type { Env } from '@matte/core/runtime/env'
 import {
   ConfigError,
   choice,
+  type Env,
   flag,
   type Infer,
   int,

@@ -1,26 +1,30 @@
 // What this process is made of, in the order of its start; it stops in reverse.
 import { availableParallelism, hostname } from 'node:os'
-import { type Bus, openBus } from '@matte/core/bus/bus'
+import { openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/durables'
 import { createNudge } from '@matte/core/bus/nudge'
 import { publishDeadLetter } from '@matte/core/bus/publish'
 import { checkClock } from '@matte/core/db/check-clock'
-import { type Database, openDatabase } from '@matte/core/db/database'
+import { openDatabase } from '@matte/core/db/database'
 import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
+import { deleteExpiredRequests } from '@matte/core/idempotency/idempotency-queries'
+import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { describeConfig } from '@matte/core/runtime/env'
 import { healthServer } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
+import { loop } from '@matte/core/runtime/loop'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
-import { type Bucket, openBucket } from '@matte/core/storage/bucket'
+import { sweepInferenceWindows } from '@matte/core/scale/inference-queries'
+import { openBucket } from '@matte/core/storage/bucket'
 import { claimNextTask } from '@matte/core/task/run/claim-task'
+import { handOverDeadLetters } from '@matte/core/task/run/hand-over-dead-letters'
+import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import type { Logger } from 'pino'
-import type { Registry } from 'prom-client'
 import { type Config, schema } from './config.ts'
-import { configureHeap } from './worker/image/configure-heap.ts'
-import { configureSharp } from './worker/image/configure-sharp.ts'
+import { configureHeap, configureSharp } from './worker/image/configure.ts'
 import { createImagePool } from './worker/image/image-pool.ts'
 import { createPixelBudget } from './worker/image/pixel-budget.ts'
 import { inferenceRecord } from './worker/inference-record.ts'
@@ -31,14 +35,10 @@ import { runTask } from './worker/run-task.ts'
 import type { Serving } from './worker/serving.ts'
 import { createSlots } from './worker/slots.ts'
 import { staticMode } from './worker/static-mode.ts'
-import { retentionSweeper } from './worker/sweep/retention-sweeper.ts'
-import { sweeper } from './worker/sweep/task-sweeper.ts'
 import { createTaskMetrics, registerGauges } from './worker/task-metrics.ts'
 import { loadTriton } from './worker/triton/triton-protocol.ts'
 
-type Services = { readonly logger: Logger; readonly services: readonly Service[] }
-
-export async function buildServices(config: Config): Promise<Services> {
+export async function buildServices(config: Config): Promise<{ logger: Logger; services: Service[] }> {
   const logger = createLogger('controller', config.logLevel)
   logger.info({ config: describeConfig(schema, config) }, 'configuration read')
   configureHeap()
@@ -67,16 +67,9 @@ export async function buildServices(config: Config): Promise<Services> {
 }
 
 /** What this process shares with the others, and the means to watch it. */
-type Edges = {
-  readonly database: Database
-  readonly db: Database['db']
-  readonly bus: Bus
-  readonly bucket: Bucket
-  readonly registry: Registry
-  readonly logger: Logger
-}
+type Edges = ReturnType<typeof openEdges>
 
-function openEdges(config: Config, logger: Logger): Edges {
+function openEdges(config: Config, logger: Logger) {
   const { databaseUrl: url, databasePoolMax: poolMax } = config
   const database = openDatabase({ url, poolMax, applicationName: 'matte-controller', logger })
   const bucket = openBucket({
@@ -93,12 +86,13 @@ function openEdges(config: Config, logger: Logger): Edges {
 }
 
 async function buildServing(config: Config, { db, bus, registry, logger }: Edges): Promise<Serving> {
-  const podMetrics = createPodMetrics(registry)
-  const common = { db, bus, registry, logger, Stub: loadTriton(), channels: config.channelsPerPod, podMetrics }
-  if (!config.tritonPools) return staticMode({ ...common, models: config.modelsStatic })
+  const metrics = createPodMetrics(registry)
+  const common = { db, logger, Stub: loadTriton(), channels: config.channelsPerPod }
+  if (!config.tritonPools) return staticMode({ ...common, metrics, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { kubernetesMode } = await import('./operator/kubernetes-mode.ts')
-  return kubernetesMode({ ...common, namespace: config.kubeNamespace, plans: config.plans })
+  const { kubeNamespace: namespace, plans } = config
+  return kubernetesMode({ ...common, podMetrics: metrics, bus, registry, namespace, plans })
 }
 
 type Routing = { readonly source: PodSource; readonly picker: PodPicker }
@@ -106,10 +100,10 @@ type Routing = { readonly source: PodSource; readonly picker: PodPicker }
 /** What claims tasks and runs them. */
 function buildWorker(config: Config, edges: Edges, { source, picker }: Routing): readonly Service[] {
   const { db, bus, bucket, registry, logger } = edges
-  const { plans, claimMs } = config
+  const { plans, claimMs, inferenceTimeoutMs } = config
   // Several processes of one machine share its host name.
   const inferences = inferenceRecord({ db, replica: `${hostname()}-${process.pid}`, logger })
-  const images = createImagePool({ threads: config.imageThreads || availableParallelism() })
+  const images = createImagePool(config.imageThreads || availableParallelism())
   const deps = {
     db,
     bucket,
@@ -118,7 +112,7 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
     pixels: createPixelBudget(config.pixelBudget),
     plans,
     claimMs,
-    inferenceTimeoutMs: config.inferenceTimeoutMs,
+    inferenceTimeoutMs,
     faultInjection: config.environment !== 'production',
     metrics: createTaskMetrics(registry),
     inferences,
@@ -146,17 +140,23 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
   ]
 }
 
-/** What ends by time; every replica sweeps. */
+/**
+ * What ends by time. Every replica sweeps and none needs to lead: rows are locked or ended by fenced statements, and
+ * objects are deleted twice at worst.
+ */
 function buildSweepers(config: Config, { db, bus, bucket, logger }: Edges): readonly Service[] {
+  const { plans, maxQueueAgeSeconds, sweepEveryMs, retentionEveryMs } = config
+  const publish: Parameters<typeof handOverDeadLetters>[1] = (body, id) =>
+    publishDeadLetter(bus, { modelVersion: body.modelVersion, body, id })
+  const sweep = async () => ({
+    runs_ended: await sweepTasks(db, { maxQueueAgeMs: maxQueueAgeSeconds * 1_000 }),
+    dead_letters: await handOverDeadLetters(db, publish),
+    idempotency_records_deleted: await deleteExpiredRequests(db),
+    inference_windows_deleted: await sweepInferenceWindows(db),
+  })
+  const retain = (signal: AbortSignal) => sweepRetention({ db, bucket, plans }, { signal })
   return [
-    sweeper({
-      db,
-      everyMs: config.sweepEveryMs,
-      maxQueueAgeMs: config.maxQueueAgeSeconds * 1_000,
-      publishDeadLetter: (letter, id) =>
-        publishDeadLetter(bus, { modelVersion: letter.modelVersion, body: letter, id }),
-      logger,
-    }),
-    retentionSweeper({ db, bucket, plans: config.plans, everyMs: config.retentionEveryMs, logger }),
+    loop({ name: 'task-sweeper', everyMs: sweepEveryMs, logger, run: sweep }),
+    loop({ name: 'retention-sweeper', everyMs: retentionEveryMs, logger, run: retain }),
   ]
 }

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { join } from 'node:path'
 import { applyOutput } from '@matte/controller/worker/image/apply-output'
-import { configureSharp } from '@matte/controller/worker/image/configure-sharp'
+import { configureSharp } from '@matte/controller/worker/image/configure'
 import { cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import { decodePhoto, readHeader } from '@matte/controller/worker/image/decode'
 import { encodePng } from '@matte/controller/worker/image/encode-png'
@@ -24,7 +24,7 @@ const mask = await sharp(readFileSync(join(fixtures, 'lemur-mask-320.png')))
   .toColourspace('b-w')
   .raw()
   .toBuffer()
-const pool = createImagePool({ threads: availableParallelism() })
+const pool = createImagePool(availableParallelism())
 
 const sizes: [width: number, height: number][] = [
   [680, 440],
@@ -45,18 +45,18 @@ await pool.close()
 
 async function measureStages(format: string, file: Buffer, pixels: number): Promise<void> {
   const rounds = Math.max(3, Math.min(30, Math.round(2e7 / pixels)))
-  const photo = await decodePhoto(file, { maxPixels })
+  const photo = await decodePhoto(file, maxPixels)
   const { width, height } = photo
   const bytes = encodePng(applyOutput(cutOut(photo, mask), null)).length
   const photos = await Promise.all(
     Array.from({ length: 2 * rounds }, () => ({ ...photo, pixels: photo.pixels.slice() })),
   )
   const stages: [name: string, run: () => unknown][] = [
-    ['readHeader', () => readHeader(file, { maxPixels })],
-    ['decodePhoto', () => decodePhoto(file, { maxPixels })],
+    ['readHeader', () => readHeader(file, maxPixels)],
+    ['decodePhoto', () => decodePhoto(file, maxPixels)],
     ['toModelInput', () => toModelInput(photo, 320)],
     // Its PNG included. Each call takes the pixels away, hence the copies made beforehand.
-    ['pool.cutOut', () => pool.cutOut(photos.pop() ?? photo, mask)],
+    ['pool.cutOut', () => pool.cutOut({ photo: photos.pop() ?? photo, mask, output: null })],
   ]
   process.stdout.write(`\n${width} x ${height} ${format}, ${file.length} bytes in, ${bytes} bytes out\n`)
   let sum = 0

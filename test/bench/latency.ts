@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { configureSharp } from '@matte/controller/worker/image/configure-sharp'
+import { configureSharp } from '@matte/controller/worker/image/configure'
 import { decodePhoto } from '@matte/controller/worker/image/decode'
 import { createImagePool } from '@matte/controller/worker/image/image-pool'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
@@ -43,7 +43,7 @@ export async function measureParts({ env, tritonAddress }: Installation, photo: 
     secretAccessKey: env.S3_SECRET_ACCESS_KEY ?? '',
   })
   const triton = connectTriton(loadTriton(), tritonAddress)
-  const pool = createImagePool({ threads: 1 })
+  const pool = createImagePool(1)
   const signal = new AbortController().signal
   const times: Record<keyof Parts, number[]> = {
     get: [],
@@ -66,11 +66,11 @@ export async function measureParts({ env, tritonAddress }: Installation, photo: 
     await bucket.put(key, photo.bytes, { contentType: photo.contentType })
     for (let i = 0; i < count; i++) {
       const file = await timed('get', () => bucket.get(key, { maxBytes: photo.bytes.length }))
-      const decoded = await timed('decode', () => decodePhoto(file, { maxPixels: 50_000_000 }))
+      const decoded = await timed('decode', () => decodePhoto(file, 50_000_000))
       const image = await timed('prepare', () => toModelInput(decoded, size))
       const ask = { model: 'u2netp', id: `bench/${i}`, image, size, timeoutMs: 30_000, signal }
       const mask = await timed('infer', () => triton.infer(ask))
-      const result = await timed('refine', () => pool.cutOut(decoded, mask))
+      const result = await timed('refine', () => pool.cutOut({ photo: decoded, mask, output: null }))
       if (!('file' in result)) throw new Error('the pool answers with a PNG')
       await timed('put', () => bucket.put(`${key}.result`, result.file, { contentType: 'image/png' }))
     }

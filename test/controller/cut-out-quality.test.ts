@@ -26,7 +26,7 @@ const alphaOf = ({ rgba, width, height }: { rgba: Uint8Array; width: number; hei
   height,
 })
 
-const photo = await decodePhoto(readFileSync(join(fixtures, 'photos/lemur.png')), { maxPixels: 50_000_000 })
+const photo = await decodePhoto(readFileSync(join(fixtures, 'photos/lemur.png')), 50_000_000)
 const { alpha: mask } = await readGrey('lemur-mask-320.png')
 const truth = await readGrey('photos/lemur-alpha.png')
 const result = cutOut(photo, mask)

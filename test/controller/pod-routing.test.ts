@@ -58,7 +58,7 @@ function routing(source: PodSource) {
 }
 
 const send = (picker: PodPicker, timeoutMs = 60_000): Promise<string> =>
-  picker.withSlot('service-v2', never, async ({ client, name }) => {
+  picker.withSlot({ modelVersion: 'service-v2', isRetry: false }, never, async ({ client, name }) => {
     await ask(client, { timeoutMs })
     return name
   })

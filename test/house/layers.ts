@@ -89,7 +89,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // The worker: slots and runs → routing → Triton; pixels know nobody.
   controller: ['controller', 'core'],
   'controller/worker': ['controller/worker', 'core'],
-  'controller/worker/sweep': ['core'],
   'controller/worker/routing': ['controller/worker/triton', 'core/runtime'],
   'controller/worker/triton': ['core/runtime', 'protos/triton'],
   'controller/worker/image': ['core/db/tables', 'core/task'],

@@ -84,7 +84,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     await slices.synced()
     const picker = createPodPicker(source)
     const send = () =>
-      picker.withSlot('service-v2', never, async ({ client, name, revision }) => {
+      picker.withSlot({ modelVersion: 'service-v2', isRetry: false }, never, async ({ client, name, revision }) => {
         await client.infer({ model: 'u2netp', id: 't/1/c', image, size, timeoutMs: 30_000, signal: never })
         return { name, revision }
       })

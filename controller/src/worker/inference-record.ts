@@ -1,10 +1,9 @@
 // What the pods of each revision did, summed in memory and written each second: scaling reads service times and
 // latencies from it, a rollout its error rates. Sums that could not be written are kept and go with the next write. If
 // the process dies, the last second is lost, which costs the sums a little accuracy and nothing else.
-
 import type { Db } from '@matte/core/db/database'
 import { BoundedMap } from '@matte/core/runtime/bounded-map'
-import { type Counts, type Loop, loop } from '@matte/core/runtime/loop'
+import { type Counts, loop } from '@matte/core/runtime/loop'
 import { type InferenceWindow, recordInference } from '@matte/core/scale/inference-queries'
 import { bucketOf, emptyBuckets } from '@matte/core/scale/latency'
 import type { Logger } from 'pino'
@@ -14,36 +13,25 @@ import type { Pod } from './routing/pod-source.ts'
 /** Whose sums they are. */
 type Served = Pick<Pod, 'pool' | 'revision'>
 
-export type InferenceRecord = Loop & {
-  /** An inference has ended; `seconds` it had a slot. */
-  record(pod: Served, outcome: Outcome, seconds: number): void
-  /** A task has succeeded, `latencySeconds` after it was created. */
-  recordEnd(pod: Served, latencySeconds: number): void
-}
+export type InferenceRecord = ReturnType<typeof inferenceRecord>
 
 type Sums = { -readonly [Field in keyof InferenceWindow]: InferenceWindow[Field] } & { latencyBuckets: number[] }
-
-export type InferenceRecordOptions = {
-  readonly db: Db
-  /** Whose sums these are: no two processes that run at once may have the same name. */
-  readonly replica: string
-  readonly logger: Logger
-}
 
 const flushEveryMs = 1_000
 /** Pools × revisions of a large cluster; while the database is away, the sums of more drop the oldest. */
 const revisionsMax = 1_000
 
-export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions): InferenceRecord {
+type InferenceRecordOptions = { readonly db: Db; readonly replica: string; readonly logger: Logger }
+
+/** `replica` names this process: no two that run at once may have the same name. */
+export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions) {
   let sums = new BoundedMap<string, Sums>(revisionsMax)
 
   function sumsOf({ pool, revision }: Served): Sums {
     const key = `${pool} ${revision}`
-    let found = sums.get(key)
-    if (found) return found
-    found = newSums(pool, revision)
-    sums.set(key, found)
-    return found
+    const own = sums.get(key) ?? newSums(pool, revision)
+    if (!sums.has(key)) sums.set(key, own)
+    return own
   }
 
   async function flush(): Promise<Counts> {
@@ -63,17 +51,19 @@ export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions)
   const flushing = loop({ name: 'inference-record', everyMs: flushEveryMs, logger, run: flush })
   return {
     ...flushing,
-    record: (pod, outcome, seconds) => {
+    /** An inference has ended; `seconds` it had a slot. */
+    record: (pod: Served, outcome: Outcome, seconds: number): void => {
       const own = sumsOf(pod)
       own[field[outcome]]++
       if (outcome === 'ok') own.busySeconds += seconds
     },
-    recordEnd: (pod, latencySeconds) => {
+    /** A task has succeeded, `latencySeconds` after it was created. */
+    recordEnd: (pod: Served, latencySeconds: number): void => {
       const { latencyBuckets } = sumsOf(pod)
       const bucket = bucketOf(latencySeconds)
       latencyBuckets[bucket] = (latencyBuckets[bucket] ?? 0) + 1
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await flushing.stop()
       await flush().catch((error: unknown) => logger.warn({ err: error }, 'last sums not written'))
     },

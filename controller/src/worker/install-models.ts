@@ -1,11 +1,9 @@
 import type { Db } from '@matte/core/db/database'
-import { installedModels } from '@matte/core/model/installed-models'
 import { type InstalledModel, replaceModels } from '@matte/core/model/model-queries'
 import { type Loop, loop } from '@matte/core/runtime/loop'
 import type { Logger } from 'pino'
-import type { StaticModel } from './routing/static-pods.ts'
 
-export type InstallModelsOptions = {
+type InstallModelsOptions = {
   readonly db: Db
   /** What there is now; undefined: not known yet, and the table stays as it is. */
   readonly models: () => readonly InstalledModel[] | undefined
@@ -24,13 +22,3 @@ export const installModels = ({ db, models, logger }: InstallModelsOptions): Loo
       return { models_written: Number(written) }
     },
   })
-
-/** The rows of `models.static`. */
-export const staticModels = (models: readonly StaticModel[]): InstalledModel[] =>
-  installedModels(
-    models.map(({ name, tritonModel, default: isDefault }) => ({
-      pool: name,
-      isDefault,
-      models: [{ modelVersion: name, tritonModel, isDefault }],
-    })),
-  )

@@ -3,18 +3,12 @@ import { renewClaim } from '@matte/core/task/run/claim-task'
 import type { Claim } from '@matte/core/task/task'
 import type { Logger } from 'pino'
 
-export type KeptClaim = {
-  /** Aborted once the claim is gone, or cannot be known to be alive any more. */
-  readonly lost: AbortSignal
-  /** Ends the renewing; call it on every way out. */
-  release(): void
-}
-
 /**
  * Renews a claim at a third of its life. When renewing fails for a whole life (by this process's monotonic clock,
- * which also runs while the process is stopped), the claim counts as lost: another worker may have it by now.
+ * which also runs while the process is stopped), the claim counts as `lost`: another worker may have it by now.
+ * `release` ends the renewing; call it on every way out.
  */
-export function keepClaim(db: Db, claim: Claim, claimMs: number, logger: Logger): KeptClaim {
+export function keepClaim(db: Db, claim: Claim, claimMs: number, logger: Logger) {
   const lost = new AbortController()
   let aliveUntil = performance.now() + claimMs
   let renewing = false

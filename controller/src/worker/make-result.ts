@@ -18,37 +18,32 @@ export type MakeResultDeps = {
   readonly picker: PodPicker
   readonly images: ImagePool
   readonly metrics: TaskMetrics
-  readonly inferences: Pick<InferenceRecord, 'record'>
+  readonly inferences: InferenceRecord
   readonly inferenceTimeoutMs: number
 }
 
 /** An input image as it was fetched; its bytes are freed as soon as they are decoded. */
-export type InputFile = { readonly file: Uint8Array; readonly header: PhotoHeader; readonly maxPixels: number }
+type InputFile = { readonly file: Uint8Array; readonly header: PhotoHeader; readonly maxPixels: number }
 
 /** @throws ImageError, InferenceError, the signal's reason */
 export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input: InputFile, signal: AbortSignal) {
   const { file, header, maxPixels } = input
   const { images, picker, metrics } = deps
-  const photo = await metrics.stage('decode', () => decodePhoto(file, { maxPixels, header }))
+  const photo = await metrics.stage('decode', () => decodePhoto(file, maxPixels, header))
   freeBytes(file)
   const size = picker.inputSize(task.modelVersion)
   const image = await metrics.stage('prepare', () => toModelInput(photo, size))
-  const isRetry = task.attempt > 1
-  const { pod, mask } = await picker.withSlot(
-    task.modelVersion,
-    signal,
-    async (chosen) => {
-      const { inputSize } = chosen.shape
-      // While a pool goes over to a model of another size, the slot may be of the one that was not expected.
-      const fitting = inputSize === size ? image : await toModelInput(photo, inputSize)
-      return { pod: chosen, mask: await inferOn(deps, chosen, task, { image: fitting, size: inputSize, signal }) }
-    },
-    { isRetry },
-  )
+  const wish = { modelVersion: task.modelVersion, isRetry: task.attempt > 1 }
+  const { pod, mask } = await picker.withSlot(wish, signal, async (chosen) => {
+    const { inputSize } = chosen.shape
+    // While a pool goes over to a model of another size, the slot may be of the one that was not expected.
+    const fitting = inputSize === size ? image : await toModelInput(photo, inputSize)
+    return { pod: chosen, mask: await inferOn(deps, chosen, task, { image: fitting, size: inputSize, signal }) }
+  })
   freeBytes(image)
   const { output } = task
   const { format, maxSide } = output ?? defaultOutput
-  const made = await metrics.stage('refine', () => images.cutOut(photo, mask, { output }, signal))
+  const made = await metrics.stage('refine', () => images.cutOut({ photo, mask, output }, signal))
   if ('file' in made) return { format, pod, ...made }
   return { format, pod, ...(await metrics.stage('encode', () => encodeResult(made, { format, maxSide }))) }
 }

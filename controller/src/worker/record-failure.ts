@@ -7,7 +7,7 @@ import { failAttempt } from '@matte/core/task/run/finish-task'
 import type { Logger } from 'pino'
 import { ImageError } from './image/image-error.ts'
 import type { TaskMetrics } from './task-metrics.ts'
-import { InferenceError } from './triton/inference-error.ts'
+import { InferenceError, isUnavailable } from './triton/inference-error.ts'
 
 export type RecordFailureDeps = {
   readonly db: Db
@@ -19,17 +19,12 @@ export type RecordFailureDeps = {
 /** An attempt that fails on purpose, asked for by an operator (D53). */
 export class InjectedFault extends Error {}
 
-type Failure = { readonly error: unknown; readonly stopped: boolean; readonly lost: boolean }
+type Failure = { readonly error: unknown; readonly stopped: boolean; readonly lost: boolean; readonly log: Logger }
 
 /** Never rejects. */
-export async function recordFailure(
-  deps: RecordFailureDeps,
-  task: ClaimedTask,
-  failure: Failure,
-  log: Logger,
-): Promise<void> {
+export async function recordFailure(deps: RecordFailureDeps, task: ClaimedTask, failure: Failure): Promise<void> {
   const { db, metrics } = deps
-  const { error, stopped, lost } = failure
+  const { error, stopped, lost, log } = failure
   if (lost) {
     metrics.ended.inc({ status: 'lost', reason: '' })
     return log.warn('claim was lost; work stopped')
@@ -51,8 +46,6 @@ export async function recordFailure(
   }
 }
 
-const isUnavailable = (error: unknown): boolean => error instanceof InferenceError && error.kind === 'unavailable'
-
 const storageReasons = {
   missing: 'INPUT_MISSING',
   changed: 'INPUT_CHANGED',
@@ -64,8 +57,6 @@ function reasonOf(error: unknown): FailureReason {
   if (error instanceof ImageError) return error.reason
   if (error instanceof InjectedFault) return 'INFERENCE_ERROR'
   if (error instanceof InferenceError) return error.kind === 'timeout' ? 'INFERENCE_TIMEOUT' : 'INFERENCE_ERROR'
-  if (error instanceof StorageError) {
-    return storageReasons[error.kind]
-  }
+  if (error instanceof StorageError) return storageReasons[error.kind]
   return 'INTERNAL'
 }

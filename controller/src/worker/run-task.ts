@@ -1,7 +1,6 @@
 // One task from its claim to its end: photo → pixels → mask → cut-out → store → row. The claim is kept alive
 // meanwhile; once it is lost, work stops and nothing is written. Every way out writes the row through a fenced
 // statement, so a worker that was stopped for an hour and goes on finds that it has nothing to say any more.
-import type { Db } from '@matte/core/db/database'
 import { inSpan } from '@matte/core/runtime/tracing'
 import type { Bucket } from '@matte/core/storage/bucket'
 import { resultKey } from '@matte/core/storage/result-key'
@@ -16,20 +15,17 @@ import type { Logger } from 'pino'
 import { readHeader } from './image/decode.ts'
 import { freeBytes } from './image/free-bytes.ts'
 import type { PixelBudget } from './image/pixel-budget.ts'
-import type { InferenceRecord } from './inference-record.ts'
 import { keepClaim } from './keep-claim.ts'
 import { type MakeResultDeps, makeResult } from './make-result.ts'
 import { InjectedFault, type RecordFailureDeps, recordFailure } from './record-failure.ts'
 
-export type RunTaskDeps = MakeResultDeps &
+type RunTaskDeps = MakeResultDeps &
   RecordFailureDeps & {
-    readonly db: Db
     readonly bucket: Bucket
     readonly pixels: PixelBudget
     readonly plans: Plans
     readonly claimMs: number
     readonly faultInjection: boolean
-    readonly inferences: Pick<InferenceRecord, 'record' | 'recordEnd'>
     readonly logger: Logger
   }
 
@@ -47,7 +43,7 @@ export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: Abo
       work(deps, task, signal, log),
     )
   } catch (error) {
-    await recordFailure(deps, task, { error, stopped: stopped.aborted, lost: claim.lost.aborted }, log)
+    await recordFailure(deps, task, { error, stopped: stopped.aborted, lost: claim.lost.aborted, log })
   } finally {
     endTimer()
     claim.release()
@@ -62,7 +58,7 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
   const file = await metrics.stage('fetch', () =>
     bucket.get(task.sourceKey, { etag: task.sourceEtag, maxBytes: task.sourceSizeBytes, signal }),
   )
-  const header = await readHeader(file, { maxPixels })
+  const header = await readHeader(file, maxPixels)
   const release = await deps.pixels.acquire(header.width * header.height, signal)
   try {
     const made = await makeResult(deps, task, { file, header, maxPixels }, signal)

@@ -1,10 +1,8 @@
-// The working end of the controller: how many tasks are in flight, and when the next is claimed. A free slot looks
-// when a nudge comes, when a task ends, when the pods change, and by a timer that covers lost nudges. If this
-// process dies, its claims lapse and others go on; nothing here is the only copy of anything.
-
+// How many tasks are in flight, and when the next is claimed: a free slot looks when a nudge comes, when a task ends,
+// when the pods change, and by a timer that covers lost nudges. If this process dies, its claims lapse.
 import { repeat } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
-import { deferred, type Service } from '@matte/core/runtime/service'
+import { deferred } from '@matte/core/runtime/service'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import type { Logger } from 'pino'
 import { linesFrom, versionsWithRoom } from './capacity.ts'
@@ -25,15 +23,9 @@ export type SlotsOptions = {
   readonly logger: Logger
 }
 
-export type Slots = Service & {
-  /** Look for a task now; cheap when there is no room. */
-  lookNow(): void
-  /** Resolves when a nudge would be of use: a pod is ready and has room. */
-  untilRoom(signal: AbortSignal): Promise<void>
-  tasksInFlight(): number
-}
+export type Slots = ReturnType<typeof createSlots>
 
-export function createSlots(options: SlotsOptions): Slots {
+export function createSlots(options: SlotsOptions) {
   const { source, logger } = options
   const inFlight = new Map<Promise<void>, string>()
   const lines = linesFrom(source, options.ahead)
@@ -65,26 +57,26 @@ export function createSlots(options: SlotsOptions): Slots {
     return options.claimEveryMs
   }
   const claiming = repeat({ name: 'slots', pass: claimWhileRoom })
-  const lookNow = claiming.wake
 
   function onRoom(): void {
     roomChanged.resolve()
     roomChanged = deferred()
-    lookNow()
+    claiming.wake()
   }
   source.onChange(onRoom)
 
   return {
-    name: claiming.name,
-    lookNow,
-    tasksInFlight: () => inFlight.size,
-    start: claiming.start,
-    untilRoom: async (signal) => {
+    ...claiming,
+    /** Look for a task now; cheap when there is no room. */
+    lookNow: claiming.wake,
+    tasksInFlight: (): number => inFlight.size,
+    /** Resolves when a nudge would be of use: a pod is ready and has room. */
+    untilRoom: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted && claimable().length === 0) {
         await settledOrAborted(roomChanged.promise, signal)
       }
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await claiming.stop()
       const late = setTimeout(() => abandon.abort(), options.finishWithinMs)
       await Promise.all(inFlight.keys())

@@ -3,22 +3,10 @@ import { inSpan } from '@matte/core/runtime/tracing'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 const stages = ['fetch', 'decode', 'prepare', 'infer', 'refine', 'encode', 'store', 'finish'] as const
-type Stage = (typeof stages)[number]
 
-export type TaskMetrics = {
-  /** Times one stage of a task, and puts a span around it. */
-  stage<T>(name: Stage, work: () => Promise<T>): Promise<T>
-  readonly duration: Histogram
-  readonly queueWait: Histogram
-  readonly ended: Counter<'status' | 'reason'>
-}
+export type TaskMetrics = ReturnType<typeof createTaskMetrics>
 
-type Gauges = {
-  readonly tasksInFlight: () => number
-  readonly slotsUsed: () => number
-}
-
-export function createTaskMetrics(registry: Registry): TaskMetrics {
+export function createTaskMetrics(registry: Registry) {
   const registers = [registry]
   const stageSeconds = new Histogram({
     name: 'matte_task_stage_seconds',
@@ -29,7 +17,8 @@ export function createTaskMetrics(registry: Registry): TaskMetrics {
   })
   for (const stage of stages) stageSeconds.zero({ stage })
   return {
-    stage: async (stage, work) => {
+    /** Times one stage of a task, and puts a span around it. */
+    stage: async <T>(stage: (typeof stages)[number], work: () => Promise<T>): Promise<T> => {
       const end = stageSeconds.startTimer({ stage })
       try {
         return await inSpan(`task.${stage}`, {}, work)
@@ -58,12 +47,15 @@ export function createTaskMetrics(registry: Registry): TaskMetrics {
   }
 }
 
+type Gauges = Readonly<Record<'tasksInFlight' | 'slotsUsed', () => number>>
+
 export function registerGauges(registry: Registry, gauges: Gauges): void {
+  const registers = [registry]
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
       name,
       help,
-      registers: [registry],
+      registers,
       collect() {
         this.set(read())
       },

@@ -1,7 +1,6 @@
 // What a caller wants of the cut-out beside the cut-out itself (D41), as far as it concerns pixels at full size: the
 // window of a crop, what is laid under it, or the matte alone. Scaling and the file format are encode.ts. The pixels
 // are walked once; without a wish they are not touched.
-// Reading a typed array is `number | undefined` to the checker; every index here is bounded by the image.
 import type { Output } from '@matte/core/db/tables/task'
 import type { CutOut } from './cut-out/cut-out.ts'
 import type { Box } from './cut-out/foreground.ts'

@@ -8,10 +8,15 @@ import type { EncodedResult } from './encode.ts'
 import { encodePng } from './encode-png.ts'
 import { freeBytes } from './free-bytes.ts'
 
-type Task = { readonly photo: Photo; readonly mask: Uint8Array; readonly output: Output | null }
+export type CutOutTask = {
+  readonly photo: Photo
+  readonly mask: Uint8Array
+  /** Null: the cut-out as it is. */
+  readonly output: Output | null
+}
 
 /** What a thread of image-pool.ts runs; file or pixels move back instead of being copied. */
-export default function run({ photo, mask, output }: Task) {
+export default function run({ photo, mask, output }: CutOutTask) {
   const result = cutOut(photo, mask)
   // This thread allocates so little else that its collector might not run for minutes.
   freeBytes(photo.pixels)

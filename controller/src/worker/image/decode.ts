@@ -20,30 +20,23 @@ const decodeTimeoutS = 60
  * Decodes a PNG, JPEG or WebP of any depth and colour model to upright 8-bit sRGB; frame 1 of an animation.
  * Throws ImageError: INPUT_UNREADABLE (not one of the three formats, damaged, cut short), INPUT_TOO_LARGE (more than
  * `maxPixels`, judged from the header before any pixel is decoded).
- * `header`: what readHeader answered, if it was asked before.
  * Memory: twice the decoded pixels for a moment. A Buffer of sharp's cannot move to a worker thread, so the pixels are
  * copied, which keeps the calling thread for 1 ms a megapixel; sharp's own toUint8Array, meant for this, copies as well
  * and never frees its original (0.35.5: 150 MB lost with every 50-megapixel photo).
  */
-export async function decodePhoto(
-  bytes: Uint8Array,
-  { maxPixels, header }: { maxPixels: number; header?: PhotoHeader },
-): Promise<Photo> {
-  const { data, info } = await decodePixels(bytes, header ?? (await readHeader(bytes, { maxPixels })), maxPixels)
+export async function decodePhoto(bytes: Uint8Array, maxPixels: number, header?: PhotoHeader): Promise<Photo> {
+  const { data, info } = await decodePixels(bytes, header ?? (await readHeader(bytes, maxPixels)), maxPixels)
   const { width, height } = info
   const colours = info.channels === 4 ? dropIdleAlpha(data) : undefined
-  const photo: Photo =
-    colours === undefined
-      ? { pixels: new Uint8Array(data), channels: info.channels === 4 ? 4 : 3, width, height }
-      : { pixels: colours, channels: 3, width, height }
+  const pixels = colours ?? new Uint8Array(data)
   freeBytes(data)
-  return photo
+  return { pixels, channels: info.channels === 4 && colours === undefined ? 4 : 3, width, height }
 }
 
 export type PhotoHeader = Metadata
 
 /** Reads the format, size and colour model and no pixels; refuses what decodePhoto refuses for them. */
-export async function readHeader(bytes: Uint8Array, { maxPixels }: { maxPixels: number }): Promise<PhotoHeader> {
+export async function readHeader(bytes: Uint8Array, maxPixels: number): Promise<PhotoHeader> {
   if (!isAllowedFormat(bytes)) {
     throw new ImageError('INPUT_UNREADABLE', 'The file is not a PNG, JPEG or WebP image.')
   }

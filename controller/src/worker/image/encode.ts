@@ -4,13 +4,8 @@ import type { ResultImage } from './apply-output.ts'
 import type { Box } from './cut-out/foreground.ts'
 import { ImageError } from './image-error.ts'
 
-export type OutputFormat = Output['format']
-
-export type EncodeOptions = {
-  readonly format: OutputFormat
-  /** Pixels that the longer side is scaled down to; null or absent: as it is. */
-  readonly maxSide?: number | null
-}
+type OutputFormat = Output['format']
+type EncodeOptions = { readonly format: OutputFormat; readonly maxSide?: number | null }
 
 export type EncodedResult = {
   readonly file: Uint8Array
@@ -24,7 +19,7 @@ export type EncodedResult = {
 const sideMax: Record<OutputFormat, number> = { png: 2 ** 31 - 1, webp: 16_383, jpeg: 65_535 }
 
 /**
- * The result as a file, scaled down if asked for. Metadata is not carried over. Alpha must be opaque or gone for JPEG.
+ * The result as a file, its longer side scaled down to `maxSide` pixels. For JPEG, alpha must be opaque or gone.
  * Throws ImageError INPUT_TOO_LARGE when the format cannot hold a side this long.
  */
 export async function encodeResult(

@@ -40,10 +40,10 @@ const harmless = Uint8Array.from([0])
 
 describe('image pool', () => {
   it('answers what cutOut answers, and moves the pixels instead of copying them', async () => {
-    pool = createImagePool({ threads: 1 })
+    pool = createImagePool(1)
     const photo = newPhoto()
     const { pixels } = photo
-    const result = await pool.cutOut(photo, mask, { output: webp })
+    const result = await pool.cutOut({ photo, mask, output: webp })
     expect(result).toEqual(applyOutput(cutOut(newPhoto(), mask), webp))
     expect(pixels.length).toBe(0)
     expect(mask.length).toBe(64 * 64)
@@ -57,8 +57,8 @@ describe('image pool', () => {
     ['alpha alone', { ...defaultOutput, channels: 'alpha' }],
     ['no larger than it is', { ...defaultOutput, maxSide: 60 }],
   ] as [string, Output | null][])('answers the file of a PNG of its own size: %s', async (_name, output) => {
-    pool = createImagePool({ threads: 1 })
-    const made = await pool.cutOut(newPhoto(), mask, { output })
+    pool = createImagePool(1)
+    const made = await pool.cutOut({ photo: newPhoto(), mask, output })
     if (!('file' in made)) throw new Error('no file')
     const image = applyOutput(cutOut(newPhoto(), mask), output)
     const { width, height, foreground, channels } = image
@@ -71,59 +71,72 @@ describe('image pool', () => {
     ['another format', { ...defaultOutput, format: 'jpeg' }],
     ['another size', { ...defaultOutput, maxSide: 59 }],
   ] as [string, Output][])('answers the image for %s', async (_name, output) => {
-    pool = createImagePool({ threads: 1 })
-    expect(await pool.cutOut(newPhoto(), mask, { output })).toEqual(applyOutput(cutOut(newPhoto(), mask), output))
+    pool = createImagePool(1)
+    expect(await pool.cutOut({ photo: newPhoto(), mask, output })).toEqual(
+      applyOutput(cutOut(newPhoto(), mask), output),
+    )
   })
 
   it('takes more calls than it has threads', async () => {
-    pool = createImagePool({ threads: 2 })
+    pool = createImagePool(2)
     const images = pool
-    const results = await Promise.all(Array.from({ length: 9 }, (_, i) => images.cutOut(newPhoto(20 + i, 10), mask)))
+    const results = await Promise.all(
+      Array.from({ length: 9 }, (_, i) => images.cutOut({ photo: newPhoto(20 + i, 10), mask, output: null })),
+    )
     expect(results.map(({ width }) => width)).toEqual([20, 21, 22, 23, 24, 25, 26, 27, 28])
   })
 
   it('takes only the bytes of the mask along, not the message it lies in', async () => {
-    pool = createImagePool({ threads: 1 })
+    pool = createImagePool(1)
     const message = new Uint8Array(10_000_000)
     message.set(mask, 77)
     const view = message.subarray(77, 77 + mask.length)
-    expect(await pool.cutOut(newPhoto(), view, { output: webp })).toEqual(applyOutput(cutOut(newPhoto(), mask), webp))
+    expect(await pool.cutOut({ photo: newPhoto(), mask: view, output: webp })).toEqual(
+      applyOutput(cutOut(newPhoto(), mask), webp),
+    )
     expect(message.length).toBe(10_000_000)
   })
 
   it('reports what the thread throws', async () => {
-    pool = createImagePool({ threads: 1 })
-    await expect(pool.cutOut(newPhoto(), new Uint8Array(7))).rejects.toThrow('a mask of 7 bytes')
-    expect((await pool.cutOut(newPhoto(), mask)).foreground).not.toBeNull()
+    pool = createImagePool(1)
+    await expect(pool.cutOut({ photo: newPhoto(), mask: new Uint8Array(7), output: null })).rejects.toThrow(
+      'a mask of 7 bytes',
+    )
+    expect((await pool.cutOut({ photo: newPhoto(), mask, output: null })).foreground).not.toBeNull()
   })
 
   it('ends a call by its signal, running or waiting, and goes on', async () => {
-    pool = createImagePool({ threads: 1, workerUrl })
+    pool = createImagePool(1, workerUrl)
     const stop = new AbortController()
-    const running = pool.cutOut(newPhoto(), stuck, {}, stop.signal)
-    const waiting = pool.cutOut(newPhoto(), harmless, {}, stop.signal)
+    const running = pool.cutOut({ photo: newPhoto(), mask: stuck, output: null }, stop.signal)
+    const waiting = pool.cutOut({ photo: newPhoto(), mask: harmless, output: null }, stop.signal)
     stop.abort()
     await expect(running).rejects.toMatchObject({ name: 'AbortError' })
     await expect(waiting).rejects.toMatchObject({ name: 'AbortError' })
-    expect(await pool.cutOut(newPhoto(), harmless)).toBe('fine')
-    await expect(pool.cutOut(newPhoto(), harmless, {}, stop.signal)).rejects.toMatchObject({ name: 'AbortError' })
+    expect(await pool.cutOut({ photo: newPhoto(), mask: harmless, output: null })).toBe('fine')
+    await expect(pool.cutOut({ photo: newPhoto(), mask: harmless, output: null }, stop.signal)).rejects.toMatchObject({
+      name: 'AbortError',
+    })
   })
 
   it('survives a thread that dies, and rejects only the call it had', async () => {
-    pool = createImagePool({ threads: 1, workerUrl })
-    const doomed = pool.cutOut(newPhoto(), deadly)
-    const next = pool.cutOut(newPhoto(), harmless)
+    pool = createImagePool(1, workerUrl)
+    const doomed = pool.cutOut({ photo: newPhoto(), mask: deadly, output: null })
+    const next = pool.cutOut({ photo: newPhoto(), mask: harmless, output: null })
     await expect(doomed).rejects.toThrow()
     expect(await next).toBe('fine')
   })
 
   it('closes after the calls in progress', async () => {
-    pool = createImagePool({ threads: 1 })
-    const calls = [pool.cutOut(newPhoto(), mask), pool.cutOut(newPhoto(), mask)]
+    pool = createImagePool(1)
+    const calls = [
+      pool.cutOut({ photo: newPhoto(), mask, output: null }),
+      pool.cutOut({ photo: newPhoto(), mask, output: null }),
+    ]
     const closed = pool.close()
     for (const { foreground } of await Promise.all(calls)) expect(foreground).not.toBeNull()
     await closed
-    await expect(pool.cutOut(newPhoto(), mask)).rejects.toThrow()
+    await expect(pool.cutOut({ photo: newPhoto(), mask, output: null })).rejects.toThrow()
     pool = undefined
   })
 })

@@ -1,32 +1,12 @@
-import type { Output } from '@matte/core/db/tables/task'
 import { Piscina } from 'piscina'
 import type { ResultImage } from './apply-output.ts'
-import type { Photo } from './decode.ts'
+import type { CutOutTask } from './cut-out-worker.ts'
 import type { EncodedResult } from './encode.ts'
 
 // Pixels are worked on in threads of their own, so that the event loop goes on answering: a 50-megapixel photo takes
-// 0.3 s. Pixels move between threads, they are not copied. A thread that dies takes down only the call it was working
-// on; the pool replaces it, and the caller starts again from the file.
+// 0.3 s. A thread that dies takes down only the call it was working on; the pool replaces it.
 
-export type ImagePool = {
-  /**
-   * cutOut and applyOutput on a thread, and the file where that is a PNG of the image's own size; else the image,
-   * for encodeResult. The photo's pixels move away: after this call `photo.pixels` is empty, however it ends.
-   * Rejects with an AbortError when `signal` fires (a call that had begun loses its thread, which is replaced), and
-   * with the thread's error when it dies.
-   */
-  cutOut(
-    photo: Photo,
-    mask: Uint8Array,
-    options?: CutOutOptions,
-    signal?: AbortSignal,
-  ): Promise<EncodedResult | ResultImage>
-  /** Lets calls in progress end, at most `closeTimeoutMs`; then ends the threads. */
-  close(): Promise<void>
-}
-
-/** Absent or null: the cut-out as it is. */
-export type CutOutOptions = { readonly output?: Output | null }
+export type ImagePool = ReturnType<typeof createImagePool>
 
 // Calls waiting for a thread. Slots and pixel budget keep this far lower; reaching it must show, because
 // each waiting call holds a decoded photo.
@@ -35,17 +15,10 @@ const waitingMax = 256
 // A 50-megapixel photo takes 0.3 s; past this the thread is stuck.
 const closeTimeoutMs = 5_000
 
-/**
- * `threads`: at most this many calls at once, one a core at most. `workerUrl` is for tests of what happens when one
- * dies.
- */
-export function createImagePool({
-  threads,
-  workerUrl = new URL('./cut-out-worker.ts', import.meta.url),
-}: {
-  threads: number
-  workerUrl?: URL
-}): ImagePool {
+const ownWorker = new URL('./cut-out-worker.ts', import.meta.url)
+
+/** `threads`: at most this many calls at once. `workerUrl` is for tests of what happens when one dies. */
+export function createImagePool(threads: number, workerUrl = ownWorker) {
   const pool = new Piscina({
     filename: workerUrl.href,
     minThreads: threads,
@@ -61,14 +34,21 @@ export function createImagePool({
     if (!closed) throw error
   })
   return {
-    async cutOut(photo, mask, { output = null } = {}, signal) {
+    /**
+     * cutOut and applyOutput on a thread, and the file where that is a PNG of the image's own size; else the image,
+     * for encodeResult. The photo's pixels move away: after this call `photo.pixels` is empty, however it ends.
+     * Rejects with an AbortError when `signal` fires (a call that had begun loses its thread, which is replaced), and
+     * with the thread's error when it dies.
+     */
+    async cutOut({ photo, mask, output }: CutOutTask, signal?: AbortSignal): Promise<EncodedResult | ResultImage> {
       if (closed) throw new Error('the image pool is closed')
       // A copy of just these bytes: the mask may be a view into a whole gRPC message, which would travel with it.
       const ownMask = new Uint8Array(mask)
       const transferList = [photo.pixels.buffer, ownMask.buffer]
       return await pool.run({ photo, mask: ownMask, output }, { transferList, signal: signal ?? null })
     },
-    close() {
+    /** Lets calls in progress end, at most `closeTimeoutMs`; then ends the threads. */
+    close(): Promise<void> {
       closed = true
       return pool.close()
     },

@@ -74,7 +74,7 @@ describe('pixel budget', () => {
   })
 
   it('refuses to queue without bound', async () => {
-    const budget = createPixelBudget(10, { waitingMax: 1 })
+    const budget = createPixelBudget(10, 1)
     await budget.acquire(10)
     const stop = new AbortController()
     const waiting = budget.acquire(10, stop.signal)

@@ -2,24 +2,11 @@
 // takes its pixels before it decodes and gives them back when its result is stored. First come, first served: a large
 // photo is not overtaken forever by small ones, at the price of a gap while it waits for room.
 
-export type PixelBudget = {
-  /**
-   * Waits until `pixels` fit, and answers the function that gives them back (again: no effect). An image larger than
-   * the whole budget waits until it is alone. Rejects with the signal's reason when it fires first, and with a
-   * RangeError when `waitingMax` others already wait.
-   */
-  acquire(pixels: number, signal?: AbortSignal): Promise<() => void>
-  /** Pixels taken now. */
-  used(): number
-}
+export type PixelBudget = ReturnType<typeof createPixelBudget>
 
-type Waiter = { readonly pixels: number; readonly admit: () => void }
-
-// Each waiter holds a fetched file (20 MB at most); the slots that feed this allow far fewer.
-const defaultWaitingMax = 256
-
-export function createPixelBudget(totalPixels: number, { waitingMax = defaultWaitingMax } = {}): PixelBudget {
-  const waiting: Waiter[] = []
+/** `waitingMax`: each holds a fetched file (20 MB at most); the slots that feed this allow far fewer. */
+export function createPixelBudget(totalPixels: number, waitingMax = 256) {
+  const waiting: { readonly pixels: number; readonly admit: () => void }[] = []
   let used = 0
 
   function take(pixels: number): () => void {
@@ -41,8 +28,14 @@ export function createPixelBudget(totalPixels: number, { waitingMax = defaultWai
   }
 
   return {
-    used: () => used,
-    async acquire(requested, signal) {
+    /** Pixels taken now. */
+    used: (): number => used,
+    /**
+     * Waits until the pixels fit, and answers the function that gives them back (again: no effect). An image larger
+     * than the whole budget waits until it is alone. Rejects with the signal's reason when it fires first, and with a
+     * RangeError when `waitingMax` others already wait.
+     */
+    async acquire(requested: number, signal?: AbortSignal): Promise<() => void> {
       signal?.throwIfAborted()
       const pixels = Math.min(requested, totalPixels)
       if (waiting.length === 0 && used + pixels <= totalPixels) return take(pixels)

@@ -48,7 +48,6 @@ function given(...specs: MemberSpec[]) {
     const noted = (what: string) => () => void calls.push(`${address} ${what}`)
     noted('dialled')()
     return {
-      address,
       readyModel: (model) => {
         noted(`asked for ${model}`)()
         return answerFor(address)

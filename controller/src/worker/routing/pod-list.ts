@@ -1,8 +1,8 @@
 // The pods that a source knows of, from the first dial to the last answer. A source says which there should be (`set`);
 // the list asks each for its models, gives out those that may be used, takes out those that stall or err, and lets go
-// of those that are no longer named, when their last request is done. What it knows is lost with the process: the next
-// one asks every pod again. Nothing here waits for a pod that hangs: probes have deadlines, and few run at once. What
-// follows from what is in pod-member.ts; here are the connections, the clock and the timers.
+// of those that are no longer named, when their last request is done. The rules are in pod-member.ts; here are the
+// connections, the clock and the timers.
+import { isDeepStrictEqual } from 'node:util'
 import { type Deferred, deferred } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import type { TritonClient } from '../triton/triton-client.ts'
@@ -26,7 +26,7 @@ import { isUsable, type Outcome, type ProbePauses, pauseMs } from './pod-probati
 import type { Pod } from './pod-source.ts'
 import { createProbeQueue, type ProbeQueue } from './probe-queue.ts'
 
-export type PodListOptions = {
+type PodListOptions = {
   readonly connect: (address: string) => TritonClient
   readonly pauses: ProbePauses
   readonly logger: Logger
@@ -35,20 +35,7 @@ export type PodListOptions = {
   readonly random?: () => number
 }
 
-export type PodList = {
-  /** The pods that there should be, all of them; those not named are let go. */
-  set(specs: readonly MemberSpec[]): void
-  pods(): readonly Pod[]
-  report(pod: Pod, outcome: Outcome): void
-  errors(): ReadonlyMap<string, string>
-  settled(): Promise<void>
-  onChange(listener: () => void): void
-  start(): void
-  stop(): Promise<void>
-}
-
 type Entry = {
-  readonly key: string
   readonly client: TritonClient
   /** Replaced by each change. */
   member: Member
@@ -77,7 +64,7 @@ const probesAtOnceMax = 32
 /** So long a good answer speaks for a pod that leaves a probe unanswered. */
 const aliveMs = 10_000
 
-export function createPodList(options: PodListOptions): PodList {
+export function createPodList(options: PodListOptions) {
   const probes = createProbeQueue<Entry>({
     atOnceMax: probesAtOnceMax,
     probe: (entry) => probe(list, entry),
@@ -93,9 +80,10 @@ export function createPodList(options: PodListOptions): PodList {
     isAnnouncing: false,
   }
   return {
-    set: (specs) => setSpecs(list, specs),
-    report: (pod, outcome) => report(list, pod, outcome),
-    pods: () => {
+    /** The pods that there should be, all of them; those not named are let go. */
+    set: (specs: readonly MemberSpec[]) => setSpecs(list, specs),
+    report: (pod: Pod, outcome: Outcome) => report(list, pod, outcome),
+    pods: (): readonly Pod[] => {
       list.listed ??= [...list.entries.values()].flatMap((entry) => podsOf(list, entry))
       return list.listed
     },
@@ -104,9 +92,7 @@ export function createPodList(options: PodListOptions): PodList {
       const accepting = [...list.entries.values()].filter(({ member }) => member.spec.accepts)
       await Promise.all(accepting.map(({ asked }) => asked.promise))
     },
-    onChange: (listener) => {
-      list.listeners.push(listener)
-    },
+    onChange: (listener: () => void) => void list.listeners.push(listener),
     start: () => {
       probes.start()
       for (const entry of list.entries.values()) plan(list, entry)
@@ -127,20 +113,19 @@ function setSpecs(list: List, specs: readonly MemberSpec[]): void {
   for (const [key, spec] of wanted) {
     const entry = list.entries.get(key)
     if (entry === undefined) add(list, spec)
-    else if (!isSame(entry.member.spec, spec)) update(list, entry, spec)
+    else if (!isDeepStrictEqual(entry.member.spec, spec)) update(list, entry, spec)
   }
 }
 
 function add(list: List, spec: MemberSpec): void {
   const entry: Entry = {
-    key: keyOf(spec),
     client: list.options.connect(spec.address),
     member: newMember(spec),
     lastOkAt: Number.NEGATIVE_INFINITY,
     failingSince: 0,
     asked: deferred(),
   }
-  list.entries.set(entry.key, entry)
+  list.entries.set(keyOf(spec), entry)
   plan(list, entry)
 }
 
@@ -156,16 +141,16 @@ function update(list: List, entry: Entry, spec: MemberSpec): void {
 }
 
 function remove(list: List, entry: Entry): void {
-  list.entries.delete(entry.key)
+  list.entries.delete(keyOf(entry.member.spec))
   list.probes.cancel(entry)
   entry.asked.resolve()
   entry.client.retire()
   announce(list)
 }
 
-/** It gets requests and is asked: of one that is leaving, or has left, nothing follows. */
+/** Of one that is leaving, or has left, nothing follows. */
 const isRouted = ({ entries }: List, entry: Entry): boolean =>
-  entry.member.spec.accepts && entries.get(entry.key) === entry
+  entry.member.spec.accepts && entries.get(keyOf(entry.member.spec)) === entry
 
 function become(list: List, entry: Entry, next: Member): void {
   const { member } = entry
@@ -180,7 +165,7 @@ function become(list: List, entry: Entry, next: Member): void {
   if (isListedOtherwise(member, next)) announce(list)
 }
 
-/** Tells the listeners soon, once for all that comes until then. */
+/** Calls the listeners soon, once for all that comes until then. */
 function announce(list: List): void {
   list.listed = undefined
   if (list.isAnnouncing) return
@@ -232,7 +217,7 @@ async function askModel(entry: Entry, model: string): Promise<ModelAnswer> {
 function report(list: List, pod: Pod, outcome: Outcome): void {
   if (outcome !== 'ok') list.options.metrics.streamErrors.inc({ kind: outcome })
   const origin = list.origins.get(pod)
-  // Of a pod that is leaving, or that was taken out meanwhile, nothing follows.
+  // An answer from before the pod was taken out says nothing.
   if (origin === undefined || origin.entry.member.epoch !== origin.epoch || !isRouted(list, origin.entry)) return
   const { entry } = origin
   const now = performance.now()
@@ -245,12 +230,12 @@ function report(list: List, pod: Pod, outcome: Outcome): void {
 /** Since the entry's present row of failures began, another usable pod of this pool has answered well. */
 const doOthersSucceed = ({ entries }: List, entry: Entry, pool: string): boolean =>
   [...entries.values()].some(
-    ({ member: { spec, standing }, lastOkAt, key }) =>
-      key !== entry.key &&
-      spec.accepts &&
-      isUsable(standing) &&
-      lastOkAt >= entry.failingSince &&
-      spec.models.some((model) => model.pool === pool),
+    (other) =>
+      other !== entry &&
+      other.member.spec.accepts &&
+      isUsable(other.member.standing) &&
+      other.lastOkAt >= entry.failingSince &&
+      other.member.spec.models.some((model) => model.pool === pool),
   )
 
 function podsOf({ origins }: List, entry: Entry): Pod[] {
@@ -269,5 +254,3 @@ const errorsOf = ({ entries }: List): ReadonlyMap<string, string> =>
 
 /** An address may be given to another pod, and a pod's name to another address. */
 const keyOf = ({ name, address }: MemberSpec): string => `${name} ${address}`
-
-const isSame = (a: MemberSpec, b: MemberSpec): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)

@@ -14,12 +14,9 @@ export type PodLoad = {
   picks: number
 }
 
-export const noLoad = (firstIndex: number): PodLoad => ({
-  byAddress: new Map(),
-  byRevision: new Map(),
-  firstIndex,
-  picks: 0,
-})
+export function noLoad(firstIndex: number): PodLoad {
+  return { byAddress: new Map(), byRevision: new Map(), firstIndex, picks: 0 }
+}
 
 /** The pod with the smallest share of its slots in use; undefined: no slot is free. */
 export function findLeastLoaded({ byAddress, firstIndex }: PodLoad, pods: readonly Pod[]): Pod | undefined {

@@ -6,11 +6,7 @@ import { afterAnswer, afterProbe, isUsable, joining, type Outcome, type Standing
 import type { Pod } from './pod-source.ts'
 
 /** One model that a pod should serve. */
-export type ServedModel = {
-  readonly pool: string
-  readonly tritonModel: string
-  readonly modelVersions: readonly string[]
-}
+export type ServedModel = Pick<Pod, 'pool' | 'tritonModel' | 'modelVersions'>
 
 /** One pod as its source knows it. */
 export type MemberSpec = Pick<Pod, 'address' | 'name' | 'revision' | 'role' | 'weight'> & {
@@ -87,7 +83,6 @@ export const afterProbeOf = (member: Member, epoch: number, isReady: boolean): M
 export const afterRequest = (member: Member, outcome: Outcome, othersSucceed: () => boolean): Member =>
   withStanding(member, afterAnswer(member.standing, outcome, othersSucceed))
 
-/** Whether a row of failures begins with this outcome. */
 export const beginsFailures = ({ standing }: Member, outcome: Outcome): boolean =>
   outcome === 'failed' && isUsable(standing) && standing.failedInRow === 0
 

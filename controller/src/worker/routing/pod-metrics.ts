@@ -3,14 +3,11 @@ import type { PodPicker } from './pod-picker.ts'
 import { ejectionReasons } from './pod-probation.ts'
 import type { PodSource } from './pod-source.ts'
 
-export type PodMetrics = {
-  readonly ejections: Counter<'reason'>
-  readonly streamErrors: Counter<'kind'>
-}
+export type PodMetrics = ReturnType<typeof createPodMetrics>
 
-export function createPodMetrics(registry: Registry): PodMetrics {
+export function createPodMetrics(registry: Registry) {
   const registers = [registry]
-  const metrics: PodMetrics = {
+  const metrics = {
     ejections: new Counter({
       name: 'matte_pod_ejections_total',
       help:

@@ -39,12 +39,13 @@ function given(...pods: Pod[]) {
 }
 
 const never = new AbortController().signal
+const wish = (modelVersion: string) => ({ modelVersion, isRetry: false })
 
 /** Takes a slot and holds it until `free` is called. */
 function hold(picker: ReturnType<typeof createPodPicker>, signal = never, version = 'service-v2') {
   const { promise, resolve } = Promise.withResolvers<void>()
   let on: string | undefined
-  const done = picker.withSlot(version, signal, async ({ address }) => {
+  const done = picker.withSlot(wish(version), signal, async ({ address }) => {
     on = address
     await promise
     return address
@@ -144,7 +145,7 @@ describe('createPodPicker', () => {
     const { picker, reports } = given(pod('a', 1))
     const stop = new AbortController()
     const ask = (work: () => Promise<void>) =>
-      picker.withSlot('service-v2', stop.signal, work).catch((error: unknown) => error)
+      picker.withSlot(wish('service-v2'), stop.signal, work).catch((error: unknown) => error)
     await ask(async () => undefined)
     for (const kind of ['failed', 'timeout', 'unavailable'] as const) {
       await ask(() => Promise.reject(new InferenceError(kind, 'no')))
@@ -161,7 +162,7 @@ describe('createPodPicker', () => {
     const { picker } = given(pod('a', 2), pod('b', 2), pod('c', 2))
     const seen: string[] = []
     for (let round = 0; round < 6; round++) {
-      await picker.withSlot('service-v2', never, async ({ address }) => void seen.push(address))
+      await picker.withSlot(wish('service-v2'), never, async ({ address }) => void seen.push(address))
     }
     expect(seen).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
   })
@@ -170,7 +171,7 @@ describe('createPodPicker', () => {
     const pods = [pod('a', 1), pod('b', 1), pod('c', 1)]
     const first = async (chance: number): Promise<string> => {
       const source = { pods: () => pods, report: () => undefined, onChange: () => undefined } as unknown as PodSource
-      return createPodPicker(source, () => chance).withSlot('service-v2', never, async ({ address }) => address)
+      return createPodPicker(source, () => chance).withSlot(wish('service-v2'), never, async ({ address }) => address)
     }
     expect([await first(0), await first(0.001), await first(0.002)]).toEqual(['a', 'b', 'c'])
   })
@@ -221,7 +222,7 @@ describe('a request that has lost an attempt', () => {
       on = address
       await promise
     }
-    const done = picker.withSlot('service-v2', never, work, { isRetry: true })
+    const done = picker.withSlot({ modelVersion: 'service-v2', isRetry: true }, never, work)
     return { done, free: resolve, on: () => on }
   }
 
@@ -260,7 +261,7 @@ describe('the share of a canary', () => {
   async function send(picker: ReturnType<typeof createPodPicker>, count: number, version = 'service-v2') {
     const turns: boolean[] = []
     for (let request = 0; request < count; request++) {
-      await picker.withSlot(version, never, async ({ role }) => void turns.push(role === 'canary'))
+      await picker.withSlot(wish(version), never, async ({ role }) => void turns.push(role === 'canary'))
     }
     return turns
   }
@@ -294,7 +295,9 @@ describe('the share of a canary', () => {
   it('has nothing while it has no share, not even of a name that is its alone', async () => {
     const own = pod('c', 4, { role: 'canary', revision: 'new', weight: 0, modelVersions: ['v3'] })
     const { picker } = given(stable('s', 4, 100), own)
-    await expect(picker.withSlot('v3', never, async () => undefined)).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(picker.withSlot(wish('v3'), never, async () => undefined)).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
   })
 
   it('waits for a stable slot beyond its weight, also while the canary is idle', async () => {

@@ -6,58 +6,35 @@ import { type Choice, choosePod, indexPods, type RoutingState } from './pod-choi
 import { addRequest, forgetIdle, noLoad, type RevisionSlots, removeRequest } from './pod-load.ts'
 import type { Pod, PodSource } from './pod-source.ts'
 
-export type SlotOptions = {
-  /**
-   * The request has lost an attempt already. It goes to a stable pod in good standing where there is one: a pod that is
-   * being tried, or tried again, would meet the same few requests each time, and they would fail by it.
-   */
-  readonly isRetry?: boolean
-}
-
-export type PodPicker = {
-  /** Runs `work` on a slot of a ready pod for this model version. @throws InferenceError unavailable: no such pod. */
-  withSlot<T>(
-    modelVersion: string,
-    signal: AbortSignal,
-    work: (pod: Pod) => Promise<T>,
-    options?: SlotOptions,
-  ): Promise<T>
-  /**
-   * Side of the model's input in pixels, so that it can be made before a slot is taken. While a pool tries a model of
-   * another size, the pod that is chosen later may differ. @throws InferenceError
-   */
-  inputSize(modelVersion: string): number
-  /** Requests in flight over all pods. */
-  slotsUsed(): number
-  /** Requests in flight to the pod at this address. */
-  slotsOn(address: string): number
-  slotsByRevision(): readonly Readonly<RevisionSlots>[]
-}
-
 /** What a request asks for. */
-type Wish = { readonly modelVersion: string; readonly isRetry: boolean }
-
-type Waiter = Wish & {
-  readonly resolve: (pod: Pod) => void
-  readonly reject: (error: InferenceError) => void
+type Wish = {
+  readonly modelVersion: string
+  /**
+   * It has lost an attempt already, and goes to a stable pod in good standing where there is one: a pod that is being
+   * tried, or tried again, would meet the same few requests each time, and they would fail by it.
+   */
+  readonly isRetry: boolean
 }
+
+export type PodPicker = ReturnType<typeof createPodPicker>
 
 type Picker = RoutingState & {
   readonly source: PodSource
-  readonly waiting: Waiter[]
+  readonly waiting: (Wish & PromiseWithResolvers<Pod>)[]
   /** The source's list that `choices` was made of. */
   indexed: readonly Pod[] | undefined
   choices: ReadonlyMap<string, Choice>
 }
 
-export function createPodPicker(source: PodSource, random: () => number = Math.random): PodPicker {
+export function createPodPicker(source: PodSource, random: () => number = Math.random) {
   // Replicas that are all idle would otherwise send their next request to the same pod.
   const load = noLoad(Math.floor(random() * 1_000))
   const picker: Picker = { source, load, owed: new Map(), waiting: [], indexed: undefined, choices: new Map() }
   source.onChange(() => serveWaiting(picker))
   return {
-    withSlot: async (modelVersion, signal, work, { isRetry = false } = {}) => {
-      const pod = await takeSlot(picker, { modelVersion, isRetry }, signal)
+    /** Runs `work` on a slot of a ready pod for this model version. @throws InferenceError unavailable: no such pod. */
+    withSlot: async <T>(wish: Wish, signal: AbortSignal, work: (pod: Pod) => Promise<T>): Promise<T> => {
+      const pod = await takeSlot(picker, wish, signal)
       try {
         const result = await work(pod)
         source.report(pod, 'ok')
@@ -70,15 +47,20 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
         serveWaiting(picker)
       }
     },
-    inputSize: (modelVersion) => {
+    /**
+     * Side of the model's input in pixels, so that it can be made before a slot is taken. While a pool tries a model of
+     * another size, the pod that is chosen later may differ. @throws InferenceError
+     */
+    inputSize: (modelVersion: string): number => {
       const choice = choiceFor(picker, modelVersion)
       const pod = choice?.stable[0] ?? choice?.canary[0] ?? choice?.other[0]
       if (pod === undefined) throw noPod()
       return pod.shape.inputSize
     },
-    slotsUsed: () => [...load.byAddress.values()].reduce((sum, { total }) => sum + total, 0),
-    slotsOn: (address) => load.byAddress.get(address)?.total ?? 0,
-    slotsByRevision: () => [...load.byRevision.values()],
+    /** Requests in flight: over all pods, on the pod at an address, by revision. */
+    slotsUsed: (): number => [...load.byAddress.values()].reduce((sum, { total }) => sum + total, 0),
+    slotsOn: (address: string): number => load.byAddress.get(address)?.total ?? 0,
+    slotsByRevision: (): readonly Readonly<RevisionSlots>[] => [...load.byRevision.values()],
   }
 }
 
@@ -104,18 +86,17 @@ function takeSlot(picker: Picker, wish: Wish, signal: AbortSignal): Promise<Pod>
 }
 
 function waitForSlot({ waiting }: Picker, wish: Wish, signal: AbortSignal): Promise<Pod> {
-  const { promise, resolve, reject } = Promise.withResolvers<Pod>()
-  const waiter: Waiter = { ...wish, resolve, reject }
+  const waiter = { ...wish, ...Promise.withResolvers<Pod>() }
   waiting.push(waiter)
   const abort = (): void => {
     const index = waiting.indexOf(waiter)
     if (index < 0) return // has its pod already; `withSlot` gives it back
     waiting.splice(index, 1)
-    reject(noPod())
+    waiter.reject(noPod())
   }
   signal.addEventListener('abort', abort, { once: true })
   // Node keeps a signal of `AbortSignal.any` for as long as somebody listens to it: with every task that had waited.
-  return promise.finally(() => signal.removeEventListener('abort', abort))
+  return waiter.promise.finally(() => signal.removeEventListener('abort', abort))
 }
 
 /** Hands free slots to those who wait, and sends away those whose last pod has gone. */

@@ -10,7 +10,7 @@ import type { InferenceError } from '../triton/inference-error.ts'
 /** How an inference ended. */
 export type Outcome = 'ok' | InferenceError['kind']
 
-/** Why a pod was taken out: what its inferences came to, or that a probe found it not ready. */
+/** What inferences came to, or that a probe found the pod not ready. */
 export const ejectionReasons = ['timeout', 'unavailable', 'failed', 'unready'] as const
 type EjectionReason = (typeof ejectionReasons)[number]
 
@@ -33,9 +33,7 @@ const firstPauseMs = 1_000
 const longestPauseMs = 30_000
 const joiningPauseMs = 250
 
-type Usable = Extract<Standing, { readonly failedInRow: number }>
-
-export const isUsable = (standing: Standing): standing is Usable =>
+export const isUsable = (standing: Standing): standing is Extract<Standing, { readonly failedInRow: number }> =>
   standing.state === 'serving' || standing.state === 'probation'
 
 /** `isReady`: all that the pod is asked to serve can be used now. */
@@ -76,12 +74,8 @@ function eject({ ejections }: { readonly ejections: number }, reason: EjectionRe
   return { state: 'ejected', reason, ejections: ejections + 1, misses: 0 }
 }
 
-export type ProbePauses = {
-  /** Between two probes of a pod that is in use, milliseconds. */
-  readonly usableMs: number
-  /** The longest between two probes of one that was found not ready, milliseconds. */
-  readonly missingMs: number
-}
+/** Between two probes of a pod that is in use, and the longest between two of one that was found not ready. */
+export type ProbePauses = { readonly usableMs: number; readonly missingMs: number }
 
 /**
  * Milliseconds until the next probe.

@@ -1,5 +1,4 @@
-// What the working end knows of pods, wherever they come from: a static list (static-pods.ts) or Kubernetes
-// (kube/pod-source.ts). Both keep their pods in the same list (pod-list.ts).
+// What the worker knows of pods, wherever they come from; both sources keep theirs in the list of pod-list.ts.
 import type { Service } from '@matte/core/runtime/service'
 import type { ModelShape } from '../triton/model-shape.ts'
 import type { TritonClient } from '../triton/triton-client.ts'

@@ -1,16 +1,9 @@
 // When each pod is asked, and how many at once. A probe that is due while as many as may run are under way waits its
 // turn; one that was planned again meanwhile, such as after an ejection, waits for its new time.
 
-export type ProbeQueue<T> = {
-  start(): void
-  /** Probes `target` after `ms`, instead of what was planned for it; nothing before the start or after the stop. */
-  plan(target: T, ms: number): void
-  cancel(target: T): void
-  /** Resolves when the probes under way have ended. */
-  stop(): Promise<void>
-}
+export type ProbeQueue<T> = ReturnType<typeof createProbeQueue<T>>
 
-export type ProbeQueueOptions<T> = {
+type ProbeQueueOptions<T> = {
   readonly atOnceMax: number
   /** Never rejects. */
   readonly probe: (target: T) => Promise<void>
@@ -18,7 +11,7 @@ export type ProbeQueueOptions<T> = {
   readonly isWanted: (target: T) => boolean
 }
 
-export function createProbeQueue<T>({ atOnceMax, probe, isWanted }: ProbeQueueOptions<T>): ProbeQueue<T> {
+export function createProbeQueue<T>({ atOnceMax, probe, isWanted }: ProbeQueueOptions<T>) {
   const timers = new Map<T, NodeJS.Timeout>()
   const due: T[] = []
   const running = new Map<T, Promise<void>>()
@@ -44,10 +37,11 @@ export function createProbeQueue<T>({ atOnceMax, probe, isWanted }: ProbeQueueOp
 
   return {
     cancel,
-    start: () => {
+    start: (): void => {
       started = true
     },
-    plan: (target, ms) => {
+    /** Probes `target` after `ms`, instead of what was planned for it; nothing before the start or after the stop. */
+    plan: (target: T, ms: number): void => {
       cancel(target)
       if (!started) return
       const fire = (): void => {
@@ -57,10 +51,10 @@ export function createProbeQueue<T>({ atOnceMax, probe, isWanted }: ProbeQueueOp
       }
       timers.set(target, setTimeout(fire, ms))
     },
-    stop: async () => {
+    /** Resolves when the probes under way have ended. */
+    stop: async (): Promise<void> => {
       started = false
-      for (const timer of timers.values()) clearTimeout(timer)
-      timers.clear()
+      for (const target of timers.keys()) cancel(target)
       await Promise.all(running.values())
     },
   }

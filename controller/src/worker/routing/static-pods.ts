@@ -1,5 +1,4 @@
-// Pods from `models.static` (D84): addresses that somebody else keeps running. Nobody says when one of them is back, so
-// every one is asked each second.
+// Pods from `models.static` (D84): addresses that somebody else keeps running.
 import type { Logger } from 'pino'
 import { connectTriton } from '../triton/triton-client.ts'
 import type { TritonStubClass } from '../triton/triton-protocol.ts'
@@ -8,7 +7,6 @@ import type { MemberSpec, ServedModel } from './pod-member.ts'
 import type { PodMetrics } from './pod-metrics.ts'
 import type { PodSource } from './pod-source.ts'
 
-/** One model of `models.static` (D84): where it is served when no TritonPool says so. */
 export type StaticModel = {
   /** The public `modelVersion`. */
   readonly name: string
@@ -24,12 +22,8 @@ export type StaticPodsOptions = {
   readonly Stub: TritonStubClass
   readonly logger: Logger
   readonly metrics: PodMetrics
-  /** Connections to each pod. */
   readonly channels?: number
 }
-
-/** Sums of such pods are kept under this revision. */
-const staticRevision = 'static'
 
 /**
  * An instance then finds its next request there when it has answered: two cores that serve the model were idle for 16
@@ -38,10 +32,10 @@ const staticRevision = 'static'
  */
 const queuedAtPod = 1
 
+/** Nobody says when one of them is back. */
 const pauses = { usableMs: 1_000, missingMs: 1_000 }
 
 export function staticPods({ models, Stub, logger, metrics, channels = 1 }: StaticPodsOptions): PodSource {
-  // How those servers are started is not ours, so their pings are what any server allows: `cautiousKeepalive`.
   const connect = (address: string) => connectTriton(Stub, address, { channels })
   const list = createPodList({ connect, pauses, logger, metrics })
   list.set(staticMembers(models))
@@ -59,7 +53,7 @@ function staticMembers(models: readonly StaticModel[]): MemberSpec[] {
   return [...served].map(([address, entries]) => ({
     address,
     name: address,
-    revision: staticRevision,
+    revision: 'static',
     role: 'stable',
     weight: 100,
     models: entries,

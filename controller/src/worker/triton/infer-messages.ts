@@ -1,6 +1,4 @@
-// One inference in Triton's words: the request for an image, and what an answer on its stream comes to.
-import { InferenceError } from './inference-error.ts'
-import { errorOfMessage } from './triton-error.ts'
+import { errorOfMessage, InferenceError } from './inference-error.ts'
 import type { InferRequest, InferResponse, StreamResponse } from './triton-protocol.ts'
 
 export type InferInput = {

@@ -3,22 +3,14 @@
 import * as grpc from '@grpc/grpc-js'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
 import { readMessage } from './infer-messages.ts'
-import { InferenceError } from './inference-error.ts'
-import { errorOfStatus } from './triton-error.ts'
+import { errorOfStatus, InferenceError } from './inference-error.ts'
 import type { InferRequest, InferResponse, StreamResponse, TritonStub } from './triton-protocol.ts'
 
-export type InferStream = {
-  /** It belongs to the trace of the request that it was opened for. */
-  readonly isTraced: boolean
-  /** @throws InferenceError */
-  ask(request: InferRequest, timeoutMs: number, signal: AbortSignal): Promise<InferResponse>
-  isAlive(): boolean
-  end(): void
-}
+export type InferStream = ReturnType<typeof openStream>
 
 type Pending = { readonly resolve: (answer: InferResponse) => void; readonly reject: (error: InferenceError) => void }
 
-export function openStream(stub: TritonStub): InferStream {
+export function openStream(stub: TritonStub) {
   const traceparent = currentTraceparent()
   const call = stub.ModelStreamInfer(buildHeader(traceparent))
   let pending: Pending | undefined
@@ -47,13 +39,15 @@ export function openStream(stub: TritonStub): InferStream {
   call.on('end', () => fail(new InferenceError('unavailable', 'the model server ended the stream')))
 
   return {
+    /** It belongs to the trace of the request that it was opened for. */
     isTraced: traceparent !== undefined,
-    isAlive: () => !ended,
-    end: () => {
+    isAlive: (): boolean => !ended,
+    end: (): void => {
       ended = true
       call.end()
     },
-    ask: async (request, timeoutMs, signal) => {
+    /** @throws InferenceError */
+    ask: async (request: InferRequest, timeoutMs: number, signal: AbortSignal): Promise<InferResponse> => {
       const abort = (): void => giveUp(new InferenceError('unavailable', 'stopped'))
       const timer = setTimeout(() => giveUp(new InferenceError('timeout', `no answer in ${timeoutMs} ms`)), timeoutMs)
       signal.addEventListener('abort', abort, { once: true })

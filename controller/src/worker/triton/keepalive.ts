@@ -1,6 +1,5 @@
-// How soon a connection that died without a word is noticed, agreed between both ends. A gRPC server counts pings that
-// come oftener than it allows and cuts the client off after two too many (`too_many_pings`), so the client's period and
-// the server's flags are one setting, and are written here only.
+// How soon a connection that died without a word is noticed. A gRPC server cuts a client off after two pings more than
+// it allows (`too_many_pings`), so the client's period and the server's flags are one setting.
 import type { ClientOptions } from '@grpc/grpc-js'
 
 /**

@@ -32,7 +32,7 @@ const matches = (tensor: TensorMetadata | undefined, name: string, shape: readon
 const describe = (tensors: readonly TensorMetadata[]): string =>
   tensors.map(({ name, datatype, shape }) => `${name} ${datatype} [${shape.join()}]`).join(', ') || 'no tensor'
 
-/** Instances × preferred batch. A group's count is for each of its GPUs. */
+/** A group's count is for each of its GPUs. */
 function slotsOf(config: NonNullable<ModelConfig['config']>): number {
   const { instance_group: groups = [], dynamic_batching: batching, max_batch_size } = config
   const instances = groups.reduce((sum, { count = 1, gpus = [] }) => sum + count * Math.max(1, gpus.length), 0)

@@ -1,8 +1,7 @@
 // What a pod says of its models: whether they can infer now, and what they take. Every question has a deadline.
 import type * as grpc from '@grpc/grpc-js'
-import { InferenceError } from './inference-error.ts'
+import { errorOfStatus, InferenceError } from './inference-error.ts'
 import { type ModelShape, readModelShape } from './model-shape.ts'
-import { errorOfStatus } from './triton-error.ts'
 import type { TritonStub } from './triton-protocol.ts'
 
 /** `unready`: it says so, or nobody is there; `silent`: no answer in time, as of a pod that hangs or is very busy. */

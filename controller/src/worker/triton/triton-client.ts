@@ -1,38 +1,20 @@
-// One Triton pod as the controller sees it: its readiness, its slots, and streams to it. A stream carries one request
-// at a time (infer-stream.ts): one stream per in-flight slot, kept for the next request unless it is traced. If the pod
-// dies or is told to stop, its streams end in one of several ways, all read as `unavailable` (triton-error.ts): the
-// task goes back without an attempt spent.
+// One Triton pod as the controller sees it: its readiness, its slots, and one stream per in-flight slot, kept for the
+// next request unless it is traced. However its streams end when the pod dies or is told to stop, that reads as
+// `unavailable` (inference-error.ts), and the task goes back without an attempt spent.
 import * as grpc from '@grpc/grpc-js'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
-import { createIdleStreams, type IdleStreams } from './idle-streams.ts'
+import { createIdleStreams } from './idle-streams.ts'
 import { buildRequest, type InferInput, readMask } from './infer-messages.ts'
 import { type InferStream, openStream } from './infer-stream.ts'
-import { InferenceError } from './inference-error.ts'
+import { InferenceError, isUnavailable } from './inference-error.ts'
 import { cautiousKeepalive } from './keepalive.ts'
-import type { ModelShape } from './model-shape.ts'
-import { probeReadiness, probeShape, type Readiness } from './probe.ts'
+import { probeReadiness, probeShape } from './probe.ts'
 import { channelOptions, type TritonStub, type TritonStubClass } from './triton-protocol.ts'
 
-export type TritonClient = {
-  readonly address: string
-  /** The model's shape once it is ready to infer, else undefined. @throws InferenceError failed: wrong shapes. */
-  readyModel(model: string): Promise<ModelShape | undefined>
-  /** Whether the model can infer now. */
-  isReady(model: string): Promise<Readiness>
-  /** The mask for one model input. @throws InferenceError */
-  infer(request: InferInput): Promise<Buffer>
-  /** A server that is told to stop waits for open streams, used or not. */
-  endIdleStreams(): void
-  /** Takes no further request, and closes when the last one has ended. */
-  retire(): void
-  /**
-   * Closes at once: requests that still wait for a connection end with `unavailable`, probes as if nobody were there.
-   */
-  close(): void
-}
+export type TritonClient = ReturnType<typeof connectTriton>
 
-export type ConnectOptions = {
-  /** Channel options about keepalive; those of `keepalive.ts`. */
+type ConnectOptions = {
+  /** One of `keepalive.ts`. */
   readonly keepalive?: grpc.ClientOptions
   /**
    * Connections to the pod, 1 or more; streams take turns on them. Measured with images of 320 × 320 (0.3 MB), 4 and 16
@@ -41,36 +23,31 @@ export type ConnectOptions = {
   readonly channels?: number
 }
 
-type Connection = {
-  readonly first: TritonStub
-  readonly stubs: readonly TritonStub[]
-  readonly idle: IdleStreams
-  /** Ends the probes under way. */
-  readonly closing: AbortController
-  streamsOpened: number
-  inFlight: number
-  /** It takes no further request. */
-  retired: boolean
-}
+type Connection = ReturnType<typeof connect>
 
 /** How long a stream may be idle before it is ended. */
 const idleMs = 2_000
 
-export function connectTriton(Stub: TritonStubClass, address: string, options: ConnectOptions = {}): TritonClient {
+export function connectTriton(Stub: TritonStubClass, address: string, options: ConnectOptions = {}) {
   const connection = connect(Stub, address, options)
   const probing = { stub: connection.first, signal: connection.closing.signal }
   return {
-    address,
-    readyModel: (model) => probeShape(probing, model),
-    isReady: (model) => probeReadiness(probing, model),
-    infer: (input) => infer(connection, input),
+    /** The model's shape once it is ready to infer, else undefined. @throws InferenceError failed: wrong shapes. */
+    readyModel: (model: string) => probeShape(probing, model),
+    /** Whether the model can infer now. */
+    isReady: (model: string) => probeReadiness(probing, model),
+    /** The mask for one model input. @throws InferenceError */
+    infer: (input: InferInput) => infer(connection, input),
+    /** A server that is told to stop waits for open streams, used or not. */
     endIdleStreams: () => connection.idle.endAll(),
+    /** Takes no further request, and closes when the last one has ended. */
     retire: () => retire(connection),
+    /** Closes at once: requests that wait for a connection end with `unavailable`, probes as if nobody were there. */
     close: () => close(connection),
   }
 }
 
-function connect(Stub: TritonStubClass, address: string, options: ConnectOptions): Connection {
+function connect(Stub: TritonStubClass, address: string, options: ConnectOptions) {
   const { keepalive = cautiousKeepalive, channels = 1 } = options
   const dial = (): TritonStub =>
     new Stub(address, grpc.credentials.createInsecure(), { ...channelOptions, ...keepalive })
@@ -79,9 +56,11 @@ function connect(Stub: TritonStubClass, address: string, options: ConnectOptions
     first,
     stubs: [first, ...Array.from({ length: channels - 1 }, dial)],
     idle: createIdleStreams(idleMs),
+    /** Ends the probes under way. */
     closing: new AbortController(),
     streamsOpened: 0,
     inFlight: 0,
+    /** It takes no further request. */
     retired: false,
   }
 }
@@ -140,5 +119,3 @@ function close(connection: Connection): void {
   connection.closing.abort()
   for (const stub of connection.stubs) stub.close()
 }
-
-const isUnavailable = (error: unknown): boolean => error instanceof InferenceError && error.kind === 'unavailable'

@@ -30,18 +30,16 @@ export type ModelConfig = {
   }
 }
 
-type Unary<Request, Response> = (
-  request: Request,
+type Unary<Response> = (
+  request: { name: string },
   options: { deadline: number },
   callback: (error: grpc.ServiceError | null, response?: Response) => void,
 ) => grpc.ClientUnaryCall
 
-type Named = { name: string }
-
 export type TritonStub = grpc.Client & {
-  ModelReady: Unary<Named, { ready?: boolean }>
-  ModelMetadata: Unary<Named, ModelMetadata>
-  ModelConfig: Unary<Named, ModelConfig>
+  ModelReady: Unary<{ ready?: boolean }>
+  ModelMetadata: Unary<ModelMetadata>
+  ModelConfig: Unary<ModelConfig>
   ModelStreamInfer(metadata: grpc.Metadata): grpc.ClientDuplexStream<InferRequest, StreamResponse>
 }
 
@@ -51,7 +49,7 @@ export type TritonStubClass = new (
   options: grpc.ClientOptions,
 ) => TritonStub
 
-/** Loads the vendored protos; a few milliseconds, done once by `main.ts`. */
+/** Loads the vendored protos, which takes a few milliseconds. */
 export function loadTriton(): TritonStubClass {
   const file = fileURLToPath(import.meta.resolve('@matte/protos/triton/grpc_service.proto'))
   const definition = loadSync(file, { keepCase: true, longs: Number, enums: String, defaults: false, oneofs: false })

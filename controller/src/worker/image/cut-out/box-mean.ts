@@ -1,9 +1,8 @@
 /**
  * Means over square windows on a square grid, clipped at its border: a loop that the colour field spends its time in.
  * The cost does not depend on the radius: a running sum down each column, then differences of prefix sums along each
- * row, in double precision so that what has passed leaves no trace. With `weight`, each value counts by its cell's
- * weight: the means are those of `source * weight`. Reading a typed array is `number | undefined` to the checker; every
- * index is bounded by the grid.
+ * row, in double precision so that what has passed leaves no trace. With `weight`, the means are those of
+ * `source * weight`.
  */
 export function boxMean(source: Float32Array, size: number, radius: number, weight?: Float32Array): Float32Array {
   const values = weight === undefined ? source : product(source, weight)

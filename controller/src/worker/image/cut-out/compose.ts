@@ -3,8 +3,7 @@ import type { ColourField } from './decontaminate.ts'
 
 // The one pass over the full-size photo. It walks each row from cell centre to cell centre of the grid: a stretch
 // between cells that are certainly clear is skipped, between cells that are certainly solid copied, and only the rest
-// calculated. Reading a typed array is `number | undefined` to the checker; every index here is bounded by the photo or
-// the grid.
+// calculated.
 
 const clear = 0
 const solid = 1

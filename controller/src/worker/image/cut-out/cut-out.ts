@@ -8,7 +8,8 @@ import { sampleCells } from './sample-cells.ts'
 
 // The whole way from photo and mask to cut-out, pure and synchronous: everything costly happens on a grid of 160 x 160
 // cells (refine, decontaminate), then one pass over the photo writes the result (compose). Memory besides the photo:
-// the result (4 bytes a pixel) and 4 MB for the grid, whatever the photo's size.
+// the result (4 bytes a pixel) and 4 MB for the grid, whatever the photo's size. Wherever pixels and cells are read `as
+// number`: a typed array gives `number | undefined` to the checker, and the index is bounded by the loop around it.
 
 export type CutOut = {
   /** `width * height * 4` bytes, 8-bit sRGB, not premultiplied; colour is 0 wherever alpha is 0. */

@@ -7,7 +7,6 @@ import type { CellColours } from './sample-cells.ts'
 // mean of the colours around, and adds alpha times what the mixture equation then leaves unexplained; a second round
 // with a small radius starts from the first one's result. Both rounds run on a grid half as fine as the mask's, since
 // means change slowly; at full size only the last correction is repeated, and only for soft pixels (compose.ts).
-// Reading a typed array is `number | undefined` to the checker; every index here is bounded by a grid.
 
 /**
  * Mean colours around each cell of the mask's grid, 0..255: 6 floats a cell, red, green, blue of the foreground, then
@@ -62,9 +61,7 @@ function halve(plane: Float32Array, gridSize: number): Float32Array {
   return half
 }
 
-/**
- * Back to the mask's grid, bilinearly: a cell's centre lies a quarter cell from that of the half grid's cell around it.
- */
+/** Back to the mask's grid, bilinearly: a cell's centre lies a quarter cell from that of the half grid's cell. */
 function spread(half: Float32Array, gridSize: number, near: Int32Array, field: ColourField, channel: number): void {
   const halfSize = gridSize / 2
   const clamp = (position: number) => Math.min(halfSize - 1, Math.max(0, position))

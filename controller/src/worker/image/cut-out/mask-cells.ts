@@ -1,5 +1,4 @@
 // The network's mask on the grid that everything but the last pass works on, and where on it there is anything to do.
-// Reading a typed array is `number | undefined` to the checker; every index here is bounded by the mask or the grid.
 
 /** A square grid stretched over the photo: `gridSize * gridSize` cells, row by row. */
 export type MaskCells = {

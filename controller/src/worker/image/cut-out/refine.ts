@@ -5,17 +5,6 @@ import type { CellColours } from './sample-cells.ts'
 // explains alpha in each small window as a linear function of the photo's colour, alpha = a . rgb + b; in its fast form
 // (He, Sun 2015) a and b are found on a coarse grid and only a . rgb + b is evaluated at full resolution. So the cost
 // of this file does not depend on the photo's size, and the full-size pass (compose.ts) needs no planes of its own.
-// Reading a typed array is `number | undefined` to the checker; every index here is bounded by the grid.
-
-export type Refinement = {
-  /**
-   * 4 floats a cell: a for red, green, blue, then b, with alpha (0..255, not yet clamped) = a . (r, g, b: 0..255) + b.
-   * Settled cells have a = 0 and b below 0 or above 255.
-   */
-  readonly coefficients: Float32Array
-  /** Alpha of each cell at its own mean colour, 0..1. */
-  readonly alpha: Float32Array
-}
 
 // The numbers below were chosen on lemur.png against its true matte, then judged by eye on the four photos without one.
 // Gradient error with windows of radius 2, 3, 4, 5: 10.8, 8.1, 7.0, 6.5, where the mask merely stretched has 27.5; but
@@ -27,8 +16,12 @@ const windowRadius = 3
 // Variance of colour (0..1 scale) up to which a window counts as even: more smooths, less lets texture through.
 const epsilon = 1e-3
 
-/** `colours`: the photo in the same cells as the mask. */
-export function refine(cells: MaskCells, colours: CellColours): Refinement {
+/**
+ * `colours`: the photo in the same cells as the mask. `coefficients` are 4 floats a cell: a for red, green, blue, then
+ * b, with alpha (0..255, not yet clamped) = a . (r, g, b: 0..255) + b; settled cells have a = 0 and b below 0 or above
+ * 255. `alpha` is that of each cell at its own mean colour, 0..1.
+ */
+export function refine(cells: MaskCells, colours: CellColours) {
   const { gridSize, probability, unsettled } = cells
   const [red, green, blue] = colours
   const model = fitWindows(cells, colours)
@@ -59,9 +52,7 @@ export function refine(cells: MaskCells, colours: CellColours): Refinement {
 // What lies between haze and solid is stretched to the full range.
 const gain = 1 / (1 - 2 * haze)
 
-/**
- * Least squares in the windows around the near cells: 4 floats a cell, slopes for red, green, blue, then the constant.
- */
+/** Least squares in the windows around the near cells: 4 floats a cell, slopes for red, green, blue, and a constant. */
 function fitWindows({ gridSize, probability, near }: MaskCells, colours: CellColours): Float32Array {
   const columns = new Float64Array(gridSize * sumsPerColumn)
   const sums = new Float64Array(sumsPerColumn)
@@ -159,9 +150,8 @@ function solveWindow(means: Float64Array, model: Float32Array, cell: number): vo
 }
 
 /**
- * A pixel lies in many windows; what holds for it is the mean of their models. He averages over a whole window, which
- * blurs hair (gradient error on lemur.png 8.5 instead of 8.1, soft IoU 0.9786 instead of 0.9792); here the nearest
- * nine.
+ * A pixel lies in many windows; what holds for it is the mean of their models, here of the nearest nine. He averages
+ * over a whole window, which blurs hair (gradient error on lemur.png 8.5, not 8.1, soft IoU 0.9786, not 0.9792).
  */
 function averageAround(model: Float32Array, gridSize: number, cell: number, target: Float32Array): void {
   const x = cell % gridSize

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js'
 import { describe, expect, it } from 'vitest'
-import { errorOfMessage, errorOfStatus } from './triton-error.ts'
+import { errorOfMessage, errorOfStatus } from './inference-error.ts'
 
 describe('errorOfStatus', () => {
   it.each([
