@@ -72,7 +72,7 @@ const settled: readonly Pass[] = [
   { seconds: 8, pods: one },
 ]
 
-export type Scenario = {
+type Scenario = {
   /** The name of its file in `docs/situations/`. */
   readonly id: string
   readonly title: string

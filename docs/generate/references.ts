@@ -2,12 +2,12 @@
 // and paths. Pure: the tree is given as texts by path.
 import { posix } from 'node:path'
 
-export type Tree = {
+type Tree = {
   /** Every file of the repository, by its path from the root. */
   readonly files: ReadonlyMap<string, string>
 }
 
-export type Dangling = { readonly path: string; readonly line: number; readonly problem: string }
+type Dangling = { readonly path: string; readonly line: number; readonly problem: string }
 
 /** Where each kind of number is defined: a line that begins with it in bold. */
 const definedIn = { D: 'docs/contract.md', A: 'DECISIONS.md' } as const

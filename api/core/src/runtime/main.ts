@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { ConfigError } from './env.ts'
 import type { Service } from './service.ts'
 
-export type ProcessOptions = {
+type ProcessOptions = {
   readonly logger: Logger
   readonly services: readonly Service[]
   /** Milliseconds from the signal until the exit is forced; must lie below the pod's grace time. */

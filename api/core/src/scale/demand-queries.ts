@@ -15,7 +15,7 @@ export type AskedPool = {
   readonly revisionSeconds?: number
 }
 
-export type DemandRequest = { readonly plans: Plans; readonly pools: readonly AskedPool[] }
+type DemandRequest = { readonly plans: Plans; readonly pools: readonly AskedPool[] }
 
 /**
  * The demand on one pool. The database knows no pool's target, so it has latencies in place of the share that missed.
@@ -29,7 +29,7 @@ export type PoolDemand = Omit<Demand, 'missedShare'> & {
 /**
  * What the pods of one revision did within the `revisionSeconds` asked for; revisions that did nothing are left out.
  */
-export type RevisionCounts = {
+type RevisionCounts = {
   readonly revision: string
   readonly done: number
   readonly failed: number

@@ -64,7 +64,7 @@ export type Pod = KubeObject & {
 }
 
 /** What a Deployment makes its pods from; its spec is built as data and only ever compared as a whole. */
-export type PodTemplate = {
+type PodTemplate = {
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> }
   spec: { readonly [member: string]: unknown }
 }

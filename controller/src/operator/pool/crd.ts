@@ -2,7 +2,7 @@
 import { group, kind, plural, tritonPoolSchema, version } from './triton-pool.ts'
 
 /** A column of `kubectl get tritonpools`; those of priority 1 are shown with `-o wide`. */
-export type PrinterColumn = {
+type PrinterColumn = {
   readonly name: string
   readonly type: 'string' | 'integer' | 'number' | 'date'
   readonly jsonPath: string

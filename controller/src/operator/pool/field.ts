@@ -4,7 +4,7 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import { Default } from 'typebox/value'
 
 /** One CEL rule. `rule` sees the value as `self`; `message` says what to do. */
-export type Rule = {
+type Rule = {
   readonly rule: string
   readonly message: string
   /** Path of the wrong field, relative to `self`, such as `.minReplicas`. */

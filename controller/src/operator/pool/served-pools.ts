@@ -4,7 +4,7 @@ import type { InstalledModel } from '@matte/core/model/model-queries'
 import { modelsInUse, modelsOfRevision, type RevisionModel } from './revision-models.ts'
 import type { TritonPool } from './triton-pool.ts'
 
-export type PoolService = {
+type PoolService = {
   /**
    * The model versions of tasks that this pool's pods serve, including `service-v2` for the default pool. Names that
    * only the canary has count too: callers cannot choose them yet, but older tasks may have them.

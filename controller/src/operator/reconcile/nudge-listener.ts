@@ -6,7 +6,7 @@ import { modelOf, subjects } from '@matte/core/bus/streams'
 import { repeat } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
 
-export type NudgeListenerOptions = {
+type NudgeListenerOptions = {
   readonly bus: Bus
   readonly leads: () => boolean
   readonly wake: (modelVersion: string) => void

@@ -6,7 +6,7 @@ import { gather } from './gather.ts'
 import { planPool } from './plan.ts'
 import { newMemory, type PoolMemory } from './pool-memory.ts'
 
-export type ReconcileDeps = ApplyDeps & {
+type ReconcileDeps = ApplyDeps & {
   /** Undefined: this replica does not lead this pool, or its fencing tokens are not written yet. */
   readonly term: (pool: string) => Term | undefined
   readonly memories: Map<string, PoolMemory>

@@ -16,7 +16,7 @@ export type PodChoice = {
 export const victimCost = '-1'
 
 /** A mark to write, or to take away (null). */
-export type Mark = { readonly pod: string; readonly cost: typeof victimCost | null }
+type Mark = { readonly pod: string; readonly cost: typeof victimCost | null }
 
 /**
  * The marks to change so that `count` pods of one revision go that will be missed least: those not ready, then the idle

@@ -6,7 +6,7 @@ import { buildChecksumContainers, checksumContainer } from './checksum-container
 import { isObject, type Json, type JsonObject, mergePatch } from './merge-patch.ts'
 import { claimMountPath, claimsOf, containerArguments, ports } from './triton-arguments.ts'
 
-export type PodTemplate = {
+type PodTemplate = {
   readonly metadata: JsonObject & { readonly labels: Readonly<Record<string, string>> }
   readonly spec: JsonObject
 }

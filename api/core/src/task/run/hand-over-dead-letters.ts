@@ -13,7 +13,7 @@ type DeadLetter = {
 }
 
 /** Publishes with `id` for de-duplication; resolves once the stream has stored it. Rejects: try again later. */
-export type PublishDeadLetter = (letter: DeadLetter, id: string) => Promise<void>
+type PublishDeadLetter = (letter: DeadLetter, id: string) => Promise<void>
 
 /** Hands over at most `limit` tasks; returns how many. */
 export async function handOverDeadLetters(db: Db, publish: PublishDeadLetter, limit = 50): Promise<number> {

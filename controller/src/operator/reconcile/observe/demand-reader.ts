@@ -14,7 +14,7 @@ export type DemandReading = {
 
 export type DemandReader = ReturnType<typeof demandReader>
 
-export type DemandReaderOptions = {
+type DemandReaderOptions = {
   /** Reads the demand on all pools. */
   readonly read: () => Promise<Map<string, PoolDemand>>
   readonly logger: Logger

@@ -6,7 +6,7 @@ import { victimCost } from '../../rollout/drain.ts'
 import { checksumContainer } from '../../specs/checksum-container.ts'
 import { tritonContainer } from '../../specs/pod-template.ts'
 
-export type PodContext = {
+type PodContext = {
   /** The stable revision and the canary; pods of other revisions drain because they were replaced. */
   readonly usedRevisions: ReadonlySet<string>
   /** Revisions with no desired pods. */

@@ -15,7 +15,7 @@ import { isReady, tritonOf } from './observe-pods.ts'
 export const startPhases = ['scheduled', 'pulled', 'started', 'loaded', 'warm'] as const
 type StartPhase = (typeof startPhases)[number]
 
-export type StartPhasesOptions = {
+type StartPhasesOptions = {
   readonly registry: Registry
   /** Only the leader reports: otherwise each replica would count every pod. */
   readonly reports: () => boolean
