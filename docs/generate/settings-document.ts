@@ -3,7 +3,7 @@ import { configSchema as apiSchema } from '@matte/api/config'
 import { schema as controllerSchema } from '@matte/controller/config'
 import type { Schema } from '@matte/core/runtime/env'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
-import { portRows } from '@matte/local/ports'
+import { portRows } from '@matte/local/ports/ports'
 import { replaceSection, toTable } from './markdown.ts'
 
 export const writePortsAndSettings = (before: string): string =>

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readLayout, rootDir } from './paths.ts'
-import { nodePath } from './process.ts'
+import { nodePath } from './servers/process.ts'
 
 const { commonEnvFile } = readLayout(process.env)
 if (existsSync(commonEnvFile)) {

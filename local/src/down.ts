@@ -1,9 +1,9 @@
 // `make down`: stops what `make up` started and nothing else. Our processes go first, so that they finish their work
 // while the servers they need are still there.
 import { rmSync } from 'node:fs'
-import { takeLock } from './lock.ts'
+import { takeLock } from './lifecycle/lock.ts'
+import { listRecords, pidFileOf, readRecord, stopProcess } from './lifecycle/pid-file.ts'
 import { readLayout } from './paths.ts'
-import { listRecords, pidFileOf, readRecord, stopProcess } from './pid-file.ts'
 import { sayToTerminal as say } from './say.ts'
 
 const processNames = ['api', 'controller', 'dispatcher']

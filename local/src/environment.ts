@@ -2,9 +2,9 @@
 import { configSchema as apiSchema } from '@matte/api/config'
 import { schema as controllerSchema } from '@matte/controller/config'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
-import type { Ports } from './ports.ts'
-import type { ProcessName } from './process.ts'
+import type { Ports } from './ports/ports.ts'
 import type { Secrets } from './secrets.ts'
+import type { ProcessName } from './servers/process.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 

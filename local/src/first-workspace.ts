@@ -2,11 +2,11 @@
 // is there does not open this service (its database was removed or exchanged).
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { runCommand } from './install/run-command.ts'
 import { type Layout, rootDir } from './paths.ts'
-import { nodePath } from './process.ts'
-import { runCommand } from './run-command.ts'
 import { type Say, sayWhile } from './say.ts'
 import { writePrivately } from './secrets.ts'
+import { nodePath } from './servers/process.ts'
 
 type FirstWorkspaceOptions = {
   readonly layout: Layout

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { hugePageTunables } from '@matte/local/huge-pages'
+import { findPython } from '@matte/local/install/python'
+import { runCommand } from '@matte/local/install/run-command'
 import { rootDir } from '@matte/local/paths'
-import { findPython } from '@matte/local/python'
-import { runCommand } from '@matte/local/run-command'
 import { sayToTerminal } from '@matte/local/say'
-import { installTriton } from '@matte/local/triton'
+import { hugePageTunables } from '@matte/local/servers/huge-pages'
+import { installTriton } from '@matte/local/servers/triton'
 
 export type BareRate = { readonly imagesPerSecond: number; readonly onnxruntime: string }
 

@@ -1,9 +1,9 @@
 // A whole installation for the benchmark alone, made by the very program behind `make up` in a folder of its own.
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { runCommand } from '@matte/local/install/run-command'
 import { rootDir } from '@matte/local/paths'
-import { nodePath } from '@matte/local/process'
-import { runCommand } from '@matte/local/run-command'
+import { nodePath } from '@matte/local/servers/process'
 import { freePorts } from '../support/free-ports.ts'
 import { pickObjectStorePorts } from '../support/object-store-ports.ts'
 

@@ -1,6 +1,6 @@
 // shellcheck over every shell script of the repository. It comes as a wheel, like the servers of local mode.
 import { spawnSync } from 'node:child_process'
-import { installWheel } from '@matte/local/install-wheel'
+import { installWheel } from '@matte/local/install/install-wheel'
 import { rootDir } from '@matte/local/paths'
 import { sayToTerminal } from '@matte/local/say'
 import { listFiles } from './list-files.ts'

@@ -123,7 +123,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // Local mode knows the settings of the processes, and nothing else of them. Documents are made of anything.
   'controller/config.ts': ['core', 'controller/worker/routing'],
   'dispatcher/config.ts': ['core'],
-  local: ['core/storage', 'api/config.ts', 'controller/config.ts', 'dispatcher/config.ts'],
+  local: ['local', 'core/storage', 'api/config.ts', 'controller/config.ts', 'dispatcher/config.ts'],
+  'local/paths.ts': [],
+  'local/say.ts': [],
+  'local/install': ['local/paths.ts', 'local/say.ts'],
+  'local/ports': [],
+  'local/lifecycle': ['local/ports'],
+  'local/servers': ['local/install', 'local/lifecycle', 'local/ports', 'local/paths.ts', 'local/say.ts'],
   docs: ['core', 'api', 'controller', 'dispatcher', 'local'],
 }
 

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { installNats, startNats } from '@matte/local/nats'
+import { pidFileOf, readLiveRecord, stopProcess, writeRecord } from '@matte/local/lifecycle/pid-file'
+import { identify, isAlive } from '@matte/local/lifecycle/process-identity'
 import { rootDir } from '@matte/local/paths'
-import { pidFileOf, readLiveRecord, stopProcess, writeRecord } from '@matte/local/pid-file'
-import { identify, isAlive } from '@matte/local/process-identity'
+import { installNats, startNats } from '@matte/local/servers/nats'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
@@ -94,7 +94,7 @@ describe('an attached server', () => {
       lifetime: 'attached',
     }
     const script = `
-      import { startNats } from ${JSON.stringify(join(rootDir, 'local/src/nats.ts'))}
+      import { startNats } from ${JSON.stringify(join(rootDir, 'local/src/servers/nats.ts'))}
       const { pid } = await startNats(${JSON.stringify(options)})
       process.stdout.write(String(pid))
       setInterval(() => {}, 1_000)`

@@ -1,5 +1,5 @@
-import { isPortFree } from '@matte/local/is-port-free'
-import { type ObjectStorePorts, toObjectStorePorts } from '@matte/local/object-store-ports'
+import { isPortFree } from '@matte/local/ports/is-port-free'
+import { type ObjectStorePorts, toObjectStorePorts } from '@matte/local/ports/object-store-ports'
 import { freePorts } from './free-ports.ts'
 
 /** Any free ports for an object store. */

@@ -2,8 +2,8 @@
 // shown when a test fails. They end with the test program, even when that is killed.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startProcess } from '@matte/local/process'
-import { identify } from '@matte/local/process-identity'
+import { identify } from '@matte/local/lifecycle/process-identity'
+import { startProcess } from '@matte/local/servers/process'
 import { freePorts } from './free-ports.ts'
 import { until } from './until.ts'
 

@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { identify } from '@matte/local/process-identity'
+import { identify } from '@matte/local/lifecycle/process-identity'
 
 const namePrefix = 'matte-test-'
 const keptForMs = 24 * 60 * 60 * 1_000

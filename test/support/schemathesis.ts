@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { installPart } from '@matte/local/install-part'
+import { installPart } from '@matte/local/install/install-part'
+import { findPython } from '@matte/local/install/python'
+import { runCommand } from '@matte/local/install/run-command'
 import { rootDir } from '@matte/local/paths'
-import { findPython } from '@matte/local/python'
-import { runCommand } from '@matte/local/run-command'
 import { type Say, sayWhile } from '@matte/local/say'
 
 const requirements = join(rootDir, 'test/support/schemathesis/requirements.txt')

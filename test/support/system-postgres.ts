@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PostgresInstallation } from '@matte/local/postgres'
+import type { PostgresInstallation } from '@matte/local/servers/postgres'
 
 /** A PostgreSQL of this machine, where Debian's or Fedora's packages put it; undefined when it has none. */
 export function findSystemPostgres(majorVersion: number): PostgresInstallation | undefined {

@@ -1,12 +1,12 @@
 // A second real S3 store, for the tests that every store must pass. Built from source, where the machine has Go.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { installPart } from '@matte/local/install-part'
-import type { Credentials } from '@matte/local/object-store'
-import { runCommand } from '@matte/local/run-command'
+import { installPart } from '@matte/local/install/install-part'
+import { runCommand } from '@matte/local/install/run-command'
+import { type RunningServer, type StartOptions, startServer } from '@matte/local/lifecycle/server'
+import { answers } from '@matte/local/lifecycle/wait'
 import { type Say, sayWhile } from '@matte/local/say'
-import { type RunningServer, type StartOptions, startServer } from '@matte/local/server'
-import { answers } from '@matte/local/wait'
+import type { Credentials } from '@matte/local/servers/object-store'
 import { reportSkip } from './skips.ts'
 
 const module = 'github.com/versity/versitygw/cmd/versitygw'

@@ -2,7 +2,7 @@ import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Pod, PodSource } from './routing/pod-source.ts'
-import { createSlots, type Slots, type SlotsOptions } from './slots.ts'
+import { createSlots, type SlotsOptions } from './slots.ts'
 
 const pod = (address: string, slots: number, changes: Partial<Pod> = {}): Pod => ({
   address,
@@ -21,7 +21,7 @@ const pod = (address: string, slots: number, changes: Partial<Pod> = {}): Pod =>
 })
 const isnet = { tritonModel: 'isnet', modelVersions: ['fine'] }
 
-let running: Slots | undefined
+let running: ReturnType<typeof createSlots> | undefined
 afterEach(() => running?.stop())
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -23,8 +23,6 @@ export type SlotsOptions = {
   readonly logger: Logger
 }
 
-export type Slots = ReturnType<typeof createSlots>
-
 export function createSlots(options: SlotsOptions) {
   const { source, logger } = options
   const inFlight = new Map<Promise<void>, string>()

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { nodePath } from '@matte/local/process'
-import { runCommand } from '@matte/local/run-command'
+import { runCommand } from '@matte/local/install/run-command'
+import { nodePath } from '@matte/local/servers/process'
 
 export type Load = {
   readonly port: number

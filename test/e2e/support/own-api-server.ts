@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
 import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
-import { type RunningServer, startServer } from '@matte/local/server'
+import { type RunningServer, startServer } from '@matte/local/lifecycle/server'
 
 type Found = { readonly pid: number; readonly program: string; readonly args: readonly string[] }
 

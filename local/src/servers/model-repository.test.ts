@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { prepareModelRepository, withInstanceCount } from './model-repository.ts'
 
-const source = resolve(import.meta.dirname, '../../models')
+const source = resolve(import.meta.dirname, '../../../models')
 
 describe('prepareModelRepository', () => {
   let folder: string

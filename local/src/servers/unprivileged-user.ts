@@ -2,7 +2,7 @@
 // `postgres` if there is one, else `nobody`. No user is created: local mode changes nothing outside its folder.
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { runCommand } from './run-command.ts'
+import { runCommand } from '../install/run-command.ts'
 
 type User = { readonly name: string; readonly uid: number; readonly gid: number }
 

@@ -2,7 +2,7 @@
 // programs that install at the same time do not disturb each other (the first to finish wins).
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { partsDir } from './paths.ts'
+import { partsDir } from '../paths.ts'
 
 /** Returns the part's folder; `make` gets an empty folder to fill and is not called when the part is there. */
 export async function installPart(name: string, make: (dir: string) => Promise<void>): Promise<string> {

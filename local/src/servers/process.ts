@@ -1,10 +1,10 @@
 // Our own processes, started from source as a cluster starts them from the image.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { type RunningServer, type StartOptions, startServer } from '../lifecycle/server.ts'
+import { answers } from '../lifecycle/wait.ts'
+import { rootDir } from '../paths.ts'
 import { hugePageEnv, hugePageFlags } from './huge-pages.ts'
-import { rootDir } from './paths.ts'
-import { type RunningServer, type StartOptions, startServer } from './server.ts'
-import { answers } from './wait.ts'
 
 export type ProcessName = 'api' | 'controller' | 'dispatcher'
 

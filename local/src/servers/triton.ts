@@ -2,14 +2,14 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { installPart } from '../install/install-part.ts'
+import { findPython } from '../install/python.ts'
+import { runCommand } from '../install/run-command.ts'
+import { type RunningServer, type StartOptions, startServer } from '../lifecycle/server.ts'
+import { answers } from '../lifecycle/wait.ts'
+import { rootDir } from '../paths.ts'
+import { type Say, sayWhile } from '../say.ts'
 import { hugePageEnv } from './huge-pages.ts'
-import { installPart } from './install-part.ts'
-import { rootDir } from './paths.ts'
-import { findPython } from './python.ts'
-import { runCommand } from './run-command.ts'
-import { type Say, sayWhile } from './say.ts'
-import { type RunningServer, type StartOptions, startServer } from './server.ts'
-import { answers } from './wait.ts'
 
 const scripts = join(rootDir, 'local/triton')
 /** The server's version inside the wheel that install.sh names; part of the folder's name. */

