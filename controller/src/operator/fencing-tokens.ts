@@ -8,28 +8,16 @@
 // its number is first lowered in a term (reconcile/plan-steps.ts), since what a former leader writes on a pod does
 // nothing before.
 import { eachAtOnce } from '@matte/core/runtime/each-at-once'
-import type { Logger } from 'pino'
-import {
-  deployments,
-  type KubeClient,
-  KubeError,
-  podDisruptionBudgets,
-  type Resource,
-  services,
-} from './kube/client.ts'
+import { deployments, KubeError, podDisruptionBudgets, type Resource, services } from './kube/client.ts'
 import { fencingTokenOf, type Term } from './kube/fencing-token.ts'
-import type { Leadership } from './kube/leadership.ts'
 import { listAll } from './kube/list-all.ts'
 import type { KubeObject } from './kube/objects.ts'
 import { leaderTermAnnotation, managedSelector, poolLabel } from './pool/labels.ts'
 import { type TritonPool, tritonPools } from './pool/triton-pool.ts'
+import type { ApplyDeps } from './reconcile/apply.ts'
 import { isRefusal } from './reconcile/refusals.ts'
 
-type FencingDeps = {
-  readonly kube: KubeClient
-  readonly leadership: Pick<Leadership, 'confirm'>
-  readonly logger: Logger
-}
+type FencingDeps = Pick<ApplyDeps, 'kube' | 'leadership' | 'logger'>
 
 /** An object that the API server lets no token be written to, because of an admission policy for one. */
 export type WithoutToken = { readonly pool: string; readonly object: string; readonly error: KubeError }

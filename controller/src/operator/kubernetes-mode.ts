@@ -53,18 +53,15 @@ export async function kubernetesMode(options: KubernetesModeOptions): Promise<Se
   let known = false
   const models = installModels({ db, models: () => (known ? catalogue.served().models : undefined), logger })
   pools.onChange(() => known && models.wake())
+  const onSynced = (): void => {
+    known = true
+    models.wake()
+  }
+  const onStopped = (): void => undefined
   // Before the first list an empty set of pools means that nothing is known, not that nothing is installed.
   const first = {
     name: 'first-pools',
-    start: () => {
-      pools.synced().then(
-        () => {
-          known = true
-          models.wake()
-        },
-        () => undefined, // stopped before
-      )
-    },
+    start: () => void pools.synced().then(onSynced, onStopped),
     stop: () => undefined,
   }
   const client = { name: 'kube-client', start: () => undefined, stop: () => kube.close() }

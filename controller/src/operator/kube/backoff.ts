@@ -1,13 +1,8 @@
-export type Backoff = {
-  /** The longest first pause, in milliseconds. */
-  readonly baseMs: number
-  /** No pause is longer. */
-  readonly maxMs: number
-}
+export type Backoff = { readonly baseMs: number; readonly maxMs: number }
 
 /**
- * The pause after so many failures in a row: doubling, and chosen at random in the upper half, so that those who failed
- * together do not come back together. 0 without a failure.
+ * The pause after so many failures in a row: at most `baseMs`, doubling up to `maxMs`, and random in the upper half, so
+ * that those who failed together do not come back together. 0 without a failure.
  */
 export function backoffMs(failures: number, { baseMs, maxMs }: Backoff): number {
   if (failures <= 0) return 0

@@ -133,9 +133,7 @@ export type Event = KubeObject & {
   involvedObject: Pick<KubeObject, 'apiVersion' | 'kind'> &
     Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>
   type: 'Normal' | 'Warning'
-  /** UpperCamelCase, at most 128 characters. */
   reason: string
-  /** At most 1,024 bytes. */
   message: string
   source?: { component?: string }
   firstTimestamp?: string

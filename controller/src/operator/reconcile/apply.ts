@@ -34,7 +34,9 @@ export async function apply(
     await deps.leadership.confirm()
     const isDone = await attempt(deps, observed, step, context)
     if (step.kind === 'scale' && isDone) measureDelay(deps, observed, step)
-    if (step.kind === 'status') report(deps, observed, plan, step)
+    if (step.kind !== 'status') continue
+    for (const event of step.events) deps.events.record(observed.pool, event)
+    report(deps, observed, plan)
   }
   // Only an applied decision is remembered: after a conflict the next pass decides again from the same memory.
   context.memory.scale = plan.decision.memory
@@ -68,20 +70,14 @@ function measureDelay(
   metrics.decisionDelay.observe(reading.demand.oldestSeconds + sinceReadMs / 1000)
 }
 
-function report(
-  deps: ApplyDeps,
-  { pool }: Observed,
-  { decision, from, rollout }: PoolPlan,
-  step: Extract<Step, { kind: 'status' }>,
-): void {
-  for (const event of step.events) deps.events.record(pool, event)
+function report({ logger }: ApplyDeps, { pool }: Observed, { decision, from, rollout }: PoolPlan): void {
   const fields = { pool: pool.metadata.name, rule: decision.rule, inputs: decision.inputs }
   if (decision.replicas !== from) {
-    deps.logger.info({ ...fields, from, to: decision.replicas, why: decision.sentence }, 'pool scaled')
+    logger.info({ ...fields, from, to: decision.replicas, why: decision.sentence }, 'pool scaled')
   }
   if (rollout.event) {
     const { stable, canary, weight, step: index } = rollout.state
     const why = rollout.event.message
-    deps.logger.info({ pool: pool.metadata.name, stable, canary, weight, step: index, why }, 'rollout moved on')
+    logger.info({ pool: pool.metadata.name, stable, canary, weight, step: index, why }, 'rollout moved on')
   }
 }

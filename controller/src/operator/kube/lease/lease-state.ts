@@ -107,11 +107,7 @@ function isFree({ seen }: Following, { lease, monotonicMs }: ObservedLease, cand
 
 const termOf = ({ spec }: Lease): number => spec?.leaseTransitions ?? 0
 
-const specOf = (
-  term: number,
-  { identity, leaseDurationMs }: Candidate,
-  wallMs: number,
-): NonNullable<Lease['spec']> => ({
+const specOf = (term: number, { identity, leaseDurationMs }: Candidate, wallMs: number) => ({
   holderIdentity: identity,
   leaseDurationSeconds: Math.ceil(leaseDurationMs / 1_000),
   renewTime: microTime(wallMs),

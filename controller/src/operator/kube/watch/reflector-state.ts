@@ -13,11 +13,10 @@ export type ReflectorState = Watching | (Counted & { readonly state: 'listing' }
 
 export const startListing: ReflectorState = { state: 'listing', failures: 0, silences: 0 }
 
-export const afterList = ({ failures, silences }: Counted, resourceVersion: string): Watching => ({
+export const afterList = (counted: Counted, resourceVersion: string): Watching => ({
+  ...counted,
   state: 'watching',
   resourceVersion,
-  failures,
-  silences,
 })
 
 export const afterFailedList = (state: ReflectorState): ReflectorState => ({ ...state, failures: state.failures + 1 })

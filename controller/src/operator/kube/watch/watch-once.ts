@@ -17,9 +17,7 @@ type WatchOnceOptions<T extends KubeObject> = {
   readonly resource: Resource<T>
   readonly labelSelector?: string
   readonly resourceVersion: string
-  /** A watch that is silent for so long is cut. */
   readonly idleMs: number
-  /** Called with every piece of the answer. */
   readonly onData: (session: WatchSession) => void
   readonly onEvent: (event: ObjectEvent<T>) => void
 }

@@ -60,6 +60,7 @@ export function demandReader(options: DemandReaderOptions) {
       asking = undefined
     })
   }
+
   const settle = async (): Promise<void> => asking && settledWithin(asking, waitMs)
 
   // A pool that was created since the last statement cannot wait for a shared one.

@@ -3,13 +3,7 @@
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Reflector } from '../../kube/reflector.ts'
 
-export type LiveIndex<T extends KubeObject> = {
-  get(name: string): T | undefined
-  /** The objects of a pool, in no order. */
-  of(pool: string): readonly T[]
-  /** Records the answer to a write that was based on `base`, or on no object. */
-  recordWrite(base: T | undefined, written: T): void
-}
+export type LiveIndex<T extends KubeObject> = ReturnType<typeof liveIndex<T>>
 
 /**
  * `poolOf`: undefined for an object of no pool. `changed` is called when the watch reports a change of a pool's object.
@@ -18,7 +12,7 @@ export function liveIndex<T extends KubeObject>(
   reflector: Pick<Reflector<T>, 'items' | 'onChange'>,
   poolOf: (object: T) => string | undefined,
   changed: (pool: string) => void = () => undefined,
-): LiveIndex<T> {
+) {
   const objects = new Map<string, T>()
   const pools = new Map<string, Map<string, T>>()
   /** For objects that we wrote: the versions before ours, which the watch may still report. */
@@ -56,9 +50,11 @@ export function liveIndex<T extends KubeObject>(
   for (const object of reflector.items()) set(object)
 
   return {
-    get: (name) => objects.get(name),
-    of: (pool) => [...(pools.get(pool)?.values() ?? [])],
-    recordWrite: (base, written) => {
+    get: (name: string) => objects.get(name),
+    /** The objects of a pool, in no order. */
+    of: (pool: string): readonly T[] => [...(pools.get(pool)?.values() ?? [])],
+    /** Records the answer to a write that was based on `base`, or on no object. */
+    recordWrite: (base: T | undefined, written: T): void => {
       const { name } = written.metadata
       // The watch reports nothing of a write that changed nothing, so there is nothing to wait for.
       if (base?.metadata.resourceVersion === written.metadata.resourceVersion) return

@@ -15,12 +15,7 @@ export type PodIndex =
   /** No answer yet: Triton opens its ports after it has loaded its models. */
   | { readonly kind: 'silent' }
 
-type AskedPod = {
-  readonly uid: string
-  readonly pool: string
-  readonly address: string
-  readonly poolUid: string
-}
+type AskedPod = Readonly<Record<'uid' | 'pool' | 'address' | 'poolUid', string>>
 
 export type ModelIndex = ReturnType<typeof modelIndex>
 
