@@ -1,5 +1,5 @@
-import { modelIndex, readIndex } from '@matte/controller/operator/reconcile/observe/model-index'
-import { adminKey } from '@matte/controller/operator/specs/triton-arguments'
+import { modelIndex } from '@matte/controller/operator/reconcile/observe/model-index'
+import { adminKey, readIndex } from '@matte/controller/worker/triton/repository-index'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import { pino } from 'pino'
 import { afterEach, describe, expect, inject, it } from 'vitest'

@@ -68,16 +68,16 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/config.ts': ['core/runtime', 'core/workspace'],
   'api/uuid.ts': [],
   'api/envelope.ts': ['core/error.ts'],
-  // Two errors of our own that are not MatteErrors: a schema's refusal and an overload.
-  'api/errors.ts': ['core', 'api/envelope.ts', 'api/http/validation.ts', 'api/limit/capacity.ts'],
+  'api/errors/http-status.ts': ['core/error.ts'],
+  'api/errors': ['core', 'api/envelope.ts', 'api/errors/http-status.ts', 'api/schemas'],
   'api/model-cache.ts': ['core'],
   'api/store-probe.ts': ['core'],
   'api/task-waits.ts': ['core'],
-  'api/schemas': ['core', 'api/errors.ts'],
+  'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/uuid.ts'],
-  'api/limit': ['core'],
+  'api/limit': ['core', 'api/errors'],
   'api/auth': ['core', 'api/limit'],
-  'api/http': ['core', 'api/errors.ts', 'api/schemas'],
+  'api/http': ['core', 'api/errors', 'api/schemas'],
   'api/routes': ['core', 'api/http'],
   'api/routes/open/developer': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts'],
@@ -94,7 +94,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'controller/worker/image': ['core/db/tables', 'core/task'],
 
   // The operator: wiring → reconcile → rollout, specs → status → pool → scale, and Kubernetes beside them.
-  'controller/operator': ['core', 'controller/operator', 'controller/worker/routing', 'controller/worker/triton'],
+  // The operator is one of two ways in which the worker is served with pods; the other is worker/static-mode.ts.
+  'controller/worker/serving.ts': ['core', 'controller/worker/routing'],
+  'controller/worker/install-models.ts': ['core', 'controller/worker/routing'],
+  'controller/operator': [
+    ...['core', 'controller/operator', 'controller/worker/routing', 'controller/worker/triton'],
+    ...['controller/worker/serving.ts', 'controller/worker/install-models.ts'],
+  ],
   'controller/operator/reconcile': [
     ...operatorLowest,
     ...['controller/operator/rollout', 'controller/operator/specs', 'controller/operator/reconcile/observe'],

@@ -1,4 +1,4 @@
-/** Every code of the interface's error table; the list is closed, the HTTP status of each is `errors.ts` of the API. */
+/** Every code of the interface's error table; the list is closed. Each HTTP status is in `http-status.ts` of the API. */
 export const errorCodes = [
   'INVALID_PARAMS',
   'API_KEY_MISSING',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { invalidParam } from '@matte/core/invalid-params'
-import { toErrorAnswer } from '../errors.ts'
+import { toErrorAnswer } from '../errors/answer-error.ts'
 
 /** What Node could not even parse: such a request has no reply object, so the answer is written to its socket. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {

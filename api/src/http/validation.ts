@@ -2,12 +2,11 @@
 // `X-Ignored-Fields`, null or an empty query value means absent; `Prefer: handling=strict` refuses instead. What is
 // known is judged strictly: a JSON body is never coerced, a query value only from the text of a whole number.
 import type { MatteError } from '@matte/core/error'
-import { type Issue, invalidParams } from '@matte/core/invalid-params'
+import { invalidParams } from '@matte/core/invalid-params'
 import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fastify'
-import type { FastifySchemaValidationError } from 'fastify/types/schema.js'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { patternWords } from '../schemas/patterns.ts'
+import { escapePointer } from '../errors/issues.ts'
 import { notePreference, readPreferences } from './prefer.ts'
 
 declare module 'fastify' {
@@ -105,35 +104,3 @@ function headerList(names: readonly string[]): string {
   const shown = names.slice(0, namesMax).map((name) => encodeURIComponent(name.slice(0, nameLengthMax).toWellFormed()))
   return names.length > namesMax ? `${shown.join(', ')}, +${names.length - namesMax}` : shown.join(', ')
 }
-
-const parts: Readonly<Record<string, string>> = {
-  body: '/body',
-  querystring: '/query',
-  params: '/path',
-  headers: '/headers',
-}
-
-/** What the validator found, one issue for each value, with a JSON pointer into the request. */
-export function toIssues(errors: readonly FastifySchemaValidationError[], context: string | undefined): Issue[] {
-  const part = parts[context ?? ''] ?? ''
-  const found = errors.flatMap((error) => issuesOf(error, `${part}${error.instancePath}`))
-  // A value of the wrong type breaks other rules too; the last message, such as the list of values, says most.
-  return [...new Map(found.map((issue) => [issue.path, issue])).values()]
-}
-
-function issuesOf({ keyword, params, message = 'is invalid' }: FastifySchemaValidationError, path: string): Issue[] {
-  const each = (names: readonly unknown[], words: string): Issue[] =>
-    names.map((name) => ({ path: `${path}/${escapePointer(String(name))}`, message: words }))
-  const { requiredProperties, allowedValues, additionalProperties, pattern } = params
-  if (keyword === 'required' && Array.isArray(requiredProperties)) return each(requiredProperties, 'is required')
-  if (keyword === 'enum' && Array.isArray(allowedValues)) {
-    return [{ path, message: `must be one of ${allowedValues.filter((value) => value !== null).join(', ')}` }]
-  }
-  if (keyword === 'additionalProperties' && Array.isArray(additionalProperties)) {
-    return each(additionalProperties, 'is not known here')
-  }
-  if (keyword === 'pattern') return [{ path, message: patternWords[String(pattern)] ?? message }]
-  return [{ path, message }]
-}
-
-const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -5,9 +5,9 @@
 // - the age of the queue for a database connection. However slow the database has become, whoever is let in waits
 //   about as long as the first in that queue has waited, and a second is what a caller may have to spend on waiting.
 // It comes before the credential: a look-up is the very work that there is no room for.
-import { MatteError } from '@matte/core/error'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { capacityExceeded } from '../errors/answer-error.ts'
 
 const queueAgeMaxMs = 1_000
 
@@ -73,10 +73,3 @@ export function refuseOverload(
     done(null, payload)
   })
 }
-
-/** @param cause what stood in the way, for the log */
-export const capacityExceeded = (cause?: unknown): MatteError =>
-  new MatteError('RATE_LIMIT_EXCEEDED', 'The service has more requests than it can take; try again soon.', {
-    details: { limit: 'capacity' },
-    cause,
-  })

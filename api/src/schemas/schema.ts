@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes } from '@matte/core/error'
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
-import { httpStatus } from '../errors.ts'
+import { httpStatus } from '../errors/http-status.ts'
 
 /** A schema by its `$id`, as the document and the serializer refer to it; it must be added with `addSchema`. */
 export const refer = <S extends TSchema & { $id: string }>(schema: S) =>

@@ -194,5 +194,4 @@ export type Condition = PoolStatus['conditions'][number]
 export type ModelStatus = PoolStatus['models'][number]
 export type ModelFailure = NonNullable<ModelStatus['lastFailure']>
 export type RolloutStatus = PoolStatus['rollout']
-export type RolloutFailure = NonNullable<RolloutStatus['failed']>
 export type ScalingEntry = PoolStatus['scalingHistory'][number]

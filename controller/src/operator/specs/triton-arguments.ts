@@ -1,5 +1,6 @@
 // How Triton is started in a pod: its models, their configuration, its ports and its keepalive.
 import { keepaliveFlags } from '../../worker/triton/keepalive.ts'
+import { adminKey } from '../../worker/triton/repository-index.ts'
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { ModelSource } from '../pool/spec/models.ts'
 import { readScript } from './read-script.ts'
@@ -20,12 +21,6 @@ export function repositoryOf(source: ModelSource, claims: readonly string[]): st
   const { claimName = '', path = '' } = source.persistentVolumeClaim ?? {}
   return [claimMountPath(claims.indexOf(claimName)), path].filter((part) => part !== '').join('/')
 }
-
-/**
- * Triton's administration (load, unload, trace, log, shared memory) requires a header with this name and the pool's
- * uid, which those know who may read the pool or its pods.
- */
-export const adminKey = 'matte-controller'
 
 /** Whether the pods have an accelerator, which decides between `configs/gpu.pbtxt` and `configs/cpu.pbtxt`. */
 const hasGpu = ({ resources }: PoolSpec): boolean =>

@@ -1,19 +1,8 @@
 // What Triton reports about its models, asked in pods that run and are not ready: the reason why a model does not load
 // is nowhere else but in the pod's log. Asked in the background, seldom and few at once; nobody waits for the answer.
-import * as grpc from '@grpc/grpc-js'
 import type { Logger } from 'pino'
+import { type PodIndex, readIndex } from '../../../worker/triton/repository-index.ts'
 import type { TritonStubClass } from '../../../worker/triton/triton-protocol.ts'
-import { adminKey } from '../../specs/triton-arguments.ts'
-
-/** One entry of RepositoryIndex; a model that was never loaded has no state. */
-export type IndexedModel = { readonly name: string; readonly state?: string; readonly reason?: string }
-
-export type PodIndex =
-  | { readonly kind: 'index'; readonly models: readonly IndexedModel[] }
-  /** It answers that it is not ready, because there is no repository at the path that it was given. */
-  | { readonly kind: 'refused'; readonly message: string }
-  /** No answer yet: Triton opens its ports after it has loaded its models. */
-  | { readonly kind: 'silent' }
 
 type AskedPod = Readonly<Record<'uid' | 'pool' | 'address' | 'poolUid', string>>
 
@@ -28,7 +17,6 @@ type ModelIndexOptions = {
 
 /** About as often as the probes of a pod that starts. A failed load does not repair itself, so more often is no use. */
 const askEveryMs = 2_000
-const deadlineMs = 1_500
 const atOnceMax = 8
 
 type Entry = AskedPod & { askedAt: number; answer: PodIndex | undefined }
@@ -67,40 +55,4 @@ export function modelIndex({ Stub, logger, changed }: ModelIndexOptions) {
       closed = true
     },
   }
-}
-
-type IndexStub = grpc.Client & {
-  RepositoryIndex(
-    request: object,
-    metadata: grpc.Metadata,
-    options: { deadline: number },
-    callback: (error: grpc.ServiceError | null, answer?: { models?: IndexedModel[] }) => void,
-  ): grpc.ClientUnaryCall
-}
-
-/** Never rejects. Uses a connection of its own, since requests are only sent to ready pods. */
-export function readIndex(
-  Stub: TritonStubClass,
-  { address, poolUid }: Omit<AskedPod, 'uid' | 'pool'>,
-): Promise<PodIndex> {
-  const stub = new Stub(address, grpc.credentials.createInsecure(), {
-    'grpc.use_local_subchannel_pool': 1,
-    'grpc.enable_retries': 0,
-  }) as unknown as IndexStub
-  const metadata = new grpc.Metadata()
-  metadata.set(`triton-grpc-protocol-${adminKey}`, poolUid)
-  return new Promise<PodIndex>((resolve) => {
-    stub.RepositoryIndex({}, metadata, { deadline: Date.now() + deadlineMs }, (error, answer) => {
-      stub.close()
-      if (error === null) {
-        const models = (answer?.models ?? []).map(({ name, state, reason }) => ({
-          name,
-          ...(state && { state }),
-          ...(reason && { reason }),
-        }))
-        resolve({ kind: 'index', models })
-      } else if (/not ready/i.test(error.details)) resolve({ kind: 'refused', message: error.details })
-      else resolve({ kind: 'silent' })
-    })
-  })
 }

@@ -1,7 +1,8 @@
 // The state of each model in each revision, from the reports of its pods. Pure.
+
+import type { IndexedModel, PodIndex } from '../../../worker/triton/repository-index.ts'
 import type { RevisionModel } from '../../pool/revision-models.ts'
 import type { ModelObservation, PodObservation } from '../../pool/status/observation.ts'
-import type { IndexedModel, PodIndex } from './model-index.ts'
 
 export type PodReport = {
   readonly pod: PodObservation

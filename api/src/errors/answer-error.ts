@@ -3,44 +3,12 @@
 // text.
 import { isDatabaseUnavailable } from '@matte/core/db/database'
 import { DatabaseBusy } from '@matte/core/db/fail-fast-pool'
-import { type ErrorCode, MatteError } from '@matte/core/error'
+import { MatteError } from '@matte/core/error'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import type { ErrorAnswer } from './envelope.ts'
-import { toIssues } from './http/validation.ts'
-import { capacityExceeded } from './limit/capacity.ts'
-
-/** Every code's status, as the interface has it; a code without one does not compile. */
-export const httpStatus = {
-  INVALID_PARAMS: 400,
-  API_KEY_MISSING: 401,
-  API_KEY_INVALID: 401,
-  AUTH_INVALID_TOKEN: 401,
-  CREDITS_INSUFFICIENT: 400,
-  API_KEY_INSUFFICIENT_SCOPE: 403,
-  AUTH_FORBIDDEN: 403,
-  DEVELOPER_API_ACCESS_DENIED: 403,
-  TASK_MAINTENANCE: 503,
-  TASK_BATCH_DISABLED: 400,
-  TASK_BATCH_NOT_SUPPORTED: 400,
-  TASK_BATCH_SIZE_EXCEEDED: 400,
-  TASK_INPUT_FORBIDDEN: 403,
-  TASK_FILE_SIZE_EXCEEDED: 400,
-  TASK_FORMAT_NOT_SUPPORTED: 400,
-  TASK_OUTPUT_FORMAT_NOT_SUPPORTED: 400,
-  TASK_CONCURRENT_LIMIT: 400,
-  TASK_NOT_RETRYABLE: 400,
-  TASK_RETRY_LIMIT_EXCEEDED: 400,
-  TASK_STORAGE_UNAVAILABLE: 503,
-  DEVELOPER_TASK_NOT_FOUND: 404,
-  DEVELOPER_BATCH_NOT_FOUND: 404,
-  NOT_FOUND: 404,
-  CONFLICT: 409,
-  TASK_CANNOT_CANCEL: 409,
-  RATE_LIMIT_EXCEEDED: 429,
-  DEVELOPER_API_QUOTA_EXCEEDED: 429,
-  SYSTEM_INTERNAL_ERROR: 500,
-} as const satisfies Record<ErrorCode, number>
+import type { ErrorAnswer } from '../envelope.ts'
+import { httpStatus } from './http-status.ts'
+import { toIssues } from './issues.ts'
 
 /** Seconds for `Retry-After` (D6): maintenance lasts, a store or a database is often back in seconds. */
 const retryAfterSeconds = { maintenance: 60, outage: 5, limit: 1, max: 3_600 } as const
@@ -112,3 +80,10 @@ function retryAfterOf({ code, details, cause }: MatteError): number | undefined 
   const untilMs = typeof details.resetsAt === 'string' ? Date.parse(details.resetsAt) - Date.now() : limit * 1_000
   return Math.min(max, Math.max(1, Math.ceil(untilMs / 1_000)))
 }
+
+/** @param cause what stood in the way, for the log */
+export const capacityExceeded = (cause?: unknown): MatteError =>
+  new MatteError('RATE_LIMIT_EXCEEDED', 'The service has more requests than it can take; try again soon.', {
+    details: { limit: 'capacity' },
+    cause,
+  })

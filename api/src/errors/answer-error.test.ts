@@ -2,7 +2,8 @@ import { errorCodes, MatteError } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
 import { type FastifyInstance, fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { answerError, httpStatus, toMatteError } from './errors.ts'
+import { answerError, toMatteError } from './answer-error.ts'
+import { httpStatus } from './http-status.ts'
 
 const failing = (error: unknown): FastifyInstance => {
   const app = fastify()
