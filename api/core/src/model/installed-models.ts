@@ -26,11 +26,11 @@ export function installedModels(pools: readonly ServedPool[]): InstalledModel[] 
       if (!models.has(name)) models.set(name, { name, pool, tritonModel, isDefault })
     }
   }
-  const fake = pools.find(({ pool }) => pool === defaultModelVersion) ?? defaultPool
-  const model = fake && leadingModel(fake)
-  if (fake && model && !models.has(defaultModelVersion)) {
+  const standard = pools.find(({ pool }) => pool === defaultModelVersion) ?? defaultPool
+  const model = standard && leadingModel(standard)
+  if (standard && model && !models.has(defaultModelVersion)) {
     const { tritonModel } = model
-    models.set(defaultModelVersion, { name: defaultModelVersion, pool: fake.pool, tritonModel, isDefault: false })
+    models.set(defaultModelVersion, { name: defaultModelVersion, pool: standard.pool, tritonModel, isDefault: false })
   }
   return [...models.values()]
 }

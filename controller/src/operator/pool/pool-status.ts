@@ -88,6 +88,7 @@ const rolloutStatus = object('Which revision serves, and which is being tried.',
         'them, or of the pods wanted if those are fewer, go on serving.',
     ),
   ),
+  kept: Type.Optional(count('Set while the canary is rolled back: pods that it keeps for the time being.')),
   shortfall: Type.Optional(
     object('The canary has fewer ready pods than this step needs.', {
       since: time('Since when, or when the last one came.'),

@@ -9,6 +9,7 @@ import type { Leadership } from '../kube/leadership.ts'
 import { applyStep, isNameTaken, type StepDeps } from './apply-step.ts'
 import type { Observed } from './gather.ts'
 import type { PoolPlan } from './plan.ts'
+import { keyOf } from './plan-steps.ts'
 import { forgetRefusals, isHeldBack, isRefusal, recordRefusal, recordSuccess } from './refusals.ts'
 import type { ScaleMetrics } from './scale-metrics.ts'
 import type { PlanContext, Step } from './step.ts'
@@ -34,6 +35,8 @@ export async function apply(
     await deps.leadership.confirm()
     const isDone = await attempt(deps, observed, step, context)
     if (step.kind === 'scale' && isDone) measureDelay(deps, observed, step)
+    if (step.kind === 'restore' && isDone)
+      deps.logger.info({ object: keyOf(step.live) }, 'a changed object was restored')
     if (step.kind !== 'status') continue
     for (const event of step.events) deps.events.record(observed.pool, event)
     report(deps, observed, plan)

@@ -115,6 +115,7 @@ function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: P
     before.canary === rollout.canary &&
     before.weight === rollout.weight &&
     before.capacity === rollout.capacity &&
+    before.kept === rollout.kept &&
     before.step === rollout.step &&
     before.failed?.revision === rollout.failed?.revision
   )

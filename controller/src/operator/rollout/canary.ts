@@ -30,7 +30,7 @@ function advance(input: RolloutInput): Next {
     return { state: { ...buildSettledState(input, stable), failed }, why: failed.message }
   }
   if (state?.canary !== target || state.stable !== stable) return replace(input, stable)
-  const { capacity, ...rest } = state
+  const { capacity, kept: _, ...rest } = state
   // Asked for again before it was gone: its step begins once more.
   const going = { ...rest, stable, since: capacity === undefined ? state.since : toKubeTime(input.now) }
   return going.step < 0 ? startCanary(input, going) : stepCanary(input, going)

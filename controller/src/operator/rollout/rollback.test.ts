@@ -9,7 +9,7 @@ const slow = new Map([
 const late = [seen('old', 1), seen('new', 9)]
 const full = { problem: { reason: 'PodUnschedulable', message: 'No node has room.' } } as const
 const failed = { revision: 'new', reason: 'CanaryLatency', message: 'x', time: time(0) } as const
-const returning = trying(2, 90, { failed, capacity: 10 })
+const returning = trying(2, 90, { failed, capacity: 10, kept: 9 })
 
 describe('a rollback', () => {
   it('leaves the canary the requests that the stable revision has no pods for, less a tenth', () => {
@@ -51,6 +51,28 @@ describe('a rollback', () => {
     const { state, pods } = plan({ state: returning, revisions: [seen('old', 2), seen('new', 4)], now: at(5) })
     expect(state).toMatchObject({ weight: 67, since: time(0) })
     expect(pods).toEqual({ old: 6, new: 4 })
+  })
+
+  it.each(['PodCrashing', 'ModelLoadFailed'] as const)(
+    'waits for no pod of the canary that fails by itself: %s',
+    (reason) => {
+      const broken = { problem: { reason, message: 'x' } } as const
+      const half = [seen('old', 1), seen('new', 4, { replicas: 9, pods: 9, coming: 5, ...broken })]
+      expect(plan({ state: returning, revisions: half }).pods).toEqual({ old: 1, new: 4 })
+      const none = [seen('old', 1), seen('new', 0, { replicas: 9, pods: 9, coming: 9, ...broken })]
+      const over = plan({ state: returning, revisions: none })
+      expect(over.state.canary).toBeUndefined()
+      expect(over.pods).toEqual({ old: 10, new: 0 })
+    },
+  )
+
+  it('keeps its time while Kubernetes refuses to give pods up', () => {
+    const first = plan({ target: 'third', state: returning, revisions: late, now: at(5) })
+    expect(first.state).toMatchObject({ kept: 8, since: time(5) })
+    const refused = plan({ target: 'third', state: first.state, revisions: late, now: at(10) })
+    expect(refused.state).toEqual(first.state)
+    const third = plan({ target: 'third', state: first.state, revisions: late, now: at(10_000) })
+    expect(third.state).toMatchObject({ canary: 'third' })
   })
 
   it('follows the number of pods wanted', () => {
@@ -146,7 +168,7 @@ describe('a rollback', () => {
       revisions: late,
       now: at(99),
     })
-    expect(state).toEqual({ stable: 'old', canary: 'new', step: 2, weight: 89, since: time(99), capacity: 10 })
+    expect(state).toEqual({ stable: 'old', canary: 'new', step: 2, weight: 89, since: time(99), capacity: 10, kept: 8 })
   })
 
   it('is the same for one that the spec no longer asks for, and is reported at its end', () => {
@@ -173,7 +195,7 @@ describe('a rollback', () => {
   })
 
   describe('when a third revision is asked for', () => {
-    const third = { target: 'newest', state: trying(1, 60, { capacity: 10 }) } as const
+    const third = { target: 'newest', state: trying(1, 60, { capacity: 10, kept: 6 }) } as const
     const gone = { problem: { reason: 'ImagePullFailed', message: 'x' }, coming: 1 } as const
 
     it('ends first', () => {

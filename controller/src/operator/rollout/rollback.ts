@@ -4,7 +4,7 @@ import { toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import type { Reason } from '../pool/reasons.ts'
 import { isMostlyGood } from './gate.ts'
-import { buildSettledState, elapsedSeconds, observationOf, type RolloutInput } from './rollout-input.ts'
+import { buildSettledState, elapsedSeconds, isOwnFailure, observationOf, type RolloutInput } from './rollout-input.ts'
 import type { Next, RolloutEvent, Serving, Trying } from './rollout-plan.ts'
 
 /** The canary has failed, or the spec no longer asks for it. */
@@ -31,12 +31,13 @@ export function rollBack(input: RolloutInput, before: Trying, done?: RolloutEven
     const end = { ...buildSettledState(input, stable), ...(failed && { failed }) }
     return { state: end, why: failed?.message ?? '', ...(done && { event: done }) }
   }
-  const moves = before.capacity === undefined || kept < observationOf(input, canary).replicas
+  // A number that Kubernetes refuses to take is asked for in each pass, and is no progress.
+  const moves = before.kept === undefined || kept < Math.min(before.kept, observationOf(input, canary).replicas)
   const since = moves ? toKubeTime(input.now) : state.since
   const { shortfall: _, weightReached: __, ...rest } = state
   const why = `revision ${canary} gives its requests back as pods of ${stable} become ready`
   return {
-    state: { ...rest, since, weight: weightOfKept(input, state, kept) },
+    state: { ...rest, since, kept, weight: weightOfKept(input, state, kept) },
     why: failed ? `${failed.message}; ${why}` : why,
   }
 }
@@ -70,7 +71,9 @@ function keptPods(input: RolloutInput, state: Trying): number {
   const isWithoutRoom = old.problem?.reason === 'PodUnschedulable' || old.problem?.reason === 'QuotaRefused'
   // The last pod of the pool goes only for one that is ready, or when the two have no room beside each other.
   const last = old.ready === 0 && !(isWithoutRoom && isStuck(input, state)) ? 1 : 0
-  return Math.min(observationOf(input, canary).replicas, serving, Math.max(last, least - old.ready))
+  const { replicas, ready, up, problem } = observationOf(input, canary)
+  // Pods that fail by themselves serve nothing.
+  return Math.min(isOwnFailure(problem) ? Math.max(ready, up) : replicas, serving, Math.max(last, least - old.ready))
 }
 
 /** The part of the pods that stay among all that are ready, as far as they are wanted, in percent. */

@@ -2,7 +2,7 @@
 import { toKubeTime } from '../pool/conditions.ts'
 import { loadReasons, type Reason } from '../pool/reasons.ts'
 import { fail } from './rollback.ts'
-import { elapsedSeconds, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
+import { elapsedSeconds, isOwnFailure, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
 import type { Next, Serving } from './rollout-plan.ts'
 import { effectiveWeight, podsInStep, weightOf } from './share-pods.ts'
 
@@ -42,9 +42,6 @@ function shortfallOf({ now }: RolloutInput, { shortfall: before }: Serving, read
   return same ? before : { since: toKubeTime(now), ready }
 }
 
-const isOwnFailure = (problem: Problem): boolean =>
-  problem !== undefined && (problem.reason === 'PodCrashing' || loadReasons.includes(problem.reason))
-
 /** A node goes, and a pod with it; one that loses all its pods so often does so by its own doing. */
 const setbacksMax = 3
 
@@ -55,7 +52,9 @@ function startOver(input: RolloutInput, state: Serving, { problem }: RevisionObs
   }
   const setbacks = (state.setbacks ?? 0) + 1
   if (setbacks > setbacksMax) {
-    return fail(input, state, { reason: 'CanaryNotReady', what: `it lost its ready pods ${setbacks} times` })
+    // It serves nothing, so nothing of it is kept.
+    const lost = { ...state, weight: 0 }
+    return fail(input, lost, { reason: 'CanaryNotReady', what: `it lost its ready pods ${setbacks} times` })
   }
   const why = `revision ${input.target} has lost its ready pods and starts over`
   const { shortfall: _, weightReached: __, ...rest } = state
