@@ -13,8 +13,8 @@ export const specSchema = object(
   {
     models,
     default: flag(
-      'Makes it the pool of `service-v2` and of an omitted modelVersion. Of two such pools the older one is, and ' +
-        'the other is Degraded with reason DefaultConflict.',
+      'Whether this pool serves `service-v2` and requests without a modelVersion. If two pools set it, the older ' +
+        'one does, and the other is Degraded with reason DefaultConflict.',
       false,
     ),
     ...podFields,

@@ -14,15 +14,15 @@ const sentence = (description: string) => text(description, { maxLength: 32_768 
 const name = (description: string) => text(description, { maxLength: 253 })
 const revisionName = (description: string) => text(description, { maxLength: 63 })
 
-const condition = object('One answer about the pool.', {
+const condition = object('One condition of the pool.', {
   type: word<ConditionType>(
     'Ready, ModelLoaded, ScalingActive, ScalingLimited, Draining, Progressing, RolledBack or Degraded.',
   ),
   status: word<'True' | 'False' | 'Unknown'>('True, False or Unknown.'),
-  observedGeneration: Type.Optional(count('metadata.generation that it is about.')),
+  observedGeneration: Type.Optional(count('metadata.generation that the condition was computed from.')),
   lastTransitionTime: time('When `status` last changed.'),
-  reason: word<Reason>('A word of a closed list, for programs; docs/tritonpool-reference.md has the list.'),
-  message: sentence('What it means here and what to do.'),
+  reason: word<Reason>('Machine-readable reason; docs/tritonpool-reference.md has the closed list.'),
+  message: sentence('Human-readable explanation, and what to do.'),
 })
 
 const modelNames = {
@@ -69,39 +69,39 @@ const demand = Type.Unsafe<DemandStatus>(
 )
 
 const rolloutStatus = object('Which revision serves, and which is being tried.', {
-  stable: Type.Optional(revisionName('The revision that serves; absent before the first look.')),
+  stable: Type.Optional(revisionName('The revision that serves; absent before the first reconcile pass.')),
   canary: Type.Optional(revisionName('The revision that is being tried; absent when none is.')),
   weight: integer("The canary's share of the requests, in percent.", { minimum: 0, maximum: 100 }),
   step: integer('Index in rollout.steps; -1 until the canary is ready, and the number of steps while it takes over.', {
     minimum: -1,
     maximum: 100,
   }),
-  since: time('When this step began, its share was reached, or a rollback last gave pods up.'),
+  since: time('When the step began, its weight was reached, or a rollback last removed canary pods.'),
   weightReached: Type.Optional(
     Type.Boolean({
-      description: 'The canary has had all of the share of this step: the time of the step began then.',
+      description: 'Whether the weight of this step has been reached; its durationSeconds count from then.',
     }),
   ),
   capacity: Type.Optional(
     count(
-      'Set while the canary is rolled back: pods of both revisions that had a node when that began. All but a tenth of ' +
-        'them, or of the pods wanted if those are fewer, go on serving.',
+      'Set during a rollback: pods of both revisions that were scheduled when it began. At most a tenth of them, or of ' +
+        'desiredReplicas if that is less, may be missing.',
     ),
   ),
   kept: Type.Optional(count('Set while the canary is rolled back: pods that it keeps for the time being.')),
   shortfall: Type.Optional(
     object('The canary has fewer ready pods than this step needs.', {
-      since: time('Since when, or when the last one came.'),
+      since: time('When the shortfall began, or when a missing pod last became ready.'),
       ready: count('How many are ready.'),
     }),
   ),
   setbacks: Type.Optional(count('How often the canary has lost all its ready pods and started over.')),
   failed: Type.Optional(
-    object('The last revision that was rolled back, while spec still asks for it.', {
+    object('The last rollback; present as long as spec still describes the revision that was rolled back.', {
       revision: revisionName('The revision that was rolled back. It is not tried again until spec changes.'),
       reason: word<Reason>('Why: CanaryErrorRate, CanaryLatency, CanaryNotReady, …'),
-      message: sentence('What was measured against what is allowed.'),
-      time: time('When.'),
+      message: sentence('What was measured and what is allowed.'),
+      time: time('When it was rolled back.'),
     }),
   ),
 })
@@ -121,7 +121,7 @@ const revisionModels = object('What one revision serves, which may differ from s
 const historyEntry = object('One decision.', {
   time: time('When it was decided.'),
   from: count('Desired pods before.'),
-  to: count('Desired pods since.'),
+  to: count('Desired pods after the decision.'),
   rule: word<Rule>(
     'The rule that won: rate, backlog, batch, wake, stabilization, burst, minimum, maximum, schedule, fallback, ' +
       'idle or external.',
@@ -140,8 +140,8 @@ const historyEntry = object('One decision.', {
 })
 
 const bounds = object('The bounds in force.', {
-  minReplicas: count('Fewest pods now.'),
-  maxReplicas: count('Most pods now.'),
+  minReplicas: count('Minimum number of pods now.'),
+  maxReplicas: count('Maximum number of pods now.'),
   schedules: Type.Optional(
     list(
       'The schedules in force; absent when the bounds are those of scaling itself.',
@@ -155,14 +155,14 @@ const bounds = object('The bounds in force.', {
 export const historyLength = 20
 
 export const statusSchema = object('Observed state; only the controller writes it.', {
-  observedGeneration: count('metadata.generation that this status is about.'),
-  leaderTerm: count('Term of the leader that wrote it, by which writes of former leaders are refused.'),
+  observedGeneration: count('metadata.generation that this status was computed from.'),
+  leaderTerm: count('Fencing token: term of the leader. A new leader writes it first, so that older writes conflict.'),
   leaderLease: Type.Optional(
-    text('uid of the Lease of that term: a Lease that was deleted and created again counts from the beginning.', {
+    text('uid of the Lease of that term: a Lease that was recreated counts its terms from the beginning.', {
       maxLength: 64,
     }),
   ),
-  conditions: list('Eight answers about the pool.', condition, { maxItems: 16, keys: ['type'] }),
+  conditions: list('The eight conditions of the pool.', condition, { maxItems: 16, keys: ['type'] }),
   modelNames: text("The models' names, joined by commas: the column Model.", { maxLength: 1100 }),
   models: list('Each model of spec.', modelStatus, { maxItems: 16, keys: ['name'] }),
   replicas: count('Pods that are ready or starting, without those that drain. Read by the scale subresource.'),

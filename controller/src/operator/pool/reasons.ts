@@ -21,12 +21,12 @@ export const reasons = {
   // Ready
   Available: { means: 'The pool serves requests.', act: 'Nothing to do.' },
   RolledBack: {
-    means: 'The revision before serves on; what spec asks for was rolled back.',
+    means: 'The revision in spec was rolled back; the previous revision keeps serving.',
     act: 'Read the condition RolledBack.',
   },
   AtZero: {
     means: 'There are no pods because no requests wait.',
-    act: 'Nothing to do: the first request starts one. Set scaling.minReplicas to 1 to avoid its wait.',
+    act: 'Nothing to do: the first request starts one. Set scaling.minReplicas to 1 to avoid the cold start.',
   },
   Starting: { means: 'Pods are starting and none is ready yet.', act: 'Wait; watch the pods with kubectl get pods.' },
   NoPodReady: {
@@ -71,7 +71,7 @@ export const reasons = {
     act: "Correct the model's files or its config.pbtxt.",
   },
   ModelShapeWrong: {
-    means: 'The model is loaded, but its inputs or outputs are not those that Matte sends and reads.',
+    means: 'The model is loaded, but its inputs or outputs are not what Matte expects.',
     act: 'Correct config.pbtxt: the message says what is expected.',
   },
   ChecksumMismatch: {
@@ -126,7 +126,7 @@ export const reasons = {
   ScaleDown: { means: 'Pods that are no longer needed finish their requests in flight.', act: 'Nothing to do.' },
   RevisionReplaced: { means: 'Pods of a former revision finish their requests in flight.', act: 'Nothing to do.' },
   PodDeleted: {
-    means: 'Somebody deleted a pod, which finishes its requests in flight.',
+    means: 'A pod was deleted from outside Matte and finishes its requests in flight.',
     act: 'Nothing to do: a new pod replaces it.',
   },
   NothingDraining: { means: 'No pod is draining.', act: 'Nothing to do.' },
@@ -136,7 +136,7 @@ export const reasons = {
     act: 'Wait; status.rollout shows the step.',
   },
   RolloutBlocked: {
-    means: 'Pods that a rollout or rollback waits for do not become ready; the other revision keeps serving.',
+    means: 'Pods that a rollout or rollback waits for are not becoming ready; the other revision keeps serving.',
     act: 'Read the condition Degraded. A new revision is rolled back after rollout.gate.readySeconds.',
   },
   PodsStarting: { means: 'Pods are starting.', act: 'Wait.' },
@@ -144,15 +144,15 @@ export const reasons = {
   // RolledBack
   CanaryErrorRate: {
     means: 'Too many requests failed in the new revision.',
-    act: 'Read the log of the controller and correct spec: any change of it is tried again.',
+    act: "Read the controller's log and correct spec: a changed pod template is tried again.",
   },
   CanaryLatency: {
     means: 'The new revision was too slow.',
-    act: 'Correct spec, or raise rollout.gate.maxLatencyRatio if it may be so slow.',
+    act: 'Correct spec, or raise rollout.gate.maxLatencyRatio if this latency is acceptable.',
   },
   CanaryNotReady: {
-    means: 'Pods of the new revision were not ready within rollout.gate.readySeconds, or did not stay so.',
-    act: 'Correct spec, or raise rollout.gate.readySeconds if it needs longer.',
+    means: 'Pods of the new revision were not ready within rollout.gate.readySeconds, or did not stay ready.',
+    act: 'Correct spec, or raise rollout.gate.readySeconds if its pods take longer to start.',
   },
   CanaryLoadFailed: {
     means: 'The new revision could not load a model.',

@@ -23,7 +23,8 @@ export function startCanary(input: RolloutInput, state: Serving): Next {
 function leaveStart(input: RolloutInput, state: Serving): Next {
   const { desired } = input
   const stable = observationOf(input, state.stable)
-  if (desired === 0) return promote(input, state, 'It is ready, and the pool is at zero: there is nobody to notice.')
+  if (desired === 0)
+    return promote(input, state, 'It is ready, and the pool is at zero, so there is no traffic to test with.')
   if (stable.ready === 0 && stable.up === 0 && stable.problem !== undefined) {
     return promote(input, state, `It is ready, and ${state.stable} is not: ${stable.problem.message}`)
   }
@@ -56,7 +57,7 @@ export function stepCanary(input: RolloutInput, state: Serving): Next {
   const breach = findBreach(judged)
   if (breach) return fail(input, state, { reason: breach.reason, what: breach.message })
   if (canary.problem?.reason === 'PodCrashing') {
-    const what = `a pod of it does not stay up${becauseOf(canary.problem)}`
+    const what = `one of its pods keeps crashing${becauseOf(canary.problem)}`
     return fail(input, state, { reason: 'CanaryNotReady', what })
   }
   if (canary.ready < podsInStep(input, state.step)) return waitForPods(input, state, canary)
@@ -66,7 +67,8 @@ export function stepCanary(input: RolloutInput, state: Serving): Next {
   const { durationSeconds } = held
   const watched = { ...judged, seconds: elapsedSeconds(input, next), durationSeconds }
   if (watched.seconds >= durationSeconds) {
-    if (input.desired === 0) return promote(input, state, 'The pool is at zero: there is nobody left to notice.')
+    if (input.desired === 0)
+      return promote(input, state, 'The pool is at zero, so there is no traffic left to test with.')
     if (isSeenEnough(watched)) return enter(input, state, state.step + 1)
   }
   return { state: next, why: describeGate(watched) }
@@ -83,7 +85,7 @@ function holdStep(input: RolloutInput, { shortfall: _, ...state }: Serving): Ser
 
 function promote(input: RolloutInput, { stable }: Serving, because: string): Next {
   const { target } = input
-  const message = `Revision ${target} serves now, in place of ${stable}. ${because}`
+  const message = `Revision ${target} is promoted and replaces ${stable}. ${because}`
   const event = { type: 'Normal', reason: 'RolloutPromoted', message } as const
   return { state: buildSettledState(input, target), why: '', event }
 }

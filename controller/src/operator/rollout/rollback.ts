@@ -17,7 +17,7 @@ type Failure = { readonly reason: Reason; readonly what: string }
 export function fail(input: RolloutInput, state: Serving, { reason, what }: Failure): Next {
   const { target, now } = input
   const failed = { revision: target, reason, message: what, time: toKubeTime(now) }
-  const message = `Revision ${target} is rolled back and ${state.stable} serves on: ${what}.`
+  const message = `Revision ${target} is rolled back and ${state.stable} keeps serving: ${what}.`
   const { state: next } = rollBack(input, { ...state, canary: target, failed })
   return { state: next, why: message, event: { type: 'Warning', reason: 'RolloutRolledBack', message } }
 }

@@ -15,8 +15,8 @@ export const drain = object(
       { minimum: 1, maximum: 3600, default: 30 },
     ),
     graceSeconds: integer(
-      'Time after which Kubernetes kills the pod in any case, in seconds, 8 to 7200; more than the sum of the ' +
-        'other two and 5. Default 45.',
+      'terminationGracePeriodSeconds of the pod, in seconds, 8 to 7200; more than routeStopSeconds + ' +
+        'exitTimeoutSeconds + 5. Default 45.',
       { minimum: 8, maximum: 7200, default: 45 },
     ),
   },

@@ -21,7 +21,7 @@ const source = object(
     ),
     persistentVolumeClaim: Type.Optional(
       object('A volume with the models.', {
-        claimName: text("A claim in the pool's namespace; mounted read-only.", {
+        claimName: text("A PersistentVolumeClaim in the pool's namespace; mounted read-only.", {
           minLength: 1,
           maxLength: 253,
           pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
@@ -69,17 +69,20 @@ const model = object('One model that every pod of the pool loads.', {
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
   }),
   modelVersion: text(
-    'What callers write as `modelVersion` to get it, unique among all pools: of two pools with the same one, the ' +
-      'older serves it and the other is Degraded.',
+    'The `modelVersion` that callers request, unique across all pools: if two pools have the same one, the older ' +
+      'serves it and the other is Degraded.',
     { minLength: 1, maxLength: 63, pattern: '^[a-z0-9][a-z0-9_-]*(\\.[a-z0-9_-]+)*$' },
   ),
   default: flag(
     "Makes it the pool's default model, which in the default pool also serves `service-v2` and an omitted " +
-      'modelVersion. Without a default it is the first of the list.',
+      'modelVersion. If no model sets it, the first in the list is the default.',
     false,
   ),
   licence: Type.Optional(
-    text('Its licence as an SPDX expression, such as `Apache-2.0`. For the record.', { minLength: 1, maxLength: 128 }),
+    text('Its licence as an SPDX expression, such as `Apache-2.0`. Informational only.', {
+      minLength: 1,
+      maxLength: 128,
+    }),
   ),
   checksum: Type.Optional(
     text(
@@ -87,7 +90,7 @@ const model = object('One model that every pod of the pool loads.', {
         "(ChecksumMismatch). The file is the one that Triton loads of the model's highest version: " +
         'default_model_filename of its configuration, or the usual one of its backend, such as `model.onnx`. Not ' +
         'checked for a model in S3, which Triton downloads itself. A new checksum rolls out as a new revision, ' +
-        'also where the file changes in place.',
+        'even if the file was changed in place.',
       { maxLength: 71, pattern: '^sha256:[0-9a-f]{64}$' },
     ),
   ),

@@ -6,7 +6,7 @@ const resources = object(
   "Resources of Triton's container in each pod.",
   {
     requests: map(
-      'What a node must have free. Default one CPU and 1Gi: Triton with u2netp on one core was measured at half.',
+      'What the scheduler reserves on a node. Default one CPU and 1Gi: Triton with u2netp on one core used half of it.',
       quantity(),
       { maxProperties: 16, default: { cpu: '1', memory: '1Gi' } },
     ),

@@ -14,7 +14,7 @@ export const rollout = object(
   'How a change of the pool rolls out: as a canary beside the revision that serves.',
   {
     steps: list(
-      'The shares by which a new revision takes over, ascending, at most 20; after the last it gets everything. ' +
+      'Traffic weights of a new revision, ascending, at most 20; after the last step it gets all requests. ' +
         'Empty: everything at once when it is ready. Default 10 % and 50 %, a minute each.',
       step,
       {
@@ -37,7 +37,7 @@ export const rollout = object(
         readySeconds: integer(
           'Time within which the first pod of the new revision must be ready, in seconds, 10 to 86400; otherwise ' +
             "it is rolled back. Default 600, like a Deployment's progressDeadlineSeconds: a GPU node, an image of 10 " +
-            'GB and a model took 425 in a measurement.',
+            'GB and a model took 425 s in a measurement.',
           { minimum: 10, maximum: 86_400, default: 600 },
         ),
         maxErrorRate: number(
@@ -52,7 +52,7 @@ export const rollout = object(
         ),
         minRequests: integer(
           'Requests that the new revision must have served in a step before it is judged, 0 to 100000. A step ends ' +
-            'without them after ten times its durationSeconds, since hardly anybody uses the pool then. Default 50: ' +
+            'without them after ten times its durationSeconds, since traffic is too low to judge it. Default 50: ' +
             'with fewer, one failure is more than 2 %.',
           { minimum: 0, maximum: 100_000, default: 50 },
         ),

@@ -81,7 +81,7 @@ export const scaling = object(
       { default: scalingDefaults.minReplicas },
     ),
     maxReplicas: replicas(
-      'Most pods, 1 to 1000, without those that drain. Default 10: what 15 requests of 0.5 s a second need at the ' +
+      'Most pods, 1 to 1000, draining ones not counted. Default 10: what 15 requests of 0.5 s a second need at the ' +
         `default utilization.${only}`,
       { minimum: 1, default: scalingDefaults.maxReplicas },
     ),
@@ -90,7 +90,7 @@ export const scaling = object(
       {
         p95Seconds: number(
           'Latency target from creation to result, in seconds, 0.5 to 600: slower requests count as missed, and a ' +
-            'backlog should drain within two and a half times it. Default 2: a person waits for the result.',
+            'backlog should drain within 2.5 times this. Default 2: a person waits for the result.',
           { minimum: 0.5, maximum: 600, default: 2 },
         ),
         utilization: number(

@@ -174,7 +174,7 @@ describe('the conditions', () => {
       status: 'True',
       reason: 'ChecksumMismatch',
       message:
-        `Pod c has a file with another checksum than spec: model u2netp: ${message}. ` +
+        `Pod c has a file whose checksum differs from spec: model u2netp: ${message}. ` +
         'Put the right file in place, or correct the checksum.',
     })
     expect(of.models[0]).toMatchObject({

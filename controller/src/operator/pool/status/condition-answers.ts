@@ -66,7 +66,7 @@ function atZeroMessage({ pool, observed }: AnswerInput): string {
   const wait = observed.startSeconds === undefined ? '' : `, in about ${Math.ceil(observed.startSeconds)} s`
   return (
     `No requests wait, so there are no pods. The first request starts one${wait}. ` +
-    'Set scaling.minReplicas to 1 to avoid its wait.'
+    'Set scaling.minReplicas to 1 to avoid the cold start.'
   )
 }
 
@@ -137,7 +137,7 @@ function answerScalingActive(input: AnswerInput): Answer {
   const last = history.at(-1)
   const why =
     last === undefined ? '' : ` Last changed from ${last.from} to ${last.to} at ${last.time}: ${last.sentence}`
-  return yes('FollowsDemand', `The demand decides: ${pods(decision.replicas)}.${why}`)
+  return yes('FollowsDemand', `Desired by demand: ${pods(decision.replicas)}.${why}`)
 }
 
 function answerScalingLimited({ pool, decision, observed }: AnswerInput): Answer {
@@ -184,7 +184,7 @@ function answerProgressing(input: AnswerInput): Answer {
     const blocked = problems.find(({ blocking, revision }) => blocking && revision === awaited)
     if (blocked !== undefined) {
       const what = isLeaving
-        ? `Pods of ${stable} do not become ready, so ${canary} keeps as many.`
+        ? `Pods of ${stable} do not become ready, so as many pods of ${canary} are kept.`
         : `Revision ${canary} does not become ready; ${stable} keeps serving.`
       return no('RolloutBlocked', `${what} ${blocked.message}`)
     }
@@ -196,18 +196,18 @@ function answerProgressing(input: AnswerInput): Answer {
   const starting = countStarting(input)
   const blocked = problems.find((problem) => problem.blocking)
   if (starting > 0 && blocked !== undefined) {
-    return no(blocked.reason, `${pods(starting)} still to come; the condition Degraded says what is in the way.`)
+    return no(blocked.reason, `${pods(starting)} not ready yet; the condition Degraded says why.`)
   }
   if (starting > 0) return yes('PodsStarting', `${pods(starting)} ${areStarting(starting)}. Wait.`)
   if (rollout.failed !== undefined) {
     return no('RolledBack', `Revision ${rollout.failed.revision} was rolled back; the condition RolledBack says why.`)
   }
-  return no('Settled', 'Everything is as asked for. Nothing to do.')
+  return no('Settled', 'The pool matches spec. Nothing to do.')
 }
 
 function describeStep({ pool, rollout: { weight, step } }: AnswerInput): string {
   const { steps } = pool.spec.rollout
-  if (step < 0) return 'gets no requests until a pod of it is ready'
+  if (step < 0) return 'gets no requests until one of its pods is ready'
   const which = step < steps.length ? `step ${step + 1} of ${steps.length}` : 'and takes over as its pods become ready'
   return `gets ${weight} % of the requests, ${which}`
 }

@@ -113,7 +113,7 @@ function judge(pod: PodObservation, image: string): Trouble | undefined {
   const { waiting, unschedulable, initFailure, lastExit, restarts, wrongFiles = [] } = pod
   if (wrongFiles.length > 0) {
     const files = wrongFiles.map(({ model, message }) => `model ${model}: ${quote(message)}`).join('; ')
-    return { reason: 'ChecksumMismatch', what: `has a file with another checksum than spec: ${files}` }
+    return { reason: 'ChecksumMismatch', what: `has a file whose checksum differs from spec: ${files}` }
   }
   if (unschedulable !== undefined) {
     return { reason: 'PodUnschedulable', what: `cannot be scheduled: ${quote(unschedulable)}` }

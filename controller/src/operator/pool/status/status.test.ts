@@ -101,7 +101,7 @@ describe('buildStatus', () => {
   it('says which step a rollout is at, and that it takes over behind the last', () => {
     const at = (step: number, weight: number) =>
       answerOf('Progressing', status({ rollout: { canary, step, weight } })).message
-    expect(at(-1, 0)).toContain('gets no requests until a pod of it is ready')
+    expect(at(-1, 0)).toContain('gets no requests until one of its pods is ready')
     expect(at(1, 50)).toContain('gets 50 % of the requests, step 2 of 2')
     expect(at(2, 80)).toContain('gets 80 % of the requests, and takes over')
   })
@@ -137,7 +137,7 @@ describe('buildStatus', () => {
     })
     expect(answerOf('Progressing', of)).toMatchObject({ status: 'False', reason: 'RolloutBlocked' })
     expect(answerOf('Progressing', of).message).toMatch(
-      /^Pods of aaaaaaaa do not become ready, so bbbbbbbb keeps as many/,
+      /^Pods of aaaaaaaa do not become ready, so as many pods of bbbbbbbb are kept/,
     )
   })
 
