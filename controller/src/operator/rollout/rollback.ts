@@ -4,7 +4,8 @@ import { toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import type { Reason } from '../pool/reasons.ts'
 import { isMostlyGood } from './gate.ts'
-import { buildSettledState, elapsedSeconds, isOwnFailure, observationOf, type RolloutInput } from './rollout-input.ts'
+import { isOwnFailure } from './own-failure.ts'
+import { buildSettledState, elapsedSeconds, observationOf, type RolloutInput } from './rollout-input.ts'
 import type { Next, RolloutEvent, Serving, Trying } from './rollout-plan.ts'
 
 /** The canary has failed, or the spec no longer asks for it. */

@@ -2,7 +2,7 @@
 import { toKubeTime } from '../pool/conditions.ts'
 import type { PoolRollout } from '../pool/pool-spec.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { loadReasons, type Reason } from '../pool/reasons.ts'
+import type { Reason } from '../pool/reasons.ts'
 import type { RequestCounts } from './gate.ts'
 
 export type RevisionObservation = {
@@ -51,7 +51,3 @@ export function buildSettledState({ state, now }: RolloutInput, stable: string):
   const same = state !== undefined && state.stable === stable && state.canary === undefined
   return { stable, weight: 0, step: -1, since: same ? state.since : toKubeTime(now) }
 }
-
-/** Its pods fail by themselves, wherever they run. */
-export const isOwnFailure = (problem: RevisionObservation['problem']): boolean =>
-  problem !== undefined && (problem.reason === 'PodCrashing' || loadReasons.includes(problem.reason))

@@ -1,8 +1,9 @@
 // A canary with fewer ready pods than its step needs: it is waited for, starts over, or has failed.
 import { toKubeTime } from '../pool/conditions.ts'
 import { loadReasons, type Reason } from '../pool/reasons.ts'
+import { isOwnFailure } from './own-failure.ts'
 import { fail } from './rollback.ts'
-import { elapsedSeconds, isOwnFailure, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
+import { elapsedSeconds, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
 import type { Next, Serving } from './rollout-plan.ts'
 import { effectiveWeight, podsInStep, weightOf } from './share-pods.ts'
 
