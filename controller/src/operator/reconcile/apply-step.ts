@@ -109,6 +109,7 @@ async function scale({ kube, world }: StepDeps, { deployment, to }: Of<'scale'>)
     metadata: { name, uid, resourceVersion },
     spec: { replicas: to },
   }
+  // The scale of a Deployment is another kind at the same path.
   const resource = deployments as unknown as Resource<KubeObject>
   const { metadata } = await kube.apply(resource, object, { subresource: 'scale' })
   const version = metadata.resourceVersion ?? resourceVersion

@@ -95,6 +95,7 @@ const indexOf = (objects: readonly KubeObject[]) => ({
 
 export async function planOf(seen: Seen, memory: PoolMemory = newMemory(seen.pool)) {
   const { pool, deployments = [], services = [], budget = false, pods = [], demand = {}, slots } = seen
+  // Only what gather reads: each part of the World has more members.
   const world = {
     pools: indexOf([pool]),
     deployments: indexOf(deployments),

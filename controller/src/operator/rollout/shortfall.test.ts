@@ -165,6 +165,11 @@ describe('a revision that is no good', () => {
     expect(third.state).toMatchObject({ canary: 'new', step: -1, setbacks: 3 })
     const fourth = plan({ state: trying(0, 10, { setbacks: 3 }), revisions, now: at(30) })
     expect(fourth.state.failed).toMatchObject({ reason: 'CanaryNotReady', message: 'it lost its ready pods 4 times' })
+    // It serves nothing, so the stable revision does not wait for its pods to go.
+    const many = [seen('old', 1), seen('new', 0, { replicas: 9, pods: 9, coming: 9 })]
+    const shortfall = { since: time(0), ready: 0 }
+    const late = plan({ state: trying(1, 90, { setbacks: 3, shortfall }), revisions: many, now: at(30) })
+    expect(late.pods).toEqual({ old: 10, new: 0 })
   })
 
   it('remembers its setbacks from step to step', () => {

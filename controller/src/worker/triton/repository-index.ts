@@ -34,6 +34,7 @@ export function readIndex(
   Stub: TritonStubClass,
   { address, poolUid }: { readonly address: string; readonly poolUid: string },
 ): Promise<PodIndex> {
+  // The stub is made of the protocol file at run time; TritonStub lists only what inference uses.
   const stub = new Stub(address, grpc.credentials.createInsecure(), {
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_retries': 0,
