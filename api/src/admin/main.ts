@@ -25,11 +25,12 @@ const configSchema = {
     default: 24 * 60 * 60,
     min: 1,
   }),
+  databaseWaitMs: int('DATABASE_WAIT_MS', {
+    description: 'how long the database may take to be reachable: an operator waits, and a script wants to know soon',
+    default: 5_000,
+  }),
   ...storeSchema,
 }
-
-/** How long the database may take to be reachable: an operator waits, and a script wants to know soon. */
-const databaseWaitMs = 5_000
 
 async function main(): Promise<void> {
   const asked = readArguments(process.argv.slice(2))
@@ -43,7 +44,7 @@ async function main(): Promise<void> {
   const database = openDatabase({ url: config.databaseUrl, poolMax: 2, logger, applicationName: 'matte-admin' })
   const { db } = database
   try {
-    await migrateAtStart(db, logger, databaseWaitMs)
+    await migrateAtStart(db, logger, config.databaseWaitMs)
     const { plans, environment, maxQueueAgeSeconds } = config
     const production = environment === 'production'
     const openStore = storeOpener(config)

@@ -17,9 +17,11 @@ export type NewApiKey = {
 /** 190 bits from the system's random source; only the hash is to be stored. */
 export function generateApiKey(): NewApiKey {
   const random = Array.from({ length: 32 }, () => alphabet[randomInt(alphabet.length)]).join('')
-  const key = `${prefix}${random}${checksum(random)}`
-  return { key, hash: hashApiKey(key), prefix, lastFour: key.slice(-4) }
+  return toApiKey(`${prefix}${random}${checksum(random)}`)
 }
+
+/** A key that was generated before and is well-formed. */
+export const toApiKey = (key: string): NewApiKey => ({ key, hash: hashApiKey(key), prefix, lastFour: key.slice(-4) })
 
 /** True when form and checksum are right; says nothing about whether the key exists. */
 export function isWellFormedApiKey(key: string): boolean {

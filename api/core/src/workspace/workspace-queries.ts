@@ -1,7 +1,14 @@
+import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
 export function insertWorkspace(db: Db, { name, plan }: { name: string; plan: string }) {
   return db.insertInto('workspace').values({ name, plan }).returning('id').executeTakeFirstOrThrow()
+}
+
+/** True when there is no workspace at all; until the transaction ends nobody else makes the first one. */
+export async function holdsNoWorkspace(tx: Db): Promise<boolean> {
+  await sql`select pg_advisory_xact_lock(hashtext('matte.workspace.first'))`.execute(tx)
+  return (await tx.selectFrom('workspace').select('id').limit(1).executeTakeFirst()) === undefined
 }
 
 export function findWorkspace(db: Db, id: string) {

@@ -1,0 +1,50 @@
+{{- /* Environment variables by what they are for. */ -}}
+{{- define "matte.fromSecret" -}}
+- name: {{ .name }}
+  valueFrom: { secretKeyRef: { name: {{ .secret }}, key: {{ .key }} } }
+{{- end -}}
+
+{{- define "matte.env.common" -}}
+- { name: MATTE_ENV, value: production }
+- { name: HOST, value: {{ ternary "::" "0.0.0.0" .Values.ipv6 | quote }} }
+{{- with .Values.plans }}
+- { name: PLANS, value: {{ toJson . | quote }} }
+{{- end }}
+{{- end -}}
+
+{{- define "matte.env.database" -}}
+{{- $own := .Values.database.existingSecret -}}
+{{- include "matte.fromSecret" (dict "name" "DATABASE_URL" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "DATABASE_URL" (ne $own.name ""))) }}
+- { name: DATABASE_POOL_MAX, value: {{ .Values.database.poolMax | quote }} }
+{{- end -}}
+
+{{- define "matte.env.nats" -}}
+{{- $own := .Values.nats.existingSecret -}}
+{{- include "matte.fromSecret" (dict "name" "NATS_URL" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "NATS_URL" (ne $own.name ""))) }}
+- { name: NATS_STREAM_PREFIX, value: {{ .Values.nats.streamPrefix | default (printf "%s-%s" .Release.Namespace (include "matte.fullname" .) | trunc 64) | quote }} }
+{{- end -}}
+
+{{- define "matte.env.store" -}}
+{{- $store := .Values.objectStore -}}
+{{- $own := $store.existingSecret -}}
+{{- $secret := $own.name | default (include "matte.secretName" .) -}}
+- { name: S3_ENDPOINT, value: {{ ternary (printf "http://%s-object-store:7070" (include "matte.fullname" .)) $store.endpoint $store.builtIn | quote }} }
+- { name: S3_BUCKET, value: {{ $store.bucket | quote }} }
+- { name: S3_REGION, value: {{ $store.region | quote }} }
+{{ include "matte.fromSecret" (dict "name" "S3_ACCESS_KEY_ID" "secret" $secret "key" (ternary $own.accessKeyIdKey "S3_ACCESS_KEY_ID" (ne $own.name ""))) }}
+{{ include "matte.fromSecret" (dict "name" "S3_SECRET_ACCESS_KEY" "secret" $secret "key" (ternary $own.secretAccessKeyKey "S3_SECRET_ACCESS_KEY" (ne $own.name ""))) }}
+{{- if and $own.name $own.sessionTokenKey }}
+{{ include "matte.fromSecret" (dict "name" "S3_SESSION_TOKEN" "secret" $secret "key" $own.sessionTokenKey) }}
+{{- end }}
+{{- end -}}
+
+{{- define "matte.env.masterKeys" -}}
+{{- $own := .Values.masterKeys.existingSecret -}}
+{{- include "matte.fromSecret" (dict "name" "MASTER_KEYS" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "MASTER_KEYS" (ne $own.name ""))) }}
+{{- end -}}
+
+{{- define "matte.env.deniedNetworks" -}}
+{{- with .Values.dispatcher.deniedNetworks }}
+- { name: WEBHOOK_DENIED_NETWORKS, value: {{ join "," . | quote }} }
+{{- end }}
+{{- end -}}

@@ -1,0 +1,146 @@
+{{- /* What all pods have in common; restricted, as Pod Security means it. */ -}}
+{{- define "matte.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{- /* dict "root" $ "uid" 10001 */ -}}
+{{- define "matte.podSecurity" -}}
+runAsNonRoot: true
+seccompProfile: { type: RuntimeDefault }
+{{- if .root.Values.setUserIds }}
+runAsUser: {{ .uid }}
+runAsGroup: {{ .uid }}
+fsGroup: {{ .uid }}
+fsGroupChangePolicy: OnRootMismatch
+{{- end }}
+{{- end -}}
+
+{{- define "matte.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Where pods run: dict "root" $ "component" "api" "pod" .Values.api.pod */ -}}
+{{- define "matte.scheduling" -}}
+{{- with .pod.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .pod.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .pod.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if .pod.affinity }}
+affinity:
+  {{- toYaml .pod.affinity | nindent 2 }}
+{{- else }}
+topologySpreadConstraints:
+  {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "matte.selector" $ | nindent 8 }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /*
+A Deployment of the image: dict "root" $ "component" "api" "values" .Values.api "replicas" 2 or nil for an autoscaler,
+"env" the variables as text, "ports" a map of port names, "healthPort" 8081, "serviceAccount" a name or "".
+*/ -}}
+{{- define "matte.deployment" -}}
+{{- $root := .root -}}
+{{- $pod := .values.pod -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  {{- include "matte.metadata" (merge (dict "name" (printf "%s-%s" (include "matte.fullname" $root) .component)) .) | nindent 2 }}
+spec:
+  {{- if .replicas }}
+  replicas: {{ .replicas }}
+  {{- end }}
+  selector:
+    matchLabels:
+      {{- include "matte.selector" . | nindent 6 }}
+  strategy:
+    rollingUpdate: { maxUnavailable: 0, maxSurge: 1 }
+  template:
+    metadata:
+      labels:
+        {{- include "matte.labels" . | nindent 8 }}
+        {{- with $pod.labels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- with $pod.annotations }}
+      annotations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec:
+      {{- include "matte.pullSecrets" $root | nindent 6 }}
+      serviceAccountName: {{ .serviceAccount | default "default" }}
+      automountServiceAccountToken: {{ ne .serviceAccount "" }}
+      enableServiceLinks: false
+      # Five seconds in which traffic goes elsewhere, 25 for requests in flight, and some to spare.
+      terminationGracePeriodSeconds: 40
+      securityContext:
+        {{- include "matte.podSecurity" (dict "root" $root "uid" 10001) | nindent 8 }}
+      {{- include "matte.scheduling" (dict "root" $root "component" .component "pod" $pod) | nindent 6 }}
+      containers:
+        - name: {{ .component }}
+          image: {{ include "matte.image" $root }}
+          imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          args: [{{ .component }}]
+          env:
+            {{- .env | nindent 12 }}
+            {{- with $pod.extraEnv }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          ports:
+            {{- range $name, $port := .ports }}
+            - { name: {{ $name }}, containerPort: {{ $port }} }
+            {{- end }}
+          startupProbe:
+            httpGet: { path: /healthz, port: {{ .healthPort }} }
+            periodSeconds: 1
+            failureThreshold: 60
+          livenessProbe:
+            httpGet: { path: /healthz, port: {{ .healthPort }} }
+            periodSeconds: 10
+            timeoutSeconds: 5
+            failureThreshold: 6
+          readinessProbe:
+            httpGet: { path: /readyz, port: {{ .healthPort }} }
+            periodSeconds: 2
+            timeoutSeconds: 3
+            failureThreshold: 3
+          lifecycle:
+            preStop: { sleep: { seconds: 5 } }
+          resources:
+            {{- toYaml .values.resources | nindent 12 }}
+          securityContext:
+            {{- include "matte.containerSecurity" . | nindent 12 }}
+          volumeMounts:
+            - { name: tmp, mountPath: /tmp }
+            {{- with $pod.extraVolumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+        {{- with $pod.extraContainers }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      volumes:
+        - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
+        {{- with $pod.extraVolumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+{{- end -}}

@@ -1,0 +1,38 @@
+// What an installation by the chart needs once, as a Job: `setup secrets` makes the Secret that the other pods read,
+// `setup pools` applies the TritonPools of the chart's values. Each changes nothing that is as it should be.
+import { choice, ConfigError, parseEnv, text } from '@matte/core/runtime/env'
+import { createLogger } from '@matte/core/runtime/logger'
+import { runMain } from '@matte/core/runtime/main'
+import { createRegistry } from '@matte/core/runtime/metrics'
+import { createKubeClient } from '../operator/kube/client.ts'
+import { createKubeMetrics } from '../operator/kube/kube-metrics.ts'
+import { loadKubeConfig } from '../operator/kube/load-config.ts'
+import { applyPools } from './pools.ts'
+import { ensureSecret } from './secrets.ts'
+
+const schema = {
+  namespace: text('KUBE_NAMESPACE', { description: 'namespace of the release' }),
+  secretName: text('SECRET_NAME', { description: 'Secret to make', default: 'matte-secrets' }),
+  databaseHost: text('DATABASE_HOST', { description: 'host of the built-in PostgreSQL', default: 'postgresql' }),
+  natsHost: text('NATS_HOST', { description: 'host of the built-in NATS', default: 'nats' }),
+  poolsConfigMap: text('POOLS_CONFIG_MAP', { description: 'ConfigMap with the pools', default: 'matte-pools' }),
+  logLevel: choice('LOG_LEVEL', ['debug', 'info', 'warn'], { description: 'least level', default: 'info' }),
+}
+
+await runMain(async () => {
+  const config = parseEnv(schema, process.env)
+  const logger = createLogger('setup', config.logLevel)
+  const loaded = await loadKubeConfig()
+  if (loaded === undefined) throw new ConfigError('there is no cluster: run this in a pod, or set KUBECONFIG')
+  const metrics = createKubeMetrics(createRegistry('setup'))
+  const { namespace } = config
+  const kube = createKubeClient({ config: loaded.config, namespace, fieldManager: 'matte-setup', metrics, logger })
+  try {
+    const [, , step] = process.argv
+    if (step === 'secrets') await ensureSecret(kube, config, logger)
+    else if (step === 'pools') await applyPools(kube, config.poolsConfigMap, logger)
+    else throw new ConfigError('say what to set up: secrets or pools')
+  } finally {
+    kube.close()
+  }
+})

@@ -1,0 +1,61 @@
+// The passwords of an installation (D83): made once by the system's random source, never changed afterwards. A later
+// version that needs one more adds it.
+import { randomBytes } from 'node:crypto'
+import { generateApiKey } from '@matte/core/workspace/api-key'
+import type { Logger } from 'pino'
+import type { KubeClient, Resource } from '../operator/kube/client.ts'
+import type { KubeObject } from '../operator/kube/objects.ts'
+
+type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>>; readonly type?: string }
+
+const secrets: Resource<Secret> = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret' }
+
+type SecretOptions = { readonly secretName: string; readonly databaseHost: string; readonly natsHost: string }
+
+/** Makes the Secret, or adds what it lacks. Two that do it at once end with one of them trying again (409). */
+export async function ensureSecret(kube: KubeClient, options: SecretOptions, logger: Logger): Promise<void> {
+  const { secretName: name } = options
+  const found = await kube.get(secrets, name)
+  const known = decode(found?.data ?? {})
+  const wanted = buildSecret(options, known)
+  const missing = Object.keys(wanted).filter((key) => known[key] === undefined)
+  if (found === undefined) {
+    await kube.create(secrets, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace: kube.namespace },
+      type: 'Opaque',
+      data: encode(wanted, missing),
+    })
+  } else if (missing.length > 0) {
+    const { resourceVersion } = found.metadata
+    await kube.mergePatch(secrets, name, { metadata: { resourceVersion }, data: encode(wanted, missing) })
+  }
+  logger.info({ secret: name, added: missing }, missing.length === 0 ? 'secrets are there' : 'secrets made')
+}
+
+/** Every value, those that are known as they are. URLs follow from the passwords in them. */
+function buildSecret({ databaseHost, natsHost }: SecretOptions, known: Readonly<Record<string, string>>) {
+  const password = known.POSTGRES_PASSWORD ?? randomText(24)
+  const token = known.NATS_TOKEN ?? randomText(24)
+  return {
+    POSTGRES_PASSWORD: password,
+    DATABASE_URL: `postgresql://matte:${password}@${databaseHost}:5432/matte`,
+    NATS_TOKEN: token,
+    NATS_URL: `nats://${token}@${natsHost}:4222`,
+    S3_ACCESS_KEY_ID: randomBytes(10).toString('hex').toUpperCase(),
+    S3_SECRET_ACCESS_KEY: randomText(30),
+    MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    MATTE_API_KEY: generateApiKey().key,
+    ...known,
+  }
+}
+
+/** Of characters that no URL and no shell takes for its own. */
+const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url')
+
+const decode = (data: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]))
+
+const encode = (values: Readonly<Record<string, string>>, keys: readonly string[]): Record<string, string> =>
+  Object.fromEntries(keys.map((key) => [key, Buffer.from(values[key] ?? '').toString('base64')]))
