@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
+import { writeOperatorRules, writeValuesSchema, writeValuesTable } from './chart-documents.ts'
 import { writeCrd } from './crd-file.ts'
 import { writePoolReference } from './pool-document.ts'
 import { writePortsAndSettings } from './settings-document.ts'
@@ -12,6 +13,9 @@ import { situationDocuments, writeSituationList } from './situation-documents.ts
 const generated: Readonly<Record<string, (before: string) => string>> = {
   'local/README.md': writePortsAndSettings,
   'charts/matte/files/crds/tritonpools.matte.dev.yaml': writeCrd,
+  'charts/matte/files/operator-rules.yaml': writeOperatorRules,
+  'charts/matte/values.schema.json': writeValuesSchema,
+  'charts/matte/README.md': writeValuesTable,
   'docs/tritonpool-reference.md': writePoolReference,
   'docs/tritonpool.md': writeSituationList,
   ...situationDocuments,

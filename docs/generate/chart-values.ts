@@ -1,0 +1,61 @@
+// The chart's values.yaml as data: each value with the comment above it. A comment is its sentence; a last line
+// `@schema {…}` adds members of JSON Schema that the default cannot say.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { rootDir } from '@matte/local/paths'
+import { type Document, isAlias, isMap, isPair, isScalar, type Node, parseDocument, type YAMLMap } from 'yaml'
+
+export type JsonSchema = { readonly [member: string]: unknown }
+
+export type ChartValue = {
+  /** Its keys from the root, such as `api`, `service`, `port`. */
+  readonly path: readonly string[]
+  readonly description: string
+  readonly defaultValue: unknown
+  /** Of a value that is a group; empty otherwise. */
+  readonly children: readonly ChartValue[]
+  /** Of the line `@schema`. */
+  readonly schema: JsonSchema
+}
+
+/** @throws Error naming every value that has no sentence */
+export function readChartValues(): readonly ChartValue[] {
+  const document = parseDocument(readFileSync(join(rootDir, 'charts/matte/values.yaml'), 'utf8'))
+  if (!isMap(document.contents)) throw new Error('values.yaml is no map')
+  const values = readMap(document, document.contents, [])
+  const silent = flatten(values).filter(({ description, children }) => description === '' && children.length === 0)
+  if (silent.length > 0) throw new Error(`without a sentence: ${silent.map(({ path }) => path.join('.')).join(', ')}`)
+  return values
+}
+
+export const flatten = (values: readonly ChartValue[]): readonly ChartValue[] =>
+  values.flatMap((value) => [value, ...flatten(value.children)])
+
+function readMap(document: Document, map: YAMLMap, above: readonly string[]): readonly ChartValue[] {
+  return map.items.filter(isPair).map(({ key, value }, index) => {
+    const path = [...above, isScalar(key) ? String(key.value) : '']
+    // The comment above a map's first key is the map's own; a blank line ends the comment of what came before.
+    const comment = (index === 0 ? map.commentBefore : undefined) ?? (key as Node).commentBefore ?? ''
+    const { description, schema } = readComment(comment, path)
+    const node = isAlias(value) ? value.resolve(document) : value
+    const isGroup = isMap(node) && node.items.length > 0 && Object.keys(schema).length === 0
+    return {
+      path,
+      description,
+      schema,
+      defaultValue: (node as Node | null)?.toJS(document) ?? null,
+      children: isGroup ? readMap(document, node, path) : [],
+    }
+  })
+}
+
+function readComment(comment: string, path: readonly string[]): Pick<ChartValue, 'description' | 'schema'> {
+  // Of several paragraphs the last belongs to the value: the first one of the file is the file's own.
+  const lines = comment.split(/\n\s*\n/).at(-1)?.split('\n').map((line) => line.trim()) ?? []
+  const schemas = lines.filter((line) => line.startsWith('@schema '))
+  if (schemas.length > 1) throw new Error(`${path.join('.')}: one line @schema is enough`)
+  return {
+    description: lines.filter((line) => !line.startsWith('@schema ')).join(' ').trim(),
+    schema: schemas[0] === undefined ? {} : JSON.parse(schemas[0].slice('@schema '.length)),
+  }
+}
