@@ -21,6 +21,7 @@ COPY protos protos
 COPY api api
 COPY controller controller
 COPY dispatcher dispatcher
+COPY test/fixtures/photos/rocket.jpg test/fixtures/photos/
 RUN BUNDLE_DIR=/app node node_modules/rolldown/bin/cli.mjs -c rolldown.config.ts \
  && npm sbom --omit=dev --sbom-format=cyclonedx >/app/sbom.json
 

@@ -22,6 +22,7 @@ const filesBeside: Plugin = {
     copyInto('protos', 'node_modules/@matte/protos')
     const scripts = 'controller/src/operator/specs'
     for (const file of readdirSync(scripts).filter((name) => name.endsWith('.sh'))) copyInto(join(scripts, file), file)
+    copyInto('test/fixtures/photos/rocket.jpg', 'try.jpg')
     writeFileSync(join(outDir, 'package.json'), JSON.stringify({ name: 'matte', private: true, type: 'module' }))
   },
 }
@@ -53,6 +54,7 @@ export default defineConfig({
     dispatcher: 'dispatcher/src/main.ts',
     admin: 'api/src/admin/main.ts',
     setup: 'controller/src/setup/main.ts',
+    try: 'api/src/try/main.ts',
     'cut-out-worker': 'controller/src/worker/image/cut-out-worker.ts',
   },
   platform: 'node',

@@ -1,0 +1,74 @@
+// `matte try`: removes one background through a running API. The photo comes from standard input and its cut-out goes to
+// standard output; without a photo a bundled one is taken and the result is described. For `helm test` it also receives
+// the task's webhook and checks its signature.
+import { readFileSync, writeSync } from 'node:fs'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { int, optionalSecret, optionalText, parseEnv, text } from '@matte/core/runtime/env'
+import { runMain } from '@matte/core/runtime/main'
+import { call, type CutOut, removeBackground } from './remove-background.ts'
+import { isSignedBy, openReceiver } from './webhook-receiver.ts'
+
+const schema = {
+  origin: text('MATTE_API_ORIGIN', { description: 'where the API is reached from here', default: 'http://127.0.0.1:8080' }),
+  apiKey: optionalSecret('MATTE_API_KEY', { description: 'key of the workspace; or --key' }),
+  databaseUrl: optionalSecret('DATABASE_URL', { description: 'needed with RECEIVER_HOST' }),
+  receiverHost: optionalText('RECEIVER_HOST', { description: 'name of this pod for the dispatcher: checks a webhook' }),
+  receiverPort: int('RECEIVER_PORT', { description: 'port that the webhook comes to', default: 9_000, max: 65_535 }),
+}
+
+const bundled = fileURLToPath(new URL('./try.jpg', import.meta.url))
+
+/** Settings are in force on every replica within 5 s. */
+const settingsMs = 6_000
+const webhookMs = 30_000
+
+const describe = ({ taskId, png, seconds }: CutOut): string =>
+  `background removed in ${seconds.toFixed(1)} s: task ${taskId}, ${png.length} bytes of PNG`
+
+/** A pipe takes part of a large buffer at a time. */
+function writeAll(bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(1, bytes, at)
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
+    }
+  }
+}
+
+type Connection = Parameters<typeof removeBackground>[0]
+
+async function tryWithWebhook(connection: Connection, options: Parameters<typeof openReceiver>[0]): Promise<void> {
+  const receiver = await openReceiver(options)
+  try {
+    await pause(settingsMs)
+    const made = await removeBackground(connection, readFileSync(bundled), { callbackUrl: receiver.url })
+    process.stdout.write(`${describe(made)}\n`)
+    const late = pause(webhookMs, undefined, { ref: false }).then(() => Promise.reject(new Error('no webhook came')))
+    const delivery = await Promise.race([receiver.delivered(made.taskId), late])
+    const { signingSecret } = await call<{ signingSecret: string }>(connection, 'GET', '/signing-secret')
+    if (!isSignedBy(signingSecret, delivery)) throw new Error('the webhook has a wrong signature')
+    process.stdout.write('webhook received, its signature is right\n')
+  } finally {
+    await receiver.close()
+  }
+}
+
+await runMain(async () => {
+  const config = parseEnv(schema, process.env)
+  const { values } = parseArgs({ options: { key: { type: 'string', default: config.apiKey ?? '' } } })
+  if (values.key === '') throw new Error('matte try: give the API key with --key or in MATTE_API_KEY')
+  const connection = { origin: config.origin, apiKey: values.key }
+  const { receiverHost: host, databaseUrl } = config
+  if (host !== undefined && databaseUrl !== undefined) {
+    await tryWithWebhook(connection, { host, port: config.receiverPort, databaseUrl })
+    return
+  }
+  const given = process.stdin.isTTY ? Buffer.alloc(0) : await buffer(process.stdin)
+  const made = await removeBackground(connection, given.length > 0 ? given : readFileSync(bundled))
+  if (given.length > 0) writeAll(made.png)
+  process.stderr.write(`${describe(made)}\n`)
+})
