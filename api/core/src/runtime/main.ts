@@ -2,6 +2,7 @@
 // within a limit. A second signal, or the limit passed, forces the exit; until then the event loop empties by itself.
 import type { Logger } from 'pino'
 import { ConfigError } from './env.ts'
+import { useOwnLookup } from './names/lookup.ts'
 import type { Service } from './service.ts'
 
 type ProcessOptions = {
@@ -73,6 +74,7 @@ function untilSignal(): Promise<string> {
 
 /** Runs a process's main function; a configuration that cannot be used is printed without a stack, with exit code 2. */
 export async function runMain(main: () => Promise<void>): Promise<void> {
+  useOwnLookup()
   try {
     await main()
   } catch (error) {
