@@ -92,12 +92,23 @@ export const schema = {
     description:
       'connections to each pod; one carries hundreds of requests a second, so that more help large models only',
   }),
-  pixelBudget: int('PIXEL_BUDGET', {
-    default: 100_000_000,
-    min: 1_000_000,
-    description: 'pixels in memory at once, over all tasks of this process; about 12 bytes each',
+  imageMemoryBytes: int('IMAGE_MEMORY_BYTES', {
+    default: 2_400_000_000,
+    min: 100_000_000,
+    description:
+      'memory for images at once, over all tasks of this process, whose other needs are some 300 MB: an eighth for ' +
+      'files, the rest for pixels, 16 to 40 bytes each; a larger image waits until it is alone',
   }),
   imageThreads: int('IMAGE_THREADS', { default: 0, max: 64, description: 'threads for pixels; 0 means one a core' }),
+  // Read by Node itself before any of this code runs: the value here is what it has become.
+  threadPoolSize: int('UV_THREADPOOL_SIZE', {
+    default: 4,
+    min: 3,
+    max: 1_024,
+    description:
+      "threads of Node's own pool, two more than images are decoded at once; set before the process starts, best to " +
+      'two more than cores (make up: 16)',
+  }),
   host: text('HOST', { default: '0.0.0.0', description: 'address to listen on' }),
   healthPort: int('HEALTH_PORT', { default: 8082, max: 65_535, description: 'port of /healthz, /readyz, /metrics' }),
   stopWithinMs: int('STOP_WITHIN_MS', {

@@ -25,8 +25,9 @@ import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import type { Logger } from 'pino'
 import { type Config, schema } from './config.ts'
 import { configureHeap, configureSharp } from './worker/image/configure.ts'
+import { createImageMemory } from './worker/image/image-memory.ts'
 import { createImagePool } from './worker/image/image-pool.ts'
-import { createPixelBudget } from './worker/image/pixel-budget.ts'
+import { createSharpCalls } from './worker/image/sharp-calls.ts'
 import { inferenceRecord } from './worker/inference-record.ts'
 import { createPodMetrics, registerPodGauges } from './worker/routing/pod-metrics.ts'
 import { createPodPicker, type PodPicker } from './worker/routing/pod-picker.ts'
@@ -109,7 +110,8 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
     bucket,
     picker,
     images,
-    pixels: createPixelBudget(config.pixelBudget),
+    sharpCalls: createSharpCalls(sharpCallsMaxOf(config, logger)),
+    memory: createImageMemory(config.imageMemoryBytes),
     plans,
     claimMs,
     inferenceTimeoutMs,
@@ -138,6 +140,18 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
     slots,
     consume({ bus, durable, ready: slots.untilRoom, wake: slots.lookNow, logger }),
   ]
+}
+
+/**
+ * One image a core, and two threads of Node's pool to spare: files, zlib and whatever else needs one
+ * would wait for whole images.
+ */
+function sharpCallsMaxOf({ threadPoolSize }: Config, logger: Logger): number {
+  const cores = availableParallelism()
+  const atOnceMax = Math.min(cores, threadPoolSize - 2)
+  if (atOnceMax < cores)
+    logger.warn({ cores, images_at_once: atOnceMax }, 'UV_THREADPOOL_SIZE is below cores + 2: cores stay idle')
+  return atOnceMax
 }
 
 /**
