@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import type { Plan } from '../plan.ts'
-import { latestMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts'
+import { countedMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts'
 
 type ReachedLimit = {
   readonly limit: 'children' | 'quota'
@@ -37,12 +37,12 @@ async function updateCounters(tx: Db, { workspaceId, plan, size }: ChildSlots): 
       open_children: eb('open_children', '+', size),
       queued: eb('queued', '+', size),
       quota_used: sql<number>`${quotaUsed} + ${size}::int`,
-      quota_month: latestMonth,
+      quota_month: countedMonth,
     }))
     .where('id', '=', workspaceId)
     .where(sql<boolean>`open_children + ${size}::int <= ${openChildrenMax(plan)}::int`)
     .$if(plan.monthlyQuota !== null, (query) =>
-      query.where(sql<boolean>`${quotaUsed} + ${size}::int <= ${plan.monthlyQuota}::int`),
+      query.where(sql<boolean>`${quotaUsed} + ${size}::int <= ${plan.monthlyQuota}::bigint`),
     )
     .returning('id')
     .executeTakeFirst()

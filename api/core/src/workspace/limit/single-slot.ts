@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import type { Plan } from '../plan.ts'
-import { latestMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts'
+import { countedMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts'
 
 /** Which limit of its plan a workspace has reached. */
 export type ReachedLimit = { readonly limit: 'concurrency' | 'quota'; readonly resetsAt: Date }
@@ -17,9 +17,9 @@ type SlotResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; reado
 export const singleSlot = (workspaceId: string, { concurrentTasks, monthlyQuota }: Plan) => sql<{ id: string }>`
   update workspace
      set open_singles = open_singles + 1, queued = queued + 1, quota_used = ${quotaUsed} + 1,
-         quota_month = ${latestMonth}
+         quota_month = ${countedMonth}
    where id = ${workspaceId} and open_singles < ${concurrentTasks}::int
-     and (${monthlyQuota}::int is null or ${quotaUsed} < ${monthlyQuota}::int)
+     and (${monthlyQuota}::bigint is null or ${quotaUsed} < ${monthlyQuota}::bigint)
   returning id`
 
 export async function takeSingleSlot(tx: Db, workspaceId: string, plan: Plan): Promise<SlotResult> {
@@ -41,7 +41,7 @@ export async function findReachedLimit(tx: Db, workspaceId: string, plan: Plan):
     .selectFrom('workspace')
     .select([
       sql<boolean>`open_singles >= ${plan.concurrentTasks}`.as('busy'),
-      sql<boolean>`coalesce(${quotaUsed} >= ${plan.monthlyQuota}::int, false)`.as('spent'),
+      sql<boolean>`coalesce(${quotaUsed} >= ${plan.monthlyQuota}::bigint, false)`.as('spent'),
       quotaResetsAt.as('resetsAt'),
     ])
     .where('id', '=', workspaceId)
