@@ -16,10 +16,23 @@ const isCurrent = sql<boolean>`(quota_month between ${month}
 /** What is used of the current month's quota. */
 export const quotaUsed = sql<number>`case when ${isCurrent} then quota_used else 0 end`
 export const countedMonth = sql<string>`case when ${isCurrent} then quota_month else ${month} end`
-export const quotaResetsAt = sql<Date>`
-  (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'`
 
-export const quotaExceeded = (plan: Plan, resetsAt: Date, details: Details = {}): MatteError =>
+const nextMonth = sql`(date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'`
+
+/** When the current month ends, and how long that is by the database's clock. */
+export type QuotaReset = { readonly resetsAt: Date; readonly resetsInSeconds: number }
+
+export const quotaReset = [
+  sql<Date>`${nextMonth}`.as('resetsAt'),
+  sql<number>`extract(epoch from ${nextMonth} - now())::float8`.as('resetsInSeconds'),
+] as const
+
+export const quotaExceeded = (
+  plan: Plan,
+  { resetsAt, resetsInSeconds }: QuotaReset,
+  details: Details = {},
+): MatteError =>
   new MatteError('DEVELOPER_API_QUOTA_EXCEEDED', `Your plan takes ${plan.monthlyQuota} tasks a month.`, {
     details: { limit: plan.monthlyQuota, resetsAt: resetsAt.toISOString(), ...details },
+    retryAfterSeconds: resetsInSeconds,
   })

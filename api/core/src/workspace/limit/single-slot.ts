@@ -3,10 +3,10 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import type { Plan } from '../plan.ts'
-import { countedMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts'
+import { countedMonth, type QuotaReset, quotaExceeded, quotaReset, quotaUsed } from './quota.ts'
 
 /** Which limit of its plan a workspace has reached. */
-export type ReachedLimit = { readonly limit: 'concurrency' | 'quota'; readonly resetsAt: Date }
+export type ReachedLimit = QuotaReset & { readonly limit: 'concurrency' | 'quota' }
 
 type SlotResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reached: ReachedLimit }
 
@@ -42,18 +42,19 @@ export async function findReachedLimit(tx: Db, workspaceId: string, plan: Plan):
     .select([
       sql<boolean>`open_singles >= ${plan.concurrentTasks}`.as('busy'),
       sql<boolean>`coalesce(${quotaUsed} >= ${plan.monthlyQuota}::bigint, false)`.as('spent'),
-      quotaResetsAt.as('resetsAt'),
+      ...quotaReset,
     ])
     .where('id', '=', workspaceId)
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (row === undefined || !(row.busy || row.spent)) return undefined
-  return { limit: row.busy ? 'concurrency' : 'quota', resetsAt: row.resetsAt }
+  const { busy, spent: _spent, ...reset } = row
+  return { limit: busy ? 'concurrency' : 'quota', ...reset }
 }
 
 /** TASK_CONCURRENT_LIMIT or DEVELOPER_API_QUOTA_EXCEEDED. */
-export function toLimitError(plan: Plan, { limit, resetsAt }: ReachedLimit): MatteError {
-  if (limit === 'quota') return quotaExceeded(plan, resetsAt)
+export function toLimitError(plan: Plan, reached: ReachedLimit): MatteError {
+  if (reached.limit === 'quota') return quotaExceeded(plan, reached)
   return new MatteError(
     'TASK_CONCURRENT_LIMIT',
     `Your plan takes ${plan.concurrentTasks} open task(s) at once; wait for one to end.`,

@@ -16,6 +16,8 @@ prepare take_child_slots_2 as
 select "open_children" as "openChildren", case when (quota_month between date_trunc('month',
   now() at time zone 'utc')::date
     and date_trunc('month',
-      (now() + interval '5 minutes') at time zone 'utc')::date) then quota_used else 0 end as "quotaUsed", 
-  (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' as "resetsAt" from "workspace"
-    where "id" = $1 for no key update;
+      (now() + interval '5 minutes') at time zone 'utc')::date) then quota_used else 0 end as "quotaUsed",
+      (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' as "resetsAt",
+      extract(epoch from (date_trunc('month',
+      now() at time zone 'utc') + interval '1 month') at time zone 'utc' - now())::float8 as "resetsInSeconds"
+      from "workspace" where "id" = $1 for no key update;

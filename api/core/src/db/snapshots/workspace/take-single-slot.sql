@@ -18,6 +18,8 @@ select open_singles >= $1 as "busy", coalesce(case when (quota_month between dat
   now() at time zone 'utc')::date
     and date_trunc('month',
       (now() + interval '5 minutes') at time zone 'utc')::date) then quota_used else 0 end >= $2::bigint,
-      false) as "spent", 
-  (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' as "resetsAt" from "workspace"
-    where "id" = $3 for no key update;
+      false) as "spent", (date_trunc('month',
+      now() at time zone 'utc') + interval '1 month') at time zone 'utc' as "resetsAt", extract(epoch
+      from (date_trunc('month',
+      now() at time zone 'utc') + interval '1 month') at time zone 'utc' - now())::float8 as "resetsInSeconds"
+      from "workspace" where "id" = $3 for no key update;
