@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApi, type TestApi } from '../support/api.ts'
 import { ApiError } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { setDatabaseClock } from '../support/database-clock.ts'
 import { givenCaller, smallImage } from './given.ts'
 
 const plans = '{"pro":{"monthlyQuota":0,"batchLimit":10},"business":{"requestsPerMinute":1}}'
@@ -13,7 +12,7 @@ describe('a database whose clock is years ahead, ten minutes before the end of a
   let api: TestApi
   beforeAll(async () => {
     database = await createTestDatabase()
-    await setDatabaseClock(database, '2031-03-31T23:50:00Z')
+    await database.setClock('2031-03-31T23:50:00Z')
     api = await startApi({ DATABASE_URL: database.url, PLANS: plans })
   })
   afterAll(async () => {
@@ -31,8 +30,9 @@ describe('a database whose clock is years ahead, ten minutes before the end of a
     const { client } = await givenCaller(database.db, api)
     const imageUrl = await client.upload(await smallImage())
     const asked = { body: { imageUrls: [imageUrl], modelVersion: 'service-v2' } }
-    for (const asking of [client.createTask({ imageUrl }), client.call('POST', '/batch-tasks', asked)]) {
-      const { code, details, headers } = await refusal(asking)
+    const creations = [() => client.createTask({ imageUrl }), () => client.call('POST', '/batch-tasks', asked)]
+    for (const create of creations) {
+      const { code, details, headers } = await refusal(create())
       expect(code).toBe('DEVELOPER_API_QUOTA_EXCEEDED')
       expect(details.resetsAt).toBe('2031-04-01T00:00:00.000Z')
       const seconds = Number(headers.get('retry-after'))

@@ -9,7 +9,6 @@ import { defaultPlans, type Plan } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { connectTo, createTestDatabase, databases, useDatabase } from '../support/database.ts'
-import { setDatabaseClock } from '../support/database-clock.ts'
 import {
   claimNext,
   givenClaimed,
@@ -94,7 +93,7 @@ for (const { version, url, missing } of databases()) {
     it('counts a creation in the next month that began while it waited', async () => {
       const other = await createTestDatabase(url)
       try {
-        await setDatabaseClock(other, '2031-03-31T23:59:00Z')
+        await other.setClock('2031-03-31T23:59:00Z')
         const { db, stop } = connectTo(other.url, 2)
         const { id } = await givenWorkspace(db, { plan: 'pro' })
         // As a creation leaves it that came first, and a minute later.
@@ -111,7 +110,7 @@ for (const { version, url, missing } of databases()) {
     it('counts requests also after 2038', async () => {
       const other = await createTestDatabase(url)
       try {
-        await setDatabaseClock(other, '2039-01-01T00:00:00Z')
+        await other.setClock('2039-01-01T00:00:00Z')
         const { db, stop } = connectTo(other.url, 1)
         const [window] = await countRequests(db, [{ subject: 'one', count: 1, limit: 10 }])
         expect(window).toMatchObject({ used: 1, resetsAt: Date.UTC(2039, 0, 1, 0, 1) / 1_000 })

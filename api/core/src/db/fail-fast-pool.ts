@@ -2,14 +2,14 @@
 // - the database is away: after a connection that failed, everybody gets that answer at once, and one asker every
 //   250 ms tries again. Otherwise each request would wait for its own connection to fail, and all of them come at the restart;
 // - the database is busy: who waited 3 s for a free connection gets an error of its own, since this is no outage.
-// While the server has no room for one more connection, the pool makes do with those that it has (connection-room.ts).
+// While the server has no room for one more connection, the pool makes do with those that it has (make-do.ts).
 // A statement that got no answer in time takes its connection with it: the next user would wait behind it. Statements
 // that come again are prepared (statement-names.ts).
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Clock } from '../runtime/clock.ts'
-import { makeDo } from './connection-room.ts'
+import { makeDo } from './make-do.ts'
 import { type StatementNames, statementNames } from './statement-names.ts'
 
 /** A connection could not be made a moment ago. Its code is SQL's class for connections, 08. */
@@ -43,11 +43,7 @@ type FailFastOptions = {
 export function failFastPool(pool: pg.Pool, { clock, isAway, hasNoRoom, logger }: FailFastOptions): FailFastPool {
   const waiting = new Set<{ readonly sinceMs: number }>() // in the order of their coming
   const names = statementNames()
-  const connectWithin = makeDo(pool, {
-    clock,
-    hasNoRoom,
-    report: (error) => logger.warn({ err: error, connections: pool.totalCount }, 'database takes no more connections'),
-  })
+  const connectWithin = makeDo(pool, { clock, hasNoRoom, logger })
   const guarded = new WeakMap<pg.PoolClient, PostgresPoolClient>()
   let away: { readonly cause: unknown; retryAtMs: number } | undefined
 

@@ -22,7 +22,7 @@ type SchemaOptions = {
 }
 
 /** Until the start is over no check asks the database, so that the pool stays empty beside the one connection. */
-export type Schema = Service & { readonly checks: Readonly<Record<'database' | 'clock', Check>> }
+type Schema = Service & { readonly checks: Readonly<Record<'database' | 'clock', Check>> }
 
 const tryEveryMs = 1_000
 const logEveryMs = 5_000
@@ -105,8 +105,8 @@ async function tryOnce(database: Database, options: SchemaOptions, { signal, rep
 
 /**
  * A role or a database may have limits of its own, so these are set and not left out. The one that stays is for a
- * replica whose machine is gone between two statements. One that dies within a statement is noticed each second where the
- * server's system can.
+ * replica whose machine is gone between two statements. One that dies within a statement is noticed each second, where
+ * the server's system can.
  */
 async function liftLimits(db: Db, tableWaitMs: number): Promise<void> {
   await sql`

@@ -128,21 +128,21 @@ async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume
 }
 
 /**
- * A claim lives from the moment it is written: at `now()`, when the statement began, it may have waited for a lock since
+ * A claim lives from the moment it is written: since `now()`, when the statement began, it may have waited for a lock
  * for longer than the whole life. Claims are judged by `now()` all the same, which indexes can be searched with; that
  * errs towards leaving a claim with its holder.
  */
 const lifeFromNow = (claimMs: number) => sql<Date>`clock_timestamp() + ${claimMs} * interval '1 ms'`
 
 /**
- * Keeps a claim alive. Undefined: it was lost, stop work and write nothing. Locked first: an update alone would take the
- * time before it waits for the row.
+ * Keeps a claim alive. Undefined: it was lost, stop work and write nothing. Locked first: an update alone would take
+ * the time before it waits for the row.
  */
 export async function renewClaim(db: Db, { id, run, claim }: Claim, claimMs: number) {
   const { rows } = await sql<{ claimed_until: Date }>`
     with held as materialized (
-      select id from task where id = ${id} and run = ${run} and claim = ${claim} and claimed_until > now() for no key update
-    )
+      select id from task where id = ${id} and run = ${run} and claim = ${claim} and claimed_until > now()
+         for no key update)
     update task set claimed_until = ${lifeFromNow(claimMs)} from held where task.id = held.id
     returning claimed_until`.execute(db)
   return rows[0]
