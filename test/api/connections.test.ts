@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
 import { startApi } from '../support/api.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
+import type { TestProcess } from '../support/processes.ts'
 import { useStack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
 import { givenCaller, smallImage } from './given.ts'
@@ -36,11 +37,11 @@ describe('DATABASE_POOL_MAX', () => {
   afterAll(() => dropRoles(stack.db))
 
   it('is the most that each process opens, with every slot at work', async () => {
-    const processes = await Promise.all(
-      (['api', 'controller', 'dispatcher'] as const).map(async (name) =>
-        stack.start(name, { DATABASE_POOL_MAX: '2', DATABASE_URL: await givenRole(stack.db, 2) }),
-      ),
-    )
+    const processes: TestProcess[] = []
+    for (const name of ['api', 'controller', 'dispatcher'] as const) {
+      const url = await givenRole(stack.db, 2)
+      processes.push(await stack.start(name, { DATABASE_POOL_MAX: '2', DATABASE_URL: url }))
+    }
     const { client } = stack
     const imageUrl = await client.upload(await smallImage())
     const callbackUrl = 'http://127.0.0.1:1/nobody'

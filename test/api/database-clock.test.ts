@@ -7,6 +7,12 @@ import { givenCaller, smallImage } from './given.ts'
 
 const plans = '{"pro":{"monthlyQuota":0,"batchLimit":10},"business":{"requestsPerMinute":1}}'
 
+const refusal = async (asking: Promise<unknown>): Promise<ApiError> => {
+  const error = await asking.catch((fault: unknown) => fault)
+  if (error instanceof ApiError) return error
+  throw error
+}
+
 describe('a database whose clock is years ahead, ten minutes before the end of a month', () => {
   let database: TestDatabase
   let api: TestApi
@@ -19,12 +25,6 @@ describe('a database whose clock is years ahead, ten minutes before the end of a
     await api?.stop()
     await database?.drop()
   })
-
-  const refusal = async (asking: Promise<unknown>): Promise<ApiError> => {
-    const error = await asking.catch((fault: unknown) => fault)
-    if (error instanceof ApiError) return error
-    throw error
-  }
 
   it('has callers whose quota is used up wait until that month ends, and no longer', async () => {
     const { client } = await givenCaller(database.db, api)
@@ -49,5 +49,36 @@ describe('a database whose clock is years ahead, ten minutes before the end of a
     expect(details.resetsAt).toMatch(/^2031-03-31T23:5\d:00\.000Z$/)
     expect(Number(headers.get('x-ratelimit-reset')) * 1_000).toBe(Date.parse(String(details.resetsAt)))
     expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(60)
+  })
+})
+
+describe('a database whose clock is two minutes before the end of a month', () => {
+  it('counts a creation that was late in the month that has begun, and forgets none of its tasks', async () => {
+    const database = await createTestDatabase()
+    await database.setClock('2031-03-31T23:58:00Z')
+    const quotaOfThree = '{"enterprise":{"monthlyQuota":3}}'
+    const api = await startApi({ DATABASE_URL: database.url, PLANS: quotaOfThree })
+    try {
+      const { client, workspaceId } = await givenCaller(database.db, api, { plan: 'enterprise' })
+      const imageUrl = await client.upload(await smallImage())
+      await client.createTask({ imageUrl })
+      await client.createTask({ imageUrl })
+      // As another creation leaves the row that came after midnight and got the row's lock first.
+      await database.db
+        .updateTable('workspace')
+        .set({ quota_month: '2031-04-01' })
+        .where('id', '=', workspaceId)
+        .execute()
+      await client.createTask({ imageUrl })
+      expect(await refusal(client.createTask({ imageUrl }))).toMatchObject({ code: 'DEVELOPER_API_QUOTA_EXCEEDED' })
+      const row = database.db
+        .selectFrom('workspace')
+        .select(['quota_used', 'quota_month'])
+        .where('id', '=', workspaceId)
+      expect(await row.executeTakeFirst()).toEqual({ quota_used: 3, quota_month: '2031-04-01' })
+    } finally {
+      await api.stop()
+      await database.drop()
+    }
   })
 })
