@@ -34,7 +34,7 @@ export const configSchema = {
   ),
   databaseUrl: secret('DATABASE_URL', { description: 'postgres://user:password@host:5432/database' }),
   databasePoolMax: int('DATABASE_POOL_MAX', {
-    description: 'database connections of this process',
+    description: 'most database connections of this process; README.md adds them up',
     default: 10,
     min: 1,
     max: 1_000,

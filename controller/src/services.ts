@@ -5,9 +5,8 @@ import { consume } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/durables'
 import { createNudge } from '@matte/core/bus/nudge'
 import { publishDeadLetter } from '@matte/core/bus/publish'
-import { checkClock } from '@matte/core/db/check-clock'
 import { openDatabase } from '@matte/core/db/database'
-import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
+import { schemaAtStart } from '@matte/core/db/schema'
 import { deleteExpiredRequests } from '@matte/core/idempotency/idempotency-queries'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { describeConfig } from '@matte/core/runtime/env'
@@ -45,18 +44,19 @@ export async function buildServices(config: Config): Promise<{ logger: Logger; s
   configureHeap()
   configureSharp()
   const edges = openEdges(config, logger)
-  const { database, db, bus, bucket, registry } = edges
+  const { database, bus, bucket, registry } = edges
   const serving = await buildServing(config, edges)
   const picker = createPodPicker(serving.source)
   registerPodGauges(registry, serving.source, picker)
-  const checks = { database: () => checkSchema(db), clock: () => checkClock(db) }
+  const databaseSchema = schemaAtStart(database, { logger })
   return {
     logger,
     services: [
       tracing('controller', config.otlpEndpoint),
       database,
-      { name: 'schema', start: () => migrateAtStart(db, logger), stop: () => undefined },
-      healthServer({ host: config.host, port: config.healthPort, checks, registry }),
+      // Before what may take long: a process that migrates is alive, and says what it waits for.
+      healthServer({ host: config.host, port: config.healthPort, checks: databaseSchema.checks, registry }),
+      databaseSchema,
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
       bus,
       ...serving.services,

@@ -32,7 +32,7 @@ export const schema = {
   databasePoolMax: int('DATABASE_POOL_MAX', {
     default: 10,
     min: 2,
-    description: 'database connections of this process',
+    description: 'most database connections of this process; README.md adds them up',
   }),
   natsUrl: text('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
   natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),

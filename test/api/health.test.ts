@@ -12,7 +12,7 @@ describe('health', () => {
       const ready = await fetch(`${origin}/readyz`)
       expect([ready.status, await ready.json()]).toEqual([
         200,
-        { ready: true, checks: { database: 'ok', clock: 'ok' } },
+        { ready: true, checks: { database: 'ok', clock: 'ok', http: 'ok' } },
       ])
     }
   })

@@ -2,7 +2,7 @@
 // matte-admin: what an operator does by command. It talks to the database (sweep to the store too) and brings the
 // schema up first, so that it works before any process of the service has run.
 import { openDatabase } from '@matte/core/db/database'
-import { migrateAtStart } from '@matte/core/db/migrate'
+import { schemaAtStart } from '@matte/core/db/schema'
 import { ConfigError, choice, int, json, parseEnv, secret } from '@matte/core/runtime/env'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   const database = openDatabase({ url: config.databaseUrl, poolMax: 2, logger, applicationName: 'matte-admin' })
   const { db } = database
   try {
-    await migrateAtStart(db, logger, databaseWaitMs)
+    await schemaAtStart(database, { logger, reachableWithinMs: databaseWaitMs }).start()
     const { plans, environment, maxQueueAgeSeconds } = config
     const production = environment === 'production'
     const openStore = storeOpener(config)

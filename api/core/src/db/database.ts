@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
@@ -16,7 +17,7 @@ pg.types.setTypeParser(pg.types.builtins.DATE, (day) => day)
 
 type DatabaseOptions = {
   readonly url: string
-  /** Connections of this process; 2 to 4 per database core in all is a good start. */
+  /** The most connections of this process; 2 to 4 per database core in all is a good start. */
   readonly poolMax: number
   readonly logger: Logger
   readonly applicationName: string
@@ -26,6 +27,13 @@ export type Database = Service & {
   readonly db: Db
   /** Milliseconds that the first in the queue for a connection has waited by now; 0 when nobody waits. */
   oldestWaitMs(): number
+  /** The most connections that it has open at once. */
+  readonly poolMax: number
+  /**
+   * One connection beside the pool, without limits on time: for a start, before the pool is used. Its `destroy` closes
+   * it, as does the signal, whatever is running.
+   */
+  openAlone(signal: AbortSignal): Db
 }
 
 /**
@@ -33,17 +41,43 @@ export type Database = Service & {
  * after (fail-fast-pool.ts), and never of the start; `statement_timeout` bounds every statement, `query_timeout` one
  * whose server or network no longer answers, `idle_in_transaction_session_timeout` every forgotten transaction.
  */
-export function openDatabase({ url, poolMax, logger, applicationName }: DatabaseOptions): Database {
-  const pool = new pg.Pool({
-    connectionString: url,
+export function openDatabase(options: DatabaseOptions): Database {
+  const { poolMax } = options
+  const pool = createPool(options, {
     max: poolMax,
-    connectionTimeoutMillis: 3_000,
     idleTimeoutMillis: 30_000,
-    keepAlive: true,
-    application_name: applicationName,
     statement_timeout: 30_000,
     query_timeout: 35_000,
     idle_in_transaction_session_timeout: 5_000,
+  })
+  const isAway = (error: unknown): boolean => isDatabaseUnavailable(error) && !hasTooManyConnections(error)
+  const { logger } = options
+  const failFast = failFastPool(pool, { clock: systemClock, isAway, hasNoRoom: hasTooManyConnections, logger })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: failFast }) })
+  const { oldestWaitMs } = failFast
+  const openAlone = (signal: AbortSignal): Db => openOne(options, signal)
+  return { name: 'database', db, oldestWaitMs, poolMax, openAlone, start: () => undefined, stop: () => db.destroy() }
+}
+
+function openOne(options: DatabaseOptions, signal: AbortSignal): Db {
+  const stream = (): Socket => {
+    const socket = new Socket()
+    const cut = (): unknown => socket.destroy()
+    if (signal.aborted) cut()
+    signal.addEventListener('abort', cut, { once: true })
+    socket.once('close', () => signal.removeEventListener('abort', cut))
+    return socket
+  }
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: createPool(options, { max: 1, stream }) }) })
+}
+
+function createPool({ url, applicationName, logger }: DatabaseOptions, options: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: applicationName,
+    connectionTimeoutMillis: 3_000,
+    keepAlive: true,
+    ...options,
   })
   pool.on('error', (error) => logger.warn({ err: error }, 'idle database connection lost'))
   // A connection that is lost between two statements of a transaction has no query to fail and no idle listener: its
@@ -51,12 +85,7 @@ export function openDatabase({ url, poolMax, logger, applicationName }: Database
   pool.on('connect', (client) =>
     client.on('error', (error) => logger.debug({ err: error }, 'database connection lost')),
   )
-  // A server without room for one more connection still serves those that there are.
-  const isAway = (error: unknown): boolean => isDatabaseUnavailable(error) && !hasTooManyConnections(error)
-  const failFast = failFastPool(pool, { clock: systemClock, isAway })
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: failFast }) })
-  const { oldestWaitMs } = failFast
-  return { name: 'database', db, oldestWaitMs, start: () => undefined, stop: () => db.destroy() }
+  return pool
 }
 
 /** True for an error of the connection or of a server that starts or stops: the same call may work a moment later. */

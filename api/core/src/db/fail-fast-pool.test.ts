@@ -6,6 +6,8 @@ class Refused extends Error {
   readonly code = 'ECONNREFUSED'
 }
 
+class Full extends Error {}
+
 /** A pool whose connections are made, refused or left open as the test says; it counts who asked. */
 function fakePool() {
   let asked = 0
@@ -40,11 +42,17 @@ function given() {
   let nowMs = 1_000
   const fake = fakePool()
   const clock = { monotonicMs: () => nowMs }
-  const pool = failFastPool(fake.pool, { clock, isAway: (error) => error instanceof Refused })
+  const warnings: unknown[] = []
+  const pool = failFastPool(fake.pool, {
+    clock,
+    isAway: (error) => error instanceof Refused,
+    hasNoRoom: (error) => error instanceof Full,
+    logger: { warn: (what: unknown) => void warnings.push(what) },
+  })
   const pass = (ms: number): void => {
     nowMs += ms
   }
-  return { fake, pool, pass }
+  return { fake, pool, pass, warnings }
 }
 
 describe('failFastPool', () => {
@@ -114,6 +122,31 @@ describe('failFastPool', () => {
     expect(pool.oldestWaitMs()).toBe(0)
     made.resolve(fake.client)
     await waiting
+  })
+
+  it('makes do with its connections while the server has no room for more, and asks again later', async () => {
+    const { fake, pool, pass, warnings } = given()
+    Object.assign(fake.pool, { totalCount: 1 })
+    fake.answerWith(() => {
+      fake.answerWith(() => Promise.resolve(fake.client)) // one of its own has become free
+      return Promise.reject(new Full())
+    })
+    await pool.connect()
+    expect([fake.asked(), fake.pool.options.max]).toEqual([2, 1])
+    pass(9_999)
+    await pool.connect()
+    expect(fake.pool.options.max).toBe(1)
+    pass(1)
+    await pool.connect()
+    expect([fake.pool.options.max, warnings.length]).toEqual([2, 1])
+  })
+
+  it('fails when the server has no room for its first connection', async () => {
+    const { fake, pool } = given()
+    Object.assign(fake.pool, { totalCount: 0 })
+    fake.answerWith(() => Promise.reject(new Full()))
+    await expect(pool.connect()).rejects.toBeInstanceOf(Full)
+    expect(fake.asked()).toBe(1)
   })
 
   it('throws away a connection whose statement got no answer, and keeps the others', async () => {

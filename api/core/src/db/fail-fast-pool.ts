@@ -2,11 +2,14 @@
 // - the database is away: after a connection that failed, everybody gets that answer at once, and one asker every
 //   250 ms tries again. Otherwise each request would wait for its own connection to fail, and all of them come at the restart;
 // - the database is busy: who waited 3 s for a free connection gets an error of its own, since this is no outage.
+// While the server has no room for one more connection, the pool makes do with those that it has (make-do.ts).
 // A statement that got no answer in time takes its connection with it: the next user would wait behind it. Statements
 // that come again are prepared (statement-names.ts).
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type pg from 'pg'
+import type { Logger } from 'pino'
 import type { Clock } from '../runtime/clock.ts'
+import { makeDo } from './make-do.ts'
 import { type StatementNames, statementNames } from './statement-names.ts'
 
 /** A connection could not be made a moment ago. Its code is SQL's class for connections, 08. */
@@ -32,11 +35,15 @@ type FailFastOptions = {
   readonly clock: Pick<Clock, 'monotonicMs'>
   /** True for an error of the connection or of a server that starts or stops. */
   readonly isAway: (error: unknown) => boolean
+  /** True for a server that takes no more connections. */
+  readonly hasNoRoom: (error: unknown) => boolean
+  readonly logger: Pick<Logger, 'warn'>
 }
 
-export function failFastPool(pool: pg.Pool, { clock, isAway }: FailFastOptions): FailFastPool {
+export function failFastPool(pool: pg.Pool, { clock, isAway, hasNoRoom, logger }: FailFastOptions): FailFastPool {
   const waiting = new Set<{ readonly sinceMs: number }>() // in the order of their coming
   const names = statementNames()
+  const connectWithin = makeDo(pool, { clock, hasNoRoom, logger })
   const guarded = new WeakMap<pg.PoolClient, PostgresPoolClient>()
   let away: { readonly cause: unknown; retryAtMs: number } | undefined
 
@@ -64,7 +71,7 @@ export function failFastPool(pool: pg.Pool, { clock, isAway }: FailFastOptions):
     const ticket = { sinceMs: clock.monotonicMs() }
     waiting.add(ticket)
     try {
-      const client = await pool.connect()
+      const client = await connectWithin()
       away = undefined
       return guard(client)
     } catch (error) {

@@ -57,7 +57,7 @@ type DueState = {
 /** What waits and what comes, by two short index scans. */
 export async function readDueState(db: Db, waitingMax: number): Promise<DueState> {
   const { rows } = await sql<DueState>`
-    select count(*)::int as waiting,
+    select count(*) as waiting,
            coalesce(extract(epoch from now() - min(due_at)) * 1000, 0)::float8 as "oldestDueAgeMs",
            (select extract(epoch from min(due_at) - now()) * 1000 from delivery
              where status = 'pending' and due_at > now())::float8 as "nextDueInMs"

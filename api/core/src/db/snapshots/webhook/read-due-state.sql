@@ -1,5 +1,5 @@
 prepare read_due_state as
-select count(*)::int as waiting,
+select count(*) as waiting,
        coalesce(extract(epoch from now() - min(due_at)) * 1000, 0)::float8 as "oldestDueAgeMs",
        (select extract(epoch from min(due_at) - now()) * 1000 from delivery
          where status = 'pending' and due_at > now())::float8 as "nextDueInMs"
