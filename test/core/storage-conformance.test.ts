@@ -8,7 +8,7 @@ import type { RunningServer } from '@matte/local/lifecycle/server'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
-import { createTestBucket, type StoreAccess, sharedStore, type TestBucket } from '../support/store.ts'
+import { createTestBucket, newBucketName, type StoreAccess, sharedStore, type TestBucket } from '../support/store.ts'
 import { installVersitygw, startVersitygw } from '../support/versitygw.ts'
 
 const png = { contentType: 'image/png' }
@@ -229,6 +229,26 @@ function itIsAStore(findStore: () => Promise<StoreAccess>): void {
     await there(bucket).put('listed/b', bytes, png)
     await there(bucket).put('listed/a', bytes, png)
     expect(await there(bucket).keys('listed/')).toEqual(['listed/a', 'listed/b'])
+  })
+
+  it('counts as down rather than as empty where its bucket is gone', async () => {
+    const { endpoint, accessKeyId, secretAccessKey } = there(store)
+    const gone = openBucket({
+      internalEndpoint: endpoint,
+      publicEndpoint: endpoint,
+      bucket: newBucketName(),
+      region: 'us-east-1',
+      accessKeyId,
+      secretAccessKey,
+    })
+    const unavailable = { name: 'StorageError', kind: 'unavailable' }
+    expect(await gone.probe(5_000)).toBe(false)
+    await expect(gone.get('key', { maxBytes })).rejects.toMatchObject(unavailable)
+    await expect(gone.head('key', 1)).rejects.toMatchObject(unavailable)
+    await expect(gone.open('key')).rejects.toMatchObject(unavailable)
+    await expect(gone.open('key', { headOnly: true })).rejects.toMatchObject(unavailable)
+    await expect(gone.put('key', bytes, png)).rejects.toMatchObject(unavailable)
+    gone.close()
   })
 
   it('refuses everything under a wrong key, and counts as down rather than as empty', async () => {
