@@ -19,6 +19,7 @@ import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
 import { sweepInferenceWindows } from '@matte/core/scale/inference-queries'
 import { openBucket } from '@matte/core/storage/bucket'
+import { storeProbe } from '@matte/core/storage/store-probe'
 import { claimNextTask } from '@matte/core/task/run/claim-task'
 import { handOverDeadLetters } from '@matte/core/task/run/hand-over-dead-letters'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
@@ -44,7 +45,7 @@ export async function buildServices(config: Config): Promise<{ logger: Logger; s
   configureHeap()
   configureSharp()
   const edges = openEdges(config, logger)
-  const { database, db, bus, bucket, registry } = edges
+  const { database, db, bus, bucket, store, registry } = edges
   const serving = await buildServing(config, edges)
   const picker = createPodPicker(serving.source)
   registerPodGauges(registry, serving.source, picker)
@@ -57,6 +58,7 @@ export async function buildServices(config: Config): Promise<{ logger: Logger; s
       { name: 'schema', start: () => migrateAtStart(db, logger), stop: () => undefined },
       healthServer({ host: config.host, port: config.healthPort, checks, registry }),
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
+      store,
       bus,
       ...serving.services,
       ...buildWorker(config, edges, { source: serving.source, picker }),
@@ -82,7 +84,9 @@ function openEdges(config: Config, logger: Logger) {
     sessionToken: config.s3SessionToken,
   })
   const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, name: 'matte-controller', logger })
-  return { database, db: database.db, bus, bucket, registry: createRegistry('controller'), logger }
+  // The bucket is the API's to make: an empty one in place of one that is gone would lack every input.
+  const store = storeProbe({ probe: bucket.probe }, logger)
+  return { database, db: database.db, bus, bucket, store, registry: createRegistry('controller'), logger }
 }
 
 async function buildServing(config: Config, { db, bus, registry, logger }: Edges): Promise<Serving> {
@@ -99,7 +103,7 @@ type Routing = { readonly source: PodSource; readonly picker: PodPicker }
 
 /** What claims tasks and runs them. */
 function buildWorker(config: Config, edges: Edges, { source, picker }: Routing): readonly Service[] {
-  const { db, bus, bucket, registry, logger } = edges
+  const { db, bus, bucket, store, registry, logger } = edges
   const { plans, claimMs, inferenceTimeoutMs } = config
   // Several processes of one machine share its host name.
   const inferences = inferenceRecord({ db, replica: `${hostname()}-${process.pid}`, logger })
@@ -107,6 +111,7 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
   const deps = {
     db,
     bucket,
+    store,
     picker,
     images,
     pixels: createPixelBudget(config.pixelBudget),
@@ -121,6 +126,7 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
   }
   const slots = createSlots({
     source,
+    store,
     ahead: config.slotsAhead,
     inFlightMax: config.tasksInFlightMax,
     claimEveryMs: config.claimEveryMs,

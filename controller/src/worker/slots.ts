@@ -1,8 +1,9 @@
 // How many tasks are in flight, and when the next is claimed: a free slot looks when a nudge comes, when a task ends,
-// when the pods change, and by a timer that covers lost nudges. If this process dies, its claims lapse.
+// when the pods change or the store is back, and by a timer for lost nudges. If this process dies, its claims lapse.
 import { repeat } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { deferred } from '@matte/core/runtime/service'
+import type { StoreProbe } from '@matte/core/storage/store-probe'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import type { Logger } from 'pino'
 import { linesFrom, versionsWithRoom } from './capacity.ts'
@@ -10,6 +11,8 @@ import type { PodSource } from './routing/pod-source.ts'
 
 export type SlotsOptions = {
   readonly source: PodSource
+  /** While the store is down nothing is claimed: an attempt would be spent on asking it. */
+  readonly store: Pick<StoreProbe, 'isDown' | 'onBack'>
   /** Tasks per pod beyond its slots: they are fetched and decoded while the slots are busy. */
   readonly ahead: number
   /** The most tasks in flight, however many pods there are: what one process can decode, not what pods can take. */
@@ -24,14 +27,14 @@ export type SlotsOptions = {
 }
 
 export function createSlots(options: SlotsOptions) {
-  const { source, logger } = options
+  const { source, store, logger } = options
   const inFlight = new Map<Promise<void>, string>()
   const lines = linesFrom(source, options.ahead)
   const abandon = new AbortController()
   let roomChanged = deferred<void>()
 
   const claimable = (): string[] =>
-    inFlight.size >= options.inFlightMax ? [] : versionsWithRoom(lines(), [...inFlight.values()])
+    inFlight.size >= options.inFlightMax || store.isDown() ? [] : versionsWithRoom(lines(), [...inFlight.values()])
 
   function hold(task: ClaimedTask): void {
     const work = options.run(task, abandon.signal).finally(() => {
@@ -62,13 +65,14 @@ export function createSlots(options: SlotsOptions) {
     claiming.wake()
   }
   source.onChange(onRoom)
+  store.onBack(onRoom)
 
   return {
     ...claiming,
     /** Look for a task now; cheap when there is no room. */
     lookNow: claiming.wake,
     tasksInFlight: (): number => inFlight.size,
-    /** Resolves when a nudge would be of use: a pod is ready and has room. */
+    /** Resolves when a nudge would be of use: a pod is ready and has room, and the store is there. */
     untilRoom: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted && claimable().length === 0) {
         await settledOrAborted(roomChanged.promise, signal)

@@ -16,7 +16,10 @@ export class StorageError extends Error {
  * Sorts the answer to a GET. `code` is the store's own, such as NoSuchKey: a 404 without that is no word about the object,
  * since the bucket may be gone or something else may answer at this address; `cause` is what else is known of it.
  */
-export function getErrorOf({ status, code }: { status?: number | undefined; code: string | undefined }, cause: unknown) {
+export function getErrorOf(
+  { status, code }: { status?: number | undefined; code: string | undefined },
+  cause: unknown,
+) {
   if (status === 404 && code === 'NoSuchKey') return objectMissing(cause)
   if (status === 412) return new StorageError('changed', 'object has another ETag', cause)
   if (status === 416) return new StorageError('range', 'object has no such range', cause)
