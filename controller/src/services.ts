@@ -4,27 +4,21 @@ import { openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/durables'
 import { createNudge } from '@matte/core/bus/nudge'
-import { publishDeadLetter } from '@matte/core/bus/publish'
 import { checkClock } from '@matte/core/db/check-clock'
 import { openDatabase } from '@matte/core/db/database'
 import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
-import { deleteExpiredRequests } from '@matte/core/idempotency/idempotency-queries'
-import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { describeConfig } from '@matte/core/runtime/env'
 import { healthServer } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
-import { loop } from '@matte/core/runtime/loop'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
-import { sweepInferenceWindows } from '@matte/core/scale/inference-queries'
 import { openBucket } from '@matte/core/storage/bucket'
 import { storeProbe } from '@matte/core/storage/store-probe'
 import { claimNextTask } from '@matte/core/task/run/claim-task'
-import { handOverDeadLetters } from '@matte/core/task/run/hand-over-dead-letters'
-import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import type { Logger } from 'pino'
 import { type Config, schema } from './config.ts'
+import { sweepers } from './sweepers.ts'
 import { configureHeap, configureSharp } from './worker/image/configure.ts'
 import { createImagePool } from './worker/image/image-pool.ts'
 import { createPixelBudget } from './worker/image/pixel-budget.ts'
@@ -62,7 +56,7 @@ export async function buildServices(config: Config): Promise<{ logger: Logger; s
       bus,
       ...serving.services,
       ...buildWorker(config, edges, { source: serving.source, picker }),
-      ...buildSweepers(config, edges),
+      ...sweepers(config, edges),
       ...serving.leading(picker),
     ],
   }
@@ -143,26 +137,5 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
     inferences,
     slots,
     consume({ bus, durable, ready: slots.untilRoom, wake: slots.lookNow, logger }),
-  ]
-}
-
-/**
- * What ends by time. Every replica sweeps and none needs to lead: rows are locked or ended by fenced statements, and
- * objects are deleted twice at worst.
- */
-function buildSweepers(config: Config, { db, bus, bucket, logger }: Edges): readonly Service[] {
-  const { plans, maxQueueAgeSeconds, sweepEveryMs, retentionEveryMs } = config
-  const publish: Parameters<typeof handOverDeadLetters>[1] = (body, id) =>
-    publishDeadLetter(bus, { modelVersion: body.modelVersion, body, id })
-  const sweep = async () => ({
-    runs_ended: await sweepTasks(db, { maxQueueAgeMs: maxQueueAgeSeconds * 1_000 }),
-    dead_letters: await handOverDeadLetters(db, publish),
-    idempotency_records_deleted: await deleteExpiredRequests(db),
-    inference_windows_deleted: await sweepInferenceWindows(db),
-  })
-  const retain = (signal: AbortSignal) => sweepRetention({ db, bucket, plans }, { signal })
-  return [
-    loop({ name: 'task-sweeper', everyMs: sweepEveryMs, logger, run: sweep }),
-    loop({ name: 'retention-sweeper', everyMs: retentionEveryMs, logger, run: retain }),
   ]
 }

@@ -49,8 +49,11 @@ const untilWaiting = (db: Db) =>
 for (const { version, url, missing } of databases()) {
   describe.skipIf(missing)(`retention on PostgreSQL ${version}`, () => {
     const database = useDatabase(url)
-    const sweep = (days: number, bucket: Pick<Bucket, 'delete' | 'list'> = memoryBucket()) =>
-      sweepRetention({ db: database.db, plans, bucket }, { now: inDays(days) })
+    const sweep = async (days: number, bucket: Pick<Bucket, 'delete' | 'list'> = memoryBucket()) => {
+      const { counts, failures } = await sweepRetention({ db: database.db, plans, bucket }, { now: inDays(days) })
+      for (const { error } of failures) throw error
+      return counts
+    }
 
     const create = (workspace: TestWorkspace, bucket: Bucket, imageUrl: string, model = ownModel()) =>
       createTask(database.db, bucket, {

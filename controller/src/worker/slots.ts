@@ -32,6 +32,7 @@ export function createSlots(options: SlotsOptions) {
   const lines = linesFrom(source, options.ahead)
   const abandon = new AbortController()
   let roomChanged = deferred<void>()
+  let late: NodeJS.Timeout | undefined
 
   const claimable = (): string[] =>
     inFlight.size >= options.inFlightMax || store.isDown() ? [] : versionsWithRoom(lines(), [...inFlight.values()])
@@ -59,6 +60,11 @@ export function createSlots(options: SlotsOptions) {
   }
   const claiming = repeat({ name: 'slots', pass: claimWhileRoom })
 
+  function stopTaking(): void {
+    claiming.halt()
+    late ??= setTimeout(() => abandon.abort(), options.finishWithinMs)
+  }
+
   function onRoom(): void {
     roomChanged.resolve()
     roomChanged = deferred()
@@ -78,9 +84,10 @@ export function createSlots(options: SlotsOptions) {
         await settledOrAborted(roomChanged.promise, signal)
       }
     },
+    stopTaking,
     stop: async (): Promise<void> => {
+      stopTaking()
       await claiming.stop()
-      const late = setTimeout(() => abandon.abort(), options.finishWithinMs)
       await Promise.all(inFlight.keys())
       clearTimeout(late)
     },

@@ -1,7 +1,7 @@
 /**
  * An error of the object store, by kind. `missing`: no such object. `changed`: another ETag than asked for.
- * `range`: the range asked for lies outside the object. `unavailable`: no answer, or any other; the same call may work a
- * moment later.
+ * `range`: the range asked for lies outside the object. `unavailable`: no answer, or any other; the same call may work
+ * a moment later.
  */
 export class StorageError extends Error {
   override name = 'StorageError'
@@ -13,8 +13,8 @@ export class StorageError extends Error {
 }
 
 /**
- * Sorts the answer to a GET. `code` is the store's own, such as NoSuchKey: a 404 without that is no word about the object,
- * since the bucket may be gone or something else may answer at this address; `cause` is what else is known of it.
+ * Sorts the answer to a GET. `code` is the store's own, such as NoSuchKey: a 404 without that says nothing of the
+ * object, since the bucket may be gone or something else may answer there; `cause` is what else is known.
  */
 export function getErrorOf(
   { status, code }: { status?: number | undefined; code: string | undefined },
