@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { systemClock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/service.ts'
 import { failFastPool } from './fail-fast-pool.ts'
+import { askServer } from './stuck-connections.ts'
 import type { Tables } from './tables/index.ts'
 
 /** A pool or a transaction alike: every query function takes this first. */
@@ -31,16 +32,16 @@ export type Database = Service & {
 /**
  * The pool. A database that cannot be reached is an error of the query, within 3 s and at once for those who come
  * after (fail-fast-pool.ts), and never of the start; `statement_timeout` bounds every statement, `query_timeout` one
- * whose server or network no longer answers, `idle_in_transaction_session_timeout` every forgotten transaction.
+ * whose server no longer answers and cannot be asked (stuck-connections.ts), and every forgotten transaction is bounded
+ * by `idle_in_transaction_session_timeout`.
  */
 export function openDatabase({ url, poolMax, logger, applicationName }: DatabaseOptions): Database {
+  const connection = { connectionString: url, connectionTimeoutMillis: 3_000, application_name: applicationName }
   const pool = new pg.Pool({
-    connectionString: url,
+    ...connection,
     max: poolMax,
-    connectionTimeoutMillis: 3_000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
-    application_name: applicationName,
     statement_timeout: 30_000,
     query_timeout: 35_000,
     idle_in_transaction_session_timeout: 5_000,
@@ -53,7 +54,7 @@ export function openDatabase({ url, poolMax, logger, applicationName }: Database
   )
   // A server without room for one more connection still serves those that there are.
   const isAway = (error: unknown): boolean => isDatabaseUnavailable(error) && !hasTooManyConnections(error)
-  const failFast = failFastPool(pool, { clock: systemClock, isAway })
+  const failFast = failFastPool(pool, { clock: systemClock, isAway, findWorking: askServer(connection) })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: failFast }) })
   const { oldestWaitMs } = failFast
   return { name: 'database', db, oldestWaitMs, start: () => undefined, stop: () => db.destroy() }
@@ -63,7 +64,8 @@ export function openDatabase({ url, poolMax, logger, applicationName }: Database
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  if (/^(08|57P0)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN)/.test(code)) return true
+  if (/^(08|57P0)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/.test(code))
+    return true
   if (hasTooManyConnections(error)) return true
   return unavailableMessages.test(error.message)
 }

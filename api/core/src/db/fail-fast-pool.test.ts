@@ -11,10 +11,12 @@ function fakePool() {
   let asked = 0
   let answer: () => Promise<unknown> = () => Promise.resolve(client)
   const released: unknown[] = []
+  const ended: unknown[] = []
   const client = {
     query: ({ text }: { text: string }) =>
       text === 'hang' ? Promise.reject(new Error('Query read timeout')) : Promise.resolve({ rows: [] }),
     release: (discard: unknown) => void released.push(discard),
+    end: async () => void ended.push('ended'),
   }
   const pool = {
     options: { max: 2 },
@@ -28,6 +30,7 @@ function fakePool() {
   return {
     pool,
     released,
+    ended,
     asked: () => asked,
     answerWith: (next: () => Promise<unknown>) => {
       answer = next
@@ -40,7 +43,11 @@ function given() {
   let nowMs = 1_000
   const fake = fakePool()
   const clock = { monotonicMs: () => nowMs }
-  const pool = failFastPool(fake.pool, { clock, isAway: (error) => error instanceof Refused })
+  const pool = failFastPool(fake.pool, {
+    clock,
+    isAway: (error) => error instanceof Refused,
+    findWorking: async () => undefined,
+  })
   const pass = (ms: number): void => {
     nowMs += ms
   }
@@ -123,6 +130,7 @@ describe('failFastPool', () => {
     client.release()
     await expect(client.query('hang', [])).rejects.toThrow('Query read timeout')
     client.release()
+    expect(fake.ended).toHaveLength(1) // at once: its ROLLBACK does not wait behind it
     expect(fake.released).toEqual([false, true])
   })
 })
