@@ -1,4 +1,4 @@
-import { sweepParts } from '@matte/core/db/sweep'
+import { countsOrThrow, sweepParts } from '@matte/core/db/sweep'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import type { Command } from './command.ts'
@@ -16,13 +16,11 @@ const sweep: Command = {
     const { db, plans, openStore, maxQueueAgeMs } = deps
     const bucket = openStore?.()
     try {
-      const tasks = await sweepParts({ ended: (pass) => sweepTasks(db, { maxQueueAgeMs, ...pass }) }, { now })
-      const { counts, failures } = await sweepRetention({ db, plans, bucket }, { now })
-      const [failure] = [...tasks.failures, ...failures]
-      if (failure !== undefined) throw failure.error // all else has been done
+      const sweptTasks = await sweepParts({ ended: (pass) => sweepTasks(db, { maxQueueAgeMs, ...pass }) }, { now })
+      const counts = countsOrThrow(await sweepRetention({ db, plans, bucket }, { now }))
       return {
         now: now?.toISOString() ?? null,
-        endedTasks: tasks.counts.ended,
+        endedTasks: countsOrThrow(sweptTasks).ended,
         expiredCredits: counts.credits_expired,
         releasedUploads: counts.uploads_released,
         deletedTasks: counts.tasks_deleted,

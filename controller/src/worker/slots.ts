@@ -28,22 +28,12 @@ export type SlotsOptions = {
 
 export function createSlots(options: SlotsOptions) {
   const { source, store, logger } = options
-  const inFlight = new Map<Promise<void>, string>()
+  const inFlight = tasksInFlight(options, () => onRoom())
   const lines = linesFrom(source, options.ahead)
-  const abandon = new AbortController()
   let roomChanged = deferred<void>()
-  let late: NodeJS.Timeout | undefined
 
   const claimable = (): string[] =>
-    inFlight.size >= options.inFlightMax || store.isDown() ? [] : versionsWithRoom(lines(), [...inFlight.values()])
-
-  function hold(task: ClaimedTask): void {
-    const work = options.run(task, abandon.signal).finally(() => {
-      inFlight.delete(work)
-      onRoom()
-    })
-    inFlight.set(work, task.modelVersion)
-  }
+    inFlight.count() >= options.inFlightMax || store.isDown() ? [] : versionsWithRoom(lines(), inFlight.versions())
 
   /** Claims until there is no room or no task. */
   async function claimWhileRoom(signal: AbortSignal): Promise<number> {
@@ -51,7 +41,7 @@ export function createSlots(options: SlotsOptions) {
       for (let versions = claimable(); versions.length > 0 && !signal.aborted; versions = claimable()) {
         const task = await options.claim(versions)
         if (task === undefined) break
-        hold(task)
+        inFlight.hold(task)
       }
     } catch (error) {
       logger.warn({ err: error }, 'claiming failed; the timer claims again')
@@ -62,7 +52,7 @@ export function createSlots(options: SlotsOptions) {
 
   function stopTaking(): void {
     claiming.halt()
-    late ??= setTimeout(() => abandon.abort(), options.finishWithinMs)
+    inFlight.endSoon()
   }
 
   function onRoom(): void {
@@ -77,7 +67,7 @@ export function createSlots(options: SlotsOptions) {
     ...claiming,
     /** Look for a task now; cheap when there is no room. */
     lookNow: claiming.wake,
-    tasksInFlight: (): number => inFlight.size,
+    tasksInFlight: inFlight.count,
     /** Resolves when a nudge would be of use: a pod is ready and has room, and the store is there. */
     untilRoom: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted && claimable().length === 0) {
@@ -88,7 +78,31 @@ export function createSlots(options: SlotsOptions) {
     stop: async (): Promise<void> => {
       stopTaking()
       await claiming.stop()
-      await Promise.all(inFlight.keys())
+      await inFlight.ended()
+    },
+  }
+}
+
+/** Those that have not ended `finishWithinMs` after `endSoon` are given back. */
+function tasksInFlight({ run, finishWithinMs }: SlotsOptions, onEnd: () => void) {
+  const versions = new Map<Promise<void>, string>()
+  const abandon = new AbortController()
+  let late: NodeJS.Timeout | undefined
+  return {
+    count: (): number => versions.size,
+    versions: (): string[] => [...versions.values()],
+    hold: (task: ClaimedTask): void => {
+      const work = run(task, abandon.signal).finally(() => {
+        versions.delete(work)
+        onEnd()
+      })
+      versions.set(work, task.modelVersion)
+    },
+    endSoon: (): void => {
+      late ??= setTimeout(() => abandon.abort(), finishWithinMs)
+    },
+    ended: async (): Promise<void> => {
+      await Promise.all(versions.keys())
       clearTimeout(late)
     },
   }

@@ -44,7 +44,7 @@ type Guarded = { readonly client: PostgresPoolClient; readonly madeAtMs: number 
 export function failFastPool(pool: pg.Pool, { clock, isAway, findWorking }: FailFastOptions): FailFastPool {
   const waiting = new Set<{ readonly sinceMs: number }>() // in the order of their coming
   const shared: Shared = { names: statementNames(), stuck: stuckConnections({ clock, findWorking }) }
-  const guarded = new WeakMap<pg.PoolClient, Guarded>()
+  const guard = createGuard(shared, clock)
   let away: { readonly cause: unknown; retryAtMs: number } | undefined
 
   function refuseWhileAway(): void {
@@ -85,13 +85,6 @@ export function failFastPool(pool: pg.Pool, { clock, isAway, findWorking }: Fail
     }
   }
 
-  /** One wrapper a connection: Kysely keeps its own state by it. */
-  function guard(client: pg.PoolClient): Guarded {
-    const known = guarded.get(client) ?? { client: guardClient(client, shared), madeAtMs: clock.monotonicMs() }
-    guarded.set(client, known)
-    return known
-  }
-
   return {
     connect,
     options: pool.options,
@@ -105,6 +98,16 @@ export function failFastPool(pool: pg.Pool, { clock, isAway, findWorking }: Fail
       if (first === undefined || pool.totalCount < pool.options.max) return 0
       return clock.monotonicMs() - first.sinceMs
     },
+  }
+}
+
+/** One wrapper a connection: Kysely keeps its own state by it. */
+function createGuard(shared: Shared, clock: FailFastOptions['clock']): (client: pg.PoolClient) => Guarded {
+  const guarded = new WeakMap<pg.PoolClient, Guarded>()
+  return (client) => {
+    const known = guarded.get(client) ?? { client: guardClient(client, shared), madeAtMs: clock.monotonicMs() }
+    guarded.set(client, known)
+    return known
   }
 }
 

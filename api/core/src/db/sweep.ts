@@ -62,6 +62,12 @@ export async function sweepParts<Name extends string>(
   return { counts, failures }
 }
 
+/** For those who want all of it or an error: what failed stopped nothing else. */
+export function countsOrThrow<Name extends string>({ counts, failures }: Swept<Name>): Swept<Name>['counts'] {
+  for (const { error } of failures) throw error
+  return counts
+}
+
 type Row = { readonly id: string }
 
 /** Does the work of one row after the other and adds up what it did. */
