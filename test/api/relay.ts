@@ -5,6 +5,8 @@ export type Relay = {
   readonly port: string
   /** Ends every connection and refuses new ones. */
   cut(): Promise<void>
+  /** Swallows what the connections of now send from now on, and resets none; new ones work. */
+  hang(): void
   mend(): Promise<void>
   close(): Promise<void>
 }
@@ -37,8 +39,14 @@ export async function relay(target: number): Promise<Relay> {
       server.close(() => resolve())
       for (const socket of open) socket.destroy()
     })
+  const hang = (): void => {
+    for (const socket of open) {
+      socket.unpipe()
+      socket.on('data', () => undefined)
+    }
+  }
   const mend = async (): Promise<void> => {
     server = await listen(port)
   }
-  return { port: String(port), cut, mend, close: cut }
+  return { port: String(port), cut, hang, mend, close: cut }
 }

@@ -71,7 +71,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/errors/http-status.ts': ['core/error.ts'],
   'api/errors': ['core', 'api/envelope.ts', 'api/errors/http-status.ts', 'api/schemas'],
   'api/model-cache.ts': ['core'],
-  'api/store-probe.ts': ['core'],
   'api/task-waits.ts': ['core'],
   'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/uuid.ts'],
@@ -81,7 +80,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/routes': ['core', 'api/http'],
   'api/routes/open/developer': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts'],
-    ...['api/model-cache.ts', 'api/store-probe.ts', 'api/task-waits.ts'],
+    ...['api/model-cache.ts', 'api/task-waits.ts'],
   ],
   'api/routes/legacy': ['api/routes/open/developer'],
   'api/admin': ['core', 'api/uuid.ts'],

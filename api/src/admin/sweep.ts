@@ -1,10 +1,8 @@
+import { countsOrThrow, sweepParts } from '@matte/core/db/sweep'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
-import type { Command, CommandDeps } from './command.ts'
+import type { Command } from './command.ts'
 import { instant } from './options.ts'
-
-/** Passes of one call: at 100 tasks each, a backlog of 100,000; the sweepers of the service do the rest. */
-const passesMax = 1_000
 
 const sweep: Command = {
   name: 'sweep',
@@ -15,14 +13,14 @@ const sweep: Command = {
   options: ['now'],
   run: async (deps, given) => {
     const now = given.values.now === undefined ? undefined : instant(given.values.now, 'now')
-    const endedTasks = await endTasks(deps, now)
-    const { db, plans, openStore } = deps
+    const { db, plans, openStore, maxQueueAgeMs } = deps
     const bucket = openStore?.()
     try {
-      const counts = await sweepRetention({ db, plans, bucket }, { now })
+      const sweptTasks = await sweepParts({ ended: (pass) => sweepTasks(db, { maxQueueAgeMs, ...pass }) }, { now })
+      const counts = countsOrThrow(await sweepRetention({ db, plans, bucket }, { now }))
       return {
         now: now?.toISOString() ?? null,
-        endedTasks,
+        endedTasks: countsOrThrow(sweptTasks).ended,
         expiredCredits: counts.credits_expired,
         releasedUploads: counts.uploads_released,
         deletedTasks: counts.tasks_deleted,
@@ -33,16 +31,6 @@ const sweep: Command = {
       bucket?.close()
     }
   },
-}
-
-async function endTasks({ db, maxQueueAgeMs }: CommandDeps, now: Date | undefined): Promise<number> {
-  let endedTasks = 0
-  for (let pass = 0; pass < passesMax; pass++) {
-    const ended = await sweepTasks(db, { maxQueueAgeMs, now })
-    if (ended === 0) break
-    endedTasks += ended
-  }
-  return endedTasks
 }
 
 export const sweepCommands: readonly Command[] = [sweep]

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { systemClock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/service.ts'
 import { failFastPool } from './fail-fast-pool.ts'
+import { askServer } from './stuck-connections.ts'
 import type { Tables } from './tables/index.ts'
 
 /** A pool or a transaction alike: every query function takes this first. */
@@ -39,7 +40,8 @@ export type Database = Service & {
 /**
  * The pool. A database that cannot be reached is an error of the query, within 3 s and at once for those who come
  * after (fail-fast-pool.ts), and never of the start; `statement_timeout` bounds every statement, `query_timeout` one
- * whose server or network no longer answers, `idle_in_transaction_session_timeout` every forgotten transaction.
+ * whose server no longer answers and cannot be asked (stuck-connections.ts), and every forgotten transaction is bounded
+ * by `idle_in_transaction_session_timeout`.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const { poolMax } = options
@@ -52,7 +54,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   })
   const isAway = (error: unknown): boolean => isDatabaseUnavailable(error) && !hasTooManyConnections(error)
   const { logger } = options
-  const failFast = failFastPool(pool, { clock: systemClock, isAway, hasNoRoom: hasTooManyConnections, logger })
+  const failFast = failFastPool(pool, {
+    clock: systemClock,
+    isAway,
+    hasNoRoom: hasTooManyConnections,
+    findWorking: askServer(connectionOf(options)),
+    logger,
+  })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: failFast }) })
   const { oldestWaitMs } = failFast
   const openAlone = (signal: AbortSignal): Db => openOne(options, signal)
@@ -71,14 +79,16 @@ function openOne(options: DatabaseOptions, signal: AbortSignal): Db {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: createPool(options, { max: 1, stream }) }) })
 }
 
-function createPool({ url, applicationName, logger }: DatabaseOptions, options: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: url,
-    application_name: applicationName,
-    connectionTimeoutMillis: 3_000,
-    keepAlive: true,
-    ...options,
-  })
+const connectionOf = ({ url, applicationName }: DatabaseOptions): pg.ClientConfig => ({
+  connectionString: url,
+  application_name: applicationName,
+  connectionTimeoutMillis: 3_000,
+  keepAlive: true,
+})
+
+function createPool(options: DatabaseOptions, poolOptions: pg.PoolConfig): pg.Pool {
+  const { logger } = options
+  const pool = new pg.Pool({ ...connectionOf(options), ...poolOptions })
   pool.on('error', (error) => logger.warn({ err: error }, 'idle database connection lost'))
   // A connection that is lost between two statements of a transaction has no query to fail and no idle listener: its
   // error would end the process. The next statement fails by itself.
@@ -92,7 +102,8 @@ function createPool({ url, applicationName, logger }: DatabaseOptions, options: 
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  if (/^(08|57P0)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN)/.test(code)) return true
+  if (/^(08|57P0)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/.test(code))
+    return true
   if (hasTooManyConnections(error)) return true
   return unavailableMessages.test(error.message)
 }

@@ -13,10 +13,12 @@ function fakePool() {
   let asked = 0
   let answer: () => Promise<unknown> = () => Promise.resolve(client)
   const released: unknown[] = []
+  const ended: unknown[] = []
   const client = {
     query: ({ text }: { text: string }) =>
       text === 'hang' ? Promise.reject(new Error('Query read timeout')) : Promise.resolve({ rows: [] }),
     release: (discard: unknown) => void released.push(discard),
+    end: async () => void ended.push('ended'),
   }
   const pool = {
     options: { max: 2 },
@@ -30,6 +32,7 @@ function fakePool() {
   return {
     pool,
     released,
+    ended,
     asked: () => asked,
     answerWith: (next: () => Promise<unknown>) => {
       answer = next
@@ -48,6 +51,7 @@ function given() {
     isAway: (error) => error instanceof Refused,
     hasNoRoom: (error) => error instanceof Full,
     logger: { warn: (what: unknown) => void warnings.push(what) },
+    findWorking: async () => undefined,
   })
   const pass = (ms: number): void => {
     nowMs += ms
@@ -156,6 +160,7 @@ describe('failFastPool', () => {
     client.release()
     await expect(client.query('hang', [])).rejects.toThrow('Query read timeout')
     client.release()
+    expect(fake.ended).toHaveLength(1) // at once: its ROLLBACK does not wait behind it
     expect(fake.released).toEqual([false, true])
   })
 })

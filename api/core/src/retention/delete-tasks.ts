@@ -4,10 +4,11 @@
 // since they are what money and usage are proved from. The objects follow later, see delete-objects.ts.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
 import { resultPrefix } from '../storage/result-key.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
-import { type RetentionPass, timeOf } from './release-uploads.ts'
+import { timeOf } from './release-uploads.ts'
 
 /** Objects outlive their row by so long: a link that was signed at the last moment lives for 7 days (D37). */
 const objectDelayDays = 8
@@ -22,7 +23,8 @@ const tasksMax = 100
  * The oldest row of each workspace is asked for by its order. With EXISTS the planner read the whole table for each
  * workspace that has no task, since one that has all tasks makes it believe to find something at once.
  */
-export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksMax }: RetentionPass = {}) {
+export async function deleteOldTasks(db: Db, plans: Plans, pass: SweepPass = {}) {
+  const { now, limit = tasksMax } = pass
   const at = timeOf(now)
   const names = Object.keys(plans)
   const days = names.map((name) => plans[name]?.retentionDays ?? 0)
@@ -30,16 +32,15 @@ export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksM
     select w.id, p.days
       from workspace w
       join unnest(${names}::text[], ${days}::int[]) as p (plan, days) on p.plan = w.plan
-     where (select completed_at from task
+     where w.id <> all(${idsAside(pass)}::uuid[]) and ((select completed_at from task
              where workspace_id = w.id and completed_at is not null
              order by completed_at limit 1) <= ${at} - p.days * interval '1 day'
         or (select completed_at from delivery
              where workspace_id = w.id and task_id is null and completed_at is not null
-             order by completed_at limit 1) <= ${at} - p.days * interval '1 day'
+             order by completed_at limit 1) <= ${at} - p.days * interval '1 day')
      limit ${workspacesMax}`.execute(db)
-  let deleted = 0
-  for (const workspace of workspaces) {
-    deleted += await db.transaction().execute(async (tx) => {
+  return sumEach(workspaces, pass, (workspace) =>
+    db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, workspace.id)
       await deleteOldDeliveries(tx, workspace, { now, limit })
       const tasks = await deleteBatchOfTasks(tx, workspace, { now, limit })
@@ -49,9 +50,8 @@ export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksM
       await deleteEmptyBatches(tx, [...new Set(tasks.flatMap((task) => task.batchId ?? []))])
       await noteForAnnouncement(tx, workspace.id, tasks.length)
       return tasks.length
-    })
-  }
-  return deleted
+    }),
+  )
 }
 
 type Workspace = { readonly id: string; readonly days: number }
@@ -65,7 +65,7 @@ type DeletedTask = {
 }
 
 /** `completed_at` is set on terminal tasks only, so nothing that is still to be done can go. */
-async function deleteBatchOfTasks(tx: Db, { id, days }: Workspace, { now, limit }: RetentionPass) {
+async function deleteBatchOfTasks(tx: Db, { id, days }: Workspace, { now, limit }: SweepPass) {
   const at = timeOf(now)
   const { rows } = await sql<DeletedTask>`
     with old as materialized (
@@ -123,7 +123,7 @@ async function deleteEmptyBatches(tx: Db, ids: readonly string[]): Promise<void>
 }
 
 /** Deliveries that belong to no task, and so go with none. */
-async function deleteOldDeliveries(tx: Db, { id, days }: Workspace, { now, limit }: RetentionPass): Promise<void> {
+async function deleteOldDeliveries(tx: Db, { id, days }: Workspace, { now, limit }: SweepPass): Promise<void> {
   await sql`
     delete from delivery where id in (
       select id from delivery

@@ -1,5 +1,6 @@
-// The life of a process: services start in order, a signal or a broken service ends it, services stop in reverse
-// within a limit. A second signal, or the limit passed, forces the exit; until then the event loop empties by itself.
+// The life of a process: services start in order; a signal or a broken service ends it. Then all stop taking work at
+// once, and they stop in reverse within a limit. A second signal, or the limit passed, forces the exit; until then the
+// event loop empties by itself.
 import type { Logger } from 'pino'
 import { ConfigError } from './env.ts'
 import { useOwnLookup } from './names/lookup.ts'
@@ -45,6 +46,7 @@ export async function runServices({ logger, services, stopWithinMs }: ProcessOpt
     )
     process.exit(1)
   }, stopWithinMs)
+  for (const service of started) service.stopTaking?.()
   for (const service of started.reverse()) {
     const since = performance.now()
     waitingFor = service.name

@@ -2,13 +2,13 @@ prepare delete_old_tasks_1 as
 select w.id, p.days
   from workspace w
   join unnest($1::text[], $2::int[]) as p (plan, days) on p.plan = w.plan
- where (select completed_at from task
+ where w.id <> all($3::uuid[]) and ((select completed_at from task
          where workspace_id = w.id and completed_at is not null
          order by completed_at limit 1) <= now() - p.days * interval '1 day'
     or (select completed_at from delivery
          where workspace_id = w.id and task_id is null and completed_at is not null
-         order by completed_at limit 1) <= now() - p.days * interval '1 day'
- limit $3;
+         order by completed_at limit 1) <= now() - p.days * interval '1 day')
+ limit $4;
 
 prepare delete_old_tasks_2 as
 select "id", "plan" from "workspace" where "id" = $1 for no key update;
