@@ -20,6 +20,8 @@ export type DeliveryTable = {
   /** Attempts begun. */
   attempt: Generated<number>
   due_at: Generated<Date>
+  /** Due and not claimed, as far as a claim has noticed; a trigger keeps it from being true too early. */
+  ready: Generated<boolean>
   claim: string | null
   claimed_until: Date | null
   completed_at: Date | null
