@@ -38,6 +38,7 @@ import { failAttempt, finishTask } from '../task/run/finish-task.ts'
 import { handOverDeadLetters } from '../task/run/hand-over-dead-letters.ts'
 import { sweepTasks } from '../task/run/sweep-tasks.ts'
 import type { TaskRow } from '../task/task-queries.ts'
+import { insertGrant } from '../upload/grant-queries.ts'
 import { addRequests } from '../usage/add-requests.ts'
 import { readUsage } from '../usage/read-usage.ts'
 import { claimDueDeliveries } from '../webhook/claim-deliveries.ts'
@@ -121,6 +122,8 @@ const statements: Readonly<Record<string, Sending>> = {
     send: (db) => deleteOldTasks(db, plans),
     answers: [
       [{ id: workspaceId, days: 30 }],
+      [],
+      [],
       lockedWorkspace,
       [],
       [{ id: 'task', createdAt: new Date(0), uploadId: 'upload', batchId: 'batch', resultKey: null, hasRun: true }],
@@ -176,6 +179,9 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'task/succeed-task': { send: (db) => finishTask(db, claimed, succeeded) },
   'task/sweep-tasks': { send: (db) => sweepTasks(db, { maxQueueAgeMs: 1 }) },
+  'upload/insert-grant': {
+    send: (db) => insertGrant(db, { workspaceId, objectKey: 'key', contentType: 'image/png', expiresInSeconds: 900 }),
+  },
   'usage/add-requests': { send: (db) => addRequests(db, new Map([[workspaceId, 1]])) },
   'usage/read-usage': {
     send: (db) => readUsage(db, workspaceId, plan),
@@ -184,6 +190,7 @@ const statements: Readonly<Record<string, Sending>> = {
   'webhook/claim-due-deliveries': {
     send: (db) =>
       claimDueDeliveries(db, { limit: 10, claimMs: 30_000, perTargetInFlight: 4, perWorkspaceInFlight: 16 }),
+    answers: [[], [{ id: workspaceId, markedAll: true }]],
   },
   'webhook/create-event-deliveries': {
     send: (db) =>

@@ -15,6 +15,8 @@ const objectDelayDays = 8
 /** Workspaces of one pass, and finished tasks of one transaction, which holds the row that creations wait for. */
 const workspacesMax = 100
 const tasksMax = 100
+/** Attempts, or deliveries, of one statement: with the largest answers some 30 MB, a fraction of a second. */
+const recordsMax = 2_000
 
 /**
  * Deletes at most one batch of tasks in each of at most 100 workspaces; returns how many tasks. Workspaces whose
@@ -22,7 +24,7 @@ const tasksMax = 100
  * The oldest row of each workspace is asked for by its order. With EXISTS the planner read the whole table for each
  * workspace that has no task, since one that has all tasks makes it believe to find something at once.
  */
-export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksMax }: RetentionPass = {}) {
+export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksMax, signal }: RetentionPass = {}) {
   const at = timeOf(now)
   const names = Object.keys(plans)
   const days = names.map((name) => plans[name]?.retentionDays ?? 0)
@@ -39,6 +41,7 @@ export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksM
      limit ${workspacesMax}`.execute(db)
   let deleted = 0
   for (const workspace of workspaces) {
+    if (!(await deleteRecords(db, workspace, { now, limit, signal }))) continue
     deleted += await db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, workspace.id)
       await deleteOldDeliveries(tx, workspace, { now, limit })
@@ -55,6 +58,52 @@ export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksM
 }
 
 type Workspace = { readonly id: string; readonly days: number }
+
+/**
+ * What belongs to the oldest tasks and deliveries goes before them, a bounded part in each statement and without the
+ * workspace's lock: a task can have thousands of attempts, each with an answer of 16 KiB, and deleting all with it would
+ * outlast the statement's time and hold creations up. False: told to stop before the end; the next sweep goes on.
+ * A failed task that is retried at this moment has lost what was recorded of its earlier runs' webhooks, and no more.
+ */
+async function deleteRecords(db: Db, workspace: Workspace, pass: RetentionPass): Promise<boolean> {
+  for (const deletePart of [deleteAttempts, deleteTaskDeliveries]) {
+    while ((await deletePart(db, workspace, pass)) > 0) if (pass.signal?.aborted) return false
+  }
+  return true
+}
+
+/** The deliveries that go next: those of the oldest tasks, and the oldest that belong to none. */
+const oldDeliveries = ({ id, days }: Workspace, { now, limit = tasksMax }: RetentionPass) => {
+  const before = sql`${timeOf(now)} - ${days} * interval '1 day'`
+  return sql`
+    old as materialized (
+      select id from task where workspace_id = ${id} and completed_at <= ${before} order by completed_at limit ${limit}
+    ), alone as materialized (
+      select id from delivery where workspace_id = ${id} and task_id is null and completed_at <= ${before}
+       order by completed_at limit ${limit}
+    )`
+}
+
+async function deleteAttempts(db: Db, workspace: Workspace, pass: RetentionPass): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    with ${oldDeliveries(workspace, pass)}, going as materialized (
+      select a.id from (select d.id from old join delivery d on d.task_id = old.id union all select id from alone) d
+        join delivery_attempt a on a.delivery_id = d.id limit ${recordsMax}
+    )
+    delete from delivery_attempt where id in (select id from going)`.execute(db)
+  return Number(numAffectedRows)
+}
+
+/** Those that have ended: what is still to be sent goes with the task alone. */
+async function deleteTaskDeliveries(db: Db, workspace: Workspace, pass: RetentionPass): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    with ${oldDeliveries(workspace, pass)}, going as materialized (
+      select d.id from old join delivery d on d.task_id = old.id where d.completed_at is not null limit ${recordsMax}
+    )
+    delete from delivery where id in (select id from going)`.execute(db)
+  return Number(numAffectedRows)
+}
+
 type DeletedTask = {
   id: string
   createdAt: Date

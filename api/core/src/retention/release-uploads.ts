@@ -6,13 +6,15 @@ export type RetentionPass = {
   readonly now?: Date | undefined
   /** Rows of one call. */
   readonly limit?: number
+  /** Where a call has many parts it ends after one. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** The time that a pass judges by. */
 export const timeOf = (now: Date | undefined) => (now === undefined ? sql<Date>`now()` : sql<Date>`${now}::timestamptz`)
 
 /** An upload that no task has used for so long is given up (D24). Its presigned URL ended after 15 minutes. */
-const unusedHours = 24
+export const unusedHours = 24
 
 /**
  * Gives unused uploads up, oldest first, and puts their objects down for deletion at once; returns how many.

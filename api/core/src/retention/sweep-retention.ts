@@ -34,7 +34,7 @@ export async function sweepRetention(
   { db, plans, bucket }: RetentionDeps,
   { now, signal }: { now?: Date | undefined; signal?: AbortSignal } = {},
 ): Promise<RetentionCounts> {
-  const all = (round: (pass: RetentionPass) => Promise<number>) => untilDone(() => round({ now }), signal)
+  const all = (round: (pass: RetentionPass) => Promise<number>) => untilDone(() => round({ now, signal }), signal)
   return {
     credits_expired: await all((pass) => expireCredits(db, pass)),
     uploads_released: await all((pass) => releaseUnusedUploads(db, pass)),

@@ -8,6 +8,7 @@ import { up as webhookEndpoint } from './0006-webhook-endpoint.ts'
 import { up as hotRows } from './0007-hot-rows.ts'
 import { up as scale } from './0008-scale.ts'
 import { up as deliveryReady } from './0009-delivery-ready.ts'
+import { up as storageBounds } from './0010-storage-bounds.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -20,4 +21,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0007-hot-rows': { up: hotRows },
   '0008-scale': { up: scale },
   '0009-delivery-ready': { up: deliveryReady },
+  '0010-storage-bounds': { up: storageBounds },
 }

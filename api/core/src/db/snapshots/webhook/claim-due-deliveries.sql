@@ -40,3 +40,57 @@ with recursive fallen as materialized (
 )
 select id, "markedAll", pg_advisory_xact_lock(hashtext('matte.delivery.claim'), lock)
   from (select count(*) < $6 as "markedAll" from marked) m left join queue on true;
+
+prepare claim_due_deliveries_3 as
+with recursive in_flight as materialized (
+  select workspace_id, hashtext(target_host) as target, count(*) as busy
+    from delivery where claim is not null and claimed_until > now() and workspace_id = any($1::uuid[])
+   group by workspace_id, hashtext(target_host)
+), taking as materialized (
+  select w.id as workspace_id, coalesce(sum(f.busy), 0) as busy,
+         count(f.target)
+         + greatest($2, least($3::int, $4::int - coalesce(sum(f.busy), 0))) as hops,
+         (random() * 4294967295 - 2147483648)::bigint::int as start
+    from unnest($5::uuid[]) as w (id) left join in_flight f on f.workspace_id = w.id
+   group by w.id
+), hop as (
+  select workspace_id, start as target, 0 as lap, 0 as n from taking
+  union all
+  select h.workspace_id, next.target, next.lap, h.n + 1
+    from hop h join taking w using (workspace_id) cross join lateral (
+      (select hashtext(target_host) as target, h.lap from delivery
+        where status = 'pending' and ready and workspace_id = h.workspace_id and hashtext(target_host) > h.target
+          and hashtext(target_host) <= case h.lap when 0 then 2147483647 else w.start end
+        order by hashtext(target_host) limit 1)
+      union all
+      (select hashtext(target_host), 1 from delivery
+        where status = 'pending' and ready and workspace_id = h.workspace_id and h.lap = 0
+          and hashtext(target_host) <= w.start
+        order by hashtext(target_host) limit 1)
+      order by lap limit 1) next
+   where h.n < w.hops
+), candidate as (
+  select due.id, due.since,
+         w.busy + row_number() over (partition by workspace_id order by due.since, due.id) as turn
+    from hop h join taking w using (workspace_id) left join in_flight f using (workspace_id, target)
+   cross join lateral (
+      select d.id, coalesce(claimed_until, due_at) as since from delivery d
+       where status = 'pending' and ready and d.workspace_id = h.workspace_id and hashtext(target_host) = h.target
+         and coalesce(claimed_until, due_at) <= now()
+       order by coalesce(claimed_until, due_at)
+       limit greatest(0, $6::int - coalesce(f.busy, 0))) due
+   where h.n > 0
+), chosen as materialized (
+  select id from candidate where turn <= $7::int order by turn, since limit $8::int
+), picked as materialized (
+  -- Judged again once locked. Without asking for "ready", or the planner might look for the id in its indexes.
+  select d.id from chosen join delivery d using (id)
+   where d.status = 'pending' and coalesce(claimed_until, due_at) <= now() for update of d skip locked
+)
+update delivery d
+   set attempt = d.attempt + (d.claim is null)::int, claim = gen_random_uuid(),
+       claimed_until = now() + $9 * interval '1 ms'
+  from picked where d.id = picked.id
+returning d.id, d.claim, d.attempt, d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
+          d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body,
+          d.traceparent, (extract(epoch from now()) * 1000)::float8 as "claimedAtMs";
