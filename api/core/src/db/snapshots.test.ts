@@ -60,12 +60,14 @@ const plan = plans.pro as Plan
 const workspaceId = 'workspace'
 const common = { workspaceId, modelVersion: 'service-v2', callbackUrl: null, output: null, traceparent: null }
 const source = { uploadId: 'upload', objectKey: 'key', etag: 'etag', sizeBytes: 1 }
+const single = { ...common, uploadId: 'u', sourceKey: 'key', sourceEtag: 'etag', sourceSizeBytes: 1, creditCost: 1 }
 const claimed = { ...common, id: 'task', run: 1, claim: 'claim', attempt: 1, batchId: null } as unknown as ClaimedTask
 const result = { resultKey: 'key', resultFormat: 'png', resultSizeBytes: 1, width: 1, height: 1, foreground: null }
 const succeeded = { status: 'succeeded', ...result } as const
 const position = { createdAtMicros: '1', id: 'task' }
 const batch = { id: 'batch', workspace_id: workspaceId, total_count: 1, succeeded_count: 1, callback_url: null }
 const lockedWorkspace = [{ id: workspaceId, plan: 'pro' }]
+const old = { id: 'task', createdAt: new Date(0), uploadId: 'u', batchId: 'batch', resultKey: null, hasRun: true }
 const window = { pool: 'one', revision: 'aaaaaaaa', done: 0, failed: 0, timedOut: 0, unavailable: 0, busySeconds: 0 }
 const attempt = { statusCode: 200, durationMs: 1, responseBody: null, endedAgoMs: 0 }
 
@@ -120,14 +122,7 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'retention/delete-old-tasks': {
     send: (db) => deleteOldTasks(db, plans),
-    answers: [
-      [{ id: workspaceId, days: 30 }],
-      [],
-      [],
-      lockedWorkspace,
-      [],
-      [{ id: 'task', createdAt: new Date(0), uploadId: 'upload', batchId: 'batch', resultKey: null, hasRun: true }],
-    ],
+    answers: [[{ id: workspaceId, days: 30 }], [], [], lockedWorkspace, [], [old]],
   },
   'retention/release-unused-uploads': { send: (db) => releaseUnusedUploads(db) },
   'scale/read-demand': {
@@ -151,15 +146,7 @@ const statements: Readonly<Record<string, Sending>> = {
     answers: [[{ id: 'task', run: 1 }]],
   },
   'task/insert-single': {
-    send: (db) =>
-      insertSingle(db, plan, {
-        ...common,
-        uploadId: 'upload',
-        sourceKey: 'key',
-        sourceEtag: 'etag',
-        sourceSizeBytes: 1,
-        creditCost: 1,
-      }),
+    send: (db) => insertSingle(db, plan, single),
   },
   'task/list-tasks': {
     send: async (db) => {

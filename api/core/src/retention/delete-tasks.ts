@@ -61,8 +61,8 @@ type Workspace = { readonly id: string; readonly days: number }
 
 /**
  * What belongs to the oldest tasks and deliveries goes before them, a bounded part in each statement and without the
- * workspace's lock: a task can have thousands of attempts, each with an answer of 16 KiB, and deleting all with it would
- * outlast the statement's time and hold creations up. False: told to stop before the end; the next sweep goes on.
+ * workspace's lock: a task can have thousands of attempts, each with an answer of 16 KiB, and deleting all with it
+ * would outlast the statement's time and hold creations up. False: told to stop before the end; the next sweep goes on.
  * A failed task that is retried at this moment has lost what was recorded of its earlier runs' webhooks, and no more.
  */
 async function deleteRecords(db: Db, workspace: Workspace, pass: RetentionPass): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { unusedHours } from '../workspace/plan.ts'
 
 export type RetentionPass = {
   /** For `matte-admin sweep --now`: judge as if it were this time; else the database's clock. */
@@ -12,9 +13,6 @@ export type RetentionPass = {
 
 /** The time that a pass judges by. */
 export const timeOf = (now: Date | undefined) => (now === undefined ? sql<Date>`now()` : sql<Date>`${now}::timestamptz`)
-
-/** An upload that no task has used for so long is given up (D24). Its presigned URL ended after 15 minutes. */
-export const unusedHours = 24
 
 /**
  * Gives unused uploads up, oldest first, and puts their objects down for deletion at once; returns how many.

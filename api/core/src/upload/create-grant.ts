@@ -1,11 +1,10 @@
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { invalidParam } from '../invalid-params.ts'
-import { unusedHours } from '../retention/release-uploads.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { newUploadKey } from '../storage/object-key.ts'
 import { type InputFormat, mimeTypes } from '../workspace/format.ts'
-import type { Plan } from '../workspace/plan.ts'
+import { type Plan, unusedHours } from '../workspace/plan.ts'
 import { insertGrant, type UnusedMax } from './grant-queries.ts'
 
 /** How long the presigned URL accepts a PUT, in seconds (D20). */
@@ -64,7 +63,7 @@ export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest)
  * Unused uploads of a workspace at once: enough for the children that may be open, four batches of the largest size, at
  * their largest file, and for a client that presigns on choosing a file and gives many up.
  */
-export const unusedUploadsMax = ({ batchLimit, maxFileSizeBytes }: Plan): UnusedMax => ({
+const unusedUploadsMax = ({ batchLimit, maxFileSizeBytes }: Plan): UnusedMax => ({
   count: Math.max(1_000, 4 * batchLimit),
   bytes: Math.max(500, 4 * batchLimit) * maxFileSizeBytes,
 })

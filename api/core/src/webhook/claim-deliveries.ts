@@ -2,10 +2,10 @@
 // once, and workspaces take turns, so that a receiver that hangs delays nobody else's deliveries.
 //
 // The cost follows what may be claimed and what is in flight, never what is pending or how long a backlog is. What has
-// fallen due is marked `ready`, once for each attempt; then the claim hops over the index `delivery_ready` from workspace
-// to workspace and, within each, from host to host. Each hop costs the same whatever lies between, and each host offers
-// only as many rows as it may still have in flight. Hops begin at a random place, so that of more workspaces or hosts
-// than one claim needs each has its turn.
+// fallen due is marked `ready`, once for each attempt; then the claim hops over the index `delivery_ready` from
+// workspace to workspace and, within each, from host to host. Each hop costs the same whatever lies between, and each
+// host offers only as many rows as it may still have in flight. Hops begin at a random place, so that of more
+// workspaces or hosts than one claim needs each has its turn.
 //
 // Two claims for one workspace at once would both see the same number in flight, so a claim locks its workspaces (in
 // one order, and nobody else's rows: what somebody cancels or records is left out, so no deadlock has a part here). A
@@ -48,7 +48,7 @@ export type ClaimedDelivery = ClaimRef & {
 const markedMax = 1_000
 /** Transactions of one claim, while each finds as many to mark as it may. */
 const roundsMax = 50
-/** Those seen at least, of which the longest due come first: the one next to a busy one would hardly be the first hit. */
+/** Seen at least, the longest due first: a random start alone would hardly ever hit one that is next to another. */
 const hopsMin = 4
 /** Workspaces that one transaction locks at most: a server has room for some 6,400 locks in all. */
 const workspacesMax = 256
@@ -145,8 +145,8 @@ const claimStatement = (workspaceIds: readonly string[], options: ClaimOptions) 
        group by workspace_id, ${target}
     ), taking as materialized (
       select w.id as workspace_id, coalesce(sum(f.busy), 0) as busy,
-             count(f.target)
-             + greatest(${hopsMin}, least(${limit}::int, ${perWorkspaceInFlight}::int - coalesce(sum(f.busy), 0))) as hops,
+             count(f.target) + greatest(${hopsMin},
+               least(${limit}::int, ${perWorkspaceInFlight}::int - coalesce(sum(f.busy), 0))) as hops,
              (random() * 4294967295 - 2147483648)::bigint::int as start
         from unnest(${workspaceIds}::uuid[]) as w (id) left join in_flight f on f.workspace_id = w.id
        group by w.id

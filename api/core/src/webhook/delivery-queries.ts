@@ -56,7 +56,7 @@ type DueState = {
 
 /**
  * What waits and what comes, by three short index scans: of what is ready, what has just fallen due, and what will.
- * The bound is a subquery, since a planner that knew it, and believed that fewer rows are due, read all and sorted them.
+ * The bound is a subquery: a planner that knew it, and believed that fewer rows are due, read all and sorted them.
  */
 export async function readDueState(db: Db, waitingMax: number): Promise<DueState> {
   const next = sql`coalesce(claimed_until, due_at)`

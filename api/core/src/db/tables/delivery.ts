@@ -39,6 +39,6 @@ export type DeliveryAttemptTable = {
   status_code: number | null
   /** Closed list, see `webhook/attempt-outcome.ts`; null when delivered. */
   error: string | null
-  /** First 16 KiB of the answer, until the next attempt is recorded; never kept for targets let through only by `allowedTargets` (D67). */
+  /** First 16 KiB of the answer, of the latest attempt only (D64); never of targets that only an entry allows (D67). */
   response_body: string | null
 }

@@ -48,8 +48,8 @@ with recursive in_flight as materialized (
    group by workspace_id, hashtext(target_host)
 ), taking as materialized (
   select w.id as workspace_id, coalesce(sum(f.busy), 0) as busy,
-         count(f.target)
-         + greatest($2, least($3::int, $4::int - coalesce(sum(f.busy), 0))) as hops,
+         count(f.target) + greatest($2,
+           least($3::int, $4::int - coalesce(sum(f.busy), 0))) as hops,
          (random() * 4294967295 - 2147483648)::bigint::int as start
     from unnest($5::uuid[]) as w (id) left join in_flight f on f.workspace_id = w.id
    group by w.id
