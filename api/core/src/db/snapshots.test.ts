@@ -177,7 +177,7 @@ const statements: Readonly<Record<string, Sending>> = {
   'webhook/claim-due-deliveries': {
     send: (db) =>
       claimDueDeliveries(db, { limit: 10, claimMs: 30_000, perTargetInFlight: 4, perWorkspaceInFlight: 16 }),
-    answers: [[], [{ id: workspaceId, markedAll: true }]],
+    answers: [[], [{ id: workspaceId, sawAll: true }]],
   },
   'webhook/create-event-deliveries': {
     send: (db) =>

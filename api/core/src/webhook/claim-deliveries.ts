@@ -46,7 +46,10 @@ export type ClaimedDelivery = ClaimRef & {
 
 /** Deliveries that one transaction marks at most, so that it is short when an hour's retries fall due together. */
 const markedMax = 1_000
-/** Transactions of one claim, while each finds as many to mark as it may. */
+/**
+ * Transactions of one claim, while each finds as many to mark as it may, or others take what it saw and there is more:
+ * who goes away with less than was due sleeps until the next nudge.
+ */
 const roundsMax = 50
 /** Seen at least, the longest due first: a random start alone would hardly ever hit one that is next to another. */
 const hopsMin = 4
@@ -57,14 +60,14 @@ const workspacesMax = 256
 export async function claimDueDeliveries(db: Db, options: ClaimOptions): Promise<ClaimedDelivery[]> {
   const claimed: ClaimedDelivery[] = []
   for (let rounds = 0; rounds < roundsMax && claimed.length < options.limit; rounds++) {
-    const { deliveries, markedAll } = await claimOnce(db, { ...options, limit: options.limit - claimed.length })
+    const { deliveries, sawAll } = await claimOnce(db, { ...options, limit: options.limit - claimed.length })
     claimed.push(...deliveries)
-    if (markedAll) break
+    if (sawAll) break
   }
   return claimed
 }
 
-type Round = { readonly deliveries: readonly ClaimedDelivery[]; readonly markedAll: boolean }
+type Round = { readonly deliveries: readonly ClaimedDelivery[]; readonly sawAll: boolean }
 
 const claimOnce = (db: Db, options: ClaimOptions): Promise<Round> =>
   db.transaction().execute(async (tx) => {
@@ -73,7 +76,7 @@ const claimOnce = (db: Db, options: ClaimOptions): Promise<Round> =>
     const ids = rows.flatMap(({ id }) => id ?? [])
     // In a statement of its own, which sees what those have claimed that had the locks before.
     const deliveries = ids.length === 0 ? [] : (await claimStatement(ids, options).execute(tx)).rows
-    return { deliveries, markedAll: rows.every(({ markedAll }) => markedAll) }
+    return { deliveries, sawAll: rows.every(({ sawAll }) => sawAll) }
   })
 
 /**
@@ -92,7 +95,7 @@ const from = sql`coalesce(claimed_until, due_at)`
 const ready = sql`status = 'pending' and ready`
 
 /** One row without an id when there is no workspace. */
-type Workspace = { readonly id: string | null; readonly markedAll: boolean }
+type Workspace = { readonly id: string | null; readonly sawAll: boolean }
 
 /**
  * Marks what has fallen due, and locks workspaces that have something ready: as many as this claim has slots, beside
@@ -132,8 +135,9 @@ const lockStatement = ({ limit, perWorkspaceInFlight }: ClaimOptions) => sql<Wor
     ), queue as materialized (
       select id, hashtext(id::text) as lock from open order by lock
     )
-    select id, "markedAll", pg_advisory_xact_lock(hashtext('matte.delivery.claim'), lock)
-      from (select count(*) < ${markedMax} as "markedAll" from marked) m left join queue on true`
+    select id, "sawAll", pg_advisory_xact_lock(hashtext('matte.delivery.claim'), lock)
+      from (select (select count(*) from marked) < ${markedMax} and max(n) < (select hops from bounds) as "sawAll"
+              from hop) s left join queue on true`
 
 const claimStatement = (workspaceIds: readonly string[], options: ClaimOptions) => {
   const { limit, claimMs, perTargetInFlight, perWorkspaceInFlight } = options

@@ -38,8 +38,9 @@ with recursive fallen as materialized (
 ), queue as materialized (
   select id, hashtext(id::text) as lock from open order by lock
 )
-select id, "markedAll", pg_advisory_xact_lock(hashtext('matte.delivery.claim'), lock)
-  from (select count(*) < $6 as "markedAll" from marked) m left join queue on true;
+select id, "sawAll", pg_advisory_xact_lock(hashtext('matte.delivery.claim'), lock)
+  from (select (select count(*) from marked) < $6 and max(n) < (select hops from bounds) as "sawAll"
+          from hop) s left join queue on true;
 
 prepare claim_due_deliveries_3 as
 with recursive in_flight as materialized (
