@@ -16,6 +16,8 @@ const objectDelayDays = 8
 /** Workspaces of one pass, and finished tasks of one transaction, which holds the row that creations wait for. */
 const workspacesMax = 100
 const tasksMax = 100
+/** Attempts, or deliveries, of one statement: with the largest answers some 30 MB, a fraction of a second. */
+const recordsMax = 2_000
 
 /**
  * Deletes at most one batch of tasks in each of at most 100 workspaces; returns how many tasks. Workspaces whose
@@ -39,8 +41,9 @@ export async function deleteOldTasks(db: Db, plans: Plans, pass: SweepPass = {})
              where workspace_id = w.id and task_id is null and completed_at is not null
              order by completed_at limit 1) <= ${at} - p.days * interval '1 day')
      limit ${workspacesMax}`.execute(db)
-  return sumEach(workspaces, pass, (workspace) =>
-    db.transaction().execute(async (tx) => {
+  return sumEach(workspaces, pass, async (workspace) => {
+    if (!(await deleteRecords(db, workspace, { ...pass, limit }))) return 0
+    return db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, workspace.id)
       await deleteOldDeliveries(tx, workspace, { now, limit })
       const tasks = await deleteBatchOfTasks(tx, workspace, { now, limit })
@@ -50,11 +53,57 @@ export async function deleteOldTasks(db: Db, plans: Plans, pass: SweepPass = {})
       await deleteEmptyBatches(tx, [...new Set(tasks.flatMap((task) => task.batchId ?? []))])
       await noteForAnnouncement(tx, workspace.id, tasks.length)
       return tasks.length
-    }),
-  )
+    })
+  })
 }
 
 type Workspace = { readonly id: string; readonly days: number }
+
+/**
+ * What belongs to the oldest tasks and deliveries goes before them, a bounded part in each statement and without the
+ * workspace's lock: a task can have thousands of attempts, each with an answer of 16 KiB, and deleting all with it
+ * would outlast the statement's time and hold creations up. False: told to stop before the end; the next sweep goes on.
+ * A failed task that is retried at this moment has lost what was recorded of its earlier runs' webhooks, and no more.
+ */
+async function deleteRecords(db: Db, workspace: Workspace, pass: SweepPass): Promise<boolean> {
+  for (const deletePart of [deleteAttempts, deleteTaskDeliveries]) {
+    while ((await deletePart(db, workspace, pass)) > 0) if (pass.signal?.aborted) return false
+  }
+  return true
+}
+
+/** The deliveries that go next: those of the oldest tasks, and the oldest that belong to none. */
+const oldDeliveries = ({ id, days }: Workspace, { now, limit = tasksMax }: SweepPass) => {
+  const before = sql`${timeOf(now)} - ${days} * interval '1 day'`
+  return sql`
+    old as materialized (
+      select id from task where workspace_id = ${id} and completed_at <= ${before} order by completed_at limit ${limit}
+    ), alone as materialized (
+      select id from delivery where workspace_id = ${id} and task_id is null and completed_at <= ${before}
+       order by completed_at limit ${limit}
+    )`
+}
+
+async function deleteAttempts(db: Db, workspace: Workspace, pass: SweepPass): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    with ${oldDeliveries(workspace, pass)}, going as materialized (
+      select a.id from (select d.id from old join delivery d on d.task_id = old.id union all select id from alone) d
+        join delivery_attempt a on a.delivery_id = d.id limit ${recordsMax}
+    )
+    delete from delivery_attempt where id in (select id from going)`.execute(db)
+  return Number(numAffectedRows)
+}
+
+/** Those that have ended: what is still to be sent goes with the task alone. */
+async function deleteTaskDeliveries(db: Db, workspace: Workspace, pass: SweepPass): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    with ${oldDeliveries(workspace, pass)}, going as materialized (
+      select d.id from old join delivery d on d.task_id = old.id where d.completed_at is not null limit ${recordsMax}
+    )
+    delete from delivery where id in (select id from going)`.execute(db)
+  return Number(numAffectedRows)
+}
+
 type DeletedTask = {
   id: string
   createdAt: Date

@@ -1,12 +1,10 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { SweepPass } from '../db/sweep.ts'
+import { unusedHours } from '../workspace/plan.ts'
 
 /** The time that a pass judges by. */
 export const timeOf = (now: Date | undefined) => (now === undefined ? sql<Date>`now()` : sql<Date>`${now}::timestamptz`)
-
-/** An upload that no task has used for so long is given up (D24). Its presigned URL ended after 15 minutes. */
-const unusedHours = 24
 
 /**
  * Gives unused uploads up, oldest first, and puts their objects down for deletion at once; returns how many.

@@ -19,6 +19,9 @@ type UploadDeps = {
 const presignSchema = {
   operationId: 'presignUpload',
   summary: 'Get a presigned URL for one upload',
+  description:
+    'Unused uploads are bounded: past the bound this answers RATE_LIMIT_EXCEEDED with `details.limit: "uploads"`, ' +
+    'until tasks use some or `details.resetsAt`.',
   tags: ['Uploads'],
   body: Type.Object(
     {
