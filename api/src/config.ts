@@ -15,6 +15,7 @@ import {
   text,
 } from '@matte/core/runtime/env'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
+import { parseNetworks } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 
@@ -107,8 +108,8 @@ export const configSchema = {
   ),
   webhookDeniedNetworks: parsed(
     'WEBHOOK_DENIED_NETWORKS',
-    { description: 'CIDRs that no webhook goes to (pods, services, hosts), joined by commas', default: [] },
-    parseList,
+    { description: 'CIDRs that no webhook goes to (pods, services, hosts), parted by commas or blanks', default: [] },
+    parseNetworks,
   ),
   trustedProxyHops: int('TRUSTED_PROXY_HOPS', {
     description: 'proxies in front whose X-Forwarded-For is believed',
@@ -199,12 +200,9 @@ function parseDate(value: string): Date {
 }
 
 function parseOrigins(value: string): readonly string[] {
-  return parseList(value).map((origin) => (origin === '*' ? origin : parseOrigin(origin)))
-}
-
-function parseList(value: string): readonly string[] {
   return value
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '')
+    .map((origin) => (origin === '*' ? origin : parseOrigin(origin)))
 }

@@ -105,7 +105,7 @@ export const schema = {
     min: 1_000,
     description: 'from SIGTERM to exit at the latest, milliseconds; below the grace time of the pod',
   }),
-  environment: choice('MATTE_ENV', ['production', 'development', 'test'] as const, {
+  environment: choice('MATTE_ENV', ['development', 'production'] as const, {
     default: 'production',
     description: 'fault injection works outside production only',
   }),
