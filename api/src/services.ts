@@ -5,7 +5,7 @@ import { createNudge } from '@matte/core/bus/nudge'
 import { checkClock } from '@matte/core/db/check-clock'
 import { openDatabase } from '@matte/core/db/database'
 import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
-import { type Check, healthServer } from '@matte/core/runtime/health'
+import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import type { Service } from '@matte/core/runtime/service'
@@ -39,7 +39,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const usage = keyUsage(db, logger)
   const waits = taskWaits(db, logger)
   const requests = requestCounter(db, logger)
-  const checks: Record<string, Check> = { database: () => checkSchema(db), clock: () => checkClock(db) }
+  const ready = readiness({ database: () => checkSchema(db), clock: () => checkClock(db) })
   const nudge = createNudge(bus, logger)
   const app = await buildApp({
     config,
@@ -52,7 +52,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     usage,
     waits,
     requests,
-    checks,
+    readiness: ready,
     registry,
     logger,
   })
@@ -72,7 +72,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
       requests,
       windowCleaner(db, logger),
       bus,
-      healthServer({ host: config.host, port: config.healthPort, checks, registry }),
+      healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       httpServer(app, config),
     ],
   }

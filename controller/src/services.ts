@@ -11,7 +11,7 @@ import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
 import { deleteExpiredRequests } from '@matte/core/idempotency/idempotency-queries'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { describeConfig } from '@matte/core/runtime/env'
-import { healthServer } from '@matte/core/runtime/health'
+import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
 import { loop } from '@matte/core/runtime/loop'
 import { createRegistry } from '@matte/core/runtime/metrics'
@@ -48,14 +48,14 @@ export async function buildServices(config: Config): Promise<{ logger: Logger; s
   const serving = await buildServing(config, edges)
   const picker = createPodPicker(serving.source)
   registerPodGauges(registry, serving.source, picker)
-  const checks = { database: () => checkSchema(db), clock: () => checkClock(db) }
+  const ready = readiness({ database: () => checkSchema(db), clock: () => checkClock(db) })
   return {
     logger,
     services: [
       tracing('controller', config.otlpEndpoint),
       database,
       { name: 'schema', start: () => migrateAtStart(db, logger), stop: () => undefined },
-      healthServer({ host: config.host, port: config.healthPort, checks, registry }),
+      healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
       bus,
       ...serving.services,

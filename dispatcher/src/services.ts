@@ -7,7 +7,7 @@ import { type Db, openDatabase } from '@matte/core/db/database'
 import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
 import { systemClock } from '@matte/core/runtime/clock'
 import { describeConfig } from '@matte/core/runtime/env'
-import { healthServer } from '@matte/core/runtime/health'
+import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import type { Service } from '@matte/core/runtime/service'
@@ -34,7 +34,7 @@ export function buildServices(config: Config): Services {
   const bus = openBus({ url: config.natsUrl, prefix, logger, name: 'matte-dispatcher' })
   const http = createHttpClient({ deniedNetworks: config.deniedNetworks, timeoutMs: config.timeoutSeconds * 1_000 })
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
-  const checks = { database: () => checkSchema(db), clock: () => checkClock(db) }
+  const ready = readiness({ database: () => checkSchema(db), clock: () => checkClock(db) })
   const durable = durables.deliveryNudges(prefix)
   return {
     logger,
@@ -42,7 +42,7 @@ export function buildServices(config: Config): Services {
       tracing('dispatcher', config.otlpEndpoint),
       database,
       { name: 'schema', start: () => migrateAtStart(db, logger), stop: () => undefined },
-      healthServer({ host: config.host, port: config.healthPort, checks, registry }),
+      healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       settings,
       { name: 'http-client', start: () => undefined, stop: () => http.close() },
       bus,
