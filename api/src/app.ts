@@ -27,6 +27,7 @@ import { traceRequests } from './http/trace-requests.ts'
 import { compileValidator, ignoreUnknownFields } from './http/validation.ts'
 import { refuseOverload } from './limit/capacity.ts'
 import { credentialGuard } from './limit/credential-guard.ts'
+import { warnOfUnreadForwarding } from './limit/forwarded-for.ts'
 import { rateLimiter } from './limit/rate-limiter.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
@@ -78,6 +79,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   readDeclaredBodiesOnly(app)
   const { requestsInWorkMax, failedCredentialsPerMinute, plans } = config
   refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
+  if (config.trustedProxyHops === 0) warnOfUnreadForwarding(app, deps.logger)
   const limiter = rateLimiter(db, systemClock)
   const guard = credentialGuard(limiter, failedCredentialsPerMinute)
   checkAccess(app, { callers: callerCache(db), guard, limiter, plans, usage: deps.usage })
