@@ -7,7 +7,6 @@ import {
   int,
   json,
   optionalSecret,
-  optionalText,
   parsed,
   parseEnv,
   type Schema,
@@ -139,7 +138,7 @@ export const configSchema = {
     description: 'least level that is logged',
     default: 'info',
   }),
-  otelEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', {
+  otelEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', {
     description: 'OTLP/HTTP endpoint for traces, such as http://collector:4318; absent: no tracing',
   }),
   stopWithinMs: int('STOP_WITHIN_MS', {

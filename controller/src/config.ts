@@ -23,9 +23,9 @@ export const schema = {
     min: 2,
     description: 'database connections of this process',
   }),
-  natsUrl: text('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
+  natsUrl: secret('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
   natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
-  s3Endpoint: text('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
+  s3Endpoint: secret('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
   s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of input images and results' }),
   s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
   s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
@@ -113,7 +113,7 @@ export const schema = {
     default: 'info',
     description: 'least level that is written',
   }),
-  otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
+  otlpEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
 }
 
 export type Config = Infer<typeof schema>

@@ -1,6 +1,6 @@
 import { createBatch } from '@matte/core/batch/create-batch'
 import { grantCredits } from '@matte/core/credit/lot-queries'
-import { createGate } from '@matte/core/runtime/gate'
+import { createGate } from '@matte/core/runtime/concurrency/gate'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { StorageError } from '@matte/core/storage/storage-error'
 import { sql } from 'kysely'

@@ -56,7 +56,7 @@ describe('the API process', () => {
     expect(output()).toContain('process stopped')
   })
 
-  it('says once that it does not believe an X-Forwarded-For from a private peer, unless proxies are configured', async () => {
+  it('says once that it does not believe X-Forwarded-For from a private peer, unless told to', async () => {
     const headers = { 'x-forwarded-for': '198.51.100.1' }
     const counted = async (more: Record<string, string>) => {
       const { process: running, exit, output, url } = await startReady(more)

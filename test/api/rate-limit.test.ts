@@ -219,7 +219,7 @@ describe('the rate limit', () => {
       expect((await guess('198.51.100.8')).status).toBe(401)
     })
 
-    it('looks keys up two at a time for addresses that are refused, and turns away a flood for lack of room', async () => {
+    it('looks up two keys at a time for addresses that are refused, and turns away a flood', async () => {
       const known = await world.caller()
       await known.client.listTasks()
       await fill(subjectOf('198.51.100.9'), perMinute)

@@ -6,8 +6,8 @@ type HealthDeps = { readonly readiness: Readiness }
 const options = { schema: { hide: true }, config: { public: true, envelope: false, quiet: true } } as const
 
 /**
- * The first two of the health port's paths on the main port as well (D80); `/metrics` stays there alone. Anybody can ask
- * here, so nothing says what this process depends on and which part of it fails.
+ * The first two of the health port's paths on the main port as well (D80); `/metrics` stays there alone. Anybody can
+ * ask here, so nothing says what this process depends on and which part of it fails.
  */
 export const healthRoutes: FastifyPluginAsyncTypebox<HealthDeps> = async (app, { readiness }) => {
   app.get('/healthz', options, async () => ({ status: 'ok' }))

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from './clock.ts'
 import type { Service } from './service.ts'
 
 /** One thing that readiness depends on: undefined when well, else a short public reason. */
-export type Check = () => Promise<string | undefined> | string | undefined
+type Check = () => Promise<string | undefined> | string | undefined
 
 type Answer = { readonly ready: boolean; readonly checks: Readonly<Record<string, string>> }
 
