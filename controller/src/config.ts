@@ -38,6 +38,12 @@ export const schema = {
   kubeNamespace: optionalText('KUBE_NAMESPACE', {
     description: "namespace of the TritonPools and all that is made for them; by default the pod's, or the context's",
   }),
+  podPatch: choice('POD_PATCH', ['restricted', 'any'], {
+    default: 'restricted',
+    description:
+      "what podPatch of a TritonPool may do: restricted, within Pod Security's restricted profile, without service " +
+      'accounts and Secrets; any, whatever Kubernetes takes (docs/operator.md)',
+  }),
   modelsStatic: json<readonly StaticModel[]>(
     'MODELS_STATIC',
     {

@@ -1,6 +1,6 @@
-// Guessing of keys: so many failed credentials a minute from one client address, over all replicas (D6). What is wrong is
-// refused, and never a key that is right, since many callers may share an address (A59). So a key of the right form is
-// always looked up; for an address that is refused a few at a time, which bounds what a flood costs the database.
+// Guessing of keys: so many failed credentials a minute from one client address, over all replicas (D6). What is wrong
+// is refused, and never a key that is right, since many callers may share an address (A59). So a key of the right form
+// is always looked up; for an address that is refused a few at a time, which bounds what a flood costs the database.
 import { isDatabaseUnavailable } from '@matte/core/db/database'
 import type { MatteError } from '@matte/core/error'
 import { createGate } from '@matte/core/runtime/concurrency/gate'

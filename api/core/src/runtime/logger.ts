@@ -14,8 +14,8 @@ const redacted = [
 ]
 
 /**
- * The process's logger: one JSON object a line, on stdout unless told otherwise, constant message, variables as fields with one name
- * everywhere (`task_id`, `delivery_id`, `workspace_id`, `request_id`, `trace_id`).
+ * The process's logger: one JSON object a line, on stdout unless told otherwise, constant message, variables as fields
+ * with one name everywhere (`task_id`, `delivery_id`, `workspace_id`, `request_id`, `trace_id`).
  */
 export function createLogger(process: string, level: string, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
