@@ -7,7 +7,6 @@ import {
   int,
   json,
   optionalSecret,
-  optionalText,
   parsed,
   parseEnv,
   type Schema,
@@ -15,6 +14,7 @@ import {
   text,
 } from '@matte/core/runtime/env'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
+import { parseNetworks } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 
@@ -107,8 +107,8 @@ export const configSchema = {
   ),
   webhookDeniedNetworks: parsed(
     'WEBHOOK_DENIED_NETWORKS',
-    { description: 'CIDRs that no webhook goes to (pods, services, hosts), joined by commas', default: [] },
-    parseList,
+    { description: 'CIDRs that no webhook goes to (pods, services, hosts), parted by commas or blanks', default: [] },
+    parseNetworks,
   ),
   trustedProxyHops: int('TRUSTED_PROXY_HOPS', {
     description: 'proxies in front whose X-Forwarded-For is believed',
@@ -138,7 +138,7 @@ export const configSchema = {
     description: 'least level that is logged',
     default: 'info',
   }),
-  otelEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', {
+  otelEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', {
     description: 'OTLP/HTTP endpoint for traces, such as http://collector:4318; absent: no tracing',
   }),
   stopWithinMs: int('STOP_WITHIN_MS', {
@@ -199,12 +199,9 @@ function parseDate(value: string): Date {
 }
 
 function parseOrigins(value: string): readonly string[] {
-  return parseList(value).map((origin) => (origin === '*' ? origin : parseOrigin(origin)))
-}
-
-function parseList(value: string): readonly string[] {
   return value
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '')
+    .map((origin) => (origin === '*' ? origin : parseOrigin(origin)))
 }

@@ -4,7 +4,7 @@ import { openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
-import { type Check, healthServer } from '@matte/core/runtime/health'
+import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import type { Service } from '@matte/core/runtime/service'
@@ -39,10 +39,10 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const waits = taskWaits(db, logger)
   const requests = requestCounter(db, logger)
   const schema = schemaAtStart(database, { logger })
-  const checks: Record<string, Check> = {
+  const ready = readiness({
     ...schema.checks,
     http: () => (app.server.listening ? undefined : 'not listening'),
-  }
+  })
   const nudge = createNudge(bus, logger)
   const app: App = await buildApp({
     config,
@@ -55,7 +55,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     usage,
     waits,
     requests,
-    checks,
+    readiness: ready,
     registry,
     logger,
   })
@@ -67,7 +67,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
       tracing('api', config.otelEndpoint),
       database,
       // Before what may take long: a process that migrates is alive, and says what it waits for.
-      healthServer({ host: config.host, port: config.healthPort, checks, registry }),
+      healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       schema,
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
       settings,

@@ -23,9 +23,9 @@ export const schema = {
     min: 2,
     description: 'most database connections of this process; README.md adds them up',
   }),
-  natsUrl: text('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
+  natsUrl: secret('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
   natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
-  s3Endpoint: text('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
+  s3Endpoint: secret('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
   s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of input images and results' }),
   s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
   s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
@@ -37,6 +37,12 @@ export const schema = {
   }),
   kubeNamespace: optionalText('KUBE_NAMESPACE', {
     description: "namespace of the TritonPools and all that is made for them; by default the pod's, or the context's",
+  }),
+  podPatch: choice('POD_PATCH', ['restricted', 'any'], {
+    default: 'restricted',
+    description:
+      "what podPatch of a TritonPool may do: restricted, within Pod Security's restricted profile, without service " +
+      'accounts and Secrets; any, whatever Kubernetes takes (docs/operator.md)',
   }),
   modelsStatic: json<readonly StaticModel[]>(
     'MODELS_STATIC',
@@ -116,7 +122,7 @@ export const schema = {
     min: 1_000,
     description: 'from SIGTERM to exit at the latest, milliseconds; below the grace time of the pod',
   }),
-  environment: choice('MATTE_ENV', ['production', 'development', 'test'] as const, {
+  environment: choice('MATTE_ENV', ['development', 'production'] as const, {
     default: 'production',
     description: 'fault injection works outside production only',
   }),
@@ -124,7 +130,7 @@ export const schema = {
     default: 'info',
     description: 'least level that is written',
   }),
-  otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
+  otlpEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
 }
 
 export type Config = Infer<typeof schema>

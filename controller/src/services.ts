@@ -7,7 +7,7 @@ import { createNudge } from '@matte/core/bus/nudge'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { describeConfig } from '@matte/core/runtime/env'
-import { healthServer } from '@matte/core/runtime/health'
+import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import type { Service } from '@matte/core/runtime/service'
@@ -44,13 +44,14 @@ export async function buildServices(config: Config): Promise<{ logger: Logger; s
   const picker = createPodPicker(serving.source)
   registerPodGauges(registry, serving.source, picker)
   const databaseSchema = schemaAtStart(database, { logger })
+  const ready = readiness(databaseSchema.checks)
   return {
     logger,
     services: [
       tracing('controller', config.otlpEndpoint),
       database,
       // Before what may take long: a process that migrates is alive, and says what it waits for.
-      healthServer({ host: config.host, port: config.healthPort, checks: databaseSchema.checks, registry }),
+      healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       databaseSchema,
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
       store,
@@ -90,8 +91,8 @@ async function buildServing(config: Config, { db, bus, registry, logger }: Edges
   if (!config.tritonPools) return staticMode({ ...common, metrics, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { kubernetesMode } = await import('./operator/kubernetes-mode.ts')
-  const { kubeNamespace: namespace, plans } = config
-  return kubernetesMode({ ...common, podMetrics: metrics, bus, registry, namespace, plans })
+  const { kubeNamespace: namespace, plans, podPatch } = config
+  return kubernetesMode({ ...common, podMetrics: metrics, bus, registry, namespace, plans, podPatch })
 }
 
 type Routing = { readonly source: PodSource; readonly picker: PodPicker }

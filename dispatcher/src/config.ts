@@ -3,7 +3,7 @@ import {
   type Env,
   type Infer,
   int,
-  optionalText,
+  optionalSecret,
   parseEnv,
   type Setting,
   secret,
@@ -34,7 +34,7 @@ export const schema = {
     min: 2,
     description: 'most database connections of this process; README.md adds them up',
   }),
-  natsUrl: text('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
+  natsUrl: secret('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
   natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
   masterKeys,
   retryUnitSeconds: int('WEBHOOK_RETRY_UNIT_SECONDS', {
@@ -72,7 +72,7 @@ export const schema = {
     default: 'info',
     description: 'least level that is written',
   }),
-  otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
+  otlpEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
 }
 
 export type Config = Infer<typeof schema>

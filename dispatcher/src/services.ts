@@ -6,7 +6,7 @@ import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { systemClock } from '@matte/core/runtime/clock'
 import { describeConfig } from '@matte/core/runtime/env'
-import { healthServer } from '@matte/core/runtime/health'
+import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import type { Service } from '@matte/core/runtime/service'
@@ -34,6 +34,7 @@ export function buildServices(config: Config): Services {
   const http = createHttpClient({ deniedNetworks: config.deniedNetworks, timeoutMs: config.timeoutSeconds * 1_000 })
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
   const databaseSchema = schemaAtStart(database, { logger })
+  const ready = readiness(databaseSchema.checks)
   const durable = durables.deliveryNudges(prefix)
   return {
     logger,
@@ -41,7 +42,7 @@ export function buildServices(config: Config): Services {
       tracing('dispatcher', config.otlpEndpoint),
       database,
       // Before what may take long: a process that migrates is alive, and says what it waits for.
-      healthServer({ host: config.host, port: config.healthPort, checks: databaseSchema.checks, registry }),
+      healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       databaseSchema,
       settings,
       { name: 'http-client', start: () => undefined, stop: () => http.close() },

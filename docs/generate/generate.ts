@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
-import { writeCrd } from './crd-file.ts'
+import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
 import { writePoolReference } from './pool-document.ts'
 import { writePortsAndSettings } from './settings-document.ts'
 import { situationDocuments, writeSituationList } from './situation-documents.ts'
@@ -12,6 +12,7 @@ import { situationDocuments, writeSituationList } from './situation-documents.ts
 const generated: Readonly<Record<string, (before: string) => string>> = {
   'local/README.md': writePortsAndSettings,
   'charts/matte/files/crds/tritonpools.matte.dev.yaml': writeCrd,
+  'charts/matte/files/crds/any-pod-patch/tritonpools.matte.dev.yaml': writeCrdOfAnyPodPatch,
   'docs/tritonpool-reference.md': writePoolReference,
   'docs/tritonpool.md': writeSituationList,
   ...situationDocuments,

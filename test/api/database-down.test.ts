@@ -43,7 +43,10 @@ describe('while the database cannot be reached', () => {
     expect(message).not.toMatch(/connect|postgres|ECONN|127\.0\.0\.1|at /i)
     const pile = Array.from({ length: 100 }, () => client.listTasks().catch((fault: { code: string }) => fault.code))
     expect(new Set(await Promise.all(pile))).toEqual(new Set(['SYSTEM_INTERNAL_ERROR']))
-    const ready = await fetch(`${api.url}/readyz`)
+    // Both answers may be a second old.
+    await until('the API is not ready', async () => (await fetch(`${api.url}/readyz`)).status === 503)
+    expect(await (await fetch(`${api.url}/readyz`)).json()).toEqual({ ready: false })
+    const ready = await fetch(`${api.healthUrl}/readyz`)
     expect([ready.status, await ready.json()]).toMatchObject([503, { checks: { database: 'unavailable' } }])
     expect((await fetch(`${api.url}/healthz`)).status).toBe(200)
     await path.mend()

@@ -26,6 +26,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // The domain: batch → task → webhook, credit, upload → workspace, and below them the four edges, which know no noun.
   'core/error.ts': [],
   'core/runtime': [],
+  'core/runtime/concurrency': [],
   'core/bus': ['core/runtime'],
   'core/storage': ['core/runtime'],
   'core/db/tables': [],
@@ -65,7 +66,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   // HTTP: main, services and app → routes → http, views → schemas.
   api: ['api', 'core'],
-  'api/config.ts': ['core/runtime', 'core/workspace'],
+  'api/config.ts': ['core/runtime', 'core/workspace', 'core/webhook/target'],
   'api/uuid.ts': [],
   'api/envelope.ts': ['core/error.ts'],
   'api/errors/http-status.ts': ['core/error.ts'],
@@ -111,6 +112,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'controller/operator/rollout': ['controller/operator/pool', 'controller/operator/scale'],
   'controller/operator/specs': ['controller/operator/pool', 'controller/operator/kube', 'controller/worker/triton'],
+  'controller/operator/specs/restricted': [
+    ...['controller/operator/pool', 'controller/operator/kube', 'controller/operator/specs'],
+  ],
   'controller/operator/pool/status': ['controller/operator/pool', 'controller/operator/scale', 'core/scale'],
   'controller/operator/pool/field.ts': [],
   'controller/operator/pool/spec': ['controller/operator/pool/field.ts'],

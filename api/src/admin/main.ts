@@ -4,6 +4,7 @@
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { ConfigError, choice, int, json, parseEnv, secret } from '@matte/core/runtime/env'
+import { createLogger } from '@matte/core/runtime/logger'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { pino } from 'pino'
@@ -39,7 +40,7 @@ async function main(): Promise<void> {
   }
   const config = parseEnv(configSchema, process.env)
   // Standard output carries the result alone.
-  const logger = pino({ level: 'warn' }, pino.destination(2))
+  const logger = createLogger('admin', 'warn', pino.destination(2))
   const database = openDatabase({ url: config.databaseUrl, poolMax: 2, logger, applicationName: 'matte-admin' })
   const { db } = database
   try {

@@ -1,18 +1,19 @@
 import { countsOrThrow, sweepParts } from '@matte/core/db/sweep'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
-import type { Command } from './command.ts'
+import { type Command, type CommandDeps, type Given, UsageError } from './command.ts'
 import { instant } from './options.ts'
 
 const sweep: Command = {
   name: 'sweep',
-  usage: '[--now TIME]',
+  usage: '[--now TIME [--yes]]',
   summary:
     'do what falls due by a time, the present one by default: tasks that nobody took, credits, unused uploads, ' +
-    'old tasks, and, with S3_* set, objects',
+    'old tasks, and, with S3_* set, objects; a time to come needs --yes in production',
   options: ['now'],
+  takesYes: true,
   run: async (deps, given) => {
-    const now = given.values.now === undefined ? undefined : instant(given.values.now, 'now')
+    const now = timeOf(given, deps)
     const { db, plans, openStore, maxQueueAgeMs } = deps
     const bucket = openStore?.()
     try {
@@ -31,6 +32,19 @@ const sweep: Command = {
       bucket?.close()
     }
   },
+}
+
+/** What a sweep ends and deletes nobody brings back, so a time that was mistyped must not reach production. */
+function timeOf({ values, yes }: Given, { production }: CommandDeps): Date | undefined {
+  if (values.now === undefined) return undefined
+  const now = instant(values.now, 'now')
+  if (production && !yes && now.getTime() > Date.now()) {
+    throw new UsageError(
+      '--now lies in the future: what falls due by then would end or be deleted now, which cannot be undone; ' +
+        'add --yes to do that while MATTE_ENV is production',
+    )
+  }
+  return now
 }
 
 export const sweepCommands: readonly Command[] = [sweep]

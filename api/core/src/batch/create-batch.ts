@@ -2,6 +2,7 @@ import { holdCreditsEach } from '../credit/hold-batch.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
+import type { Gate } from '../runtime/concurrency/gate.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { creditCost } from '../task/limits.ts'
 import { type RequestedOutput, resolveOutput } from '../task/output.ts'
@@ -11,7 +12,6 @@ import { takeChildSlots, toChildLimitError } from '../workspace/limit/child-slot
 import type { Plan } from '../workspace/plan.ts'
 import { insertBatch, insertChildren } from './insert-batch.ts'
 import { inspectSources, itemsRefused, type Source } from './inspect-sources.ts'
-import type { InspectionGate } from './inspection-gate.ts'
 import type { BatchWithTasks } from './read-batch.ts'
 
 type CreateBatch = {
@@ -28,7 +28,7 @@ type CreateBatch = {
   /** The request's idempotency key, if it has one. */
   readonly once?: OnceRequest | undefined
   readonly traceparent: string | null
-  readonly gate: InspectionGate
+  readonly gate: Gate
 }
 
 /** Why the plan takes no batch, or none of this size; judged before any object is inspected (D4). */

@@ -3,13 +3,13 @@
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { invalidParam } from '../invalid-params.ts'
+import type { Gate } from '../runtime/concurrency/gate.ts'
 import { eachAtOnce } from '../runtime/each-at-once.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { isKeyForm } from '../storage/object-key.ts'
 import { findUploads } from '../upload/grant-queries.ts'
 import { type InspectedObject, inputForbidden, inspectObject } from '../upload/inspect-object.ts'
 import type { Plan } from '../workspace/plan.ts'
-import type { InspectionGate } from './inspection-gate.ts'
 
 export type Source = InspectedObject & { readonly uploadId: string; readonly objectKey: string }
 
@@ -20,7 +20,11 @@ type InspectSources = {
   readonly workspaceId: string
   readonly plan: Plan
   readonly imageUrls: readonly string[]
-  readonly gate: InspectionGate
+  /**
+   * Bounds what all batches of a process inspect at once. Each inspection holds a connection to the store and up to
+   * 128 KiB; without the bound a few batches would take every connection from single creations.
+   */
+  readonly gate: Gate
 }
 
 /**

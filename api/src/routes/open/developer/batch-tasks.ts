@@ -2,11 +2,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { batchNotFound } from '@matte/core/batch/batch-queries'
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import { createBatch } from '@matte/core/batch/create-batch'
-import { inspectionGate } from '@matte/core/batch/inspection-gate'
 import { countBatches, listBatches } from '@matte/core/batch/list-batches'
 import { readBatch } from '@matte/core/batch/read-batch'
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
+import { createGate } from '@matte/core/runtime/concurrency/gate'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
 import type { Bucket } from '@matte/core/storage/bucket'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
@@ -93,7 +93,7 @@ const cancelSchema = {
 
 export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, deps) => {
   const { db, bucket, links, nudge, metrics } = deps
-  const gate = inspectionGate(inspectionsMax)
+  const gate = createGate(inspectionsMax)
   const createConfig = {
     scope: 'batches:write',
     idempotent: async ({ caller }, id) => toNewBatchView(await readBatch(db, caller.workspaceId, id), links),
