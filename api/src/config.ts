@@ -1,3 +1,4 @@
+import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import {
   ConfigError,
   choice,
@@ -39,7 +40,11 @@ export const configSchema = {
     min: 1,
     max: 1_000,
   }),
-  natsUrl: secret('NATS_URL', { description: 'nats://host:4222, several joined by commas' }),
+  natsUrl: parsed(
+    'NATS_URL',
+    { description: 'nats:// or tls:// URLs joined by commas, such as nats://user:password@host:4222', secret: true },
+    checkNatsUrls,
+  ),
   natsStreamPrefix: parsed(
     'NATS_STREAM_PREFIX',
     { description: 'keeps installations on one NATS server apart', default: 'matte' },

@@ -1,3 +1,4 @@
+import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import {
   ConfigError,
   choice,
@@ -8,6 +9,7 @@ import {
   json,
   optionalSecret,
   optionalText,
+  parsed,
   parseEnv,
   secret,
   text,
@@ -23,7 +25,11 @@ export const schema = {
     min: 2,
     description: 'most database connections of this process; README.md adds them up',
   }),
-  natsUrl: secret('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
+  natsUrl: parsed(
+    'NATS_URL',
+    { description: 'nats:// or tls:// URLs joined by commas, such as nats://user:password@host:4222', secret: true },
+    checkNatsUrls,
+  ),
   natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
   s3Endpoint: secret('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
   s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of input images and results' }),

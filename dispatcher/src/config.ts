@@ -1,9 +1,11 @@
+import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import {
   choice,
   type Env,
   type Infer,
   int,
   optionalSecret,
+  parsed,
   parseEnv,
   type Setting,
   secret,
@@ -34,7 +36,11 @@ export const schema = {
     min: 2,
     description: 'most database connections of this process; README.md adds them up',
   }),
-  natsUrl: secret('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
+  natsUrl: parsed(
+    'NATS_URL',
+    { description: 'nats:// or tls:// URLs joined by commas, such as nats://user:password@host:4222', secret: true },
+    checkNatsUrls,
+  ),
   natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
   masterKeys,
   retryUnitSeconds: int('WEBHOOK_RETRY_UNIT_SECONDS', {

@@ -66,7 +66,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   // HTTP: main, services and app → routes → http, views → schemas.
   api: ['api', 'core'],
-  'api/config.ts': ['core/runtime', 'core/workspace', 'core/webhook/target'],
+  'api/config.ts': ['core/bus', 'core/runtime', 'core/workspace', 'core/webhook/target'],
   'api/uuid.ts': [],
   'api/envelope.ts': ['core/error.ts'],
   'api/errors/http-status.ts': ['core/error.ts'],
