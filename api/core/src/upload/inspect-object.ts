@@ -1,9 +1,9 @@
-import { imageSize } from 'image-size'
 import { MatteError } from '../error.ts'
 import type { Bucket, ObjectHead } from '../storage/bucket.ts'
 import { StorageError } from '../storage/storage-error.ts'
 import type { InputFormat } from '../workspace/format.ts'
 import type { Plan } from '../workspace/plan.ts'
+import { countPixels } from './count-pixels.ts'
 import { fileTooLarge, formatRefused } from './create-grant.ts'
 
 /**
@@ -24,7 +24,7 @@ export async function inspectObject(bucket: Bucket, objectKey: string, plan: Pla
   if (sizeBytes > plan.maxFileSizeBytes) throw fileTooLarge(plan, sizeBytes)
   const format = sniffFormat(bytes)
   if (format === undefined || !plan.inputFormats.includes(format)) throw formatRefused(plan)
-  const pixels = pixelsOf(bytes)
+  const pixels = countPixels(bytes, format)
   if (pixels !== undefined && pixels > plan.maxPixels) {
     throw new MatteError(
       'TASK_FILE_SIZE_EXCEEDED',
@@ -59,13 +59,4 @@ function sniffFormat(bytes: Uint8Array): InputFormat | undefined {
   if (head.startsWith('\xff\xd8\xff')) return 'jpeg'
   if (head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP') return 'webp'
   return undefined
-}
-
-function pixelsOf(bytes: Uint8Array): number | undefined {
-  try {
-    const { width, height } = imageSize(bytes)
-    return width * height
-  } catch {
-    return undefined // truncated or damaged header: decoding will show
-  }
 }
