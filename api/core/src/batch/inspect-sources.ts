@@ -2,7 +2,7 @@
 // several times is inspected once.
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
-import { invalidParam } from '../invalid-params.ts'
+import { type Issue, invalidParams } from '../invalid-params.ts'
 import { eachAtOnce } from '../runtime/each-at-once.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { isKeyForm } from '../storage/object-key.ts'
@@ -40,7 +40,8 @@ export async function inspectSources(db: Db, bucket: Bucket, request: InspectSou
   const sources: Source[] = []
   const errors: ItemError[] = []
   for (const [index, imageUrl] of imageUrls.entries()) {
-    const verdict = judged.get(imageUrl) ?? (isKeyForm(imageUrl) ? inputForbidden() : malformedItem(index))
+    const verdict =
+      judged.get(imageUrl) ?? (isKeyForm(imageUrl) ? inputForbidden() : invalidParams([malformedIssue(index)]))
     if (verdict instanceof MatteError) errors.push({ index, imageUrl, error: verdict })
     else sources.push(verdict)
   }
@@ -54,8 +55,10 @@ function toItemError(error: unknown): MatteError {
   throw error
 }
 
-export const malformedItem = (index: number): MatteError =>
-  invalidParam(`/body/imageUrls/${index}`, 'must be the objectKey of an upload grant; URLs are not fetched')
+export const malformedIssue = (index: number): Issue => ({
+  path: `/body/imageUrls/${index}`,
+  message: 'must be the objectKey of an upload grant; URLs are not fetched',
+})
 
 type ItemError = { readonly index: number; readonly imageUrl: string; readonly error: MatteError }
 
