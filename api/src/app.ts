@@ -42,7 +42,7 @@ import { taskRoutes } from './routes/open/developer/tasks.ts'
 import { uploadRoutes } from './routes/open/developer/uploads.ts'
 import { usageRoutes } from './routes/open/developer/usage.ts'
 import { webhookRoutes } from './routes/open/developer/webhooks.ts'
-import type { StoreProbe } from './store-probe.ts'
+import { asksProbeFirst, type StoreProbe } from './store-probe.ts'
 import type { TaskWaits } from './task-waits.ts'
 import { gatewayLinks, presignedLinks } from './views/result-links.ts'
 
@@ -77,10 +77,10 @@ export async function buildApp({ config, db, bucket, checks, registry, ...deps }
   answerNotFound(app)
   readDeclaredBodiesOnly(app)
   const { requestsInWorkMax, failedCredentialsPerMinute, plans } = config
-  refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
+  const capacity = refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
   const limiter = rateLimiter(db, systemClock)
   const guard = credentialGuard(limiter, failedCredentialsPerMinute)
-  checkAccess(app, { callers: callerCache(db), guard, limiter, plans, usage: deps.usage })
+  checkAccess(app, { callers: callerCache(db), guard, limiter, plans, usage: deps.usage, capacity })
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
   honourIdempotencyKeys(app, db)
@@ -100,7 +100,8 @@ export async function buildApp({ config, db, bucket, checks, registry, ...deps }
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, config.masterKeys) : presignedLinks(bucket)
   const maxWaitSeconds = config.tasksMaxWaitSeconds
-  const taskDeps = { db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, ...deps }
+  const inspected = asksProbeFirst(bucket, deps.probe)
+  const taskDeps = { db, bucket: inspected, links, models, deniedNetworks, metrics, maxWaitSeconds, ...deps }
   await app.register(taskRoutes, { prefix, ...taskDeps })
   await app.register(retryRoutes, { prefix, ...taskDeps })
   await app.register(batchRoutes, { prefix, ...taskDeps })

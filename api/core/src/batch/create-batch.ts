@@ -2,11 +2,10 @@ import { holdCreditsEach } from '../credit/hold-batch.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
-import type { Bucket } from '../storage/bucket.ts'
 import { creditCost } from '../task/limits.ts'
 import { type RequestedOutput, resolveOutput } from '../task/output.ts'
 import type { TaskRow } from '../task/task-queries.ts'
-import { inputForbidden } from '../upload/inspect-object.ts'
+import { type Inspected, inputForbidden } from '../upload/inspect-object.ts'
 import { takeChildSlots, toChildLimitError } from '../workspace/limit/child-slots.ts'
 import type { Plan } from '../workspace/plan.ts'
 import { insertBatch, insertChildren } from './insert-batch.ts'
@@ -48,7 +47,7 @@ export function findBatchRefusal({ batchLimit }: Plan, size: number): MatteError
  * @throws MatteError as `inspectSources`; TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT,
  *   DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
  */
-export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch): Promise<BatchWithTasks<TaskRow>> {
+export async function createBatch(db: Db, bucket: Inspected, request: CreateBatch): Promise<BatchWithTasks<TaskRow>> {
   const { workspaceId, plan, once } = request
   const sources = await inspectSources(db, bucket, request)
   const output = resolveOutput(request.output ?? null, plan)

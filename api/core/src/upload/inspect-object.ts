@@ -12,6 +12,9 @@ import { fileTooLarge, formatRefused } from './create-grant.ts'
  */
 const firstBytes = 131_072
 
+/** As much of the store as an inspection needs. */
+export type Inspected = Pick<Bucket, 'head'>
+
 export type InspectedObject = { readonly etag: string; readonly sizeBytes: number }
 
 /**
@@ -19,7 +22,7 @@ export type InspectedObject = { readonly etag: string; readonly sizeBytes: numbe
  * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED (`details.limit` is `bytes` or `pixels`),
  *   TASK_FORMAT_NOT_SUPPORTED, TASK_STORAGE_UNAVAILABLE
  */
-export async function inspectObject(bucket: Bucket, objectKey: string, plan: Plan): Promise<InspectedObject> {
+export async function inspectObject(bucket: Inspected, objectKey: string, plan: Plan): Promise<InspectedObject> {
   const { etag, sizeBytes, bytes } = await readHead(bucket, objectKey)
   if (sizeBytes > plan.maxFileSizeBytes) throw fileTooLarge(plan, sizeBytes)
   const format = sniffFormat(bytes)
@@ -35,7 +38,7 @@ export async function inspectObject(bucket: Bucket, objectKey: string, plan: Pla
   return { etag, sizeBytes }
 }
 
-async function readHead(bucket: Bucket, objectKey: string): Promise<ObjectHead> {
+async function readHead(bucket: Inspected, objectKey: string): Promise<ObjectHead> {
   try {
     return await bucket.head(objectKey, firstBytes)
   } catch (error) {

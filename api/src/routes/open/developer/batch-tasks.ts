@@ -2,13 +2,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { batchNotFound } from '@matte/core/batch/batch-queries'
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import { createBatch } from '@matte/core/batch/create-batch'
-import { inspectionGate } from '@matte/core/batch/inspection-gate'
+import { type InspectionGate, inspectionGate } from '@matte/core/batch/inspection-gate'
 import { countBatches, listBatches } from '@matte/core/batch/list-batches'
 import { readBatch } from '@matte/core/batch/read-batch'
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
-import type { Bucket } from '@matte/core/storage/bucket'
+import type { Inspected } from '@matte/core/upload/inspect-object'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ApiMetrics } from '../../../http/metrics.ts'
@@ -24,7 +24,7 @@ import type { TaskRequestDeps } from './task-request.ts'
 
 type BatchDeps = TaskRequestDeps & {
   readonly db: Db
-  readonly bucket: Bucket
+  readonly bucket: Inspected
   readonly links: ResultLinks
   readonly nudge: Pick<Nudge, 'task' | 'delivery'>
   readonly metrics: ApiMetrics
@@ -93,7 +93,7 @@ const cancelSchema = {
 
 export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, deps) => {
   const { db, bucket, links, nudge, metrics } = deps
-  const gate = inspectionGate(inspectionsMax)
+  const all = inspectionGate(inspectionsMax)
   const createConfig = {
     scope: 'batches:write',
     idempotent: async ({ caller }, id) => toNewBatchView(await readBatch(db, caller.workspaceId, id), links),
@@ -104,6 +104,8 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     const wanted = await readBatchRequest(request.body, planLimits, deps)
     const { once } = request
     const traceparent = currentTraceparent() ?? null
+    // Also the wait for its turn is one for the store.
+    const gate: InspectionGate = { run: (inspect) => request.atStore(() => all.run(inspect)) }
     const made = await createBatch(db, bucket, { workspaceId, plan: planLimits, ...wanted, once, traceparent, gate })
     // No more of them can begin at once; a slot that has ended a task claims the next by itself.
     for (const { id, model_version } of made.tasks.slice(0, planLimits.concurrentTasks)) nudge.task(model_version, id)

@@ -1,0 +1,27 @@
+import { PassThrough, type Readable } from 'node:stream'
+import { bodyLimitBytes } from '../http/bodies.ts'
+
+const everyBodyMs = 10_000
+const perMebibyteMs = 10_000
+
+/**
+ * How long a body may take to arrive: 10 s, and 10 s more for each MiB that it says to have. One that does not say has
+ * the time of the largest.
+ */
+export function bodyDeadlineMs(contentLength: string | undefined): number {
+  const length = contentLength === undefined ? bodyLimitBytes : Math.min(Number(contentLength), bodyLimitBytes)
+  return everyBodyMs + perMebibyteMs * (length / 1_048_576)
+}
+
+type Deadline = { readonly afterMs: number; readonly late: () => Error }
+
+/** The same body, which fails with what `late` gives when it is not there in time. */
+export function expectWithin({ afterMs, late }: Deadline, payload: Readable): Readable {
+  const body = new PassThrough()
+  const timer = setTimeout(() => body.destroy(late()), afterMs).unref()
+  // Not `pipeline`, which would end the connection with the body, and no answer could be sent.
+  payload.on('error', (error) => body.destroy(error))
+  body.on('error', () => undefined) // whoever reads it may have given up before, for its length
+  body.once('close', () => clearTimeout(timer))
+  return payload.pipe(body)
+}
