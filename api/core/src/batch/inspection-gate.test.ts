@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest'
-import { inspectionGate } from './inspection-gate.ts'
+import { describe, expect, it } from 'vitest'
+import { fairInspectionGate, inspectionGate } from './inspection-gate.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -24,4 +24,23 @@ it('runs as many at once as it is given, in the order they came, and goes on aft
   expect(most).toBe(2)
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(6)
   expect(await gate.run(async () => 'free again')).toBe('free again')
+})
+
+describe('fairInspectionGate', () => {
+  it('lets another workspace in before those of one that has its share', async () => {
+    const turns = fairInspectionGate(3, 2)
+    const begun: string[] = []
+    const end = Promise.withResolvers<void>()
+    const inspect = (workspaceId: string): Promise<void> =>
+      turns.run(workspaceId, () => {
+        begun.push(workspaceId)
+        return end.promise
+      })
+    const all = ['a', 'a', 'a', 'a', 'b', 'b'].map(inspect)
+    await Promise.resolve()
+    expect(begun).toEqual(['a', 'a', 'b'])
+    end.resolve()
+    await Promise.all(all)
+    expect(begun.toSorted()).toEqual(['a', 'a', 'a', 'a', 'b', 'b'])
+  })
 })

@@ -23,3 +23,24 @@ export function inspectionGate(inspectionsMax: number): InspectionGate {
     },
   }
 }
+
+type WorkspaceGate = { readonly gate: InspectionGate; calls: number }
+
+/** The same with a smaller bound for each workspace: more batches of one do not keep those of others waiting. */
+export function fairInspectionGate(inspectionsMax: number, perWorkspace: number) {
+  const all = inspectionGate(inspectionsMax)
+  const own = new Map<string, WorkspaceGate>()
+  return {
+    async run<T>(workspaceId: string, inspect: () => Promise<T>): Promise<T> {
+      const entry = own.get(workspaceId) ?? { gate: inspectionGate(perWorkspace), calls: 0 }
+      own.set(workspaceId, entry)
+      entry.calls += 1
+      try {
+        return await entry.gate.run(() => all.run(inspect))
+      } finally {
+        entry.calls -= 1
+        if (entry.calls === 0) own.delete(workspaceId)
+      }
+    },
+  }
+}

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { batchNotFound } from '@matte/core/batch/batch-queries'
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import { createBatch } from '@matte/core/batch/create-batch'
-import { type InspectionGate, inspectionGate } from '@matte/core/batch/inspection-gate'
+import { fairInspectionGate, type InspectionGate } from '@matte/core/batch/inspection-gate'
 import { countBatches, listBatches } from '@matte/core/batch/list-batches'
 import { readBatch } from '@matte/core/batch/read-batch'
 import type { Nudge } from '@matte/core/bus/nudge'
@@ -32,6 +32,7 @@ type BatchDeps = TaskRequestDeps & {
 
 /** Half of the 50 connections that this process has to the store: the rest is for single creations. */
 const inspectionsMax = 25
+const inspectionsPerWorkspace = 8
 
 const tags = ['Batches']
 const batchId = Type.Object({ batchId: Type.String() })
@@ -93,7 +94,7 @@ const cancelSchema = {
 
 export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, deps) => {
   const { db, bucket, links, nudge, metrics } = deps
-  const all = inspectionGate(inspectionsMax)
+  const turns = fairInspectionGate(inspectionsMax, inspectionsPerWorkspace)
   const createConfig = {
     scope: 'batches:write',
     idempotent: async ({ caller }, id) => toNewBatchView(await readBatch(db, caller.workspaceId, id), links),
@@ -105,7 +106,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     const { once } = request
     const traceparent = currentTraceparent() ?? null
     // Also the wait for its turn is one for the store.
-    const gate: InspectionGate = { run: (inspect) => request.atStore(() => all.run(inspect)) }
+    const gate: InspectionGate = { run: (inspect) => request.atStore(() => turns.run(workspaceId, inspect)) }
     const made = await createBatch(db, bucket, { workspaceId, plan: planLimits, ...wanted, once, traceparent, gate })
     // No more of them can begin at once; a slot that has ended a task claims the next by itself.
     for (const { id, model_version } of made.tasks.slice(0, planLimits.concurrentTasks)) nudge.task(model_version, id)
