@@ -11,7 +11,10 @@ const missesUntilDown = 2
 
 export type StoreProbe = Service & { isDown(): boolean }
 
-/** What presign asks before it hands out a URL that nobody could use, and creation before it inspects. Makes the bucket if the store lacks it. */
+/**
+ * What presign asks before it hands out a URL that nobody could use, and creation before it inspects an object. Makes
+ * the bucket if the store lacks it.
+ */
 export function storeProbe(bucket: Bucket, logger: Logger): StoreProbe {
   let misses = 0
   let answered = false

@@ -11,7 +11,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { capacityExceeded } from '../errors/answer-error.ts'
 import { bodyDeadlineMs, expectWithin } from './late-body.ts'
-import { requestRooms } from './rooms.ts'
+import { RequestRooms } from './rooms.ts'
 
 const queueAgeMaxMs = 1_000
 
@@ -37,7 +37,7 @@ type CapacityDeps = {
   readonly registry: Registry
 }
 
-type Rooms = ReturnType<typeof requestRooms<FastifyRequest>>
+type Rooms = RequestRooms<FastifyRequest>
 
 /** What `checkAccess` needs of it. */
 export type Capacity = Pick<Rooms, 'countFor'>
@@ -57,7 +57,7 @@ export function refuseOverload(
     refused.inc()
     return refusal
   }
-  const rooms: Rooms = requestRooms(requestsInWorkMax, refuse)
+  const rooms: Rooms = new RequestRooms(requestsInWorkMax, refuse)
   observeRooms(rooms, registry)
   app.decorateRequest('makeRoom', function makeRoom(this: FastifyRequest) {
     rooms.leave(this)

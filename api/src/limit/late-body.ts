@@ -1,16 +1,15 @@
 import { PassThrough, type Readable } from 'node:stream'
-import { bodyLimitBytes } from '../http/bodies.ts'
 
 const everyBodyMs = 10_000
 const perMebibyteMs = 10_000
+const mebibyte = 1_048_576
 
 /**
  * How long a body may take to arrive: 10 s, and 10 s more for each MiB that it says to have. One that does not say has
- * the time of the largest.
+ * the time of a MiB; there is none larger (D3).
  */
 export function bodyDeadlineMs(contentLength: string | undefined): number {
-  const length = contentLength === undefined ? bodyLimitBytes : Math.min(Number(contentLength), bodyLimitBytes)
-  return everyBodyMs + perMebibyteMs * (length / 1_048_576)
+  return everyBodyMs + perMebibyteMs * (contentLength === undefined ? 1 : Number(contentLength) / mebibyte)
 }
 
 type Deadline = { readonly afterMs: number; readonly late: () => Error }

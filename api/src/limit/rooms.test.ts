@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { requestRooms } from './rooms.ts'
+import { RequestRooms } from './rooms.ts'
 
 class NoPlace extends Error {}
-const rooms = (max = 8) => requestRooms<object>(max, () => new NoPlace())
+const rooms = (max = 8) => new RequestRooms<object>(max, () => new NoPlace())
 const settled = (work: Promise<unknown>) => work.catch((error: unknown) => error)
 
 describe('requests in rooms', () => {

@@ -6,75 +6,85 @@ import { Room } from './room.ts'
 /** Where a request is, for whom, and how many looks at the store it waits for. */
 type Stay = { room: Room; readonly holder: string; looks: number }
 
-/** @param refuse makes the error of a request for which there is no place */
-export function requestRooms<Request extends object>(requestsInWorkMax: number, refuse: () => Error) {
-  const work = new Room(requestsInWorkMax)
-  // Half as many: each may hold 1 MiB.
-  const bodies = new Room(Math.ceil(requestsInWorkMax / 2))
-  const store = new Room(requestsInWorkMax)
-  const stays = new Map<Request, Stay>()
+export class RequestRooms<Request extends object> {
+  readonly work: Room
+  readonly bodies: Room
+  readonly store: Room
+  readonly #stays = new Map<Request, Stay>()
+  readonly #refuse: () => Error
 
-  function ask(room: Room, holder: string): void {
-    if (!room.hasPlace(holder)) throw refuse()
+  /** @param refuse makes the error of a request for which there is no place */
+  constructor(requestsInWorkMax: number, refuse: () => Error) {
+    this.work = new Room(requestsInWorkMax)
+    // Half as many: each may hold 1 MiB.
+    this.bodies = new Room(Math.ceil(requestsInWorkMax / 2))
+    this.store = new Room(requestsInWorkMax)
+    this.#refuse = refuse
   }
-  function enter(request: Request, holder: string): void {
-    ask(work, holder)
-    work.enter(holder)
-    stays.set(request, { room: work, holder, looks: 0 })
+
+  has(request: Request): boolean {
+    return this.#stays.has(request)
   }
-  function leave(request: Request): void {
-    const stay = stays.get(request)
+
+  /** @throws what `refuse` makes; so do the next four */
+  enter(request: Request, holder: string): void {
+    this.#ask(this.work, holder)
+    this.work.enter(holder)
+    this.#stays.set(request, { room: this.work, holder, looks: 0 })
+  }
+
+  /** From now on the request counts for another holder. */
+  countFor(request: Request, holder: string): void {
+    if (!this.#stays.has(request)) return
+    this.leave(request)
+    this.enter(request, holder)
+  }
+
+  awaitBody(request: Request): void {
+    const stay = this.#stays.get(request)
+    if (stay === undefined) return
+    this.#ask(this.bodies, stay.holder)
+    move(stay, this.bodies)
+  }
+
+  /** The body is there; nothing to do where none was waited for. */
+  returnToWork(request: Request): void {
+    const stay = this.#stays.get(request)
+    if (stay?.room !== this.bodies) return
+    this.#ask(this.work, stay.holder)
+    move(stay, this.work)
+  }
+
+  async atStore<T>(request: Request, look: () => Promise<T>): Promise<T> {
+    const stay = this.#stays.get(request)
+    if (stay === undefined) return look()
+    if (stay.looks === 0) {
+      this.#ask(this.store, stay.holder)
+      move(stay, this.store)
+    }
+    stay.looks += 1
+    try {
+      return await look()
+    } finally {
+      stay.looks -= 1
+      // Without asking for a place: half of its work is done.
+      if (stay.looks === 0 && this.#stays.get(request) === stay) move(stay, this.work)
+    }
+  }
+
+  leave(request: Request): void {
+    const stay = this.#stays.get(request)
     stay?.room.leave(stay.holder)
-    stays.delete(request)
-  }
-  function move(stay: Stay, room: Room): void {
-    stay.room.leave(stay.holder)
-    stay.room = room
-    room.enter(stay.holder)
+    this.#stays.delete(request)
   }
 
-  return {
-    work,
-    bodies,
-    store,
-    has: (request: Request): boolean => stays.has(request),
-    /** @throws what `refuse` makes; so do the next four */
-    enter,
-    /** From now on the request counts for another holder. */
-    countFor(request: Request, holder: string): void {
-      if (!stays.has(request)) return
-      leave(request)
-      enter(request, holder)
-    },
-    awaitBody(request: Request): void {
-      const stay = stays.get(request)
-      if (stay === undefined) return
-      ask(bodies, stay.holder)
-      move(stay, bodies)
-    },
-    /** The body is there; nothing to do where none was waited for. */
-    returnToWork(request: Request): void {
-      const stay = stays.get(request)
-      if (stay?.room !== bodies) return
-      ask(work, stay.holder)
-      move(stay, work)
-    },
-    async atStore<T>(request: Request, look: () => Promise<T>): Promise<T> {
-      const stay = stays.get(request)
-      if (stay === undefined) return look()
-      if (stay.looks === 0) {
-        ask(store, stay.holder)
-        move(stay, store)
-      }
-      stay.looks += 1
-      try {
-        return await look()
-      } finally {
-        stay.looks -= 1
-        // Without asking for a place: half of its work is done.
-        if (stay.looks === 0 && stays.get(request) === stay) move(stay, work)
-      }
-    },
-    leave,
+  #ask(room: Room, holder: string): void {
+    if (!room.hasPlace(holder)) throw this.#refuse()
   }
+}
+
+function move(stay: Stay, room: Room): void {
+  stay.room.leave(stay.holder)
+  stay.room = room
+  room.enter(stay.holder)
 }
