@@ -5,7 +5,7 @@ import { systemClock } from '@matte/core/runtime/clock'
 import type { Readiness } from '@matte/core/runtime/health'
 import type { SettingsCache } from '@matte/core/setting/settings-cache'
 import type { Bucket } from '@matte/core/storage/bucket'
-import type { StoreProbe } from '@matte/core/storage/store-probe'
+import { asksProbeFirst, type StoreProbe } from '@matte/core/storage/store-probe'
 import { type FastifyInstance, fastify, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -78,11 +78,11 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   answerNotFound(app)
   readDeclaredBodiesOnly(app)
   const { requestsInWorkMax, failedCredentialsPerMinute, plans } = config
-  refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
+  const capacity = refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
   if (config.trustedProxyHops === 0) warnOfUnreadForwarding(app, deps.logger)
   const limiter = rateLimiter(db, systemClock)
   const guard = credentialGuard(limiter, failedCredentialsPerMinute)
-  checkAccess(app, { callers: callerCache(db), guard, limiter, plans, usage: deps.usage })
+  checkAccess(app, { callers: callerCache(db), guard, limiter, plans, usage: deps.usage, capacity })
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
   honourIdempotencyKeys(app, db)
@@ -102,7 +102,8 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, config.masterKeys) : presignedLinks(bucket)
   const maxWaitSeconds = config.tasksMaxWaitSeconds
-  const taskDeps = { db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, ...deps }
+  const inspected = asksProbeFirst(bucket, deps.probe)
+  const taskDeps = { db, bucket: inspected, links, models, deniedNetworks, metrics, maxWaitSeconds, ...deps }
   await app.register(taskRoutes, { prefix, ...taskDeps })
   await app.register(retryRoutes, { prefix, ...taskDeps })
   await app.register(batchRoutes, { prefix, ...taskDeps })

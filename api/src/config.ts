@@ -126,8 +126,10 @@ export const configSchema = {
     min: 1,
   }),
   requestsInWorkMax: int('REQUESTS_IN_WORK_MAX', {
-    description: 'requests that are worked on at once; more are answered 429 with details.limit capacity',
-    default: 128,
+    description:
+      'requests that are worked on at once, a quarter of them for one workspace; more are answered 429 with ' +
+      'details.limit capacity',
+    default: 256,
     min: 1,
   }),
   failedCredentialsPerMinute: int('FAILED_CREDENTIALS_PER_MINUTE', {

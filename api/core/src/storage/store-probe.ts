@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { repeat } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Bucket } from './bucket.ts'
+import { StorageError } from './storage-error.ts'
 
 /** HEAD bucket every 5 s, 1 s time-out, two misses = down (D21): known within 11 s, forgotten with the first answer. */
 const everyMs = 5_000
@@ -70,5 +71,15 @@ export function storeProbe(bucket: ProbedBucket, logger: Logger): StoreProbe {
       return isDown()
     },
     onBack: (listener) => void listeners.push(listener),
+  }
+}
+
+/** What creations inspect objects by: a store that is known to be down is not asked. */
+export function asksProbeFirst(bucket: Bucket, probe: Pick<StoreProbe, 'isDown'>): Pick<Bucket, 'head'> {
+  return {
+    head: async (key, firstBytes) => {
+      if (probe.isDown()) throw new StorageError('unavailable', 'object store is down')
+      return bucket.head(key, firstBytes)
+    },
   }
 }
