@@ -34,8 +34,12 @@ COPY --from=build /usr/local/bin/node /usr/local/bin/
 COPY --from=build /app /app
 COPY --chmod=755 charts/image/matte charts/image/matte-admin /usr/local/bin/
 WORKDIR /app
-# jemalloc: decoded images come and go in megabytes, which glibc keeps in pieces. What is compiled is kept in memory only.
-ENV NODE_ENV=production LD_PRELOAD=/usr/local/lib/libjemalloc.so.2 UV_THREADPOOL_SIZE=16
+# jemalloc gives the memory of decoded images back within a second, which glibc keeps in pieces. GLIBC_TUNABLES has the same
+# meaning where somebody takes LD_PRELOAD away.
+ENV NODE_ENV=production UV_THREADPOOL_SIZE=16 \
+    LD_PRELOAD=/usr/local/lib/libjemalloc.so.2 \
+    MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0 \
+    GLIBC_TUNABLES=glibc.malloc.mmap_threshold=4194304:glibc.malloc.trim_threshold=8388608
 USER 10001:10001
 EXPOSE 8080 8081 8082 8083
 ENTRYPOINT ["tini", "--", "matte"]

@@ -2,9 +2,10 @@
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import { systemClock } from '@matte/core/runtime/clock'
-import type { Check } from '@matte/core/runtime/health'
+import type { Readiness } from '@matte/core/runtime/health'
 import type { SettingsCache } from '@matte/core/setting/settings-cache'
 import type { Bucket } from '@matte/core/storage/bucket'
+import { asksProbeFirst, type StoreProbe } from '@matte/core/storage/store-probe'
 import { type FastifyInstance, fastify, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -27,6 +28,7 @@ import { traceRequests } from './http/trace-requests.ts'
 import { compileValidator, ignoreUnknownFields } from './http/validation.ts'
 import { refuseOverload } from './limit/capacity.ts'
 import { credentialGuard } from './limit/credential-guard.ts'
+import { warnOfUnreadForwarding } from './limit/forwarded-for.ts'
 import { rateLimiter } from './limit/rate-limiter.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
@@ -42,7 +44,6 @@ import { taskRoutes } from './routes/open/developer/tasks.ts'
 import { uploadRoutes } from './routes/open/developer/uploads.ts'
 import { usageRoutes } from './routes/open/developer/usage.ts'
 import { webhookRoutes } from './routes/open/developer/webhooks.ts'
-import type { StoreProbe } from './store-probe.ts'
 import type { TaskWaits } from './task-waits.ts'
 import { gatewayLinks, presignedLinks } from './views/result-links.ts'
 
@@ -60,13 +61,13 @@ type AppDeps = {
   readonly requests: Pick<RequestCounter, 'note'>
   /** Milliseconds that the first in the queue for a database connection has waited. */
   readonly oldestWaitMs: () => number
-  readonly checks: Readonly<Record<string, Check>>
+  readonly readiness: Readiness
   readonly registry: Registry
   readonly logger: Logger
 }
 
 /** The application, ready for `listen` or `inject`. Rejects when a route is declared wrongly. */
-export async function buildApp({ config, db, bucket, checks, registry, ...deps }: AppDeps): Promise<App> {
+export async function buildApp({ config, db, bucket, readiness, registry, ...deps }: AppDeps): Promise<App> {
   const app: App = newApp(config, deps.logger)
 
   if (config.otelEndpoint !== undefined) traceRequests(app)
@@ -77,10 +78,11 @@ export async function buildApp({ config, db, bucket, checks, registry, ...deps }
   answerNotFound(app)
   readDeclaredBodiesOnly(app)
   const { requestsInWorkMax, failedCredentialsPerMinute, plans } = config
-  refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
+  const capacity = refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
+  if (config.trustedProxyHops === 0) warnOfUnreadForwarding(app, deps.logger)
   const limiter = rateLimiter(db, systemClock)
   const guard = credentialGuard(limiter, failedCredentialsPerMinute)
-  checkAccess(app, { callers: callerCache(db), guard, limiter, plans, usage: deps.usage })
+  checkAccess(app, { callers: callerCache(db), guard, limiter, plans, usage: deps.usage, capacity })
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
   honourIdempotencyKeys(app, db)
@@ -89,7 +91,7 @@ export async function buildApp({ config, db, bucket, checks, registry, ...deps }
   app.setErrorHandler(answerError)
   await documentRoutes(app, config.publicUrl)
 
-  await app.register(healthRoutes, { checks })
+  await app.register(healthRoutes, { readiness })
   serveDocument(app)
   await app.register(docsRoutes, { publicUrl: config.publicUrl })
   const prefix = '/api/v1/open/developer'
@@ -100,7 +102,8 @@ export async function buildApp({ config, db, bucket, checks, registry, ...deps }
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, config.masterKeys) : presignedLinks(bucket)
   const maxWaitSeconds = config.tasksMaxWaitSeconds
-  const taskDeps = { db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, ...deps }
+  const inspected = asksProbeFirst(bucket, deps.probe)
+  const taskDeps = { db, bucket: inspected, links, models, deniedNetworks, metrics, maxWaitSeconds, ...deps }
   await app.register(taskRoutes, { prefix, ...taskDeps })
   await app.register(retryRoutes, { prefix, ...taskDeps })
   await app.register(batchRoutes, { prefix, ...taskDeps })

@@ -37,6 +37,8 @@ describe('readConfig', () => {
     ['PLANS', 'pro'],
     ['PORT', '70000'],
     ['CORS_ALLOWED_ORIGINS', 'https://a.example.com,nonsense'],
+    ['WEBHOOK_DENIED_NETWORKS', '10.0.0.0/8,nonsense'],
+    ['WEBHOOK_DENIED_NETWORKS', '10.0.0.0'],
     ['NATS_STREAM_PREFIX', 'a.b'],
     ['MATTE_ENV', 'staging'],
     ['RESULTS_DELIVERY', 'mail'],
@@ -47,6 +49,11 @@ describe('readConfig', () => {
   ])('refuses %s=%s by name', (name, value) => {
     expect(() => readConfig({ ...env, [name]: value })).toThrow(ConfigError)
     expect(() => readConfig({ ...env, [name]: value })).toThrow(name)
+  })
+
+  it('takes denied networks as the dispatcher does: by commas or blanks', () => {
+    const config = readConfig({ ...env, WEBHOOK_DENIED_NETWORKS: '10.0.0.0/8 fd00::/8,192.0.2.0/24' })
+    expect(config.webhookDeniedNetworks).toEqual(['10.0.0.0/8', 'fd00::/8', '192.0.2.0/24'])
   })
 
   it('delivers results itself when the credentials are temporary, and refuses links that would die with them', () => {

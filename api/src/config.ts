@@ -1,3 +1,4 @@
+import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import {
   ConfigError,
   choice,
@@ -7,7 +8,6 @@ import {
   int,
   json,
   optionalSecret,
-  optionalText,
   parsed,
   parseEnv,
   type Schema,
@@ -15,6 +15,7 @@ import {
   text,
 } from '@matte/core/runtime/env'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
+import { parseNetworks } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 
@@ -34,12 +35,16 @@ export const configSchema = {
   ),
   databaseUrl: secret('DATABASE_URL', { description: 'postgres://user:password@host:5432/database' }),
   databasePoolMax: int('DATABASE_POOL_MAX', {
-    description: 'database connections of this process',
+    description: 'most database connections of this process; README.md adds them up',
     default: 10,
     min: 1,
     max: 1_000,
   }),
-  natsUrl: secret('NATS_URL', { description: 'nats://host:4222, several joined by commas' }),
+  natsUrl: parsed(
+    'NATS_URL',
+    { description: 'nats:// or tls:// URLs joined by commas, such as nats://user:password@host:4222', secret: true },
+    checkNatsUrls,
+  ),
   natsStreamPrefix: parsed(
     'NATS_STREAM_PREFIX',
     { description: 'keeps installations on one NATS server apart', default: 'matte' },
@@ -107,8 +112,8 @@ export const configSchema = {
   ),
   webhookDeniedNetworks: parsed(
     'WEBHOOK_DENIED_NETWORKS',
-    { description: 'CIDRs that no webhook goes to (pods, services, hosts), joined by commas', default: [] },
-    parseList,
+    { description: 'CIDRs that no webhook goes to (pods, services, hosts), parted by commas or blanks', default: [] },
+    parseNetworks,
   ),
   trustedProxyHops: int('TRUSTED_PROXY_HOPS', {
     description: 'proxies in front whose X-Forwarded-For is believed',
@@ -121,8 +126,10 @@ export const configSchema = {
     min: 1,
   }),
   requestsInWorkMax: int('REQUESTS_IN_WORK_MAX', {
-    description: 'requests that are worked on at once; more are answered 429 with details.limit capacity',
-    default: 128,
+    description:
+      'requests that are worked on at once, a quarter of them for one workspace; more are answered 429 with ' +
+      'details.limit capacity',
+    default: 256,
     min: 1,
   }),
   failedCredentialsPerMinute: int('FAILED_CREDENTIALS_PER_MINUTE', {
@@ -138,7 +145,7 @@ export const configSchema = {
     description: 'least level that is logged',
     default: 'info',
   }),
-  otelEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', {
+  otelEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', {
     description: 'OTLP/HTTP endpoint for traces, such as http://collector:4318; absent: no tracing',
   }),
   stopWithinMs: int('STOP_WITHIN_MS', {
@@ -199,12 +206,9 @@ function parseDate(value: string): Date {
 }
 
 function parseOrigins(value: string): readonly string[] {
-  return parseList(value).map((origin) => (origin === '*' ? origin : parseOrigin(origin)))
-}
-
-function parseList(value: string): readonly string[] {
   return value
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '')
+    .map((origin) => (origin === '*' ? origin : parseOrigin(origin)))
 }

@@ -31,9 +31,25 @@ const passedOn: ReadonlySet<string> = new Set([
   'user-agent',
 ])
 
-/** Belongs to one connection, or is ours to say. */
-const keptBack =
-  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|server|set-cookie|access-control-.*)$/
+/**
+ * What comes back from the store: what describes an object. Everything else belongs to one connection or is ours to
+ * say on this origin, such as protection, cookies and CORS; a store in other hands must not loosen what keeps a browser
+ * from running an upload.
+ */
+const passedBack: ReadonlySet<string> = new Set([
+  'accept-ranges',
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-range',
+  'content-type',
+  'etag',
+  'expires',
+  'last-modified',
+  'retry-after',
+])
 
 /** An answer in the store's own manner. */
 const refusals = {
@@ -139,7 +155,7 @@ const requestHeaders = ({ headers }: IncomingMessage): Record<string, string> =>
 const answerHeaders = (headers: Dispatcher.ResponseData['headers']): Record<string, string | string[]> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || keptBack.test(name) ? [] : [[name, value]],
+      value !== undefined && (passedBack.has(name) || name.startsWith('x-amz-')) ? [[name, value]] : [],
     ),
   )
 

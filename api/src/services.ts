@@ -2,23 +2,22 @@
 import type { Socket } from 'node:net'
 import { openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
-import { checkClock } from '@matte/core/db/check-clock'
 import { openDatabase } from '@matte/core/db/database'
-import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
-import { type Check, healthServer } from '@matte/core/runtime/health'
+import { schemaAtStart } from '@matte/core/db/schema'
+import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
 import { settingsCache } from '@matte/core/setting/settings-cache'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
+import { storeProbe } from '@matte/core/storage/store-probe'
 import type { Logger } from 'pino'
 import { type App, buildApp } from './app.ts'
 import { keyUsage } from './auth/key-usage.ts'
 import type { Config } from './config.ts'
 import { windowCleaner } from './limit/window-cleaner.ts'
 import { requestCounter } from './request-counter.ts'
-import { storeProbe } from './store-probe.ts'
 import { taskWaits } from './task-waits.ts'
 
 type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
@@ -39,9 +38,13 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const usage = keyUsage(db, logger)
   const waits = taskWaits(db, logger)
   const requests = requestCounter(db, logger)
-  const checks: Record<string, Check> = { database: () => checkSchema(db), clock: () => checkClock(db) }
+  const schema = schemaAtStart(database, { logger })
+  const ready = readiness({
+    ...schema.checks,
+    http: () => (app.server.listening ? undefined : 'not listening'),
+  })
   const nudge = createNudge(bus, logger)
-  const app = await buildApp({
+  const app: App = await buildApp({
     config,
     db,
     oldestWaitMs,
@@ -52,7 +55,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     usage,
     waits,
     requests,
-    checks,
+    readiness: ready,
     registry,
     logger,
   })
@@ -63,7 +66,9 @@ export async function buildServices(config: Config, logger = createLogger('api',
     services: [
       tracing('api', config.otelEndpoint),
       database,
-      { name: 'schema', start: () => migrateAtStart(db, logger), stop: () => undefined },
+      // Before what may take long: a process that migrates is alive, and says what it waits for.
+      healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
+      schema,
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
       settings,
       probe,
@@ -72,7 +77,6 @@ export async function buildServices(config: Config, logger = createLogger('api',
       requests,
       windowCleaner(db, logger),
       bus,
-      healthServer({ host: config.host, port: config.healthPort, checks, registry }),
       httpServer(app, config),
     ],
   }

@@ -1,3 +1,4 @@
+import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import {
   ConfigError,
   choice,
@@ -8,6 +9,7 @@ import {
   json,
   optionalSecret,
   optionalText,
+  parsed,
   parseEnv,
   secret,
   text,
@@ -21,11 +23,15 @@ export const schema = {
   databasePoolMax: int('DATABASE_POOL_MAX', {
     default: 10,
     min: 2,
-    description: 'database connections of this process',
+    description: 'most database connections of this process; README.md adds them up',
   }),
-  natsUrl: text('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
+  natsUrl: parsed(
+    'NATS_URL',
+    { description: 'nats:// or tls:// URLs joined by commas, such as nats://user:password@host:4222', secret: true },
+    checkNatsUrls,
+  ),
   natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
-  s3Endpoint: text('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
+  s3Endpoint: secret('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
   s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of input images and results' }),
   s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
   s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
@@ -37,6 +43,12 @@ export const schema = {
   }),
   kubeNamespace: optionalText('KUBE_NAMESPACE', {
     description: "namespace of the TritonPools and all that is made for them; by default the pod's, or the context's",
+  }),
+  podPatch: choice('POD_PATCH', ['restricted', 'any'], {
+    default: 'restricted',
+    description:
+      "what podPatch of a TritonPool may do: restricted, within Pod Security's restricted profile, without service " +
+      'accounts and Secrets; any, whatever Kubernetes takes (docs/operator.md)',
   }),
   modelsStatic: json<readonly StaticModel[]>(
     'MODELS_STATIC',
@@ -92,12 +104,23 @@ export const schema = {
     description:
       'connections to each pod; one carries hundreds of requests a second, so that more help large models only',
   }),
-  pixelBudget: int('PIXEL_BUDGET', {
-    default: 100_000_000,
-    min: 1_000_000,
-    description: 'pixels in memory at once, over all tasks of this process; about 12 bytes each',
+  imageMemoryBytes: int('IMAGE_MEMORY_BYTES', {
+    default: 2_400_000_000,
+    min: 100_000_000,
+    description:
+      'memory for images at once, over all tasks of this process, whose other needs are some 300 MB: an eighth for ' +
+      'files, the rest for pixels, 16 to 40 bytes each; a larger image waits until it is alone',
   }),
   imageThreads: int('IMAGE_THREADS', { default: 0, max: 64, description: 'threads for pixels; 0 means one a core' }),
+  // Read by Node itself before any of this code runs: the value here is what it has become.
+  threadPoolSize: int('UV_THREADPOOL_SIZE', {
+    default: 4,
+    min: 3,
+    max: 1_024,
+    description:
+      "threads of Node's own pool, two more than images are decoded at once; set before the process starts, best to " +
+      'two more than cores (make up: 16)',
+  }),
   host: text('HOST', { default: '0.0.0.0', description: 'address to listen on' }),
   healthPort: int('HEALTH_PORT', { default: 8082, max: 65_535, description: 'port of /healthz, /readyz, /metrics' }),
   stopWithinMs: int('STOP_WITHIN_MS', {
@@ -105,7 +128,7 @@ export const schema = {
     min: 1_000,
     description: 'from SIGTERM to exit at the latest, milliseconds; below the grace time of the pod',
   }),
-  environment: choice('MATTE_ENV', ['production', 'development', 'test'] as const, {
+  environment: choice('MATTE_ENV', ['development', 'production'] as const, {
     default: 'production',
     description: 'fault injection works outside production only',
   }),
@@ -113,7 +136,7 @@ export const schema = {
     default: 'info',
     description: 'least level that is written',
   }),
-  otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
+  otlpEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
 }
 
 export type Config = Infer<typeof schema>

@@ -4,29 +4,24 @@ import { openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/durables'
 import { createNudge } from '@matte/core/bus/nudge'
-import { publishDeadLetter } from '@matte/core/bus/publish'
-import { checkClock } from '@matte/core/db/check-clock'
 import { openDatabase } from '@matte/core/db/database'
-import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
-import { deleteExpiredRequests } from '@matte/core/idempotency/idempotency-queries'
-import { sweepRetention } from '@matte/core/retention/sweep-retention'
+import { schemaAtStart } from '@matte/core/db/schema'
 import { describeConfig } from '@matte/core/runtime/env'
-import { healthServer } from '@matte/core/runtime/health'
+import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
-import { loop } from '@matte/core/runtime/loop'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
-import { sweepInferenceWindows } from '@matte/core/scale/inference-queries'
 import { openBucket } from '@matte/core/storage/bucket'
+import { storeProbe } from '@matte/core/storage/store-probe'
 import { claimNextTask } from '@matte/core/task/run/claim-task'
-import { handOverDeadLetters } from '@matte/core/task/run/hand-over-dead-letters'
-import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import type { Logger } from 'pino'
 import { type Config, schema } from './config.ts'
+import { sweepers } from './sweepers.ts'
 import { configureHeap, configureSharp } from './worker/image/configure.ts'
+import { createImageMemory } from './worker/image/image-memory.ts'
 import { createImagePool } from './worker/image/image-pool.ts'
-import { createPixelBudget } from './worker/image/pixel-budget.ts'
+import { createSharpCalls } from './worker/image/sharp-calls.ts'
 import { inferenceRecord } from './worker/inference-record.ts'
 import { createPodMetrics, registerPodGauges } from './worker/routing/pod-metrics.ts'
 import { createPodPicker, type PodPicker } from './worker/routing/pod-picker.ts'
@@ -44,23 +39,26 @@ export async function buildServices(config: Config): Promise<{ logger: Logger; s
   configureHeap()
   configureSharp()
   const edges = openEdges(config, logger)
-  const { database, db, bus, bucket, registry } = edges
+  const { database, bus, bucket, store, registry } = edges
   const serving = await buildServing(config, edges)
   const picker = createPodPicker(serving.source)
   registerPodGauges(registry, serving.source, picker)
-  const checks = { database: () => checkSchema(db), clock: () => checkClock(db) }
+  const databaseSchema = schemaAtStart(database, { logger })
+  const ready = readiness(databaseSchema.checks)
   return {
     logger,
     services: [
       tracing('controller', config.otlpEndpoint),
       database,
-      { name: 'schema', start: () => migrateAtStart(db, logger), stop: () => undefined },
-      healthServer({ host: config.host, port: config.healthPort, checks, registry }),
+      // Before what may take long: a process that migrates is alive, and says what it waits for.
+      healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
+      databaseSchema,
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
+      store,
       bus,
       ...serving.services,
       ...buildWorker(config, edges, { source: serving.source, picker }),
-      ...buildSweepers(config, edges),
+      ...sweepers(config, edges),
       ...serving.leading(picker),
     ],
   }
@@ -82,7 +80,9 @@ function openEdges(config: Config, logger: Logger) {
     sessionToken: config.s3SessionToken,
   })
   const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, name: 'matte-controller', logger })
-  return { database, db: database.db, bus, bucket, registry: createRegistry('controller'), logger }
+  // The bucket is the API's to make: an empty one in place of one that is gone would lack every input.
+  const store = storeProbe({ probe: bucket.probe }, logger)
+  return { database, db: database.db, bus, bucket, store, registry: createRegistry('controller'), logger }
 }
 
 async function buildServing(config: Config, { db, bus, registry, logger }: Edges): Promise<Serving> {
@@ -91,15 +91,15 @@ async function buildServing(config: Config, { db, bus, registry, logger }: Edges
   if (!config.tritonPools) return staticMode({ ...common, metrics, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { kubernetesMode } = await import('./operator/kubernetes-mode.ts')
-  const { kubeNamespace: namespace, plans } = config
-  return kubernetesMode({ ...common, podMetrics: metrics, bus, registry, namespace, plans })
+  const { kubeNamespace: namespace, plans, podPatch } = config
+  return kubernetesMode({ ...common, podMetrics: metrics, bus, registry, namespace, plans, podPatch })
 }
 
 type Routing = { readonly source: PodSource; readonly picker: PodPicker }
 
 /** What claims tasks and runs them. */
 function buildWorker(config: Config, edges: Edges, { source, picker }: Routing): readonly Service[] {
-  const { db, bus, bucket, registry, logger } = edges
+  const { db, bus, bucket, store, registry, logger } = edges
   const { plans, claimMs, inferenceTimeoutMs } = config
   // Several processes of one machine share its host name.
   const inferences = inferenceRecord({ db, replica: `${hostname()}-${process.pid}`, logger })
@@ -107,9 +107,11 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
   const deps = {
     db,
     bucket,
+    store,
     picker,
     images,
-    pixels: createPixelBudget(config.pixelBudget),
+    sharpCalls: createSharpCalls(sharpCallsMaxOf(config, logger)),
+    memory: createImageMemory(config.imageMemoryBytes),
     plans,
     claimMs,
     inferenceTimeoutMs,
@@ -121,6 +123,7 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
   }
   const slots = createSlots({
     source,
+    store,
     ahead: config.slotsAhead,
     inFlightMax: config.tasksInFlightMax,
     claimEveryMs: config.claimEveryMs,
@@ -141,22 +144,13 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
 }
 
 /**
- * What ends by time. Every replica sweeps and none needs to lead: rows are locked or ended by fenced statements, and
- * objects are deleted twice at worst.
+ * One image a core, and two threads of Node's pool to spare: files, zlib and whatever else needs one
+ * would wait for whole images.
  */
-function buildSweepers(config: Config, { db, bus, bucket, logger }: Edges): readonly Service[] {
-  const { plans, maxQueueAgeSeconds, sweepEveryMs, retentionEveryMs } = config
-  const publish: Parameters<typeof handOverDeadLetters>[1] = (body, id) =>
-    publishDeadLetter(bus, { modelVersion: body.modelVersion, body, id })
-  const sweep = async () => ({
-    runs_ended: await sweepTasks(db, { maxQueueAgeMs: maxQueueAgeSeconds * 1_000 }),
-    dead_letters: await handOverDeadLetters(db, publish),
-    idempotency_records_deleted: await deleteExpiredRequests(db),
-    inference_windows_deleted: await sweepInferenceWindows(db),
-  })
-  const retain = (signal: AbortSignal) => sweepRetention({ db, bucket, plans }, { signal })
-  return [
-    loop({ name: 'task-sweeper', everyMs: sweepEveryMs, logger, run: sweep }),
-    loop({ name: 'retention-sweeper', everyMs: retentionEveryMs, logger, run: retain }),
-  ]
+function sharpCallsMaxOf({ threadPoolSize }: Config, logger: Logger): number {
+  const cores = availableParallelism()
+  const atOnceMax = Math.min(cores, threadPoolSize - 2)
+  if (atOnceMax < cores)
+    logger.warn({ cores, images_at_once: atOnceMax }, 'UV_THREADPOOL_SIZE is below cores + 2: cores stay idle')
+  return atOnceMax
 }

@@ -1,9 +1,11 @@
+import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import {
   choice,
   type Env,
   type Infer,
   int,
-  optionalText,
+  optionalSecret,
+  parsed,
   parseEnv,
   type Setting,
   secret,
@@ -32,9 +34,13 @@ export const schema = {
   databasePoolMax: int('DATABASE_POOL_MAX', {
     default: 10,
     min: 2,
-    description: 'database connections of this process',
+    description: 'most database connections of this process; README.md adds them up',
   }),
-  natsUrl: text('NATS_URL', { description: 'NATS servers, as nats:// URLs joined by commas' }),
+  natsUrl: parsed(
+    'NATS_URL',
+    { description: 'nats:// or tls:// URLs joined by commas, such as nats://user:password@host:4222', secret: true },
+    checkNatsUrls,
+  ),
   natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
   masterKeys,
   retryUnitSeconds: int('WEBHOOK_RETRY_UNIT_SECONDS', {
@@ -72,7 +78,7 @@ export const schema = {
     default: 'info',
     description: 'least level that is written',
   }),
-  otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
+  otlpEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
 }
 
 export type Config = Infer<typeof schema>

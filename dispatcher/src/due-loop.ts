@@ -95,6 +95,7 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
     start: inner.start,
     wake,
     untilFree: attempts.untilFree,
+    stopTaking: inner.halt,
     stop: async () => {
       await inner.stop()
       clearTimeout(nextDue)

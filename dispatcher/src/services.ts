@@ -2,12 +2,11 @@
 import { openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/durables'
-import { checkClock } from '@matte/core/db/check-clock'
 import { type Db, openDatabase } from '@matte/core/db/database'
-import { checkSchema, migrateAtStart } from '@matte/core/db/migrate'
+import { schemaAtStart } from '@matte/core/db/schema'
 import { systemClock } from '@matte/core/runtime/clock'
 import { describeConfig } from '@matte/core/runtime/env'
-import { healthServer } from '@matte/core/runtime/health'
+import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
 import { createRegistry } from '@matte/core/runtime/metrics'
 import type { Service } from '@matte/core/runtime/service'
@@ -34,15 +33,17 @@ export function buildServices(config: Config): Services {
   const bus = openBus({ url: config.natsUrl, prefix, logger, name: 'matte-dispatcher' })
   const http = createHttpClient({ deniedNetworks: config.deniedNetworks, timeoutMs: config.timeoutSeconds * 1_000 })
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
-  const checks = { database: () => checkSchema(db), clock: () => checkClock(db) }
+  const databaseSchema = schemaAtStart(database, { logger })
+  const ready = readiness(databaseSchema.checks)
   const durable = durables.deliveryNudges(prefix)
   return {
     logger,
     services: [
       tracing('dispatcher', config.otlpEndpoint),
       database,
-      { name: 'schema', start: () => migrateAtStart(db, logger), stop: () => undefined },
-      healthServer({ host: config.host, port: config.healthPort, checks, registry }),
+      // Before what may take long: a process that migrates is alive, and says what it waits for.
+      healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
+      databaseSchema,
       settings,
       { name: 'http-client', start: () => undefined, stop: () => http.close() },
       bus,

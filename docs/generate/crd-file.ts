@@ -5,3 +5,6 @@ const head =
   '# Written by `make gen` from controller/src/operator/pool. The resource is explained in docs/tritonpool.md.\n'
 
 export const writeCrd = (): string => head + toYaml(buildCrd())
+
+/** For an install that lets pools do with their pods what they want (docs/operator.md). */
+export const writeCrdOfAnyPodPatch = (): string => head + toYaml(buildCrd('any'))

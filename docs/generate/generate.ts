@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { writeOperatorRules, writeValuesSchema, writeValuesTable } from './chart-documents.ts'
-import { writeCrd } from './crd-file.ts'
+import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
 import { writePoolReference } from './pool-document.ts'
 import { writePortsAndSettings } from './settings-document.ts'
 import { situationDocuments, writeSituationList } from './situation-documents.ts'
@@ -16,6 +16,7 @@ const generated: Readonly<Record<string, (before: string) => string>> = {
   'charts/matte/files/operator-rules.yaml': writeOperatorRules,
   'charts/matte/values.schema.json': writeValuesSchema,
   'charts/matte/README.md': writeValuesTable,
+  'charts/matte/files/crds/any-pod-patch/tritonpools.matte.dev.yaml': writeCrdOfAnyPodPatch,
   'docs/tritonpool-reference.md': writePoolReference,
   'docs/tritonpool.md': writeSituationList,
   ...situationDocuments,

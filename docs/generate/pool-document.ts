@@ -15,7 +15,8 @@ export function writePoolReference(before: string): string {
 }
 
 function fieldTable(part: 'spec' | 'status'): string {
-  const schema = buildCrd().spec.versions[0]?.schema.openAPIV3Schema.properties?.[part]
+  // Of a podPatch its parts are a pod's own; docs/operator.md says which are refused.
+  const schema = buildCrd('any').spec.versions[0]?.schema.openAPIV3Schema.properties?.[part]
   if (schema === undefined) throw new Error(`the definition has no ${part}`)
   return toTable(['field', 'form', 'default', 'meaning'], listFields(schema, ''))
 }

@@ -239,6 +239,23 @@ describe('matte-admin fault and sweep', () => {
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('S3_SECRET_ACCESS_KEY') })
   })
 
+  it('sweep by a time in the future asks for --yes in production, and does nothing without it', async () => {
+    const { client, workspaceId } = await world.caller()
+    await admin(['credits', 'grant', '--workspace', workspaceId, '--credits', '5', '--expires-at', inDays(1)])
+    const { id } = await client.createTask({ imageUrl: await client.upload(await smallImage()) })
+    const args = ['sweep', '--now', inDays(2)]
+    for (const env of [{ MATTE_ENV: 'production' }, { MATTE_ENV: '' }]) {
+      const refused = await refusal(args, env)
+      expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/future.* --yes/) })
+    }
+    expect(await client.getTask(id)).toMatchObject({ status: 'queued' })
+    const inProduction = { MATTE_ENV: 'production' }
+    expect(await admin(['sweep'], inProduction)).toMatchObject({ expiredCredits: 0 })
+    expect(await admin(['sweep', '--now', inDays(-1)], inProduction)).toMatchObject({ expiredCredits: 0 })
+    expect((await admin([...args, '--yes'], inProduction)).expiredCredits).toBeGreaterThanOrEqual(5)
+    expect(await client.getTask(id)).toMatchObject({ status: 'failed' })
+  })
+
   const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString()
 })
 
@@ -268,6 +285,7 @@ describe('a command that cannot be done', () => {
     [['fault', 'inference', '--task', unknown, '--attempts', '1'], 1, 'no task'],
     [['sweep', '--now', 'tomorrow'], 2, 'ISO 8601'],
     [['sweep', 'now'], 2, 'not expected'],
+    [['credits', 'balance', '--workspace', unknown, '--yes'], 2, '--yes'],
   ])('%j says so on standard error and leaves with %d', async (args, code, words) => {
     const refused = await refusal(args)
     expect(refused).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(words) })

@@ -1,6 +1,6 @@
 import { createBatch } from '@matte/core/batch/create-batch'
-import { inspectionGate } from '@matte/core/batch/inspection-gate'
 import { grantCredits } from '@matte/core/credit/lot-queries'
+import { createGate } from '@matte/core/runtime/concurrency/gate'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { StorageError } from '@matte/core/storage/storage-error'
 import { sql } from 'kysely'
@@ -79,7 +79,7 @@ describe('POST /open/developer/batch-tasks', () => {
       modelVersion: model,
       callbackUrl: null,
       traceparent: null,
-      gate: inspectionGate(2),
+      gate: createGate(2),
     })
     const begun: (string | undefined)[] = []
     for (const _ of tasks) begun.push((await claimNext(world.db, [model]))?.sourceKey)
@@ -251,7 +251,7 @@ describe('images at fault', () => {
       modelVersion: 'service-v2',
       callbackUrl: null,
       traceparent: null,
-      gate: inspectionGate(2),
+      gate: createGate(2),
     })
     const items = [{ index: 1, imageUrl: imageUrls[1], code: 'TASK_INPUT_FORBIDDEN' }]
     await expect(made).rejects.toMatchObject({ code: 'TASK_INPUT_FORBIDDEN', details: { items } })
@@ -276,7 +276,7 @@ describe('images at fault', () => {
         return bucket.head(key, firstBytes)
       },
     }
-    const gate = inspectionGate(5)
+    const gate = createGate(5)
     const make = () =>
       createBatch(world.db, watched, {
         workspaceId: workspace.id,
@@ -307,7 +307,7 @@ describe('images at fault', () => {
         return bucket.head(key, firstBytes)
       },
     }
-    const gate = inspectionGate(1)
+    const gate = createGate(1)
     const made = createBatch(world.db, down, {
       workspaceId: workspace.id,
       plan: workspace.plan,

@@ -1,37 +1,45 @@
 // More than the service can take. What is let in is held up here by a lock that the test holds in the database, so
 // that no speed of the machine decides anything.
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { generateApiKey } from '@matte/core/workspace/api-key'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { ApiError, TaskPage } from '../support/client.ts'
 import { until } from '../support/until.ts'
-import { type Caller, useApi } from './given.ts'
+import { type Caller, useApi, type World } from './given.ts'
+
+type Which = 'in_flight' | 'waiting.*for="body"'
+
+/** By the process's own metrics. */
+async function countRequests({ api }: World, which: Which): Promise<number> {
+  const text = await (await fetch(`${api.healthUrl}/metrics`)).text()
+  return Number(new RegExp(`^matte_http_requests_${which}\\S* (\\d+)`, 'm').exec(text)?.[1])
+}
+
+/** Requests wait in the rate limiter, for this lock, while `act` runs. */
+const whileLocked = ({ db }: World, act: () => Promise<void>): Promise<void> =>
+  db.transaction().execute(async (tx) => {
+    await sql`lock table rate_window in exclusive mode`.execute(tx)
+    await act()
+  })
+
+const list = ({ client }: Caller): Promise<TaskPage | ApiError> =>
+  client.listTasks().catch((error: unknown) => error as ApiError)
 
 const refusal = { status: 429, code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'capacity' } }
 
 describe('with room for four requests', () => {
   const world = useApi({ REQUESTS_IN_WORK_MAX: '4' })
 
-  /** Requests wait in the rate limiter, for this lock, while `act` runs. */
-  const whileLocked = (act: () => Promise<void>): Promise<void> =>
-    world.db.transaction().execute(async (tx) => {
-      await sql`lock table rate_window in exclusive mode`.execute(tx)
-      await act()
-    })
-  const inWork = async (): Promise<number> =>
-    Number(
-      /^matte_http_requests_in_flight\S* (\d+)/m.exec(
-        await (await fetch(`${world.api.healthUrl}/metrics`)).text(),
-      )?.[1],
-    )
-  const list = ({ client }: Caller): Promise<TaskPage | ApiError> =>
-    client.listTasks().catch((error: unknown) => error as ApiError)
+  const callers = (): Promise<Caller[]> => Promise.all(Array.from({ length: 4 }, () => world.caller()))
 
   it('refuses the fifth at once, answers the four, and has room again', async () => {
-    const caller = await world.caller()
+    const [caller, more] = [await world.caller(), await callers()]
     let four: Promise<unknown[]> = Promise.resolve([])
-    await whileLocked(async () => {
-      four = Promise.all(Array.from({ length: 4 }, () => list(caller)))
-      await until('four are in work', async () => (await inWork()) === 4)
+    await whileLocked(world, async () => {
+      four = Promise.all(more.map(list))
+      await until('four are in work', async () => (await countRequests(world, 'in_flight')) === 4)
       const error = (await list(caller)) as ApiError
       expect(error).toMatchObject(refusal)
       expect(error.message).toContain('try again')
@@ -44,23 +52,23 @@ describe('with room for four requests', () => {
     })
     for (const answer of await four) expect(answer).toMatchObject({ items: [] })
     expect(await list(caller)).toMatchObject({ items: [] })
-    expect(await inWork()).toBe(0)
+    expect(await countRequests(world, 'in_flight')).toBe(0)
   })
 
   it('counts those whose clients have gone until their work is done, and not forever', async () => {
-    const caller = await world.caller()
-    await whileLocked(async () => {
+    const [caller, more] = [await world.caller(), await callers()]
+    await whileLocked(world, async () => {
       const gone = new AbortController()
       const url = `${world.api.url}/api/v1/open/developer/tasks`
-      const asked = Array.from({ length: 4 }, () =>
-        fetch(url, { headers: { 'x-api-key': caller.apiKey }, signal: gone.signal }).catch(() => undefined),
+      const asked = more.map(({ apiKey }) =>
+        fetch(url, { headers: { 'x-api-key': apiKey }, signal: gone.signal }).catch(() => undefined),
       )
-      await until('four are in work', async () => (await inWork()) === 4)
+      await until('four are in work', async () => (await countRequests(world, 'in_flight')) === 4)
       gone.abort()
       await Promise.all(asked)
       expect(await list(caller)).toMatchObject(refusal)
     })
-    await until('their work is done', async () => (await inWork()) === 0)
+    await until('their work is done', async () => (await countRequests(world, 'in_flight')) === 0)
     expect(await list(caller)).toMatchObject({ items: [] })
   })
 
@@ -72,7 +80,74 @@ describe('with room for four requests', () => {
       .client('none')
       .listTasks()
       .catch(() => undefined)
-    expect(await inWork()).toBe(0)
+    expect(await countRequests(world, 'in_flight')).toBe(0)
+  })
+})
+
+describe('one workspace', () => {
+  const world = useApi({ REQUESTS_IN_WORK_MAX: '16' })
+
+  it('has a quarter of the places, whatever its number of requests and keys, and others are answered', async () => {
+    const [flood, other] = [await world.caller(), await world.caller()]
+    await list(flood)
+    const answers: (TaskPage | ApiError)[] = []
+    let all: Promise<unknown>[] = []
+    await whileLocked(world, async () => {
+      all = Array.from({ length: 40 }, async () => void answers.push(await list(flood)))
+      await until('all but its quarter are refused', async () => answers.length === 36)
+      const answered = list(other)
+      all.push(answered)
+      await until('another has a place', async () => (await countRequests(world, 'in_flight')) === 5)
+    })
+    expect(await all.at(-1)).toMatchObject({ items: [] })
+    await Promise.all(all)
+    for (const [index, answer] of answers.entries()) expect(answer).toMatchObject(index < 36 ? refusal : { items: [] })
+  })
+})
+
+/** A creation of which the head and half of the body are sent; `answer` is all that comes back until the end. */
+function sendHalf({ api }: World, { apiKey }: Caller) {
+  const body = JSON.stringify({ imageUrl: 'unknown.png', note: 'x'.repeat(1_000) })
+  const { hostname, port } = new URL(api.url)
+  const socket = connect(Number(port), hostname).setEncoding('utf8')
+  const head = ['POST /api/v1/open/developer/tasks HTTP/1.1', `Host: ${hostname}`, `X-API-Key: ${apiKey}`]
+  const more = ['Content-Type: application/json', `Content-Length: ${body.length}`, '', '']
+  socket.write([...head, ...more].join('\r\n') + body.slice(0, 500))
+  let text = ''
+  socket.on('data', (chunk: string) => {
+    text += chunk
+  })
+  socket.on('error', () => undefined)
+  const answer = once(socket, 'close').then(() => text)
+  return { socket, answer, sendRest: () => socket.write(body.slice(500)), read: () => text }
+}
+
+describe('bodies that do not arrive', () => {
+  const world = useApi({ REQUESTS_IN_WORK_MAX: '16' })
+
+  it('hold no place: everybody is answered meanwhile, and they are refused when their time is over', async () => {
+    const slow = await Promise.all(Array.from({ length: 4 }, () => world.caller()))
+    const reader = await world.caller()
+    const begun = slow.flatMap((caller) => Array.from({ length: 5 }, () => sendHalf(world, caller)))
+    await until('the room for bodies is full', async () => (await countRequests(world, 'waiting.*for="body"')) === 8)
+    for (const caller of [reader, ...slow]) expect(await list(caller)).toMatchObject({ items: [] })
+    await expect(reader.client.createTask({ imageUrl: 'unknown.png' })).rejects.toMatchObject({ status: 403 })
+    // Two of each wait; the others are refused, and the rest of their bodies is not read.
+    await until('the others are answered', () => begun.filter(({ read }) => read().includes(' 429 ')).length === 12)
+    const [first, ...waiting] = begun.filter(({ read }) => read() === '')
+    first?.sendRest()
+    await until('the one that is sent is answered', () => first?.read().includes('TASK_INPUT_FORBIDDEN'))
+    const [gone, ...late] = waiting
+    gone?.socket.destroy()
+    for (const { answer } of late) {
+      const text = await answer
+      expect(text).toMatch(/^HTTP\/1.1 400 /)
+      expect(text).toMatch(/^connection: close/im)
+      expect(text).toContain('"code":"INVALID_PARAMS"')
+      expect(text).toContain('did not arrive in time')
+    }
+    expect(await countRequests(world, 'waiting.*for="body"')).toBe(0)
+    for (const { socket } of begun) socket.destroy()
   })
 })
 
@@ -83,11 +158,17 @@ describe('with one database connection, which is in use', () => {
     const caller = await world.caller()
     await caller.client.listTasks()
     let waiting: Promise<unknown>[] = []
+    /** Needs a connection, whatever is known already. */
+    const askInVain = () =>
+      world.api
+        .client(generateApiKey().key)
+        .listTasks()
+        .catch(() => undefined)
     await world.db.transaction().execute(async (tx) => {
       await sql`lock table rate_window in exclusive mode`.execute(tx)
-      waiting = Array.from({ length: 2 }, () => fetch(`${world.api.url}/readyz`))
+      waiting = Array.from({ length: 2 }, () => askInVain())
       const one = caller.client.listTasks().catch((error: unknown) => error)
-      waiting.push(one, fetch(`${world.api.url}/readyz`))
+      waiting.push(one, askInVain())
       await until('a request is refused', async () => {
         const asked = caller.client.listTasks().catch((error: ApiError) => error)
         waiting.push(asked)

@@ -1,9 +1,20 @@
 import { generateApiKey } from '@matte/core/workspace/api-key'
+import { buildDocument } from '@matte/generate/build-document'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApi, type TestApi } from '../support/api.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
+import { givenCaller } from './given.ts'
 import { type Relay, relay } from './relay.ts'
+
+type Operation = { readonly requestBody?: { content: Record<string, { example: unknown }> } }
+
+const { paths } = (await buildDocument()) as { paths: Record<string, Record<string, Operation>> }
+const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, { requestBody }]) => {
+    return { method: method.toUpperCase(), path, body: requestBody?.content['application/json']?.example }
+  }),
+)
 
 let database: TestDatabase
 let path: Relay
@@ -32,12 +43,36 @@ describe('while the database cannot be reached', () => {
     expect(message).not.toMatch(/connect|postgres|ECONN|127\.0\.0\.1|at /i)
     const pile = Array.from({ length: 100 }, () => client.listTasks().catch((fault: { code: string }) => fault.code))
     expect(new Set(await Promise.all(pile))).toEqual(new Set(['SYSTEM_INTERNAL_ERROR']))
-    const ready = await fetch(`${api.url}/readyz`)
+    // Both answers may be a second old.
+    await until('the API is not ready', async () => (await fetch(`${api.url}/readyz`)).status === 503)
+    expect(await (await fetch(`${api.url}/readyz`)).json()).toEqual({ ready: false })
+    const ready = await fetch(`${api.healthUrl}/readyz`)
     expect([ready.status, await ready.json()]).toMatchObject([503, { checks: { database: 'unavailable' } }])
     expect((await fetch(`${api.url}/healthz`)).status).toBe(200)
     await path.mend()
     // For a quarter of a second after a failure nobody but one asks the database.
     await until('the API is back', async () => (await fetch(`${api.url}/readyz`)).ok)
     await expect(client.listTasks()).rejects.toMatchObject({ code: 'API_KEY_INVALID' })
+  })
+
+  it('every operation says when to try again, to callers that are remembered and to others', async () => {
+    const [known, unknown] = [await givenCaller(database.db, api), await givenCaller(database.db, api)]
+    await known.client.listTasks() // the API remembers a caller for a while
+    await path.cut()
+    expect(operations.length).toBeGreaterThan(20)
+    for (const { apiKey } of [known, unknown]) {
+      for (const { method, path: template, body } of operations) {
+        const response = await fetch(api.url + template.replace(/\{\w+\}/g, crypto.randomUUID()), {
+          method,
+          headers: { 'x-api-key': apiKey, ...(body !== undefined && { 'content-type': 'application/json' }) },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        })
+        const { error } = (await response.json()) as { error: { code: string } }
+        const retryAfter = Number(response.headers.get('retry-after'))
+        const answer = { template, method, code: error.code, isGood: retryAfter >= 1 && retryAfter <= 3_600 }
+        expect(answer).toEqual({ template, method, code: 'SYSTEM_INTERNAL_ERROR', isGood: true })
+      }
+    }
+    await path.mend()
   })
 })

@@ -131,6 +131,47 @@ describe('an answer', () => {
     expect([unchanged.statusCode, unchanged.headers.etag, await textOf(unchanged)]).toEqual([304, '"a"', ''])
   })
 
+  it('has our own protection, whatever headers the store sends, and of those only what an object needs', async () => {
+    const needed = {
+      'accept-ranges': 'bytes',
+      'cache-control': 'private',
+      'content-disposition': 'attachment; filename="a.png"',
+      'content-range': 'bytes 0-1/9',
+      'content-type': 'image/png',
+      etag: '"a"',
+      'last-modified': 'Sat, 21 Nov 2026 07:16:00 GMT',
+      'x-amz-request-id': '17',
+    }
+    const hostile = {
+      'access-control-allow-origin': '*',
+      'alt-svc': 'h3=":443"',
+      'clear-site-data': '"*"',
+      'content-security-policy-report-only': 'default-src *',
+      link: '<https://evil.example/x.css>; rel=stylesheet',
+      location: 'https://evil.example/',
+      nel: '{}',
+      refresh: '0; url=https://evil.example/',
+      server: 'store',
+      'service-worker-allowed': '/',
+      'set-cookie': 'session=evil',
+      'strict-transport-security': 'max-age=0',
+      'www-authenticate': 'Basic',
+    }
+    const ours = {
+      'content-security-policy': "sandbox; default-src 'none'",
+      'x-content-type-options': 'nosniff',
+      'x-request-id': 'mine',
+    }
+    const fromStore = { 'content-security-policy': 'default-src *', 'x-content-type-options': 'sniff' }
+    for (const status of [200, 206, 304, 403, 500]) {
+      play = (_incoming, outgoing) =>
+        outgoing.writeHead(status, { ...needed, ...hostile, ...fromStore, 'x-request-id': 'theirs' }).end()
+      const { headers } = await send('/matte/a', { 'x-request-id': 'mine' })
+      expect(headers).toMatchObject({ ...needed, ...ours })
+      expect(Object.keys(headers).filter((name) => name in hostile)).toEqual([])
+    }
+  })
+
   it('ends at the store when its client goes', async () => {
     const { promise: cut, resolve } = Promise.withResolvers<void>()
     play = (_incoming, outgoing) => {

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import { useStack } from '../support/stack.ts'
 import { smallImage, useApi } from './given.ts'
 
 // Nothing answers on port 1: what needs NATS would show.
@@ -6,14 +8,16 @@ const world = useApi({ NATS_URL: 'nats://127.0.0.1:1' })
 
 describe('health', () => {
   it('is answered on both ports, outside the envelope, without a credential and without NATS', async () => {
-    for (const origin of [world.api.url, world.api.healthUrl]) {
+    const { url, healthUrl } = world.api
+    // The public port does not say what the process depends on.
+    for (const [origin, said] of [
+      [url, { ready: true }],
+      [healthUrl, { ready: true, checks: { database: 'ok', clock: 'ok', http: 'ok' } }],
+    ] as const) {
       const alive = await fetch(`${origin}/healthz`)
       expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok' }])
       const ready = await fetch(`${origin}/readyz`)
-      expect([ready.status, await ready.json()]).toEqual([
-        200,
-        { ready: true, checks: { database: 'ok', clock: 'ok' } },
-      ])
+      expect([ready.status, await ready.json()]).toEqual([200, said])
     }
   })
 
@@ -29,6 +33,36 @@ describe('health', () => {
     const unknown = { route: 'none', status: '404' }
     expect(readSample(text, 'matte_http_request_duration_seconds_count', unknown)).toBe(1)
     expect((await fetch(`${world.api.url}/metrics`)).status).toBe(404)
+  })
+})
+
+describe('a flood of questions after readiness', () => {
+  const stack = useStack({
+    own: ['postgres'],
+    postgresSettings: { shared_preload_libraries: 'pg_stat_statements' },
+    processes: ['api'],
+  })
+
+  it('costs each check one statement a second, over both ports together', async () => {
+    await sql`create extension pg_stat_statements`.execute(stack.db)
+    const { url, healthUrl } = stack.process('api')
+    await sql`select pg_stat_statements_reset()`.execute(stack.db)
+    const begunMs = performance.now()
+    const countRuns = () =>
+      sql<{ calls: number; query: string }>`
+        select calls::int, query from pg_stat_statements
+         where query ~ 'kysely_migration|clock_timestamp' and query !~ 'pg_stat'`.execute(stack.db)
+    // A thousand, and on until the answer that was kept when this began has aged.
+    for (let round = 0; round < 10 || (await countRuns()).rows.length < 2; round++) {
+      const origins = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? url : healthUrl))
+      const answers = await Promise.all(origins.map((origin) => fetch(`${origin}/readyz`)))
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+      await Promise.all(answers.map((answer) => answer.arrayBuffer()))
+    }
+    const seconds = Math.ceil((performance.now() - begunMs) / 1_000)
+    const { rows } = await countRuns()
+    expect(rows.length).toBe(2)
+    for (const { calls, query } of rows) expect(calls, query).toBeLessThanOrEqual(seconds + 1)
   })
 })
 

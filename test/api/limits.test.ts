@@ -87,18 +87,6 @@ describe('the monthly quota', () => {
   })
 })
 
-describe('a creation that was late at the border of two months', () => {
-  it('counts in the month that has begun, and forgets none of its tasks', async () => {
-    const caller = await world.caller({ plan: 'enterprise' })
-    await createAtOnce(caller, 2)
-    // As another creation leaves the row that came after midnight and got the row's lock first.
-    await sql`update workspace set quota_month = (quota_month + interval '1 month')::date
-               where id = ${caller.workspaceId}`.execute(world.db)
-    expect((await createAtOnce(caller, 2)).accepted).toHaveLength(1)
-    expect(await quotaUsed(caller)).toBe(3)
-  })
-})
-
 describe('credits', () => {
   it('are held for five of fifty at once when there are five, and one released is held for one more', async () => {
     const caller = await world.caller({ plan: 'pro', credits: 5 })

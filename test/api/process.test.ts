@@ -56,6 +56,19 @@ describe('the API process', () => {
     expect(output()).toContain('process stopped')
   })
 
+  it('says once that it does not believe X-Forwarded-For from a private peer, unless told to', async () => {
+    const headers = { 'x-forwarded-for': '198.51.100.1' }
+    const counted = async (more: Record<string, string>) => {
+      const { process: running, exit, output, url } = await startReady(more)
+      for (let i = 0; i < 5; i++) await (await fetch(`${url}/healthz`, { headers })).text()
+      running.kill('SIGTERM')
+      await exit
+      return output().split('X-Forwarded-For is not believed').length - 1
+    }
+    expect(await counted({})).toBe(1)
+    expect(await counted({ TRUSTED_PROXY_HOPS: '1' })).toBe(0)
+  })
+
   it('leaves at once although a connection was opened ahead and has never sent a byte', async () => {
     const { process: running, exit, output, port } = await startReady({ STOP_WITHIN_MS: '600000' })
     const socket = connect(port, '127.0.0.1')

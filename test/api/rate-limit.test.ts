@@ -10,6 +10,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { ApiError } from '../support/client.ts'
 import { givenWorkspace } from '../support/factories.ts'
 import { useStack } from '../support/stack.ts'
+import { until } from '../support/until.ts'
 import { useApi } from './given.ts'
 
 const limit = 40
@@ -196,9 +197,10 @@ describe('the rate limit', () => {
     /** After one failure that was counted already. */
     const expected = [...Array(perMinute - 1).fill(401), ...Array(3).fill(429)]
 
-    it('refuses an address after so many, in front of the look-up, and lets a known key through', async () => {
-      const { client, apiKey } = await world.caller()
-      await client.listTasks()
+    it('refuses an address after so many, and lets every right key through, known to this process or not', async () => {
+      const known = await world.caller()
+      const unknown = await world.caller()
+      await known.client.listTasks()
       const subject = subjectOf('198.51.100.7')
       await fill(subject, 1)
       const statuses: number[] = []
@@ -211,8 +213,41 @@ describe('the rate limit', () => {
         error: { code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'credentials', perMinute } },
       })
       expect(await countUsed(subject)).toBe(before)
-      expect((await from('198.51.100.7', apiKey)).status).toBe(200)
+      for (const { apiKey } of [known, unknown]) expect((await from('198.51.100.7', apiKey)).status).toBe(200)
+      expect(await countUsed(subject)).toBe(before)
+      expect((await guess('198.51.100.7')).status).toBe(429)
       expect((await guess('198.51.100.8')).status).toBe(401)
+    })
+
+    it('looks up two keys at a time for addresses that are refused, and turns away a flood', async () => {
+      const known = await world.caller()
+      await known.client.listTasks()
+      await fill(subjectOf('198.51.100.9'), perMinute)
+      expect((await guess('198.51.100.9')).status).toBe(429) // from now on this process knows
+      const countWaiting = async (): Promise<number> => {
+        const waiting = sql<{ count: number }>`select count(*)::int from pg_locks
+          where not granted and relation = 'api_key'::regclass`
+        return (await waiting.execute(world.db)).rows[0]?.count ?? 0
+      }
+      const limitOf = ({ body }: { body: string }): string =>
+        (JSON.parse(body) as { error: { details: { limit: string } } }).error.details.limit
+      let flood: Promise<string>[] = []
+      const early: string[] = []
+      await world.db.transaction().execute(async (tx) => {
+        await sql`lock table api_key in access exclusive mode`.execute(tx)
+        flood = Array.from({ length: 100 }, async () => {
+          const limit = limitOf(await guess('198.51.100.9'))
+          early.push(limit)
+          return limit
+        })
+        await until('all are turned away for whom there is no room', () => early.length >= 66)
+        await until('two look-ups wait', async () => (await countWaiting()) >= 2)
+        expect(await countWaiting()).toBe(2)
+        expect(early).toEqual(Array(66).fill('capacity'))
+      })
+      const limits = await Promise.all(flood)
+      expect(limits.filter((limit) => limit === 'credentials')).toHaveLength(34)
+      expect((await from('198.51.100.9', known.apiKey)).status).toBe(200)
     })
 
     it('counts malformed keys too, and a /64 of IPv6 as one address', async () => {

@@ -1,22 +1,28 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A TCP relay to a port of 127.0.0.1 that can be cut and mended, at one address all the while. */
+/** A TCP relay to a port of 127.0.0.1 that can be cut, mended and made to hang, at one address all the while. */
 export type Relay = {
   readonly port: string
   /** Ends every connection and refuses new ones. */
   cut(): Promise<void>
+  /** Swallows what the connections of now send from now on, and resets none; new ones work. */
+  hang(): void
   mend(): Promise<void>
+  /** Takes connections, and passes nothing on, until it is closed. */
+  freeze(): void
   close(): Promise<void>
 }
 
 export async function relay(target: number): Promise<Relay> {
   const open = new Set<Socket>()
+  let frozen = false
   let server = await listen(0)
   const { port } = server.address() as AddressInfo
 
   function listen(at: number): Promise<Server> {
     const listening = createServer((near) => {
       const far = connect(target, '127.0.0.1')
+      if (frozen) near.pause()
       for (const socket of [near, far]) {
         open.add(socket)
         socket.on('close', () => open.delete(socket))
@@ -24,7 +30,7 @@ export async function relay(target: number): Promise<Relay> {
       }
       near.on('close', () => far.destroy())
       far.on('close', () => near.destroy())
-      near.pipe(far).pipe(near)
+      if (!frozen) near.pipe(far).pipe(near)
     })
     return new Promise((resolve, reject) => {
       listening.once('error', reject)
@@ -37,8 +43,18 @@ export async function relay(target: number): Promise<Relay> {
       server.close(() => resolve())
       for (const socket of open) socket.destroy()
     })
+  const hang = (): void => {
+    for (const socket of open) {
+      socket.unpipe()
+      socket.on('data', () => undefined)
+    }
+  }
   const mend = async (): Promise<void> => {
     server = await listen(port)
   }
-  return { port: String(port), cut, mend, close: cut }
+  const freeze = (): void => {
+    frozen = true
+    for (const socket of open) socket.unpipe().pause()
+  }
+  return { port: String(port), cut, hang, freeze, mend, close: cut }
 }

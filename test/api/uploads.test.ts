@@ -1,3 +1,5 @@
+import { releaseUnusedUploads } from '@matte/core/retention/release-uploads'
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { put } from '../support/client.ts'
 import { smallImage, useApi } from './given.ts'
@@ -58,6 +60,59 @@ describe('POST /open/developer/uploads/presign', () => {
     const { client } = await world.caller()
     const refused = { status: 400, code: 'TASK_FORMAT_NOT_SUPPORTED' }
     await expect(client.presign({ ...grant, contentType })).rejects.toMatchObject(refused)
+  })
+})
+
+describe('unused uploads', () => {
+  const tight = useApi({ PLANS: JSON.stringify({ pro: { maxFileSizeBytes: mb } }) })
+
+  /** As if the workspace had been granted so many, an hour ago. */
+  const givenUnused = (workspaceId: string, count: number, bytes = 0) =>
+    sql`
+      insert into upload (workspace_id, object_key, content_type, reserved_bytes, created_at, expires_at)
+      select ${workspaceId}, gen_random_uuid(), 'image/png', ${bytes}, now() - interval '1 hour', now()
+        from generate_series(1, ${count})`.execute(tight.db)
+
+  it('are bounded in number: RATE_LIMIT_EXCEEDED, with the time at which the oldest is given up', async () => {
+    const { client, workspaceId } = await tight.caller()
+    await givenUnused(workspaceId, 999)
+    await client.presign(grant)
+    const refused = await client.presign(grant).catch((error: unknown) => error)
+    expect(refused).toMatchObject({
+      status: 429,
+      code: 'RATE_LIMIT_EXCEEDED',
+      details: { limit: 'uploads', count: 1_000, bytes: 500 * mb },
+    })
+    const { resetsAt } = (refused as { details: { resetsAt: string } }).details
+    expect(Math.abs(Date.parse(resetsAt) - Date.now() - 23 * 3_600_000)).toBeLessThan(60_000)
+    const { rows } = await sql`select from upload where workspace_id = ${workspaceId}`.execute(tight.db)
+    expect(rows).toHaveLength(1_000)
+    const other = await tight.caller()
+    await other.client.presign(grant) // nobody else's
+  })
+
+  it('are bounded in bytes, where one whose length is not signed counts as the largest file', async () => {
+    const { client, workspaceId } = await tight.caller()
+    await givenUnused(workspaceId, 1, 498 * mb)
+    for (let n = 0; n < 2; n++) await client.presign({ ...grant, fileSize: 1 })
+    const refused = { status: 429, details: { limit: 'uploads' } }
+    await expect(client.presign({ ...grant, fileSize: 1 })).rejects.toMatchObject(refused)
+  })
+
+  it('count no more once a task uses them, or they are given up', async () => {
+    const { client, workspaceId } = await tight.caller()
+    await givenUnused(workspaceId, 1_000)
+    await expect(client.presign(grant)).rejects.toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' })
+    await sql`update upload set used_at = now() where id = (
+      select id from upload where workspace_id = ${workspaceId} limit 1)`.execute(tight.db)
+    const upload = await client.presign(grant)
+    await expect(client.presign(grant)).rejects.toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' })
+    await put(upload, await smallImage())
+    await client.createTask({ imageUrl: upload.objectKey })
+    await client.presign(grant)
+    await expect(client.presign(grant)).rejects.toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' })
+    await releaseUnusedUploads(tight.db, { now: new Date(Date.now() + 23.5 * 3_600_000), limit: 10_000 })
+    await client.presign(grant)
   })
 })
 

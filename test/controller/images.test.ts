@@ -16,7 +16,7 @@ const png = { contentType: 'image/png' }
 
 describe('an image', () => {
   // Room for one large image at a time, so that several have to wait for each other.
-  const stack = useStack({ env: { controller: { PIXEL_BUDGET: '20000000', SLOTS_AHEAD: '8' } } })
+  const stack = useStack({ env: { controller: { IMAGE_MEMORY_BYTES: '600000000', SLOTS_AHEAD: '8' } } })
   let receiver: Receiver
 
   beforeAll(async () => {

@@ -1,14 +1,16 @@
 // SIGTERM: in-flight work is finished or given back, and the process leaves within its time.
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readHistory } from '../support/factories.ts'
+import { givenTask, givenWorkspace, ownModel, readHistory } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 import type { TestProcess } from '../support/processes.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { useStack } from '../support/stack.ts'
 import { attemptsOf, cutOut, submit, untilStatus } from '../support/tasks.ts'
+import { until } from '../support/until.ts'
 
 describe('after SIGTERM', () => {
-  const stack = useStack({ own: ['triton'] })
+  const stack = useStack({ own: ['triton', 'store'] })
   let receiver: Receiver
 
   beforeAll(async () => {
@@ -63,6 +65,50 @@ describe('after SIGTERM', () => {
     await untilStatus(stack.client, task.id, 'succeeded')
     expect(await readHistory(stack.db, task.id)).toEqual(['queued', 'processing', 'succeeded'])
     expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+
+  it('a controller claims nothing any more, though a sweep takes its time to end', async () => {
+    const { client, db } = stack
+    const controller = stack.process('controller')
+    const stuck = await givenTask(db, await givenWorkspace(db), { model: ownModel() })
+    await db.transaction().execute(async (tx) => {
+      await sql`select from workspace where id = ${stuck.workspace_id} for update`.execute(tx)
+      await sql`update task set queued_at = now() - interval '2 days' where id = ${stuck.id}`.execute(db)
+      const waiting = sql<{ ms: number }>`
+        select extract(epoch from clock_timestamp() - state_change) * 1000 as ms from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and application_name = 'matte-controller'`
+      const waitedMs = async () => Number((await waiting.execute(db)).rows[0]?.ms ?? 0)
+      await until('the sweep waits for the workspace', async () => (await waitedMs()) > 0)
+      await controller.kill('SIGTERM')
+      await controller.untilLogged('process stopping')
+      const since = await waitedMs()
+      const next = await submit(client)
+      // The timer claims four times a second.
+      await until('a claim would have come', async () => (await waitedMs()) > since + 2_000)
+      expect(await client.getTask(next.id)).toMatchObject({ status: 'queued' })
+    })
+    await expectCleanEnd(controller)
+    await stack.start('controller')
+  })
+
+  it('a controller leaves in time while its sweep asks a store that hangs', async () => {
+    await stack.process('controller').stop()
+    const controller = await stack.start('controller', { STOP_WITHIN_MS: '4000', RETENTION_EVERY_MS: '250' })
+    const store = stack.server('store')
+    await store.kill('SIGSTOP')
+    try {
+      const line = { object_key: 'private-uploads/2026/01/given-up.png', due_at: new Date(0) }
+      await stack.db.insertInto('object_deletion').values(line).execute()
+      await until('the sweep has begun on it', async () => {
+        const taken = sql`select from object_deletion where due_at > now()`
+        return (await taken.execute(stack.db)).rows.length > 0
+      })
+      await controller.kill('SIGTERM')
+      await expectCleanEnd(controller)
+    } finally {
+      await store.kill('SIGCONT')
+    }
+    await stack.start('controller')
   })
 
   it.each(['api', 'dispatcher'] as const)('the %s ends cleanly, and its successor goes on', async (name) => {

@@ -1,10 +1,12 @@
 // The object store goes and comes back: no grants meanwhile, and what was in flight is done again.
+import { writeSetting } from '@matte/core/setting/setting-queries'
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { readHistory } from '../support/factories.ts'
+import { makeDue, readHistory } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 import { photo } from '../support/photos.ts'
 import { useStack } from '../support/stack.ts'
-import { cutOut, download, submit, untilStatus } from '../support/tasks.ts'
+import { attemptsOf, cutOut, download, submit, untilStatus } from '../support/tasks.ts'
 import { until } from '../support/until.ts'
 
 const unavailable = { status: 503, code: 'TASK_STORAGE_UNAVAILABLE' }
@@ -36,22 +38,49 @@ describe('with the object store', () => {
     await untilStatus(stack.client, id, 'succeeded')
   })
 
-  it('gone, a task in flight is tried again until its result can be stored', async () => {
-    const [store, triton] = [stack.server('store'), stack.server('triton')]
-    await cutOut(stack.client)
-    await triton.kill('SIGSTOP')
-    const { id } = await submit(stack.client)
-    await untilStatus(stack.client, id, 'processing')
-    await store.stop()
-    await triton.kill('SIGCONT')
-    const failed = await stack.process('controller').untilLogged('task attempt failed', ({ task_id }) => task_id === id)
-    expect(failed).toMatchObject({ reason: 'STORAGE_ERROR', outcome: 'waiting' })
-    expect(await stack.client.getTask(id)).toMatchObject({ status: 'processing', failure: null })
-    await store.start()
-    const { resultUrl } = await untilStatus(stack.client, id, 'succeeded')
-    expect((await download(resultUrl)).length).toBeGreaterThan(0)
-    const history = await readHistory(stack.db, id)
-    expect(history.filter((type) => type !== 'attempt_failed')).toEqual(['queued', 'processing', 'succeeded'])
-    expect(await findBrokenRules(stack.db)).toEqual({})
-  })
+  it.each([
+    ['gone', 'SIGKILL'],
+    ['hanging', 'SIGSTOP'],
+  ] as const)(
+    '%s, no attempt is spent, however long it lasts, by a task in flight or one that waits',
+    async (_, fault) => {
+      const { client, db } = stack
+      const [store, triton] = [stack.server('store'), stack.server('triton')]
+      await cutOut(client)
+      await triton.kill('SIGSTOP')
+      const inFlight = await submit(client)
+      await untilStatus(client, inFlight.id, 'processing')
+      await writeSetting(db, 'dispatchPaused', true)
+      const waiting = await submit(client)
+      const tasks = [inFlight, waiting]
+      const controller = stack.process('controller')
+      const before = controller.log().length
+      const isKnown = () => controller.log().some(({ msg }, at) => at >= before && msg === 'object store is down')
+      await store.kill(fault)
+      if (fault === 'SIGSTOP') await until('the controller knows', isKnown)
+      await triton.kill('SIGCONT')
+      await writeSetting(db, 'dispatchPaused', false)
+      if (fault === 'SIGKILL') {
+        const givenBack = await controller.untilLogged('task given back', ({ task_id }) => task_id === inFlight.id)
+        expect(givenBack).toMatchObject({ stopped: false })
+      }
+      // Five attempts at a store that refuses take less than this, once their pauses are taken away.
+      await until('as long an outage has passed', async () => {
+        for (const task of tasks) await makeDue(db, task)
+        const ended = sql`select where now() > ${inFlight.createdAt}::timestamptz + interval '20 s'`
+        return (await ended.execute(db)).rows.length > 0
+      })
+      expect(await client.getTask(inFlight.id)).toMatchObject({ status: 'processing', failure: null })
+      if (fault === 'SIGSTOP') expect(await client.getTask(waiting.id)).toMatchObject({ status: 'queued' })
+      if (fault === 'SIGKILL') await store.start()
+      else await store.kill('SIGCONT')
+      for (const { id } of tasks) {
+        const { resultUrl } = await untilStatus(client, id, 'succeeded')
+        expect((await download(resultUrl)).length).toBeGreaterThan(0)
+        expect(await attemptsOf(db, id)).toBe(1)
+        expect(await readHistory(db, id)).toEqual(['queued', 'processing', 'succeeded'])
+      }
+      expect(await findBrokenRules(db)).toEqual({})
+    },
+  )
 })

@@ -47,6 +47,23 @@ it('stops while it is connecting', { timeout: 5_000 }, async () => {
   expect(bus.connection()).toBeUndefined()
 })
 
+it.each([
+  ['a token', 'authorization { token: "s3cr%t/1" }', 's3cr%25t%2F1'],
+  ['a user', 'authorization { user: matte, password: "p@ss,word" }', 'matte:p@ss%2Cword'],
+])('connects to a server that asks for %s, by its URL alone', async (_what, config, credentials) => {
+  const dir = mkdtempSync(join(tmpdir(), 'matte-nats-'))
+  const server = await ownNats({ dir, say: () => undefined }, { config })
+  try {
+    const url = server.url.replace('nats://', `nats://${credentials}@`)
+    const bus = await start(openBus({ url, prefix: newPrefix(), logger, name: 'test' }))
+    expect(await until('the bus is connected', () => bus.connection())).toBeDefined()
+    await bus.stop()
+  } finally {
+    await server.stop()
+    rmSync(dir, { recursive: true })
+  }
+})
+
 type ConsumerOptions = { ready?: (signal: AbortSignal) => Promise<void> }
 
 /** A consumer of task nudges that is pulling. */

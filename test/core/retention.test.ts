@@ -2,6 +2,7 @@
 // given to the sweep as an operator would (`--now`); no row's times are touched.
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
+import { countsOrThrow } from '@matte/core/db/sweep'
 import { announceCleanups } from '@matte/core/retention/announce-cleanup'
 import { deleteDueObjects, forgetObjects, takeDueObjects } from '@matte/core/retention/delete-objects'
 import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
@@ -50,7 +51,7 @@ for (const { version, url, missing } of databases()) {
   describe.skipIf(missing)(`retention on PostgreSQL ${version}`, () => {
     const database = useDatabase(url)
     const sweep = (days: number, bucket: Pick<Bucket, 'delete' | 'list'> = memoryBucket()) =>
-      sweepRetention({ db: database.db, plans, bucket }, { now: inDays(days) })
+      sweepRetention({ db: database.db, plans, bucket }, { now: inDays(days) }).then(countsOrThrow)
 
     const create = (workspace: TestWorkspace, bucket: Bucket, imageUrl: string, model = ownModel()) =>
       createTask(database.db, bucket, {
@@ -169,8 +170,7 @@ for (const { version, url, missing } of databases()) {
     it('goes by the plan of the workspace, and leaves one whose plan is not configured', async () => {
       const { db } = database
       const configured = parsePlans({ short: { retentionDays: 7 } })
-      const short = await givenWorkspace(db)
-      const unknown = await givenWorkspace(db)
+      const [short, unknown] = [await givenWorkspace(db), await givenWorkspace(db)]
       const [gone, kept] = [await givenSucceeded(short), await givenSucceeded(unknown)]
       await db.updateTable('workspace').set({ plan: 'short' }).where('id', '=', short.id).execute()
       await db.updateTable('workspace').set({ plan: 'forgotten' }).where('id', '=', unknown.id).execute()

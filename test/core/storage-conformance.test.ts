@@ -8,7 +8,7 @@ import type { RunningServer } from '@matte/local/lifecycle/server'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
-import { createTestBucket, type StoreAccess, sharedStore, type TestBucket } from '../support/store.ts'
+import { createTestBucket, newBucketName, type StoreAccess, sharedStore, type TestBucket } from '../support/store.ts'
 import { installVersitygw, startVersitygw } from '../support/versitygw.ts'
 
 const png = { contentType: 'image/png' }
@@ -231,6 +231,26 @@ function itIsAStore(findStore: () => Promise<StoreAccess>): void {
     expect(await there(bucket).keys('listed/')).toEqual(['listed/a', 'listed/b'])
   })
 
+  it('counts as down rather than as empty where its bucket is gone', async () => {
+    const { endpoint, accessKeyId, secretAccessKey } = there(store)
+    const gone = openBucket({
+      internalEndpoint: endpoint,
+      publicEndpoint: endpoint,
+      bucket: newBucketName(),
+      region: 'us-east-1',
+      accessKeyId,
+      secretAccessKey,
+    })
+    const unavailable = { name: 'StorageError', kind: 'unavailable' }
+    expect(await gone.probe(5_000)).toBe(false)
+    await expect(gone.get('key', { maxBytes })).rejects.toMatchObject(unavailable)
+    await expect(gone.head('key', 1)).rejects.toMatchObject(unavailable)
+    await expect(gone.open('key')).rejects.toMatchObject(unavailable)
+    await expect(gone.open('key', { headOnly: true })).rejects.toMatchObject(unavailable)
+    await expect(gone.put('key', bytes, png)).rejects.toMatchObject(unavailable)
+    gone.close()
+  })
+
   it('refuses everything under a wrong key, and counts as down rather than as empty', async () => {
     const stranger = openBucket({
       internalEndpoint: there(store).endpoint,
@@ -269,37 +289,5 @@ describe.skipIf(versitygw === undefined)('versitygw', () => {
     const files = { dataDir, logFile: `${dataDir}.log`, lifetime: 'attached' } as const
     server = await startVersitygw({ ...files, installation: versitygw, port, credentials })
     return { endpoint: server.url, ...credentials }
-  })
-})
-
-describe('a store that is not there', () => {
-  const nowhere = () => {
-    const endpoint = 'http://127.0.0.1:1'
-    const keys = { accessKeyId: 'test', secretAccessKey: 'test' }
-    return openBucket({
-      internalEndpoint: endpoint,
-      publicEndpoint: endpoint,
-      bucket: 'b',
-      region: 'us-east-1',
-      ...keys,
-    })
-  }
-
-  it('is unavailable to every call, which then may be tried again', async () => {
-    const bucket = nowhere()
-    const unavailable = { name: 'StorageError', kind: 'unavailable' }
-    await expect(bucket.head('key', 1)).rejects.toMatchObject(unavailable)
-    await expect(bucket.get('key', { maxBytes })).rejects.toMatchObject(unavailable)
-    await expect(bucket.put('key', bytes, png)).rejects.toMatchObject(unavailable)
-    await expect(bucket.delete('key')).rejects.toMatchObject(unavailable)
-    await expect(bucket.ensure()).rejects.toMatchObject(unavailable)
-    expect(await bucket.probe(5_000)).toBe(false)
-    bucket.close()
-  })
-
-  it('still presigns, since that needs no store', () => {
-    expect(nowhere().presignPut('key', { contentType: 'image/png', expiresInSeconds: 900 })).toContain(
-      'http://127.0.0.1:1/b/key?',
-    )
   })
 })

@@ -209,6 +209,20 @@ for (const { version, url: serverUrl, missing } of databases()) {
       })
     })
 
+    it('keeps the answer to the latest attempt alone', async () => {
+      const { taskId } = await givenDelivery(db, url)
+      const { taskId: other } = await givenDelivery(db, url)
+      for (const responseBody of ['one', 'two', 'three']) {
+        await makeDue(db)
+        const claimed = await claimDueDeliveries(db, claimOptions)
+        for (const each of claimed) await recordAttempt(db, each, { ...failed, responseBody, ...now, policy })
+      }
+      for (const each of [taskId, other]) {
+        const bodies = (await readAttempts(db, each)).map(({ response_body }) => response_body)
+        expect(bodies).toEqual([null, null, 'three'])
+      }
+    })
+
     it('gives a claim back uncounted and due', async () => {
       const { taskId } = await givenDelivery(db, url)
       const claimed = await claimOne(db)

@@ -26,6 +26,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // The domain: batch → task → webhook, credit, upload → workspace, and below them the four edges, which know no noun.
   'core/error.ts': [],
   'core/runtime': [],
+  'core/runtime/concurrency': [],
   'core/bus': ['core/runtime'],
   'core/storage': ['core/runtime'],
   'core/db/tables': [],
@@ -65,13 +66,12 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   // HTTP: main, services and app → routes → http, views → schemas.
   api: ['api', 'core'],
-  'api/config.ts': ['core/runtime', 'core/workspace'],
+  'api/config.ts': ['core/bus', 'core/runtime', 'core/workspace', 'core/webhook/target'],
   'api/uuid.ts': [],
   'api/envelope.ts': ['core/error.ts'],
   'api/errors/http-status.ts': ['core/error.ts'],
   'api/errors': ['core', 'api/envelope.ts', 'api/errors/http-status.ts', 'api/schemas'],
   'api/model-cache.ts': ['core'],
-  'api/store-probe.ts': ['core'],
   'api/task-waits.ts': ['core'],
   'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/uuid.ts'],
@@ -81,7 +81,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/routes': ['core', 'api/http'],
   'api/routes/open/developer': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts'],
-    ...['api/model-cache.ts', 'api/store-probe.ts', 'api/task-waits.ts'],
+    ...['api/model-cache.ts', 'api/task-waits.ts'],
   ],
   'api/routes/legacy': ['api/routes/open/developer'],
   'api/admin': ['core', 'api/uuid.ts'],
@@ -112,6 +112,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'controller/operator/rollout': ['controller/operator/pool', 'controller/operator/scale'],
   'controller/operator/specs': ['controller/operator/pool', 'controller/operator/kube', 'controller/worker/triton'],
+  'controller/operator/specs/restricted': [
+    ...['controller/operator/pool', 'controller/operator/kube', 'controller/operator/specs'],
+  ],
   'controller/operator/pool/status': ['controller/operator/pool', 'controller/operator/scale', 'core/scale'],
   'controller/operator/pool/field.ts': [],
   'controller/operator/pool/spec': ['controller/operator/pool/field.ts'],

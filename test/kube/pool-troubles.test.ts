@@ -91,6 +91,17 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     expect(mended?.models?.[0]).not.toHaveProperty('lastFailure')
   })
 
+  it('says that its podPatch asks for too much, and makes no pods until it does not', async () => {
+    // The definition does not know this field, so that the controller alone refuses it (A60).
+    const podPatch = { spec: { volumes: [{ name: 'tmp', nfs: { server: 'files.example', path: '/' } }] } }
+    await pools.apply('greedy', { podPatch })
+    const { status } = await degraded('greedy', 'PodPatchRefused')
+    expect(messageOf(status ?? {}, 'Degraded')).toMatch(/spec\.volumes\[0\]\.nfs.*POD_PATCH=any/)
+    expect(await pools.deployments('greedy')).toEqual([])
+    await pools.apply('greedy', { podPatch: {} })
+    await until('there is a Deployment', async () => (await pools.deployments('greedy')).length === 1)
+  })
+
   it('says that Triton exits again and again', async () => {
     const podPatch = {
       spec: { containers: [{ name: 'triton', image: 'matte/fake-triton:e2e', command: ['false'] }] },

@@ -163,7 +163,8 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
   )
 
   it('has no rule without a test here', () => {
-    const messages = listMessages(buildCrd().spec.versions[0]?.schema.openAPIV3Schema ?? {})
+    // Those of podPatch are in pod-patch.test.ts.
+    const messages = listMessages(buildCrd('any').spec.versions[0]?.schema.openAPIV3Schema ?? {})
     const tried = [...refused.map(([, , message]) => message), 'use at most 54 characters']
     expect(messages.length).toBeGreaterThan(15)
     expect(messages.filter((message) => !tried.some((piece) => message.includes(piece)))).toEqual([])

@@ -10,6 +10,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
 import { pickObjectStorePorts } from '../support/object-store-ports.ts'
+import { until } from '../support/until.ts'
 
 const quiet = (): void => {}
 let dir: string
@@ -52,6 +53,26 @@ describe('startPostgres', () => {
     // Its sessions may still hold the shared memory for a moment: the start waits for them.
     server = await start()
     expect(await query(url, 'SELECT n FROM kept')).toEqual([{ n: 2 }])
+  })
+})
+
+describe('startPostgres, while the server before it is about to end,', () => {
+  it('waits for its lock file', async () => {
+    const installation = await installPostgres(quiet)
+    const [first = 0, second = 0] = await freePorts(2)
+    const before = await startPostgres({ ...files('locked'), installation, port: first, password: 'test' })
+    try {
+      const next = { ...files('locked'), logFile: join(dir, 'locked-next.log') }
+      const starting = startPostgres({ ...next, installation, port: second, password: 'test' })
+      starting.catch(quiet) // judged below
+      const log = () => (existsSync(next.logFile) ? readFileSync(next.logFile, 'utf8') : '')
+      await until('the lock file has been in the way', () => log().includes('"postmaster.pid" already exists'))
+      await before.kill('SIGKILL')
+      server = await starting
+      expect(await query(server.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }])
+    } finally {
+      await before.stop()
+    }
   })
 })
 

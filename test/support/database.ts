@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Database, type Db, openDatabase } from '@matte/core/db/database'
 import { migrateToLatest } from '@matte/core/db/migrate'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, inject } from 'vitest'
@@ -15,6 +16,11 @@ export type TestDatabase = {
   readonly db: Db
   readonly url: string
   drop(): Promise<void>
+  /**
+   * Its clock runs on from `startsAt`, a time such as `2031-03-31T23:50:00Z`, for connections that are opened later:
+   * functions of its own hide the server's by the search path. Defaults of columns keep the server's.
+   */
+  setClock(startsAt: string): Promise<void>
 }
 
 const template = 'matte_template'
@@ -78,6 +84,19 @@ export async function makeTemplate(serverUrl: string): Promise<void> {
   }
 }
 
+async function setClock(db: Db, name: string, startsAt: string): Promise<void> {
+  await sql`create schema other_time`.execute(db)
+  const { rows } = await sql<{ ahead: string }>`
+    select (extract(epoch from ${startsAt}::timestamptz - clock_timestamp()))::text as ahead`.execute(db)
+  for (const clock of ['now', 'statement_timestamp', 'clock_timestamp']) {
+    const body = `select pg_catalog.${clock}() + interval '${rows[0]?.ahead} s'`
+    await sql
+      .raw(`create function other_time.${clock}() returns timestamptz language sql stable as $$ ${body} $$`)
+      .execute(db)
+  }
+  await sql.raw(`alter database ${name} set search_path = other_time, pg_catalog, public`).execute(db)
+}
+
 function openTestDatabase(serverUrl: string, name: string): TestDatabase {
   const url = urlOf(serverUrl, name)
   // More connections than a process has: some tests claim or create fifty times at once.
@@ -87,7 +106,7 @@ function openTestDatabase(serverUrl: string, name: string): TestDatabase {
     // Forced: a process under test that was killed or stopped may still hold a connection.
     await asAdmin(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
   }
-  return { name, db, url, drop }
+  return { name, db, url, drop, setClock: (startsAt) => setClock(db, name, startsAt) }
 }
 
 const urlOf = (serverUrl: string, database: string): string =>

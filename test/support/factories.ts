@@ -3,10 +3,10 @@
 import { randomBytes } from 'node:crypto'
 import type { BatchRow } from '@matte/core/batch/batch-queries'
 import { createBatch } from '@matte/core/batch/create-batch'
-import { inspectionGate } from '@matte/core/batch/inspection-gate'
 import type { BatchWithTasks } from '@matte/core/batch/read-batch'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
+import { createGate } from '@matte/core/runtime/concurrency/gate'
 import { resultKey } from '@matte/core/storage/result-key'
 import { createTask } from '@matte/core/task/create-task'
 import { type ClaimedTask, claimNextTask } from '@matte/core/task/run/claim-task'
@@ -101,7 +101,7 @@ export async function givenBatch(
     modelVersion: model,
     callbackUrl: callbackUrl ?? null,
     traceparent: null,
-    gate: inspectionGate(25),
+    gate: createGate(25),
   })
 }
 

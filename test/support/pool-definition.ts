@@ -9,7 +9,10 @@ import { until } from './until.ts'
  * generated file does, and waits until pools are served. May be called by many files at once. It stays: a definition
  * cannot be taken away without all pools of the cluster.
  */
-export async function installPoolDefinition({ config }: LoadedConfig): Promise<void> {
+export async function installPoolDefinition(
+  { config }: LoadedConfig,
+  podPatch: 'restricted' | 'any' = 'restricted',
+): Promise<void> {
   const transport = createTransport(config)
   const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
   try {
@@ -18,7 +21,7 @@ export async function installPoolDefinition({ config }: LoadedConfig): Promise<v
       // The manager that kubectl has, so that the two do not argue about who owns a field.
       path: `${definitions}/${plural}.${group}?fieldManager=kubectl&force=true`,
       contentType: 'application/apply-patch+yaml',
-      body: buildCrd(),
+      body: buildCrd(podPatch),
       timeoutMs: 30_000,
     })
     if (status >= 300) throw new Error(`the definition of TritonPool was refused: ${body}`)

@@ -53,11 +53,13 @@ export async function ownPostgres(
   )
 }
 
-export async function ownNats(place: Place, limits: { memoryMegabytes?: number } = {}): Promise<OwnServer> {
+type NatsSettings = { readonly memoryMegabytes?: number; readonly config?: string }
+
+export async function ownNats(place: Place, settings: NatsSettings = {}): Promise<OwnServer> {
   const installation = await installNats(place.say)
   const [client = 0, monitor = 0] = await freePorts(2)
   return restartable(place, 'nats', (files) =>
-    startNats({ ...files, ...limits, installation, ports: { client, monitor } }),
+    startNats({ ...files, ...settings, installation, ports: { client, monitor } }),
   )
 }
 

@@ -43,14 +43,14 @@ export type Stack = {
   server(name: ServerName): OwnServer
   /** A running process: the one started last by this name. */
   process(name: ProcessName): TestProcess
-  /** Another process; a second controller, or the next after one was killed. */
-  start(name: ProcessName, env?: Env): Promise<TestProcess>
+  /** Another process; a second controller, or the next after one was killed. `env` may be made of what it would get. */
+  start(name: ProcessName, env?: Env | ((env: Env) => Env)): Promise<TestProcess>
 }
 
 /** Short enough for a test, long enough that a busy machine does not lose claims by accident. */
 const testEnv: Partial<Record<ProcessName, Env>> = {
   api: { MATTE_ENV: 'development', FAILED_CREDENTIALS_PER_MINUTE: '1000000' },
-  controller: { MATTE_ENV: 'test', CLAIM_MS: '3000', CLAIM_EVERY_MS: '250', SWEEP_EVERY_MS: '250' },
+  controller: { MATTE_ENV: 'development', CLAIM_MS: '3000', CLAIM_EVERY_MS: '250', SWEEP_EVERY_MS: '250' },
   dispatcher: { WEBHOOK_RETRY_UNIT_SECONDS: '1' },
 }
 
@@ -184,7 +184,9 @@ async function buildStack(
     },
     process: alive,
     start: async (name, more = {}) => {
-      const started = await startTestProcess(name, dir, { ...common, ...testEnv[name], ...env[name], ...more })
+      const usual = { ...common, ...testEnv[name], ...env[name] }
+      const changes = typeof more === 'function' ? more(usual) : more
+      const started = await startTestProcess(name, dir, { ...usual, ...changes })
       running.push(started)
       return started
     },

@@ -38,6 +38,7 @@ export type TestOperatorOptions = {
   readonly namespace: string
   readonly bus?: Bus
   readonly logger?: Logger
+  readonly podPatch?: 'restricted' | 'any'
 }
 
 export async function startOperator({
@@ -45,6 +46,7 @@ export async function startOperator({
   namespace,
   bus = deafBus,
   logger,
+  podPatch = 'restricted',
 }: TestOperatorOptions): Promise<TestOperator> {
   const registry = createRegistry('test')
   const serving = await kubernetesMode({
@@ -53,6 +55,7 @@ export async function startOperator({
     Stub: loadTriton(),
     db,
     plans: defaultPlans,
+    podPatch,
     bus,
     registry,
     podMetrics: createPodMetrics(registry),

@@ -34,6 +34,8 @@ export type ErrorCode = (typeof errorCodes)[number]
 
 export type Details = Record<string, unknown>
 
+type Given = { readonly details?: Details; readonly cause?: unknown; readonly retryAfterSeconds?: number }
+
 /**
  * The one error class. `message` and `details` are for the caller; what is private goes into `cause`, which is
  * logged and never sent.
@@ -42,9 +44,12 @@ export class MatteError extends Error {
   override name = 'MatteError'
   readonly code: ErrorCode
   readonly details: Details
-  constructor(code: ErrorCode, message: string, { details = {}, cause }: { details?: Details; cause?: unknown } = {}) {
+  /** When trying again is worth it, by the database's clock; for `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined
+  constructor(code: ErrorCode, message: string, { details = {}, cause, retryAfterSeconds }: Given = {}) {
     super(message, { cause })
     this.code = code
     this.details = details
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }

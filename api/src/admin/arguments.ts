@@ -30,12 +30,13 @@ export function readArguments(args: readonly string[]): Asked {
       allowPositionals: true,
       options: {
         json: { type: 'boolean', default: false },
+        ...(command.takesYes && { yes: { type: 'boolean' as const } }),
         ...Object.fromEntries(command.options.map((option) => [option, { type: 'string' as const }])),
       },
     })
-    const { json, ...options } = values as { json: boolean } & Record<string, string | undefined>
+    const { json, yes, ...options } = values as { json: boolean; yes?: boolean } & Record<string, string | undefined>
     if (command.options.length > 0 && positionals.length > 0) throw new UsageError(`${positionals[0]} was not expected`)
-    return { command, given: { values: options, words: positionals }, json }
+    return { command, given: { values: options, yes: yes === true, words: positionals }, json }
   } catch (error) {
     throw new UsageError(`${error instanceof Error ? error.message : error}\nusage: ${usageOf(command)}`)
   }

@@ -21,8 +21,12 @@ export type CommandDeps = {
   readonly openStore: (() => Bucket) | undefined
 }
 
-/** Values of `--name value` options by name, and the words that follow the command's own. */
-export type Given = { readonly values: Readonly<Record<string, string | undefined>>; readonly words: readonly string[] }
+/** Values of `--name value` options by name, `--yes`, and the words that follow the command's own. */
+export type Given = {
+  readonly values: Readonly<Record<string, string | undefined>>
+  readonly yes: boolean
+  readonly words: readonly string[]
+}
 
 export type Command = {
   /** The words that select it, such as `workspace create`. */
@@ -31,6 +35,8 @@ export type Command = {
   readonly usage: string
   readonly summary: string
   readonly options: readonly string[]
+  /** It does something that cannot be undone, which `--yes` confirms. */
+  readonly takesYes?: true
   /** Returns what is printed: with `--json` as one object, else a line per field. */
   readonly run: (deps: CommandDeps, given: Given) => Promise<Readonly<Record<string, unknown>>>
 }

@@ -2,8 +2,9 @@
 // matte-admin: what an operator does by command. It talks to the database (sweep to the store too) and brings the
 // schema up first, so that it works before any process of the service has run.
 import { openDatabase } from '@matte/core/db/database'
-import { migrateAtStart } from '@matte/core/db/migrate'
+import { schemaAtStart } from '@matte/core/db/schema'
 import { ConfigError, choice, int, json, parseEnv, secret } from '@matte/core/runtime/env'
+import { createLogger } from '@matte/core/runtime/logger'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { pino } from 'pino'
@@ -40,11 +41,11 @@ async function main(): Promise<void> {
   }
   const config = parseEnv(configSchema, process.env)
   // Standard output carries the result alone.
-  const logger = pino({ level: 'warn' }, pino.destination(2))
+  const logger = createLogger('admin', 'warn', pino.destination(2))
   const database = openDatabase({ url: config.databaseUrl, poolMax: 2, logger, applicationName: 'matte-admin' })
   const { db } = database
   try {
-    await migrateAtStart(db, logger, config.databaseWaitMs)
+    await schemaAtStart(database, { logger, reachableWithinMs: config.databaseWaitMs }).start()
     const { plans, environment, maxQueueAgeSeconds } = config
     const production = environment === 'production'
     const openStore = storeOpener(config)

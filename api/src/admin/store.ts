@@ -1,13 +1,13 @@
-import { ConfigError, optionalSecret, optionalText, text } from '@matte/core/runtime/env'
+import { ConfigError, optionalSecret, text } from '@matte/core/runtime/env'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
 
 /** The object store's settings, those of the service's own processes. Only `sweep` uses them, and works without. */
 export const storeSchema = {
-  s3Endpoint: optionalText('S3_ENDPOINT', { description: 'origin of the object store; without it objects are left' }),
+  s3Endpoint: optionalSecret('S3_ENDPOINT', { description: 'origin of the object store; without it objects are left' }),
   s3Bucket: text('S3_BUCKET', { description: 'bucket of uploads and results', default: 'matte' }),
   s3Region: text('S3_REGION', { description: 'region that requests are signed for', default: 'us-east-1' }),
-  s3AccessKeyId: optionalText('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
-  s3SecretAccessKey: optionalText('S3_SECRET_ACCESS_KEY', { description: 'secret of that access key' }),
+  s3AccessKeyId: optionalSecret('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
+  s3SecretAccessKey: optionalSecret('S3_SECRET_ACCESS_KEY', { description: 'secret of that access key' }),
   s3SessionToken: optionalSecret('S3_SESSION_TOKEN', { description: 'of temporary credentials' }),
 }
 

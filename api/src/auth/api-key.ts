@@ -10,7 +10,7 @@ export type Credentials = { readonly callers: CallerCache; readonly guard: Crede
 /**
  * Who sent this `X-API-Key`.
  * @throws MatteError API_KEY_MISSING, API_KEY_INVALID. A bad form or checksum is refused before any look-up; keys
- *   unknown, revoked and expired take one path (D5). RATE_LIMIT_EXCEEDED after too many of them from one address.
+ *   unknown, revoked and expired take one path (D5). RATE_LIMIT_EXCEEDED for one too many of them from one address.
  */
 export async function authenticate(
   { callers, guard }: Credentials,
@@ -22,11 +22,15 @@ export async function authenticate(
     throw new MatteError('API_KEY_MISSING', 'Send your API key in the header X-API-Key.')
   }
   const hash = typeof header === 'string' && isWellFormedApiKey(header) ? hashApiKey(header) : undefined
-  if (hash === undefined || !callers.knows(hash)) guard.admit(request, reply)
-  const caller = hash && (await callers.find(hash))
+  const caller = hash && (await findCaller({ callers, guard }, request, hash))
   if (caller === undefined) {
     await guard.noteFailure(request, reply)
     throw new MatteError('API_KEY_INVALID', 'This API key is not valid: check for typing errors, or make a new one.')
   }
   return caller
+}
+
+function findCaller({ callers, guard }: Credentials, request: FastifyRequest, hash: Buffer) {
+  const find = (): Promise<Caller | undefined> => callers.find(hash)
+  return callers.knows(hash) ? find() : guard.lookUp(request, find)
 }

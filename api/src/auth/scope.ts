@@ -5,6 +5,7 @@ import type { Caller } from '@matte/core/workspace/caller-queries'
 import { type Plan, type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Scope } from '@matte/core/workspace/scope'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Capacity } from '../limit/capacity.ts'
 import { limitRequests } from '../limit/limit-requests.ts'
 import type { RateLimiter } from '../limit/rate-limiter.ts'
 import { authenticate, type Credentials } from './api-key.ts'
@@ -24,6 +25,7 @@ declare module 'fastify' {
 }
 
 type AuthDeps = Credentials & {
+  readonly capacity: Capacity
   readonly plans: Plans
   readonly usage: Pick<KeyUsage, 'note'>
   readonly limiter: RateLimiter
@@ -43,13 +45,15 @@ export function requireDeclaredAccess(app: FastifyInstance): void {
 
 /** Credential, plan, scope and rate limit of every route that declares a scope, before its body is read. */
 export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
-  const { plans, usage, limiter } = deps
+  const { plans, usage, limiter, capacity } = deps
   // A decoration without a value, so that the shape of a request is fixed; the hook below sets it.
   app.decorateRequest('caller', null as unknown as FastifyRequest['caller'])
   app.addHook('onRequest', async (request, reply) => {
     const { scope } = request.routeOptions.config
     if (scope === undefined) return
     const caller = await authenticate(deps, request, reply)
+    // As soon as it can be said whose the request is, and before it costs a statement.
+    capacity.countFor(request, caller.workspaceId)
     const planLimits = planNamed(plans, caller.plan)
     request.caller = { ...caller, planLimits }
     if (!planLimits.apiAccess) {

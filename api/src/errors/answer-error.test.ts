@@ -55,9 +55,11 @@ describe('answerError', () => {
   })
 
   it('caps the wait for a new month at an hour and never says zero', async () => {
-    const quota = (resetsAt: string) => new MatteError('DEVELOPER_API_QUOTA_EXCEEDED', 'x', { details: { resetsAt } })
-    expect((await answerTo(quota('2999-01-01T00:00:00Z'))).retryAfter).toBe(3_600)
-    expect((await answerTo(quota('2020-01-01T00:00:00Z'))).retryAfter).toBe(1)
+    const quota = (retryAfterSeconds: number) =>
+      new MatteError('DEVELOPER_API_QUOTA_EXCEEDED', 'x', { retryAfterSeconds })
+    expect((await answerTo(quota(86_400))).retryAfter).toBe(3_600)
+    expect((await answerTo(quota(59.2))).retryAfter).toBe(60)
+    expect((await answerTo(quota(-1))).retryAfter).toBe(1)
   })
 
   it('keeps an error of ours as it is', () => {

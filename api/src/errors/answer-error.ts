@@ -24,7 +24,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (status >= 500) request.log.error({ err: error, code: known.code }, 'request failed')
   else request.log.debug({ err: error, code: known.code }, 'request refused')
   const retryAfter = retryAfterOf(known)
-  // The rate limiter has set it already, by the database's clock.
+  // The rate limiter has set it already.
   if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter)
   reply.header('x-request-id', request.id) // no hook has run where the router gave up
   return reply.code(status).send(toErrorAnswer(request.id, known))
@@ -70,15 +70,19 @@ function fromFramework(error: FastifyError): MatteError {
 /**
  * Whole seconds, 1 to 3600, on every 429 and 503, when the database is away, and where the error has it (D6, D8, D42).
  */
-function retryAfterOf({ code, details, cause }: MatteError): number | undefined {
-  const { maintenance, outage, limit, max } = retryAfterSeconds
+function retryAfterOf({
+  code,
+  details,
+  cause,
+  retryAfterSeconds: seconds = retryAfterSeconds.limit,
+}: MatteError): number | undefined {
+  const { maintenance, outage, max } = retryAfterSeconds
   if (code === 'CONFLICT') return typeof details.retryAfter === 'number' ? details.retryAfter : undefined
   if (code === 'TASK_MAINTENANCE') return maintenance
   if (httpStatus[code] === 503) return outage
   if (code === 'SYSTEM_INTERNAL_ERROR') return isDatabaseUnavailable(cause) ? outage : undefined
   if (httpStatus[code] !== 429) return undefined
-  const untilMs = typeof details.resetsAt === 'string' ? Date.parse(details.resetsAt) - Date.now() : limit * 1_000
-  return Math.min(max, Math.max(1, Math.ceil(untilMs / 1_000)))
+  return Math.min(max, Math.max(1, Math.ceil(seconds)))
 }
 
 /** @param cause what stood in the way, for the log */

@@ -10,17 +10,20 @@ const parts: Readonly<Record<string, string>> = {
   headers: '/headers',
 }
 
+/** Issues that a refusal lists (D2); a body of 1 MiB can have 500,000 things wrong with it. */
+export const issuesMax = 20
+
 /** What the validator found, one issue for each value, with a JSON pointer into the request. */
 export function toIssues(errors: readonly FastifySchemaValidationError[], context: string | undefined): Issue[] {
   const part = parts[context ?? ''] ?? ''
   const found = errors.flatMap((error) => issuesOf(error, `${part}${error.instancePath}`))
   // A value of the wrong type breaks other rules too; the last message, such as the list of values, says most.
-  return [...new Map(found.map((issue) => [issue.path, issue])).values()]
+  return [...new Map(found.map((issue) => [issue.path, issue])).values()].slice(0, issuesMax)
 }
 
 function issuesOf({ keyword, params, message = 'is invalid' }: FastifySchemaValidationError, path: string): Issue[] {
   const each = (names: readonly unknown[], words: string): Issue[] =>
-    names.map((name) => ({ path: `${path}/${escapePointer(String(name))}`, message: words }))
+    names.slice(0, issuesMax).map((name) => ({ path: `${path}/${escapePointer(String(name))}`, message: words }))
   const { requiredProperties, allowedValues, additionalProperties, pattern } = params
   if (keyword === 'required' && Array.isArray(requiredProperties)) return each(requiredProperties, 'is required')
   if (keyword === 'enum' && Array.isArray(allowedValues)) {

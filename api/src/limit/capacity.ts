@@ -1,13 +1,17 @@
 // What the service cannot take it refuses before any work (D6), so that what it has taken is answered in time and
 // memory stays bounded. Two bounds:
 // - requests in work, by `REQUESTS_IN_WORK_MAX`. Each waits for the database most of its life; one process answers
-//   some hundred creations or thousands of reads a second, so that the default of 128 is a queue of parts of a second;
+//   some hundred creations or thousands of reads a second, so that the default of 256 is a queue of parts of a second.
+//   One that waits for its body or for the object store is bounded elsewhere (rooms.ts);
 // - the age of the queue for a database connection. However slow the database has become, whoever is let in waits
 //   about as long as the first in that queue has waited, and a second is what a caller may have to spend on waiting.
 // It comes before the credential: a look-up is the very work that there is no room for.
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { invalidParam } from '@matte/core/invalid-params'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { capacityExceeded } from '../errors/answer-error.ts'
+import { bodyDeadlineMs, expectWithin } from './late-body.ts'
+import { RequestRooms } from './rooms.ts'
 
 const queueAgeMaxMs = 1_000
 
@@ -21,6 +25,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** From now on the request only waits and does no work (`Prefer: wait`): it makes room for another. */
     makeRoom(): void
+    /** Waits for the object store, without a place in work. @throws MatteError RATE_LIMIT_EXCEEDED when too many do */
+    atStore<T>(look: () => Promise<T>): Promise<T>
   }
 }
 
@@ -31,11 +37,15 @@ type CapacityDeps = {
   readonly registry: Registry
 }
 
+type Rooms = RequestRooms<FastifyRequest>
+
+/** What `checkAccess` needs of it. */
+export type Capacity = Pick<Rooms, 'countFor'>
+
 export function refuseOverload(
   app: FastifyInstance,
   { requestsInWorkMax, oldestWaitMs, registry }: CapacityDeps,
-): void {
-  const inWork = new Set<FastifyRequest>()
+): Capacity {
   // One for all: taking down the stack of a new error would be half of the work of a refusal.
   const refusal = capacityExceeded()
   const refused = new Counter({
@@ -43,33 +53,75 @@ export function refuseOverload(
     help: 'Requests refused because the service had no room for them.',
     registers: [registry],
   })
+  const refuse = (): typeof refusal => {
+    refused.inc()
+    return refusal
+  }
+  const rooms: Rooms = new RequestRooms(requestsInWorkMax, refuse)
+  observeRooms(rooms, registry)
+  app.decorateRequest('makeRoom', function makeRoom(this: FastifyRequest) {
+    rooms.leave(this)
+  })
+  app.decorateRequest('atStore', function atStore<T>(this: FastifyRequest, look: () => Promise<T>) {
+    return rooms.atStore(this, look)
+  })
+
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.routeOptions.config.scope === undefined) return done()
+    if (oldestWaitMs() > queueAgeMaxMs) return done(refuse())
+    rooms.enter(request, `key ${request.headers['x-api-key']}`)
+    reply.raw.once('close', () => {
+      if (rooms.has(request)) setTimeout(() => rooms.leave(request), lostAfterMs).unref()
+    })
+    done()
+  })
+  awaitBodies(app, rooms)
+  // Also reached by errors, and by an answer whose client has gone.
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    rooms.leave(request)
+    done(null, payload)
+  })
+  return rooms
+}
+
+/** Nothing changes for a body that has come with its head, as most do. */
+function awaitBodies(app: FastifyInstance, rooms: Rooms): void {
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    const { routeOptions, raw, headers } = request
+    if (!rooms.has(request) || raw.complete || routeOptions.schema?.body === undefined) return done(null, payload)
+    rooms.awaitBody(request)
+    const afterMs = bodyDeadlineMs(headers['content-length'])
+    done(null, expectWithin({ afterMs, late: () => bodyLate(reply) }, payload))
+  })
+  app.addHook('preValidation', (request, _reply, done) => {
+    rooms.returnToWork(request)
+    done()
+  })
+}
+
+/** The connection ends with the answer: the rest of the body would be waited for. */
+function bodyLate(reply: FastifyReply): Error {
+  reply.header('connection', 'close')
+  return invalidParam('/body', 'did not arrive in time')
+}
+
+function observeRooms({ work, bodies, store }: Rooms, registry: Registry): void {
   new Gauge({
     name: 'matte_http_requests_in_flight',
     help: 'Requests of the API that are being worked on.',
     registers: [registry],
     collect() {
-      this.set(inWork.size)
+      this.set(work.taken)
     },
   })
-  app.decorateRequest('makeRoom', function makeRoom(this: FastifyRequest) {
-    inWork.delete(this)
-  })
-
-  app.addHook('onRequest', (request, reply, done) => {
-    if (request.routeOptions.config.scope === undefined) return done()
-    if (inWork.size >= requestsInWorkMax || oldestWaitMs() > queueAgeMaxMs) {
-      refused.inc()
-      return done(refusal)
-    }
-    inWork.add(request)
-    reply.raw.once('close', () => {
-      if (inWork.has(request)) setTimeout(() => inWork.delete(request), lostAfterMs).unref()
-    })
-    done()
-  })
-  // Also reached by errors, and by an answer whose client has gone.
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    inWork.delete(request)
-    done(null, payload)
+  new Gauge({
+    name: 'matte_http_requests_waiting',
+    help: 'Requests of the API that wait for their body or for the object store.',
+    labelNames: ['for'],
+    registers: [registry],
+    collect() {
+      this.set({ for: 'body' }, bodies.taken)
+      this.set({ for: 'store' }, store.taken)
+    },
   })
 }

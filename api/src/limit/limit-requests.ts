@@ -27,7 +27,7 @@ export async function limitRequests(
   throw rateLimitExceeded(verdict, reply, { limitName: 'requests', message })
 }
 
-/** Sets `Retry-After` by the database's clock; the error mapper would have to go by this process's. */
+/** Sets `Retry-After` itself: unlike other waits, this one may be known from an earlier answer of the database. */
 export function rateLimitExceeded(
   { limit, resetsAt, resetsInSeconds }: RateVerdict,
   reply: FastifyReply,

@@ -18,6 +18,7 @@ import { operator } from './operator.ts'
 import { kubernetesPods } from './pod-source.ts'
 import { fieldManager, managedSelector } from './pool/labels.ts'
 import { poolCatalogue } from './pool/pool-catalogue.ts'
+import type { PodPatchForm } from './pool/spec/pod-patch.ts'
 import { tritonPools } from './pool/triton-pool.ts'
 
 type KubernetesModeOptions = {
@@ -27,6 +28,7 @@ type KubernetesModeOptions = {
   readonly Stub: TritonStubClass
   readonly db: Db
   readonly plans: Plans
+  readonly podPatch: PodPatchForm
   readonly bus: Bus
   readonly registry: Registry
   readonly podMetrics: PodMetrics

@@ -24,6 +24,7 @@ import { workQueue } from './kube/work-queue.ts'
 import { leaderTerm } from './leader-term.ts'
 import { leaseName, managedSelector, poolLabel } from './pool/labels.ts'
 import type { PoolCatalogue } from './pool/pool-catalogue.ts'
+import type { PodPatchForm } from './pool/spec/pod-patch.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
 import { nudgeListener } from './reconcile/nudge-listener.ts'
 import { demandReader } from './reconcile/observe/demand-reader.ts'
@@ -48,6 +49,7 @@ type OperatorOptions = {
   readonly Stub: TritonStubClass
   readonly db: Db
   readonly plans: Plans
+  readonly podPatch: PodPatchForm
   readonly bus: Bus
   readonly registry: Registry
   readonly logger: Logger
@@ -61,7 +63,7 @@ const gatherMs = 50
 const settleMaxMs = 5_000
 
 export function operator(options: OperatorOptions): Service {
-  const { kube, kubeMetrics, pools, catalogue, source, bus, registry, logger } = options
+  const { kube, kubeMetrics, pools, catalogue, source, bus, registry, podPatch, logger } = options
   const leading = leadership({ kube, name: leaseName, logger, metrics: kubeMetrics })
   const metrics = createScaleMetrics(registry)
   const events = eventRecorder({ kube, logger, metrics: kubeMetrics })
@@ -72,7 +74,7 @@ export function operator(options: OperatorOptions): Service {
     if (leads()) queue.addAfter(pool, gatherMs)
   }
   const world = observeWorld(options, reflectors, changed)
-  const deps = { kube, leadership: leading, world, events, metrics, logger, memories }
+  const deps = { kube, leadership: leading, world, events, metrics, podPatch, logger, memories }
   const queue = workQueue({
     name: 'pools',
     reconcile: (pool, signal) => reconcile({ ...deps, term: term.of }, pool, signal),

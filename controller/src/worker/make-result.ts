@@ -2,11 +2,10 @@
 import { inSpan } from '@matte/core/runtime/tracing'
 import { defaultOutput } from '@matte/core/task/output'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
-import { decodePhoto, type PhotoHeader } from './image/decode.ts'
-import { encodeResult } from './image/encode.ts'
+import type { PhotoHeader } from './image/decode.ts'
 import { freeBytes } from './image/free-bytes.ts'
 import type { ImagePool } from './image/image-pool.ts'
-import { toModelInput } from './image/model-input.ts'
+import type { SharpCalls } from './image/sharp-calls.ts'
 import type { InferenceRecord } from './inference-record.ts'
 import type { PodPicker } from './routing/pod-picker.ts'
 import type { Outcome } from './routing/pod-probation.ts'
@@ -17,27 +16,34 @@ import { InferenceError } from './triton/inference-error.ts'
 export type MakeResultDeps = {
   readonly picker: PodPicker
   readonly images: ImagePool
+  readonly sharpCalls: SharpCalls
   readonly metrics: TaskMetrics
   readonly inferences: InferenceRecord
   readonly inferenceTimeoutMs: number
 }
 
-/** An input image as it was fetched; its bytes are freed as soon as they are decoded. */
-type InputFile = { readonly file: Uint8Array; readonly header: PhotoHeader; readonly maxPixels: number }
+/** An input image as it was fetched; its bytes are freed, and `onFreed` called, as soon as they are decoded. */
+type InputFile = {
+  readonly file: Uint8Array
+  readonly header: PhotoHeader
+  readonly maxPixels: number
+  readonly onFreed: () => void
+}
 
 /** @throws ImageError, InferenceError, the signal's reason */
 export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input: InputFile, signal: AbortSignal) {
-  const { file, header, maxPixels } = input
-  const { images, picker, metrics } = deps
-  const photo = await metrics.stage('decode', () => decodePhoto(file, maxPixels, header))
+  const { file, header, maxPixels, onFreed } = input
+  const { images, picker, metrics, sharpCalls } = deps
+  const photo = await metrics.stage('decode', () => sharpCalls.decodePhoto(signal, file, maxPixels, header))
   freeBytes(file)
+  onFreed()
   const size = picker.inputSize(task.modelVersion)
-  const image = await metrics.stage('prepare', () => toModelInput(photo, size))
+  const image = await metrics.stage('prepare', () => sharpCalls.toModelInput(signal, photo, size))
   const wish = { modelVersion: task.modelVersion, isRetry: task.attempt > 1 }
   const { pod, mask } = await picker.withSlot(wish, signal, async (chosen) => {
     const { inputSize } = chosen.shape
     // While a pool goes over to a model of another size, the slot may be of the one that was not expected.
-    const fitting = inputSize === size ? image : await toModelInput(photo, inputSize)
+    const fitting = inputSize === size ? image : await sharpCalls.toModelInput(signal, photo, inputSize)
     return { pod: chosen, mask: await inferOn(deps, chosen, task, { image: fitting, size: inputSize, signal }) }
   })
   freeBytes(image)
@@ -45,7 +51,11 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
   const { format, maxSide } = output ?? defaultOutput
   const made = await metrics.stage('refine', () => images.cutOut({ photo, mask, output }, signal))
   if ('file' in made) return { format, pod, ...made }
-  return { format, pod, ...(await metrics.stage('encode', () => encodeResult(made, { format, maxSide }))) }
+  return {
+    format,
+    pod,
+    ...(await metrics.stage('encode', () => sharpCalls.encodeResult(signal, made, { format, maxSide }))),
+  }
 }
 
 type ModelInput = { readonly image: Uint8Array; readonly size: number; readonly signal: AbortSignal }

@@ -1,6 +1,7 @@
 // What becomes of a task whose attempt failed, by what failed: given back, tried again later, or failed for good.
 import type { Db } from '@matte/core/db/database'
 import { StorageError } from '@matte/core/storage/storage-error'
+import type { StoreProbe } from '@matte/core/storage/store-probe'
 import type { FailureReason } from '@matte/core/task/failure'
 import { type ClaimedTask, giveBackClaim } from '@matte/core/task/run/claim-task'
 import { failAttempt } from '@matte/core/task/run/finish-task'
@@ -12,6 +13,7 @@ import { InferenceError, isUnavailable } from './triton/inference-error.ts'
 export type RecordFailureDeps = {
   readonly db: Db
   readonly metrics: TaskMetrics
+  readonly store: Pick<StoreProbe, 'confirmDown'>
   /** A delivery may have been written, which the dispatcher should know. */
   readonly nudgeDelivery: (taskId: string) => void
 }
@@ -23,14 +25,14 @@ type Failure = { readonly error: unknown; readonly stopped: boolean; readonly lo
 
 /** Never rejects. */
 export async function recordFailure(deps: RecordFailureDeps, task: ClaimedTask, failure: Failure): Promise<void> {
-  const { db, metrics } = deps
+  const { db, metrics, store } = deps
   const { error, stopped, lost, log } = failure
   if (lost) {
     metrics.ended.inc({ status: 'lost', reason: '' })
     return log.warn('claim was lost; work stopped')
   }
   try {
-    if (stopped || isUnavailable(error)) {
+    if (stopped || isUnavailable(error) || (await isOutage(store, error))) {
       await giveBackClaim(db, task, 0)
       metrics.ended.inc({ status: 'given_back', reason: '' })
       return log.info({ err: error, stopped }, 'task given back')
@@ -45,6 +47,10 @@ export async function recordFailure(deps: RecordFailureDeps, task: ClaimedTask, 
     log.error({ err: notRecorded, cause: error }, 'task outcome not recorded')
   }
 }
+
+/** A store that refuses one task and answers the probe is none: that costs attempts, so the task ends some time. */
+const isOutage = async (store: RecordFailureDeps['store'], error: unknown): Promise<boolean> =>
+  error instanceof StorageError && error.kind === 'unavailable' && (await store.confirmDown())
 
 const storageReasons = {
   missing: 'INPUT_MISSING',

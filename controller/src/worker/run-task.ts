@@ -12,9 +12,8 @@ import type { TaskRow } from '@matte/core/task/task-queries'
 import { mimeTypes } from '@matte/core/workspace/format'
 import { type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
-import { readHeader } from './image/decode.ts'
 import { freeBytes } from './image/free-bytes.ts'
-import type { PixelBudget } from './image/pixel-budget.ts'
+import { type ImageMemory, pixelBytes } from './image/image-memory.ts'
 import { keepClaim } from './keep-claim.ts'
 import { type MakeResultDeps, makeResult } from './make-result.ts'
 import { InjectedFault, type RecordFailureDeps, recordFailure } from './record-failure.ts'
@@ -22,7 +21,7 @@ import { InjectedFault, type RecordFailureDeps, recordFailure } from './record-f
 type RunTaskDeps = MakeResultDeps &
   RecordFailureDeps & {
     readonly bucket: Bucket
-    readonly pixels: PixelBudget
+    readonly memory: ImageMemory
     readonly plans: Plans
     readonly claimMs: number
     readonly faultInjection: boolean
@@ -51,17 +50,19 @@ export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: Abo
 }
 
 async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, log: Logger): Promise<void> {
-  const { bucket, metrics, plans } = deps
+  const { bucket, memory, metrics, plans } = deps
   if (deps.faultInjection && task.faultAttempts > 0 && (await takeInjectedFault(deps.db, task)))
     throw new InjectedFault()
   const { maxPixels } = planNamed(plans, task.plan)
-  const file = await metrics.stage('fetch', () =>
-    bucket.get(task.sourceKey, { etag: task.sourceEtag, maxBytes: task.sourceSizeBytes, signal }),
-  )
-  const header = await readHeader(file, maxPixels)
-  const release = await deps.pixels.acquire(header.width * header.height, signal)
+  const releaseFile = await memory.files.acquire(task.sourceSizeBytes, signal)
+  let releasePixels: () => void = () => undefined
   try {
-    const made = await makeResult(deps, task, { file, header, maxPixels }, signal)
+    const file = await metrics.stage('fetch', () =>
+      bucket.get(task.sourceKey, { etag: task.sourceEtag, maxBytes: task.sourceSizeBytes, signal }),
+    )
+    const header = await deps.sharpCalls.readHeader(signal, file, maxPixels)
+    releasePixels = await memory.pixels.acquire(pixelBytes(header, task.output), signal)
+    const made = await makeResult(deps, task, { file, header, maxPixels, onFreed: releaseFile }, signal)
     const { file: result, format, width, height, foreground, pod } = made
     const key = resultKey(task, format)
     await metrics.stage('store', () => bucket.put(key, result, { contentType: mimeTypes[format], signal }))
@@ -77,7 +78,8 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     // A batch's last child also ends the batch, which has deliveries of its own.
     if (ended.deliveries > 0 || task.batchId !== null) deps.nudgeDelivery(task.id)
   } finally {
-    release()
+    releaseFile()
+    releasePixels()
   }
 }
 

@@ -32,12 +32,14 @@ function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOp
   const asked: (readonly string[])[] = []
   const inFlight: { version: string; end: () => void }[] = []
   let ready = pods
+  let storeDown = false
   const source = {
     pods: () => ready,
     onChange: (listener: () => void) => listeners.push(listener),
   } as unknown as PodSource
   const slots = createSlots({
     source,
+    store: { isDown: () => storeDown, onBack: (listener) => void listeners.push(listener) },
     ahead: 0,
     inFlightMax: 100,
     claimEveryMs: 600_000,
@@ -73,6 +75,10 @@ function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOp
     settle,
     inFlight: () => inFlight.map(({ version }) => version),
     end: (at: number) => inFlight[at]?.end(),
+    setStore: (state: 'down' | 'back') => {
+      storeDown = state === 'down'
+      if (!storeDown) for (const listener of listeners) listener()
+    },
   }
 }
 
@@ -103,6 +109,23 @@ describe('createSlots', () => {
     change([pod('a', 1)])
     await settle()
     expect(inFlight()).toEqual(['fast'])
+  })
+
+  it('claims nothing and wants no nudge while the store is down, and goes on when it is back', async () => {
+    const { slots, settle, asked, setStore, inFlight } = given([pod('a', 1)], [])
+    await settle()
+    const before = asked.length
+    setStore('down')
+    let wanted = false
+    void slots.untilRoom(new AbortController().signal).then(() => {
+      wanted = true
+    })
+    slots.lookNow()
+    await settle()
+    expect([asked.length, wanted, inFlight()]).toEqual([before, false, []])
+    setStore('back')
+    await settle()
+    expect([asked.length, wanted]).toEqual([before + 1, true])
   })
 
   it('counts both names of a model as one', async () => {

@@ -1,8 +1,9 @@
 // How many tasks are in flight, and when the next is claimed: a free slot looks when a nudge comes, when a task ends,
-// when the pods change, and by a timer that covers lost nudges. If this process dies, its claims lapse.
+// when the pods change or the store is back, and by a timer for lost nudges. If this process dies, its claims lapse.
 import { repeat } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { deferred } from '@matte/core/runtime/service'
+import type { StoreProbe } from '@matte/core/storage/store-probe'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import type { Logger } from 'pino'
 import { linesFrom, versionsWithRoom } from './capacity.ts'
@@ -10,6 +11,8 @@ import type { PodSource } from './routing/pod-source.ts'
 
 export type SlotsOptions = {
   readonly source: PodSource
+  /** While the store is down nothing is claimed: an attempt would be spent on asking it. */
+  readonly store: Pick<StoreProbe, 'isDown' | 'onBack'>
   /** Tasks per pod beyond its slots: they are fetched and decoded while the slots are busy. */
   readonly ahead: number
   /** The most tasks in flight, however many pods there are: what one process can decode, not what pods can take. */
@@ -24,22 +27,13 @@ export type SlotsOptions = {
 }
 
 export function createSlots(options: SlotsOptions) {
-  const { source, logger } = options
-  const inFlight = new Map<Promise<void>, string>()
+  const { source, store, logger } = options
+  const inFlight = tasksInFlight(options, () => onRoom())
   const lines = linesFrom(source, options.ahead)
-  const abandon = new AbortController()
   let roomChanged = deferred<void>()
 
   const claimable = (): string[] =>
-    inFlight.size >= options.inFlightMax ? [] : versionsWithRoom(lines(), [...inFlight.values()])
-
-  function hold(task: ClaimedTask): void {
-    const work = options.run(task, abandon.signal).finally(() => {
-      inFlight.delete(work)
-      onRoom()
-    })
-    inFlight.set(work, task.modelVersion)
-  }
+    inFlight.count() >= options.inFlightMax || store.isDown() ? [] : versionsWithRoom(lines(), inFlight.versions())
 
   /** Claims until there is no room or no task. */
   async function claimWhileRoom(signal: AbortSignal): Promise<number> {
@@ -47,7 +41,7 @@ export function createSlots(options: SlotsOptions) {
       for (let versions = claimable(); versions.length > 0 && !signal.aborted; versions = claimable()) {
         const task = await options.claim(versions)
         if (task === undefined) break
-        hold(task)
+        inFlight.hold(task)
       }
     } catch (error) {
       logger.warn({ err: error }, 'claiming failed; the timer claims again')
@@ -56,28 +50,59 @@ export function createSlots(options: SlotsOptions) {
   }
   const claiming = repeat({ name: 'slots', pass: claimWhileRoom })
 
+  function stopTaking(): void {
+    claiming.halt()
+    inFlight.endSoon()
+  }
+
   function onRoom(): void {
     roomChanged.resolve()
     roomChanged = deferred()
     claiming.wake()
   }
   source.onChange(onRoom)
+  store.onBack(onRoom)
 
   return {
     ...claiming,
     /** Look for a task now; cheap when there is no room. */
     lookNow: claiming.wake,
-    tasksInFlight: (): number => inFlight.size,
-    /** Resolves when a nudge would be of use: a pod is ready and has room. */
+    tasksInFlight: inFlight.count,
+    /** Resolves when a nudge would be of use: a pod is ready and has room, and the store is there. */
     untilRoom: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted && claimable().length === 0) {
         await settledOrAborted(roomChanged.promise, signal)
       }
     },
+    stopTaking,
     stop: async (): Promise<void> => {
+      stopTaking()
       await claiming.stop()
-      const late = setTimeout(() => abandon.abort(), options.finishWithinMs)
-      await Promise.all(inFlight.keys())
+      await inFlight.ended()
+    },
+  }
+}
+
+/** Those that have not ended `finishWithinMs` after `endSoon` are given back. */
+function tasksInFlight({ run, finishWithinMs }: SlotsOptions, onEnd: () => void) {
+  const versions = new Map<Promise<void>, string>()
+  const abandon = new AbortController()
+  let late: NodeJS.Timeout | undefined
+  return {
+    count: (): number => versions.size,
+    versions: (): string[] => [...versions.values()],
+    hold: (task: ClaimedTask): void => {
+      const work = run(task, abandon.signal).finally(() => {
+        versions.delete(work)
+        onEnd()
+      })
+      versions.set(work, task.modelVersion)
+    },
+    endSoon: (): void => {
+      late ??= setTimeout(() => abandon.abort(), finishWithinMs)
+    },
+    ended: async (): Promise<void> => {
+      await Promise.all(versions.keys())
       clearTimeout(late)
     },
   }

@@ -28,6 +28,8 @@ type NatsOptions = StartOptions & {
   readonly ports: { readonly client: number; readonly monitor: number }
   /** What streams may keep in memory, in MB; 0: nothing, as with the defaults of NATS' own chart. */
   readonly memoryMegabytes?: number
+  /** A block of NATS' configuration, such as `authorization { token: "…" }`. */
+  readonly config?: string
 }
 
 /** Ready when `/healthz` says so, JetStream included. `url` is a nats:// URL. */
@@ -36,11 +38,12 @@ export function startNats({
   dataDir,
   ports,
   memoryMegabytes = 256,
+  config: more = '',
   ...start
 }: NatsOptions): Promise<RunningServer> {
   mkdirSync(dataDir, { recursive: true })
   const config = join(dataDir, 'nats.conf')
-  writeFileSync(config, buildConfig(dataDir, ports, memoryMegabytes))
+  writeFileSync(config, `${buildConfig(dataDir, ports, memoryMegabytes)}${more}\n`)
   return startServer({
     ...start,
     name: 'nats',

@@ -98,9 +98,13 @@ async function asServerUser(command: string, args: readonly string[], dataDir: s
   return { command: wrapper, args: wrapped }
 }
 
+/** What a new server says of what one before it still holds. */
+const isOfTheDying = /pre-existing shared memory|lock file "postmaster\.pid" already exists/
+
 /**
- * After a SIGKILL of the server its sessions need a moment to notice, and until then a new server refuses to touch
- * their shared memory. Tries again for at most 30 s.
+ * A server that was killed is gone a moment later, and its sessions need one more to notice; until then a new server
+ * refuses its lock file and its shared memory. Tries again for at most 30 s, also where the lock is that of a server
+ * which goes on: who started that one is not known here.
  */
 async function startAfterCrash(start: () => Promise<RunningServer>): Promise<RunningServer> {
   const deadline = performance.now() + 30_000
@@ -108,7 +112,7 @@ async function startAfterCrash(start: () => Promise<RunningServer>): Promise<Run
     try {
       return await start()
     } catch (error) {
-      const wait = error instanceof ServerEndedError && /pre-existing shared memory/.test(error.log)
+      const wait = error instanceof ServerEndedError && isOfTheDying.test(error.log)
       if (!wait || performance.now() > deadline) throw error
     }
   }

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { type RunningServer, type StartOptions, startServer } from '../lifecycle/server.ts'
 import { answers } from '../lifecycle/wait.ts'
 import { rootDir } from '../paths.ts'
-import { hugePageEnv, hugePageFlags } from './huge-pages.ts'
+import { hugePageFlags } from './huge-pages.ts'
+import { runtimeEnv } from './runtime-env.ts'
 
 export type ProcessName = 'api' | 'controller' | 'dispatcher'
 
@@ -29,7 +30,7 @@ export function startProcess({ name, env, healthPort, port, ...start }: ProcessO
     command: nodePath,
     args: [...hugePageFlags, join(rootDir, name, 'src/main.ts')],
     cwd: rootDir,
-    env: { ...hugePageEnv(), ...env },
+    env: { ...runtimeEnv(), ...env },
     version: sourcesVersion(name),
     url: port === undefined ? health : `http://127.0.0.1:${port}`,
     ports: port === undefined ? [healthPort] : [port, healthPort],

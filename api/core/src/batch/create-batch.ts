@@ -2,16 +2,15 @@ import { holdCreditsEach } from '../credit/hold-batch.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
-import type { Bucket } from '../storage/bucket.ts'
+import type { Gate } from '../runtime/concurrency/gate.ts'
 import { creditCost } from '../task/limits.ts'
 import { type RequestedOutput, resolveOutput } from '../task/output.ts'
 import type { TaskRow } from '../task/task-queries.ts'
-import { inputForbidden } from '../upload/inspect-object.ts'
+import { type Inspected, inputForbidden } from '../upload/inspect-object.ts'
 import { takeChildSlots, toChildLimitError } from '../workspace/limit/child-slots.ts'
 import type { Plan } from '../workspace/plan.ts'
 import { insertBatch, insertChildren } from './insert-batch.ts'
 import { inspectSources, itemsRefused, type Source } from './inspect-sources.ts'
-import type { InspectionGate } from './inspection-gate.ts'
 import type { BatchWithTasks } from './read-batch.ts'
 
 type CreateBatch = {
@@ -28,7 +27,7 @@ type CreateBatch = {
   /** The request's idempotency key, if it has one. */
   readonly once?: OnceRequest | undefined
   readonly traceparent: string | null
-  readonly gate: InspectionGate
+  readonly gate: Pick<Gate, 'run'>
 }
 
 /** Why the plan takes no batch, or none of this size; judged before any object is inspected (D4). */
@@ -48,7 +47,7 @@ export function findBatchRefusal({ batchLimit }: Plan, size: number): MatteError
  * @throws MatteError as `inspectSources`; TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT,
  *   DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
  */
-export async function createBatch(db: Db, bucket: Bucket, request: CreateBatch): Promise<BatchWithTasks<TaskRow>> {
+export async function createBatch(db: Db, bucket: Inspected, request: CreateBatch): Promise<BatchWithTasks<TaskRow>> {
   const { workspaceId, plan, once } = request
   const sources = await inspectSources(db, bucket, request)
   const output = resolveOutput(request.output ?? null, plan)

@@ -1,15 +1,14 @@
 // All objects of a batch are inspected before any of it is created: all or nothing (D50). An object that is named
 // several times is inspected once.
 import type { Db } from '../db/database.ts'
-import { MatteError } from '../error.ts'
-import { invalidParam } from '../invalid-params.ts'
+import { type ErrorCode, MatteError } from '../error.ts'
+import { type Issue, invalidParams } from '../invalid-params.ts'
+import type { Gate } from '../runtime/concurrency/gate.ts'
 import { eachAtOnce } from '../runtime/each-at-once.ts'
-import type { Bucket } from '../storage/bucket.ts'
 import { isKeyForm } from '../storage/object-key.ts'
 import { findUploads } from '../upload/grant-queries.ts'
-import { type InspectedObject, inputForbidden, inspectObject } from '../upload/inspect-object.ts'
+import { type Inspected, type InspectedObject, inputForbidden, inspectObject } from '../upload/inspect-object.ts'
 import type { Plan } from '../workspace/plan.ts'
-import type { InspectionGate } from './inspection-gate.ts'
 
 export type Source = InspectedObject & { readonly uploadId: string; readonly objectKey: string }
 
@@ -20,7 +19,11 @@ type InspectSources = {
   readonly workspaceId: string
   readonly plan: Plan
   readonly imageUrls: readonly string[]
-  readonly gate: InspectionGate
+  /**
+   * Bounds what all batches of a process inspect at once. Each inspection holds a connection to the store and up to
+   * 128 KiB; without the bound a few batches would take every connection from single creations.
+   */
+  readonly gate: Pick<Gate, 'run'>
 }
 
 /**
@@ -28,7 +31,7 @@ type InspectSources = {
  * @throws MatteError the error of the lowest bad index, `details.items` naming every bad one; or
  *   TASK_STORAGE_UNAVAILABLE as soon as one object cannot be inspected, since nobody knows then which are bad.
  */
-export async function inspectSources(db: Db, bucket: Bucket, request: InspectSources): Promise<Source[]> {
+export async function inspectSources(db: Db, bucket: Inspected, request: InspectSources): Promise<Source[]> {
   const { workspaceId, plan, imageUrls, gate } = request
   const keys = [...new Set(imageUrls.filter(isKeyForm))]
   const uploads = await findUploads(db, workspaceId, keys)
@@ -40,7 +43,8 @@ export async function inspectSources(db: Db, bucket: Bucket, request: InspectSou
   const sources: Source[] = []
   const errors: ItemError[] = []
   for (const [index, imageUrl] of imageUrls.entries()) {
-    const verdict = judged.get(imageUrl) ?? (isKeyForm(imageUrl) ? inputForbidden() : malformedItem(index))
+    const verdict =
+      judged.get(imageUrl) ?? (isKeyForm(imageUrl) ? inputForbidden() : invalidParams([malformedIssue(index)]))
     if (verdict instanceof MatteError) errors.push({ index, imageUrl, error: verdict })
     else sources.push(verdict)
   }
@@ -48,14 +52,18 @@ export async function inspectSources(db: Db, bucket: Bucket, request: InspectSou
   return sources
 }
 
+const ofObject: readonly ErrorCode[] = ['TASK_INPUT_FORBIDDEN', 'TASK_FILE_SIZE_EXCEEDED', 'TASK_FORMAT_NOT_SUPPORTED']
+
 /** What is wrong with one object is kept for the list; what is wrong with the store, or with us, ends it all. */
 function toItemError(error: unknown): MatteError {
-  if (error instanceof MatteError && error.code !== 'TASK_STORAGE_UNAVAILABLE') return error
+  if (error instanceof MatteError && ofObject.includes(error.code)) return error
   throw error
 }
 
-export const malformedItem = (index: number): MatteError =>
-  invalidParam(`/body/imageUrls/${index}`, 'must be the objectKey of an upload grant; URLs are not fetched')
+export const malformedIssue = (index: number): Issue => ({
+  path: `/body/imageUrls/${index}`,
+  message: 'must be the objectKey of an upload grant; URLs are not fetched',
+})
 
 type ItemError = { readonly index: number; readonly imageUrl: string; readonly error: MatteError }
 

@@ -3,8 +3,10 @@ import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Logger } from 'pino'
 import { repeat } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
+import { readNatsUrls } from './nats-urls.ts'
 
 type BusOptions = {
+  /** As in NATS_URL. */
   readonly url: string
   readonly prefix: string
   readonly logger: Logger
@@ -21,11 +23,12 @@ const reconnectMs = 500
 
 export function openBus({ url, prefix, logger, name }: BusOptions): Bus {
   let live: NatsConnection | undefined
+  let reported = false
 
   async function connectAndWatch(signal: AbortSignal): Promise<number> {
     try {
       live = await connect({
-        servers: url.split(','),
+        ...readNatsUrls(url),
         name,
         maxReconnectAttempts: -1, // the default gives up after 20 s
         reconnectTimeWait: reconnectMs,
@@ -36,11 +39,14 @@ export function openBus({ url, prefix, logger, name }: BusOptions): Bus {
       // A stop that came while this was connecting found nothing to close.
       if (signal.aborted) await live.close()
       else {
+        reported = false
         logger.info({ server: live.getServer() }, 'bus connected')
         await watch(live)
       }
     } catch (error) {
-      if (!signal.aborted) logger.debug({ err: error }, 'bus not reachable')
+      // Once for each time: work goes on by timers meanwhile, and nobody would look for the reason of their latency.
+      if (!signal.aborted && !reported) logger.warn({ err: error }, 'bus not reachable')
+      reported = true
     }
     live = undefined
     return reconnectMs

@@ -2,29 +2,23 @@
 // expire: it comes back by the release, or is captured.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
-
-type ExpireOptions = {
-  /** For `matte-admin sweep --now`: judge as if it were this time; else the database's clock. */
-  readonly now?: Date | undefined
-  /** Workspaces of one call. */
-  readonly limit?: number
-}
 
 /**
  * Moves the available credits of lapsed lots to `expired`, in one transaction a workspace; returns how many credits.
  * Several sweepers at once, and one that died half-way, come to the same.
  */
-export async function expireCredits(db: Db, { now, limit = 100 }: ExpireOptions = {}): Promise<number> {
+export async function expireCredits(db: Db, pass: SweepPass = {}): Promise<number> {
+  const { now, limit = 100 } = pass
   const at = now === undefined ? sql`now()` : sql`${now}::timestamptz`
   const lapsed = sql<boolean>`(has_available and greatest(expires_at, grace_until) <= ${at})`
   const { rows } = await sql<{ id: string }>`
     select distinct workspace_id as id
-      from (select workspace_id from credit_lot where ${lapsed} order by greatest(expires_at, grace_until)
-             limit ${limit}) l`.execute(db)
-  let expired = 0
-  for (const { id } of rows) {
-    expired += await db.transaction().execute(async (tx) => {
+      from (select workspace_id from credit_lot where ${lapsed} and workspace_id <> all(${idsAside(pass)}::uuid[])
+             order by greatest(expires_at, grace_until) limit ${limit}) l`.execute(db)
+  return sumEach(rows, pass, ({ id }) =>
+    db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, id)
       const { rows: lots } = await sql<{ amount: number }>`
         with part as materialized (
@@ -38,7 +32,6 @@ export async function expireCredits(db: Db, { now, limit = 100 }: ExpireOptions 
         )
         select amount from lot`.execute(tx)
       return lots.reduce((sum, { amount }) => sum + amount, 0)
-    })
-  }
-  return expired
+    }),
+  )
 }

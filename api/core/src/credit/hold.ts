@@ -35,7 +35,7 @@ export async function holdCredits(db: Db, { workspaceId, taskId, run, amount }: 
       insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
       select ${workspaceId}::uuid, id, ${taskId}::uuid, ${run}::int, 'available', 'held', amount from lot
     )
-    select coalesce(sum(amount), 0)::int as held from lot`.execute(db)
+    select coalesce(sum(amount), 0) as held from lot`.execute(db)
   const held = rows[0]?.held ?? 0
   if (held < amount) {
     throw new MatteError('CREDITS_INSUFFICIENT', `This needs ${amount} credit(s) and ${held} are available.`, {
@@ -62,7 +62,7 @@ export async function settleHolds(db: Db, runs: readonly TaskRun[], outcome: Set
     at: sql`(select statement_timestamp())`,
   })
   const { rows } = await sql<{ amount: number }>`
-    with ${parts} select coalesce(sum(amount), 0)::int as amount from hold`.execute(db)
+    with ${parts} select coalesce(sum(amount), 0) as amount from hold`.execute(db)
   return rows[0]?.amount ?? 0
 }
 
@@ -85,7 +85,7 @@ export function settleParts({ runs, outcome, at }: { runs: Sql; outcome: Settled
        where h.task_id = r.task_id and h.run = r.run and h.state = 'open'
       returning h.task_id, h.run, h.lot_id, h.amount, h.held_at
     ), part as materialized (
-      select lot_id, sum(amount)::int as amount, min(held_at) as held_at from hold group by lot_id
+      select lot_id, sum(amount) as amount, min(held_at) as held_at from hold group by lot_id
     ), before as materialized (
       select l.id, part.amount,
              ${released}::boolean and part.held_at < l.expires_at and l.expires_at <= ${at} as late,

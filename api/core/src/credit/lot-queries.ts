@@ -70,11 +70,11 @@ const soonDays = 7
 
 export async function readBalance(db: Db, workspaceId: string): Promise<Balance> {
   const { rows } = await sql<Balance>`
-    select coalesce(sum(available) filter (where ${isSpendable}), 0)::int as available,
-           coalesce(sum(held), 0)::int as held,
-           (coalesce(sum(available) filter (where ${isSpendable}), 0) + coalesce(sum(held), 0))::int as total,
+    select coalesce(sum(available) filter (where ${isSpendable}), 0) as available,
+           coalesce(sum(held), 0) as held,
+           coalesce(sum(available) filter (where ${isSpendable}), 0) + coalesce(sum(held), 0) as total,
            coalesce(sum(available) filter (where ${isSpendable}
-             and greatest(expires_at, grace_until) <= now() + ${soonDays} * interval '1 day'), 0)::int as "expiringSoon"
+             and greatest(expires_at, grace_until) <= now() + ${soonDays} * interval '1 day'), 0) as "expiringSoon"
       from credit_lot where workspace_id = ${workspaceId}`.execute(db)
   return rows[0] as Balance // an aggregate without GROUP BY has one row
 }

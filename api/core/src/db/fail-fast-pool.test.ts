@@ -6,15 +6,19 @@ class Refused extends Error {
   readonly code = 'ECONNREFUSED'
 }
 
+class Full extends Error {}
+
 /** A pool whose connections are made, refused or left open as the test says; it counts who asked. */
 function fakePool() {
   let asked = 0
   let answer: () => Promise<unknown> = () => Promise.resolve(client)
   const released: unknown[] = []
+  const ended: unknown[] = []
   const client = {
     query: ({ text }: { text: string }) =>
       text === 'hang' ? Promise.reject(new Error('Query read timeout')) : Promise.resolve({ rows: [] }),
     release: (discard: unknown) => void released.push(discard),
+    end: async () => void ended.push('ended'),
   }
   const pool = {
     options: { max: 2 },
@@ -28,6 +32,7 @@ function fakePool() {
   return {
     pool,
     released,
+    ended,
     asked: () => asked,
     answerWith: (next: () => Promise<unknown>) => {
       answer = next
@@ -40,11 +45,18 @@ function given() {
   let nowMs = 1_000
   const fake = fakePool()
   const clock = { monotonicMs: () => nowMs }
-  const pool = failFastPool(fake.pool, { clock, isAway: (error) => error instanceof Refused })
+  const warnings: unknown[] = []
+  const pool = failFastPool(fake.pool, {
+    clock,
+    isAway: (error) => error instanceof Refused,
+    hasNoRoom: (error) => error instanceof Full,
+    logger: { warn: (what: unknown) => void warnings.push(what) },
+    findWorking: async () => undefined,
+  })
   const pass = (ms: number): void => {
     nowMs += ms
   }
-  return { fake, pool, pass }
+  return { fake, pool, pass, warnings }
 }
 
 describe('failFastPool', () => {
@@ -116,6 +128,31 @@ describe('failFastPool', () => {
     await waiting
   })
 
+  it('makes do with its connections while the server has no room for more, and asks again later', async () => {
+    const { fake, pool, pass, warnings } = given()
+    Object.assign(fake.pool, { totalCount: 1 })
+    fake.answerWith(() => {
+      fake.answerWith(() => Promise.resolve(fake.client)) // one of its own has become free
+      return Promise.reject(new Full())
+    })
+    await pool.connect()
+    expect([fake.asked(), fake.pool.options.max]).toEqual([2, 1])
+    pass(9_999)
+    await pool.connect()
+    expect(fake.pool.options.max).toBe(1)
+    pass(1)
+    await pool.connect()
+    expect([fake.pool.options.max, warnings.length]).toEqual([2, 1])
+  })
+
+  it('fails when the server has no room for its first connection', async () => {
+    const { fake, pool } = given()
+    Object.assign(fake.pool, { totalCount: 0 })
+    fake.answerWith(() => Promise.reject(new Full()))
+    await expect(pool.connect()).rejects.toBeInstanceOf(Full)
+    expect(fake.asked()).toBe(1)
+  })
+
   it('throws away a connection whose statement got no answer, and keeps the others', async () => {
     const { fake, pool } = given()
     const client = await pool.connect()
@@ -123,6 +160,7 @@ describe('failFastPool', () => {
     client.release()
     await expect(client.query('hang', [])).rejects.toThrow('Query read timeout')
     client.release()
+    expect(fake.ended).toHaveLength(1) // at once: its ROLLBACK does not wait behind it
     expect(fake.released).toEqual([false, true])
   })
 })

@@ -2,12 +2,17 @@
 // - the database is away: after a connection that failed, everybody gets that answer at once, and one asker every
 //   250 ms tries again. Otherwise each request would wait for its own connection to fail, and all of them come at the restart;
 // - the database is busy: who waited 3 s for a free connection gets an error of its own, since this is no outage.
-// A statement that got no answer in time takes its connection with it: the next user would wait behind it. Statements
-// that come again are prepared (statement-names.ts).
+// While the server has no room for one more connection, the pool makes do with those that it has (make-do.ts).
+// A statement that gets no answer, in time or from a server that knows nothing of it (stuck-connections.ts), takes its
+// connection with it: its own ROLLBACK and the next user would wait behind it. Statements that come again are prepared
+// (statement-names.ts).
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type pg from 'pg'
+import type { Logger } from 'pino'
 import type { Clock } from '../runtime/clock.ts'
+import { makeDo } from './make-do.ts'
 import { type StatementNames, statementNames } from './statement-names.ts'
+import { type FindWorking, processOf, type StuckConnections, stuckConnections } from './stuck-connections.ts'
 
 /** A connection could not be made a moment ago. Its code is SQL's class for connections, 08. */
 export class DatabaseAway extends Error {
@@ -32,12 +37,21 @@ type FailFastOptions = {
   readonly clock: Pick<Clock, 'monotonicMs'>
   /** True for an error of the connection or of a server that starts or stops. */
   readonly isAway: (error: unknown) => boolean
+  /** True for a server that takes no more connections. */
+  readonly hasNoRoom: (error: unknown) => boolean
+  readonly findWorking: FindWorking
+  readonly logger: Pick<Logger, 'warn'>
 }
 
-export function failFastPool(pool: pg.Pool, { clock, isAway }: FailFastOptions): FailFastPool {
+/** What the wrappers of all connections share. */
+type Shared = { readonly names: StatementNames; readonly stuck: StuckConnections }
+type Guarded = { readonly client: PostgresPoolClient; readonly madeAtMs: number }
+
+export function failFastPool(pool: pg.Pool, { clock, isAway, findWorking, ...room }: FailFastOptions): FailFastPool {
   const waiting = new Set<{ readonly sinceMs: number }>() // in the order of their coming
-  const names = statementNames()
-  const guarded = new WeakMap<pg.PoolClient, PostgresPoolClient>()
+  const connectWithin = makeDo(pool, { clock, ...room })
+  const shared: Shared = { names: statementNames(), stuck: stuckConnections({ clock, findWorking }) }
+  const guard = createGuard(shared, clock)
   let away: { readonly cause: unknown; retryAtMs: number } | undefined
 
   function refuseWhileAway(): void {
@@ -64,9 +78,13 @@ export function failFastPool(pool: pg.Pool, { clock, isAway }: FailFastOptions):
     const ticket = { sinceMs: clock.monotonicMs() }
     waiting.add(ticket)
     try {
-      const client = await pool.connect()
-      away = undefined
-      return guard(client)
+      for (;;) {
+        const client = await connectWithin()
+        away = undefined
+        const known = guard(client)
+        if (!shared.stuck.isStale(known.madeAtMs)) return known.client
+        client.release(true)
+      }
     } catch (error) {
       throw toPoolError(error)
     } finally {
@@ -74,17 +92,13 @@ export function failFastPool(pool: pg.Pool, { clock, isAway }: FailFastOptions):
     }
   }
 
-  /** One wrapper a connection: Kysely keeps its own state by it. */
-  function guard(client: pg.PoolClient): PostgresPoolClient {
-    const known = guarded.get(client) ?? guardClient(client, names)
-    guarded.set(client, known)
-    return known
-  }
-
   return {
     connect,
     options: pool.options,
-    end: () => pool.end(),
+    end: () => {
+      shared.stuck.close()
+      return pool.end()
+    },
     oldestWaitMs: () => {
       const [first] = waiting
       // Below its bound the pool grows: who waits then waits for a new connection, and for nobody that is served.
@@ -94,30 +108,49 @@ export function failFastPool(pool: pg.Pool, { clock, isAway }: FailFastOptions):
   }
 }
 
-function guardClient(client: pg.PoolClient, names: StatementNames): PostgresPoolClient {
-  let stuck = false
+/** One wrapper a connection: Kysely keeps its own state by it. */
+function createGuard(shared: Shared, clock: FailFastOptions['clock']): (client: pg.PoolClient) => Guarded {
+  const guarded = new WeakMap<pg.PoolClient, Guarded>()
+  return (client) => {
+    const known = guarded.get(client) ?? { client: guardClient(client, shared), madeAtMs: clock.monotonicMs() }
+    guarded.set(client, known)
+    return known
+  }
+}
+
+function guardClient(client: pg.PoolClient, { names, stuck }: Shared): PostgresPoolClient {
+  const statement = { pid: processOf(client), drop: () => void endAtOnce(client) }
+  let unfit = false
   let inTransaction = false
   const query = async (text: string, given: readonly unknown[] = []): Promise<unknown> => {
     const values = [...given]
     if (/^(begin|start)/i.test(text)) inTransaction = true
     else if (/^(commit|rollback)$/i.test(text)) inTransaction = false
     const name = values.length === 0 ? undefined : names.nameOf(text)
+    const answered = stuck.watch(statement)
     try {
       return await client.query({ text, values, ...(name !== undefined && { name }) })
     } catch (error) {
       const stale = isStale(error)
-      stuck ||= stale || (error instanceof Error && error.message === 'Query read timeout')
+      const silent = error instanceof Error && error.message === 'Query read timeout'
+      unfit ||= stale || silent
+      if (silent) statement.drop()
       if (!stale) throw error
       names.renew()
       if (inTransaction) throw error // which the error has ended
       return client.query({ text, values })
+    } finally {
+      answered()
     }
   }
   return {
     query: query as PostgresPoolClient['query'], // of its forms the one with a cursor is not in use
-    release: (discard = false) => client.release(discard || stuck),
+    release: (discard = false) => client.release(discard || unfit),
   }
 }
+
+/** The driver cuts a connection off that has a statement without an answer, and refuses what follows on it. */
+const endAtOnce = (client: pg.PoolClient & { end?: () => Promise<void> }): Promise<void> | undefined => client.end?.()
 
 /** A prepared statement whose table has been altered since. */
 const isStale = (error: unknown): boolean =>

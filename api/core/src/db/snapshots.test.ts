@@ -38,6 +38,7 @@ import { failAttempt, finishTask } from '../task/run/finish-task.ts'
 import { handOverDeadLetters } from '../task/run/hand-over-dead-letters.ts'
 import { sweepTasks } from '../task/run/sweep-tasks.ts'
 import type { TaskRow } from '../task/task-queries.ts'
+import { insertGrant } from '../upload/grant-queries.ts'
 import { addRequests } from '../usage/add-requests.ts'
 import { readUsage } from '../usage/read-usage.ts'
 import { claimDueDeliveries } from '../webhook/claim-deliveries.ts'
@@ -59,12 +60,14 @@ const plan = plans.pro as Plan
 const workspaceId = 'workspace'
 const common = { workspaceId, modelVersion: 'service-v2', callbackUrl: null, output: null, traceparent: null }
 const source = { uploadId: 'upload', objectKey: 'key', etag: 'etag', sizeBytes: 1 }
+const single = { ...common, uploadId: 'u', sourceKey: 'key', sourceEtag: 'etag', sourceSizeBytes: 1, creditCost: 1 }
 const claimed = { ...common, id: 'task', run: 1, claim: 'claim', attempt: 1, batchId: null } as unknown as ClaimedTask
 const result = { resultKey: 'key', resultFormat: 'png', resultSizeBytes: 1, width: 1, height: 1, foreground: null }
 const succeeded = { status: 'succeeded', ...result } as const
 const position = { createdAtMicros: '1', id: 'task' }
 const batch = { id: 'batch', workspace_id: workspaceId, total_count: 1, succeeded_count: 1, callback_url: null }
 const lockedWorkspace = [{ id: workspaceId, plan: 'pro' }]
+const old = { id: 'task', createdAt: new Date(0), uploadId: 'u', batchId: 'batch', resultKey: null, hasRun: true }
 const window = { pool: 'one', revision: 'aaaaaaaa', done: 0, failed: 0, timedOut: 0, unavailable: 0, busySeconds: 0 }
 const attempt = { statusCode: 200, durationMs: 1, responseBody: null, endedAgoMs: 0 }
 
@@ -119,12 +122,7 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'retention/delete-old-tasks': {
     send: (db) => deleteOldTasks(db, plans),
-    answers: [
-      [{ id: workspaceId, days: 30 }],
-      lockedWorkspace,
-      [],
-      [{ id: 'task', createdAt: new Date(0), uploadId: 'upload', batchId: 'batch', resultKey: null, hasRun: true }],
-    ],
+    answers: [[{ id: workspaceId, days: 30 }], [], [], lockedWorkspace, [], [old]],
   },
   'retention/release-unused-uploads': { send: (db) => releaseUnusedUploads(db) },
   'scale/read-demand': {
@@ -148,15 +146,7 @@ const statements: Readonly<Record<string, Sending>> = {
     answers: [[{ id: 'task', run: 1 }]],
   },
   'task/insert-single': {
-    send: (db) =>
-      insertSingle(db, plan, {
-        ...common,
-        uploadId: 'upload',
-        sourceKey: 'key',
-        sourceEtag: 'etag',
-        sourceSizeBytes: 1,
-        creditCost: 1,
-      }),
+    send: (db) => insertSingle(db, plan, single),
   },
   'task/list-tasks': {
     send: async (db) => {
@@ -176,6 +166,9 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'task/succeed-task': { send: (db) => finishTask(db, claimed, succeeded) },
   'task/sweep-tasks': { send: (db) => sweepTasks(db, { maxQueueAgeMs: 1 }) },
+  'upload/insert-grant': {
+    send: (db) => insertGrant(db, { workspaceId, objectKey: 'key', contentType: 'image/png', expiresInSeconds: 900 }),
+  },
   'usage/add-requests': { send: (db) => addRequests(db, new Map([[workspaceId, 1]])) },
   'usage/read-usage': {
     send: (db) => readUsage(db, workspaceId, plan),
@@ -184,6 +177,7 @@ const statements: Readonly<Record<string, Sending>> = {
   'webhook/claim-due-deliveries': {
     send: (db) =>
       claimDueDeliveries(db, { limit: 10, claimMs: 30_000, perTargetInFlight: 4, perWorkspaceInFlight: 16 }),
+    answers: [[], [{ id: workspaceId, sawAll: true }]],
   },
   'webhook/create-event-deliveries': {
     send: (db) =>

@@ -49,8 +49,8 @@ export async function countRequests(db: Db, requests: readonly CountedRequests[]
                   then least(w.used, greatest(w.last_limit, excluded.last_limit)) else 0 end + excluded.used,
       last_limit = case when ${isCurrent} then greatest(w.last_limit, excluded.last_limit)
                         else excluded.last_limit end
-    returning subject, used, (minute + 1) * ${windowSeconds}::int as "resetsAt",
-              ((minute + 1) * ${windowSeconds}::int - extract(epoch from clock_timestamp()))::float8 * 1000
+    returning subject, used, (minute + 1) * ${windowSeconds}::bigint as "resetsAt",
+              ((minute + 1) * ${windowSeconds}::bigint - extract(epoch from clock_timestamp()))::float8 * 1000
                 as "resetsInMs"`.execute(db)
   return rows
 }

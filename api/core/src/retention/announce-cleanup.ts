@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
 import { createEventDeliveries } from '../webhook/create-deliveries.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
-import { type RetentionPass, timeOf } from './release-uploads.ts'
+import { timeOf } from './release-uploads.ts'
 
 const event = 'task.retention_cleanup'
 
@@ -12,21 +13,22 @@ const event = 'task.retention_cleanup'
  * later in the day is announced the next day. Returns how many workspaces got one; their deliveries are committed with
  * the note that they did.
  */
-export async function announceCleanups(db: Db, plans: Plans, { now, limit = 100 }: RetentionPass = {}) {
+export async function announceCleanups(db: Db, plans: Plans, pass: SweepPass = {}) {
+  const { now, limit = 100 } = pass
   const today = sql<string>`(${timeOf(now)} at time zone 'utc')::date`
   const due = sql<boolean>`(deleted > 0 and announced_on is distinct from ${today})`
   // Those whose plans are not configured get no announcement, and may not take the turns of others.
   const waiting = await db
     .selectFrom('retention_notice')
     .innerJoin('workspace', 'workspace.id', 'workspace_id')
-    .select('workspace_id')
+    .select('workspace_id as id')
     .where(due)
     .where('plan', 'in', Object.keys(plans))
+    .where(sql<boolean>`workspace_id <> all(${idsAside(pass)}::uuid[])`)
     .limit(limit)
     .execute()
-  let announced = 0
-  for (const { workspace_id: workspaceId } of waiting) {
-    announced += await db.transaction().execute(async (tx) => {
+  return sumEach(waiting, pass, ({ id: workspaceId }) =>
+    db.transaction().execute(async (tx) => {
       const workspace = await lockWorkspace(tx, workspaceId)
       // An UPDATE returns new values only, so the count is read first; the lock keeps it as it is.
       const notice = await tx
@@ -45,9 +47,8 @@ export async function announceCleanups(db: Db, plans: Plans, { now, limit = 100 
       const body = buildCleanupBody(notice.count, days)
       await createEventDeliveries(tx, { workspaceId, event, body, callbackUrl: null, of: { key: notice.day } })
       return 1
-    })
-  }
-  return announced
+    }),
+  )
 }
 
 /** Flat JSON, `event` first, then the fields of the interface in its order. */

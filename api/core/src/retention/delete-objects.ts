@@ -3,9 +3,10 @@
 // line goes after the object. Whatever dies between the steps, the object's deletion is repeated, which is harmless.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import type { SweepPass } from '../db/sweep.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { StorageError } from '../storage/storage-error.ts'
-import { type RetentionPass, timeOf } from './release-uploads.ts'
+import { timeOf } from './release-uploads.ts'
 
 /** When a line is due again that somebody took and did not finish: far above the store's own time-outs. */
 const againAfterMinutes = 10
@@ -16,37 +17,45 @@ const listsMax = 10
 
 /**
  * Deletes objects that are due, and then the last traces of their rows; returns how many lines. A key that ends with a
- * slash means all that is below it.
- * @throws StorageError with the first object that could not be deleted; it and the rest are due again later.
+ * slash means all that is below it. What the store refuses is due again later.
+ * @throws StorageError when it refuses all of those that were asked for at once: it is taken for down.
  */
-export async function deleteDueObjects(db: Db, bucket: Pick<Bucket, 'delete' | 'list'>, pass: RetentionPass = {}) {
+export async function deleteDueObjects(
+  db: Db,
+  bucket: Pick<Bucket, 'delete' | 'list'>,
+  pass: SweepPass = {},
+): Promise<number> {
+  const { aside, signal } = pass
   const keys = await takeDueObjects(db, pass)
-  for (let first = 0; first < keys.length; first += atOnce) {
+  let done = 0
+  for (let first = 0; first < keys.length && !signal?.aborted; first += atOnce) {
     const part = keys.slice(first, first + atOnce)
     const results = await Promise.allSettled(
-      part.map((key) => (key.endsWith('/') ? deleteBelow(bucket, key) : bucket.delete(key))),
+      part.map((key) => (key.endsWith('/') ? deleteBelow(bucket, key, signal) : bucket.delete(key, signal))),
     )
-    const refused = results.find((result) => result.status === 'rejected')
-    await forgetObjects(
-      db,
-      part.filter((_, index) => results[index]?.status === 'fulfilled'),
-    )
-    if (refused !== undefined) throw refused.reason
+    const gone = part.filter((_, index) => results[index]?.status === 'fulfilled')
+    await forgetObjects(db, gone)
+    done += gone.length
+    for (const [index, result] of results.entries()) {
+      if (result.status === 'fulfilled') continue
+      if (aside === undefined || gone.length === 0) throw result.reason
+      aside.set(part[index] ?? '', result.reason)
+    }
   }
-  return keys.length
+  return done
 }
 
-async function deleteBelow(bucket: Pick<Bucket, 'delete' | 'list'>, prefix: string): Promise<void> {
+async function deleteBelow(bucket: Pick<Bucket, 'delete' | 'list'>, prefix: string, signal: SweepPass['signal']) {
   for (let lists = 0; lists < listsMax; lists++) {
-    const keys = await bucket.list(prefix)
+    const keys = await bucket.list(prefix, signal)
     if (keys.length === 0) return
-    for (const key of keys) await bucket.delete(key)
+    for (const key of keys) await bucket.delete(key, signal)
   }
   throw new StorageError('unavailable', `the store goes on listing objects below ${prefix}`)
 }
 
 /** The keys of objects to delete, for this caller alone until they are due again. */
-export async function takeDueObjects(db: Db, { now, limit = 500 }: RetentionPass = {}): Promise<string[]> {
+export async function takeDueObjects(db: Db, { now, limit = 500 }: SweepPass = {}): Promise<string[]> {
   const at = timeOf(now)
   const { rows } = await sql<{ key: string }>`
     with due as materialized (

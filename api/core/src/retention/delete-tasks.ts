@@ -4,10 +4,11 @@
 // since they are what money and usage are proved from. The objects follow later, see delete-objects.ts.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
 import { resultPrefix } from '../storage/result-key.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
-import { type RetentionPass, timeOf } from './release-uploads.ts'
+import { timeOf } from './release-uploads.ts'
 
 /** Objects outlive their row by so long: a link that was signed at the last moment lives for 7 days (D37). */
 const objectDelayDays = 8
@@ -15,6 +16,8 @@ const objectDelayDays = 8
 /** Workspaces of one pass, and finished tasks of one transaction, which holds the row that creations wait for. */
 const workspacesMax = 100
 const tasksMax = 100
+/** Attempts, or deliveries, of one statement: with the largest answers some 30 MB, a fraction of a second. */
+const recordsMax = 2_000
 
 /**
  * Deletes at most one batch of tasks in each of at most 100 workspaces; returns how many tasks. Workspaces whose
@@ -22,7 +25,8 @@ const tasksMax = 100
  * The oldest row of each workspace is asked for by its order. With EXISTS the planner read the whole table for each
  * workspace that has no task, since one that has all tasks makes it believe to find something at once.
  */
-export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksMax }: RetentionPass = {}) {
+export async function deleteOldTasks(db: Db, plans: Plans, pass: SweepPass = {}) {
+  const { now, limit = tasksMax } = pass
   const at = timeOf(now)
   const names = Object.keys(plans)
   const days = names.map((name) => plans[name]?.retentionDays ?? 0)
@@ -30,16 +34,16 @@ export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksM
     select w.id, p.days
       from workspace w
       join unnest(${names}::text[], ${days}::int[]) as p (plan, days) on p.plan = w.plan
-     where (select completed_at from task
+     where w.id <> all(${idsAside(pass)}::uuid[]) and ((select completed_at from task
              where workspace_id = w.id and completed_at is not null
              order by completed_at limit 1) <= ${at} - p.days * interval '1 day'
         or (select completed_at from delivery
              where workspace_id = w.id and task_id is null and completed_at is not null
-             order by completed_at limit 1) <= ${at} - p.days * interval '1 day'
+             order by completed_at limit 1) <= ${at} - p.days * interval '1 day')
      limit ${workspacesMax}`.execute(db)
-  let deleted = 0
-  for (const workspace of workspaces) {
-    deleted += await db.transaction().execute(async (tx) => {
+  return sumEach(workspaces, pass, async (workspace) => {
+    if (!(await deleteRecords(db, workspace, { ...pass, limit }))) return 0
+    return db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, workspace.id)
       await deleteOldDeliveries(tx, workspace, { now, limit })
       const tasks = await deleteBatchOfTasks(tx, workspace, { now, limit })
@@ -50,11 +54,56 @@ export async function deleteOldTasks(db: Db, plans: Plans, { now, limit = tasksM
       await noteForAnnouncement(tx, workspace.id, tasks.length)
       return tasks.length
     })
-  }
-  return deleted
+  })
 }
 
 type Workspace = { readonly id: string; readonly days: number }
+
+/**
+ * What belongs to the oldest tasks and deliveries goes before them, a bounded part in each statement and without the
+ * workspace's lock: a task can have thousands of attempts, each with an answer of 16 KiB, and deleting all with it
+ * would outlast the statement's time and hold creations up. False: told to stop before the end; the next sweep goes on.
+ * A failed task that is retried at this moment has lost what was recorded of its earlier runs' webhooks, and no more.
+ */
+async function deleteRecords(db: Db, workspace: Workspace, pass: SweepPass): Promise<boolean> {
+  for (const deletePart of [deleteAttempts, deleteTaskDeliveries]) {
+    while ((await deletePart(db, workspace, pass)) > 0) if (pass.signal?.aborted) return false
+  }
+  return true
+}
+
+/** The deliveries that go next: those of the oldest tasks, and the oldest that belong to none. */
+const oldDeliveries = ({ id, days }: Workspace, { now, limit = tasksMax }: SweepPass) => {
+  const before = sql`${timeOf(now)} - ${days} * interval '1 day'`
+  return sql`
+    old as materialized (
+      select id from task where workspace_id = ${id} and completed_at <= ${before} order by completed_at limit ${limit}
+    ), alone as materialized (
+      select id from delivery where workspace_id = ${id} and task_id is null and completed_at <= ${before}
+       order by completed_at limit ${limit}
+    )`
+}
+
+async function deleteAttempts(db: Db, workspace: Workspace, pass: SweepPass): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    with ${oldDeliveries(workspace, pass)}, going as materialized (
+      select a.id from (select d.id from old join delivery d on d.task_id = old.id union all select id from alone) d
+        join delivery_attempt a on a.delivery_id = d.id limit ${recordsMax}
+    )
+    delete from delivery_attempt where id in (select id from going)`.execute(db)
+  return Number(numAffectedRows)
+}
+
+/** Those that have ended: what is still to be sent goes with the task alone. */
+async function deleteTaskDeliveries(db: Db, workspace: Workspace, pass: SweepPass): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    with ${oldDeliveries(workspace, pass)}, going as materialized (
+      select d.id from old join delivery d on d.task_id = old.id where d.completed_at is not null limit ${recordsMax}
+    )
+    delete from delivery where id in (select id from going)`.execute(db)
+  return Number(numAffectedRows)
+}
+
 type DeletedTask = {
   id: string
   createdAt: Date
@@ -65,7 +114,7 @@ type DeletedTask = {
 }
 
 /** `completed_at` is set on terminal tasks only, so nothing that is still to be done can go. */
-async function deleteBatchOfTasks(tx: Db, { id, days }: Workspace, { now, limit }: RetentionPass) {
+async function deleteBatchOfTasks(tx: Db, { id, days }: Workspace, { now, limit }: SweepPass) {
   const at = timeOf(now)
   const { rows } = await sql<DeletedTask>`
     with old as materialized (
@@ -123,7 +172,7 @@ async function deleteEmptyBatches(tx: Db, ids: readonly string[]): Promise<void>
 }
 
 /** Deliveries that belong to no task, and so go with none. */
-async function deleteOldDeliveries(tx: Db, { id, days }: Workspace, { now, limit }: RetentionPass): Promise<void> {
+async function deleteOldDeliveries(tx: Db, { id, days }: Workspace, { now, limit }: SweepPass): Promise<void> {
   await sql`
     delete from delivery where id in (
       select id from delivery

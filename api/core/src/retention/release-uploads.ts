@@ -1,25 +1,17 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-
-export type RetentionPass = {
-  /** For `matte-admin sweep --now`: judge as if it were this time; else the database's clock. */
-  readonly now?: Date | undefined
-  /** Rows of one call. */
-  readonly limit?: number
-}
+import type { SweepPass } from '../db/sweep.ts'
+import { unusedHours } from '../workspace/plan.ts'
 
 /** The time that a pass judges by. */
 export const timeOf = (now: Date | undefined) => (now === undefined ? sql<Date>`now()` : sql<Date>`${now}::timestamptz`)
-
-/** An upload that no task has used for so long is given up (D24). Its presigned URL ended after 15 minutes. */
-const unusedHours = 24
 
 /**
  * Gives unused uploads up, oldest first, and puts their objects down for deletion at once; returns how many.
  * A creation locks the same row: either it comes first and the row is used, or it finds the row given up and answers
  * TASK_INPUT_FORBIDDEN. A row that is locked is left to the next pass.
  */
-export async function releaseUnusedUploads(db: Db, { now, limit = 500 }: RetentionPass = {}): Promise<number> {
+export async function releaseUnusedUploads(db: Db, { now, limit = 500 }: SweepPass = {}): Promise<number> {
   const at = timeOf(now)
   const unused = sql<boolean>`(used_at is null and deleted_at is null)`
   const { rows } = await sql<{ objectKey: string }>`

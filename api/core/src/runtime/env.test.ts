@@ -39,6 +39,6 @@ describe('parseEnv', () => {
 describe('describeConfig', () => {
   it('shows secrets as stars, and passwords inside URLs too', () => {
     const config = parseEnv(schema, { DATABASE_URL: 'postgres://u:p@h/d', NAME: 'nats://u:p@h:4222' })
-    expect(describeConfig(schema, config)).toMatchObject({ url: '***', name: 'nats://u:***@h:4222', port: 8080 })
+    expect(describeConfig(schema, config)).toMatchObject({ url: '***', name: 'nats://***@h:4222', port: 8080 })
   })
 })

@@ -119,13 +119,16 @@ export function parseEnv<S extends Schema>(schema: S, env: Env): Infer<S> {
   return Object.freeze(config) as Infer<S>
 }
 
-/** The configuration for a log line: secrets as stars, a password inside a URL as stars too. */
+/**
+ * The configuration for a log line, secrets as stars. A URL that may carry a password is a secret as a whole, since no
+ * rule finds a password in every text that a client takes for a URL; one in another setting is hidden up to the last @.
+ */
 export function describeConfig<S extends Schema>(schema: S, config: Infer<S>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(schema).map(([name, { kind }]) => {
       const value = config[name]
       if (kind === 'secret') return [name, value === undefined || value === '' ? value : '***']
-      return [name, typeof value === 'string' ? value.replace(/(:\/\/[^:/@]*:)[^@]*@/, '$1***@') : value]
+      return [name, typeof value === 'string' ? value.replace(/:\/\/.*@/s, '://***@') : value]
     }),
   )
 }

@@ -7,6 +7,8 @@ import { type Deferred, deferred, type Service } from './service.ts'
 export type Loop = Service & {
   /** The next pass begins at once, or right after the one that runs. */
   wake(): void
+  /** No pass begins any more, and the signal of the one that runs is aborted; `stop` waits for its end. */
+  halt(): void
 }
 
 type RepeatOptions = {
@@ -37,16 +39,21 @@ export function repeat({ name, pass, firstAfterMs }: RepeatOptions): Loop {
     }
   }
 
+  function halt(): void {
+    stopping.abort()
+    woken.resolve()
+  }
+
   return {
     name,
     start: () => {
       running ??= forever()
     },
     stop: async () => {
-      stopping.abort()
-      woken.resolve()
+      halt()
       await running
     },
+    halt,
     wake: () => woken.resolve(),
   }
 }

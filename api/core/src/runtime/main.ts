@@ -1,7 +1,9 @@
-// The life of a process: services start in order, a signal or a broken service ends it, services stop in reverse
-// within a limit. A second signal, or the limit passed, forces the exit; until then the event loop empties by itself.
+// The life of a process: services start in order; a signal or a broken service ends it. Then all stop taking work at
+// once, and they stop in reverse within a limit. A second signal, or the limit passed, forces the exit; until then the
+// event loop empties by itself.
 import type { Logger } from 'pino'
 import { ConfigError } from './env.ts'
+import { useOwnLookup } from './names/lookup.ts'
 import type { Service } from './service.ts'
 
 type ProcessOptions = {
@@ -44,6 +46,7 @@ export async function runServices({ logger, services, stopWithinMs }: ProcessOpt
     )
     process.exit(1)
   }, stopWithinMs)
+  for (const service of started) service.stopTaking?.()
   for (const service of started.reverse()) {
     const since = performance.now()
     waitingFor = service.name
@@ -73,6 +76,7 @@ function untilSignal(): Promise<string> {
 
 /** Runs a process's main function; a configuration that cannot be used is printed without a stack, with exit code 2. */
 export async function runMain(main: () => Promise<void>): Promise<void> {
+  useOwnLookup()
   try {
     await main()
   } catch (error) {

@@ -6,6 +6,8 @@ export type Service = {
   readonly name: string
   start(): Promise<void> | void
   stop(): Promise<void> | void
+  /** Takes no new work from now on, and waits for nothing. Called on all before the first is stopped. */
+  stopTaking?(): void
 }
 
 /** A promise with its ends outside; for signals between a loop and those who wake it. */

@@ -49,7 +49,8 @@ const workspacesMax = 2_000
 const windowsMax = 120
 
 const bucketNumbers = Array.from({ length: latencyBoundsSeconds.length + 1 }, (_none, index) => index + 1)
-const summedBuckets = sql`array[${sql.join(bucketNumbers.map((bucket) => sql`coalesce(sum(w.latency_buckets[${sql.lit(bucket)}]), 0)::int`))}]`
+// The driver takes a list of bigint for texts; sums are whole in a float8 up to 2^53.
+const summedBuckets = sql`array[${sql.join(bucketNumbers.map((bucket) => sql`coalesce(sum(w.latency_buckets[${sql.lit(bucket)}]), 0)::float8`))}]`
 
 /** A caller's retry counts as a single task, also of a child (D33, `slotCounter`). Written as in the indexes, to use them. */
 const isSingle = sql`(t.batch_id is null or t.run > 1)`
@@ -175,10 +176,10 @@ export async function readDemand(db: Db, { plans, pools }: DemandRequest): Promi
        where w.at > now() - least(a.revision_seconds, 3600) * interval '1 s' and w.at <= now()
        group by a.pool, w.revision
     )
-    select a.pool, coalesce(n.in_3s, 0)::int as "arrivals3s", coalesce(n.in_30s, 0)::int as "arrivals30s",
-           (coalesce(q.singles, 0) + coalesce(b.singles, 0))::int as backlog,
-           (coalesce(q.children, 0) + coalesce(b.children, 0))::int as "batchSlots",
-           coalesce(b.claimed, 0)::int as processing, coalesce(b.claimed_children, 0)::int as "batchProcessing",
+    select a.pool, coalesce(n.in_3s, 0)::bigint as "arrivals3s", coalesce(n.in_30s, 0)::bigint as "arrivals30s",
+           (coalesce(q.singles, 0) + coalesce(b.singles, 0))::bigint as backlog,
+           (coalesce(q.children, 0) + coalesce(b.children, 0))::bigint as "batchSlots",
+           coalesce(b.claimed, 0) as processing, coalesce(b.claimed_children, 0) as "batchProcessing",
            -- A task that was created while this statement began has a later now().
            greatest(0, coalesce(extract(epoch from now() - least(q.oldest, b.oldest)), 0))::float8 as "oldestSeconds",
            coalesce(r.service, (

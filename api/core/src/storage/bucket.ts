@@ -41,9 +41,9 @@ export type Bucket = {
   /** @throws StorageError */
   put(key: string, body: Uint8Array, options: { contentType: string; signal?: AbortSignal }): Promise<void>
   /** Gone already counts as done. @throws StorageError */
-  delete(key: string): Promise<void>
+  delete(key: string, signal?: AbortSignal): Promise<void>
   /** Keys that begin with `prefix`, at most a thousand of them. @throws StorageError */
-  list(prefix: string): Promise<string[]>
+  list(prefix: string, signal?: AbortSignal): Promise<string[]>
   /** A URL for one PUT, for the public host. */
   presignPut(key: string, options: PutGrant): string
   /** A URL to download, for the public host, at most 7 days (604,800 s, the scheme's own bound). */

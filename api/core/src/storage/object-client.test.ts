@@ -90,13 +90,26 @@ describe('createObjectClient', () => {
   })
 
   it.each([
-    [404, 'missing'],
-    [412, 'changed'],
-    [416, 'range'],
-  ])('takes %d for an answer: %s', async (code, kind) => {
-    const { client, asked } = await ask([status(code, 'no')])
+    [404, '<Code>NoSuchKey</Code>', 'missing'],
+    [412, '<Code>PreconditionFailed</Code>', 'changed'],
+    [416, '<Code>InvalidRange</Code>', 'range'],
+  ])('takes %d with %s for an answer to a GET: %s', async (code, words, kind) => {
+    const { client, asked } = await ask([status(code, words)])
     await expect(client.send(get)).rejects.toMatchObject({ name: 'StorageError', kind })
     expect(asked()).toBe(1)
+  })
+
+  it.each([
+    ['GET', 404, '<Code>NoSuchBucket</Code>'],
+    ['GET', 404, 'default backend - 404'],
+    ['PUT', 404, '<Code>NoSuchBucket</Code>'],
+    ['PUT', 404, '<Code>NoSuchKey</Code>'],
+    ['PUT', 412, '<Code>PreconditionFailed</Code>'],
+    ['PUT', 416, ''],
+  ] as const)('takes the answer to a %s of %d with %s for an outage', async (method, code, words) => {
+    const { client, asked } = await ask([status(code, words)])
+    await expect(client.send({ ...get, method })).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(asked()).toBe(2)
   })
 
   it.each([

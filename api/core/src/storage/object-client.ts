@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 import { pause } from '../runtime/service.ts'
 import { createRequestSigner, type SignerOptions } from './signature-v4.ts'
-import { StorageError, storageErrorOf } from './storage-error.ts'
+import { getErrorOf, StorageError, storeUnavailable } from './storage-error.ts'
 
 type ObjectRequest = {
   readonly method: 'GET' | 'PUT'
@@ -44,7 +44,8 @@ export function createObjectClient(options: SignerOptions): ObjectClient {
     if (isGood(answer.status)) return answer
     const said = answer.bytes.toString()
     if (said.includes('RequestTimeTooSkewed')) offsetMs = Date.parse(answer.headers.date ?? '') - Date.now() || 0
-    throw storageErrorOf(answer.status, said)
+    if (method !== 'GET') throw storeUnavailable(said)
+    throw getErrorOf({ status: answer.status, code: /<Code>(\w+)<\/Code>/.exec(said)?.[1] }, said)
   }
 
   return {
@@ -52,10 +53,10 @@ export function createObjectClient(options: SignerOptions): ObjectClient {
       try {
         return await tryOnce(request)
       } catch (error) {
-        if (!isTransient(error) || request.signal?.aborted) throw toUnavailable(error)
+        if (!isTransient(error) || request.signal?.aborted) throw storeUnavailable(error)
       }
       await pause(retryAfterMs, request.signal)
-      return await tryOnce(request).catch((error: unknown) => Promise.reject(toUnavailable(error)))
+      return await tryOnce(request).catch((error: unknown) => Promise.reject(storeUnavailable(error)))
     },
     close: () => void pool.destroy(),
   }
@@ -63,9 +64,6 @@ export function createObjectClient(options: SignerOptions): ObjectClient {
 
 /** Answers that say try again, and everything that is no answer: connection refused, reset, too slow. */
 const isTransient = (error: unknown): boolean => !(error instanceof StorageError) || error.kind === 'unavailable'
-
-const toUnavailable = (error: unknown): StorageError =>
-  error instanceof StorageError ? error : new StorageError('unavailable', 'object store unavailable', error)
 
 const isGood = (status: number): boolean => status >= 200 && status <= 299
 

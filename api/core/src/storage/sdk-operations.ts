@@ -11,7 +11,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3'
 import type { SignerOptions } from './signature-v4.ts'
-import { httpStatusOf, toStorageError } from './storage-error.ts'
+import { getErrorOf, httpStatusOf, objectMissing, type StorageError, storeUnavailable } from './storage-error.ts'
 
 /** An object on its way to a client. */
 export type OpenObject = {
@@ -41,19 +41,19 @@ export function openSdk(options: SignerOptions) {
   const client = newClient(options)
   return {
     open: streamOpener(client, Bucket),
-    delete: async (Key: string): Promise<void> => {
+    delete: async (Key: string, signal?: AbortSignal): Promise<void> => {
       try {
-        await client.send(new DeleteObjectCommand({ Bucket, Key }))
+        await client.send(new DeleteObjectCommand({ Bucket, Key }), optionsOf(signal))
       } catch (error) {
-        if (httpStatusOf(error) !== 404) throw toStorageError(error)
+        if (codeOf(error) !== 'NoSuchKey') throw storeUnavailable(error)
       }
     },
-    list: async (Prefix: string): Promise<string[]> => {
+    list: async (Prefix: string, signal?: AbortSignal): Promise<string[]> => {
       try {
-        const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }))
+        const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }), optionsOf(signal))
         return Contents.flatMap(({ Key }) => Key ?? [])
       } catch (error) {
-        throw toStorageError(error)
+        throw storeUnavailable(error)
       }
     },
     probe: async (timeoutMs: number): Promise<boolean> => {
@@ -65,13 +65,13 @@ export function openSdk(options: SignerOptions) {
       }
     },
     ensure: async (signal?: AbortSignal): Promise<void> => {
-      const options = { ...(signal && { abortSignal: signal }) }
+      const options = optionsOf(signal)
       try {
         await client.send(new HeadBucketCommand({ Bucket }), options)
       } catch (error) {
-        if (httpStatusOf(error) !== 404) throw toStorageError(error)
+        if (httpStatusOf(error) !== 404) throw storeUnavailable(error)
         await client.send(new CreateBucketCommand({ Bucket }), options).catch((failure: unknown) => {
-          if (httpStatusOf(failure) !== 409) throw toStorageError(failure) // another process made it meanwhile
+          if (httpStatusOf(failure) !== 409) throw storeUnavailable(failure) // another process made it meanwhile
         })
       }
     },
@@ -88,7 +88,7 @@ const streamOpener =
       ...(range !== undefined && { Range: range }),
       ...(ifNoneMatch !== undefined && { IfNoneMatch: ifNoneMatch }),
     }
-    const options = { ...(signal && { abortSignal: signal }) }
+    const options = optionsOf(signal)
     try {
       const answer = headOnly
         ? { ...(await client.send(new HeadObjectCommand(input), options)), Body: undefined }
@@ -104,9 +104,21 @@ const streamOpener =
       if (httpStatusOf(error) === 304) {
         return { etag: etagOf(error), lengthBytes: 0, contentRange: undefined, unchanged: true, body: undefined }
       }
-      throw toStorageError(error)
+      // The answer to a HEAD has no body that could say what is missing, so the bucket is asked for.
+      if (headOnly && httpStatusOf(error) === 404) throw await missingFrom(client, { Bucket, options, cause: error })
+      throw getErrorOf({ status: httpStatusOf(error), code: codeOf(error) }, error)
     }
   }
+
+type Missing = { readonly Bucket: string; readonly options: ReturnType<typeof optionsOf>; readonly cause: unknown }
+
+const missingFrom = (client: S3Client, { Bucket, options, cause }: Missing): Promise<StorageError> =>
+  client.send(new HeadBucketCommand({ Bucket }), options).then(() => objectMissing(cause), storeUnavailable)
+
+const optionsOf = (signal: AbortSignal | undefined) => ({ ...(signal && { abortSignal: signal }) })
+
+/** The SDK names its errors by the codes of the store. */
+const codeOf = (error: unknown): string | undefined => (error instanceof Error ? error.name : undefined)
 
 /** Of an answer 304, which the SDK takes for an error and keeps beside it; empty where the store does not say. */
 const etagOf = (error: unknown): string =>

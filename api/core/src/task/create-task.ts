@@ -1,9 +1,8 @@
 import { holdCredits } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
-import type { Bucket } from '../storage/bucket.ts'
 import { findUpload } from '../upload/grant-queries.ts'
-import { inputForbidden, inspectObject } from '../upload/inspect-object.ts'
+import { type Inspected, inputForbidden, inspectObject } from '../upload/inspect-object.ts'
 import { findReachedLimit, toLimitError } from '../workspace/limit/single-slot.ts'
 import type { Plan } from '../workspace/plan.ts'
 import { type Insertion, insertSingle, type NewTask } from './insert-task.ts'
@@ -34,7 +33,7 @@ type CreateTask = {
  *   TASK_STORAGE_UNAVAILABLE, TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED,
  *   CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
  */
-export async function createTask(db: Db, bucket: Bucket, request: CreateTask): Promise<TaskRow> {
+export async function createTask(db: Db, bucket: Inspected, request: CreateTask): Promise<TaskRow> {
   const { workspaceId, plan, imageUrl, once } = request
   const upload = await findUpload(db, workspaceId, imageUrl)
   if (upload === undefined) throw inputForbidden()

@@ -2,9 +2,8 @@ import { holdCredits } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { AlreadyCreated, createOnce, findOutcome, type OnceRequest } from '../idempotency/create-once.ts'
-import type { Bucket } from '../storage/bucket.ts'
 import { findUpload } from '../upload/grant-queries.ts'
-import { inputForbidden, inspectObject } from '../upload/inspect-object.ts'
+import { type Inspected, inputForbidden, inspectObject } from '../upload/inspect-object.ts'
 import { cancelTaskDeliveries } from '../webhook/delivery-queries.ts'
 import { takeSingleSlot, toLimitError } from '../workspace/limit/single-slot.ts'
 import type { Plan } from '../workspace/plan.ts'
@@ -30,7 +29,7 @@ type RetryTask = {
  *   TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED, TASK_STORAGE_UNAVAILABLE, TASK_CONCURRENT_LIMIT,
  *   DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
  */
-export async function retryTask(db: Db, bucket: Bucket, request: RetryTask): Promise<TaskRow> {
+export async function retryTask(db: Db, bucket: Inspected, request: RetryTask): Promise<TaskRow> {
   const { workspaceId, plan, id } = request
   const failed = await findRetryable(db, workspaceId, id).catch(async (error: unknown) => {
     // It may be a twin of this very request that has made the retry, a moment after it was searched for.

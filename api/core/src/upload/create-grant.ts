@@ -4,8 +4,8 @@ import { invalidParam } from '../invalid-params.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { newUploadKey } from '../storage/object-key.ts'
 import { type InputFormat, mimeTypes } from '../workspace/format.ts'
-import type { Plan } from '../workspace/plan.ts'
-import { insertGrant } from './grant-queries.ts'
+import { type Plan, unusedHours } from '../workspace/plan.ts'
+import { insertGrant, type UnusedMax } from './grant-queries.ts'
 
 /** How long the presigned URL accepts a PUT, in seconds (D20). */
 const grantSeconds = 15 * 60
@@ -31,7 +31,7 @@ type Grant = {
 
 /**
  * A presigned PUT and the row that owns its key.
- * @throws MatteError INVALID_PARAMS, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED
+ * @throws MatteError INVALID_PARAMS, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED, RATE_LIMIT_EXCEEDED
  */
 export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest): Promise<Grant> {
   const { workspaceId, plan, fileSize, signLength = false } = request
@@ -47,8 +47,36 @@ export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest)
     'Content-Type': contentType,
     ...(sizeBytes !== undefined && { 'Content-Length': String(sizeBytes) }),
   }
-  const { expiresAt } = await insertGrant(db, { workspaceId, objectKey, contentType, expiresInSeconds: grantSeconds })
+  const { expiresAt, oldestAt } = await insertGrant(db, {
+    workspaceId,
+    objectKey,
+    contentType,
+    expiresInSeconds: grantSeconds,
+    reservedBytes: sizeBytes ?? plan.maxFileSizeBytes,
+    unusedMax: unusedUploadsMax(plan),
+  })
+  if (expiresAt === null) throw tooManyUnused(plan, oldestAt ?? new Date())
   return { uploadUrl, objectKey, headers, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
+}
+
+/**
+ * Unused uploads of a workspace at once: enough for the children that may be open, four batches of the largest size, at
+ * their largest file, and for a client that presigns on choosing a file and gives many up.
+ */
+const unusedUploadsMax = ({ batchLimit, maxFileSizeBytes }: Plan): UnusedMax => ({
+  count: Math.max(1_000, 4 * batchLimit),
+  bytes: Math.max(500, 4 * batchLimit) * maxFileSizeBytes,
+})
+
+/** `oldestAt`: of the unused ones; the first share is free when that one is given up. */
+function tooManyUnused(plan: Plan, oldestAt: Date): MatteError {
+  const { count, bytes } = unusedUploadsMax(plan)
+  const resetsAt = new Date(oldestAt.getTime() + unusedHours * 3_600_000).toISOString()
+  return new MatteError(
+    'RATE_LIMIT_EXCEEDED',
+    `Too many uploads wait unused: your plan takes ${count}, of ${bytes} bytes in all. Create tasks from them first.`,
+    { details: { limit: 'uploads', count, bytes, resetsAt } },
+  )
 }
 
 const formatOf = (contentType: string): InputFormat | undefined =>

@@ -6,20 +6,45 @@ type GrantInput = {
   readonly objectKey: string
   readonly contentType: string
   readonly expiresInSeconds: number
+  /** The most that its URL lets into the store. */
+  readonly reservedBytes?: number
+  /** What the workspace may have unused, this one included; nothing bounds it unless given. */
+  readonly unusedMax?: UnusedMax
 }
 
-/** Ownership of an object key lives here; the key alone grants nothing (D20). */
-export function insertGrant(db: Db, { workspaceId, objectKey, contentType, expiresInSeconds }: GrantInput) {
-  return db
-    .insertInto('upload')
-    .values({
-      workspace_id: workspaceId,
-      object_key: objectKey,
-      content_type: contentType,
-      expires_at: sql<Date>`now() + ${expiresInSeconds} * interval '1 s'`,
-    })
-    .returning(['id', 'expires_at as expiresAt'])
-    .executeTakeFirstOrThrow()
+export type UnusedMax = { readonly count: number; readonly bytes: number }
+
+type InsertedGrant = {
+  /** Null: past the bound, and nothing was written. */
+  readonly expiresAt: Date | null
+  /** When the oldest unused one was granted; null when there is none. */
+  readonly oldestAt: Date | null
+}
+
+const unbounded: UnusedMax = { count: 2_147_483_647, bytes: Number.MAX_SAFE_INTEGER }
+
+/**
+ * Ownership of an object key lives here; the key alone grants nothing (D20). Grants at the same moment do not see each
+ * other, so a workspace may pass its bound by as many as it asks for at once; a lock would make all its grants wait.
+ */
+export async function insertGrant(db: Db, input: GrantInput): Promise<InsertedGrant> {
+  const { workspaceId, objectKey, contentType, expiresInSeconds, reservedBytes = 0, unusedMax = unbounded } = input
+  const { rows } = await sql<InsertedGrant>`
+    with unused as materialized (
+      select reserved_bytes, created_at from upload
+       where workspace_id = ${workspaceId} and used_at is null and deleted_at is null
+       order by created_at limit ${unusedMax.count}
+    ), total as materialized (
+      select count(*) as count, coalesce(sum(reserved_bytes), 0) as bytes, min(created_at) as oldest_at from unused
+    ), granted as (
+      insert into upload (workspace_id, object_key, content_type, reserved_bytes, expires_at)
+      select ${workspaceId}::uuid, ${objectKey}::text, ${contentType}::text, ${reservedBytes}::bigint,
+             now() + ${expiresInSeconds} * interval '1 s'
+        from total where count < ${unusedMax.count} and bytes + ${reservedBytes}::bigint <= ${unusedMax.bytes}::bigint
+      returning expires_at
+    )
+    select expires_at as "expiresAt", oldest_at as "oldestAt" from total left join granted on true`.execute(db)
+  return rows[0] ?? { expiresAt: null, oldestAt: null }
 }
 
 /** The workspace's own live upload with this key, any text. Undefined: unknown, somebody else's, or deleted. */

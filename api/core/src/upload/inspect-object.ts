@@ -1,9 +1,9 @@
-import { imageSize } from 'image-size'
 import { MatteError } from '../error.ts'
 import type { Bucket, ObjectHead } from '../storage/bucket.ts'
 import { StorageError } from '../storage/storage-error.ts'
 import type { InputFormat } from '../workspace/format.ts'
 import type { Plan } from '../workspace/plan.ts'
+import { countPixels } from './count-pixels.ts'
 import { fileTooLarge, formatRefused } from './create-grant.ts'
 
 /**
@@ -12,6 +12,9 @@ import { fileTooLarge, formatRefused } from './create-grant.ts'
  */
 const firstBytes = 131_072
 
+/** As much of the store as an inspection needs. */
+export type Inspected = Pick<Bucket, 'head'>
+
 export type InspectedObject = { readonly etag: string; readonly sizeBytes: number }
 
 /**
@@ -19,12 +22,12 @@ export type InspectedObject = { readonly etag: string; readonly sizeBytes: numbe
  * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED (`details.limit` is `bytes` or `pixels`),
  *   TASK_FORMAT_NOT_SUPPORTED, TASK_STORAGE_UNAVAILABLE
  */
-export async function inspectObject(bucket: Bucket, objectKey: string, plan: Plan): Promise<InspectedObject> {
+export async function inspectObject(bucket: Inspected, objectKey: string, plan: Plan): Promise<InspectedObject> {
   const { etag, sizeBytes, bytes } = await readHead(bucket, objectKey)
   if (sizeBytes > plan.maxFileSizeBytes) throw fileTooLarge(plan, sizeBytes)
   const format = sniffFormat(bytes)
   if (format === undefined || !plan.inputFormats.includes(format)) throw formatRefused(plan)
-  const pixels = pixelsOf(bytes)
+  const pixels = countPixels(bytes, format)
   if (pixels !== undefined && pixels > plan.maxPixels) {
     throw new MatteError(
       'TASK_FILE_SIZE_EXCEEDED',
@@ -35,7 +38,7 @@ export async function inspectObject(bucket: Bucket, objectKey: string, plan: Pla
   return { etag, sizeBytes }
 }
 
-async function readHead(bucket: Bucket, objectKey: string): Promise<ObjectHead> {
+async function readHead(bucket: Inspected, objectKey: string): Promise<ObjectHead> {
   try {
     return await bucket.head(objectKey, firstBytes)
   } catch (error) {
@@ -59,13 +62,4 @@ function sniffFormat(bytes: Uint8Array): InputFormat | undefined {
   if (head.startsWith('\xff\xd8\xff')) return 'jpeg'
   if (head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP') return 'webp'
   return undefined
-}
-
-function pixelsOf(bytes: Uint8Array): number | undefined {
-  try {
-    const { width, height } = imageSize(bytes)
-    return width * height
-  } catch {
-    return undefined // truncated or damaged header: decoding will show
-  }
 }

@@ -14,7 +14,7 @@ export async function addRequests(db: Db, requests: ReadonlyMap<string, number>)
     await sql`
       insert into usage_day as u (workspace_id, day, api_requests)
       select w.id, (now() at time zone 'utc')::date, asked.requests
-        from unnest(${ids}::uuid[], ${counts}::int[]) as asked (id, requests)
+        from unnest(${ids}::uuid[], ${counts}::bigint[]) as asked (id, requests)
         join workspace w on w.id = asked.id
        order by w.id
       on conflict (workspace_id, day) do update set api_requests = u.api_requests + excluded.api_requests`.execute(tx)

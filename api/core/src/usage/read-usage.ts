@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { quotaUsed } from '../workspace/limit/quota.ts'
 import type { Plan } from '../workspace/plan.ts'
 
 /** Counters of a time; what every day of the trend has, and the totals of the month. */
@@ -79,12 +80,12 @@ export async function readUsage(db: Db, workspaceId: string, plan: Plan): Promis
 
 const average = (sum: number, count: number): number => (count === 0 ? 0 : Math.round(sum / count))
 
-/** A month that has seen no task yet has used nothing, whatever the column still says of the one before. */
+/** A month that has seen no task yet has used nothing, whatever the column still says of another one. */
 async function readMonth(db: Db, workspaceId: string): Promise<Month | undefined> {
   const { rows } = await sql<Month>`
     with month as (select date_trunc('month', now() at time zone 'utc') as start)
     select start at time zone 'utc' as start, (start + interval '1 month') at time zone 'utc' as end,
-           case when quota_month = start::date then quota_used else 0 end as "quotaUsed"
+           ${quotaUsed} as "quotaUsed"
       from workspace, month where id = ${workspaceId}`.execute(db)
   return rows[0]
 }

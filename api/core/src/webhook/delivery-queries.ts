@@ -50,19 +50,29 @@ type DueState = {
   readonly waiting: number
   /** How long the oldest of them has been due; 0 when there is none. */
   readonly oldestDueAgeMs: number
-  /** Until the next one falls due, or null. */
+  /** Until the next one falls due, or a claim lapses; or null. */
   readonly nextDueInMs: number | null
 }
 
-/** What waits and what comes, by two short index scans. */
+/**
+ * What waits and what comes, by three short index scans: of what is ready, what has just fallen due, and what will.
+ * The bound is a subquery: a planner that knew it, and believed that fewer rows are due, read all and sorted them.
+ */
 export async function readDueState(db: Db, waitingMax: number): Promise<DueState> {
+  const next = sql`coalesce(claimed_until, due_at)`
+  const bound = sql`(select ${waitingMax}::int)`
   const { rows } = await sql<DueState>`
-    select count(*)::int as waiting,
+    select least(count(*), ${bound})::int as waiting,
            coalesce(extract(epoch from now() - min(due_at)) * 1000, 0)::float8 as "oldestDueAgeMs",
-           (select extract(epoch from min(due_at) - now()) * 1000 from delivery
-             where status = 'pending' and due_at > now())::float8 as "nextDueInMs"
-      from (select due_at from delivery
-             where status = 'pending' and due_at <= now() and (claim is null or claimed_until <= now())
-             order by due_at limit ${waitingMax}) due`.execute(db)
+           (select extract(epoch from ${next} - now()) * 1000 from delivery
+             where status = 'pending' and not ready and ${next} > now()
+             order by ${next} limit 1)::float8 as "nextDueInMs"
+      from ((select due_at from delivery
+              where status = 'pending' and ready and due_at <= now()
+              order by due_at limit ${bound})
+            union all
+            (select due_at from delivery
+              where status = 'pending' and not ready and ${next} <= now()
+              order by ${next} limit ${bound})) due`.execute(db)
   return rows[0] ?? { waiting: 0, oldestDueAgeMs: 0, nextDueInMs: null }
 }

@@ -43,6 +43,10 @@ export async function recordAttempt(
       select id, ${attempt}::int, ${endedAt}, ${Math.round(outcome.durationMs)}::int, ${outcome.statusCode}::int,
              ${outcome.error}::text, ${outcome.responseBody}::text
         from ended
+    ), forgotten as (
+      -- Of a delivery only its latest answer is kept, or a receiver could fill the disk with thirteen of each.
+      update delivery_attempt a set response_body = null
+        from ended where a.delivery_id = ended.id and a.attempt < ${attempt}::int and a.response_body is not null
     )
     select status from ended`.execute(db)
   return rows[0]?.status

@@ -22,6 +22,9 @@ export type Plan = {
 
 export type Plans = Readonly<Record<string, Plan>>
 
+/** An upload that no task has used for so long is given up (D24). Its presigned URL ended after 15 minutes. */
+export const unusedHours = 24
+
 const mb = 1_048_576
 const paid = {
   apiAccess: true,

@@ -1,4 +1,5 @@
 // The CustomResourceDefinition: `make gen` writes it to charts/matte/files/crds/tritonpools.matte.dev.yaml.
+import { type PodPatchForm, restrictedFields, secretRule } from './spec/pod-patch.ts'
 import { group, kind, plural, tritonPoolSchema, version } from './triton-pool.ts'
 
 /** A column of `kubectl get tritonpools`; those of priority 1 are shown with `-o wide`. */
@@ -82,7 +83,8 @@ export type Schema = {
   [keyword: string]: unknown
 }
 
-export function buildCrd() {
+/** `podPatch`: what a pool may do with its pods (spec/pod-patch.ts). */
+export function buildCrd(podPatch: PodPatchForm = 'restricted') {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -105,14 +107,14 @@ export function buildCrd() {
           storage: true,
           subresources: { status: {}, scale: scalePaths },
           additionalPrinterColumns: printerColumns,
-          schema: { openAPIV3Schema: buildSchema() },
+          schema: { openAPIV3Schema: buildSchema(podPatch) },
         },
       ],
     },
   }
 }
 
-function buildSchema(): Schema {
+function buildSchema(podPatch: PodPatchForm): Schema {
   // TypeBox's own properties are not enumerable, so JSON has JSON Schema alone.
   const { properties = {}, description } = JSON.parse(JSON.stringify(tritonPoolSchema)) as Schema
   const { spec = {}, status = {} } = properties
@@ -125,10 +127,23 @@ function buildSchema(): Schema {
       kind: { type: 'string' },
       // Kubernetes' own bound of a name. It keeps the estimated cost of the CEL rule small.
       metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 253 } } },
-      spec: withRequired(spec, requireOfUsers),
+      spec: withRequired(podPatch === 'any' ? spec : restrictPodPatch(spec), requireOfUsers),
       status: withRequired(status, requireOfController),
     },
     'x-kubernetes-validations': nameRules,
+  }
+}
+
+/** Server-side apply would make null of a patch that becomes empty, were its declared fields merged one by one. */
+const whole = { 'x-kubernetes-map-type': 'atomic' }
+
+function restrictPodPatch(spec: Schema): Schema {
+  const fields = JSON.parse(JSON.stringify(restrictedFields)) as Record<string, Schema>
+  const rules = spec['x-kubernetes-validations'] as readonly object[]
+  return {
+    ...spec,
+    properties: { ...spec.properties, podPatch: { ...spec.properties?.podPatch, ...whole, properties: fields } },
+    'x-kubernetes-validations': [...rules, secretRule],
   }
 }
 

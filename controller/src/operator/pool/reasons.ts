@@ -50,6 +50,12 @@ export const reasons = {
     means: 'Kubernetes refuses to create a pod: a LimitRange, an admission policy, or an invalid field.',
     act: 'Correct what the message names, often spec.podPatch or spec.resources.',
   },
+  PodPatchRefused: {
+    means:
+      'The podPatch asks for more than this install allows a pool: a service account, a Secret, the node, or rights ' +
+      'beyond Pod Security restricted.',
+    act: 'Remove the fields from spec.podPatch, or ask whoever installs the operator for POD_PATCH=any.',
+  },
   ChangeRefused: {
     means:
       'Kubernetes refuses to create, update or delete an object of the pool, such as its Service or budget: an ' +

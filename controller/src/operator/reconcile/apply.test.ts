@@ -9,7 +9,12 @@ import type { PoolPlan } from './plan.ts'
 import { newMemory, type PoolMemory } from './pool-memory.ts'
 import type { Step } from './step.ts'
 
-const pool = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata: { name: 'p' } } as TritonPool
+const pool = {
+  apiVersion: 'matte.dev/v1alpha1',
+  kind: 'TritonPool',
+  metadata: { name: 'p' },
+  spec: { models: [] as unknown },
+} as TritonPool
 const labels = { 'matte.dev/pool': 'p', 'matte.dev/revision': 'aaaaaaaa' }
 const object = <T extends KubeObject>(kind: string): T =>
   ({
@@ -37,11 +42,13 @@ const steps = {
 describe('a step that the API server refuses', () => {
   let memory: PoolMemory
   let calls: string[]
+  let podPatch: 'restricted' | 'any'
   /** What is refused, as it is called, and how. */
   let refused: Map<string, number>
   beforeEach(() => {
     memory = newMemory(pool)
     calls = []
+    podPatch = 'restricted'
     refused = new Map()
   })
 
@@ -63,6 +70,7 @@ describe('a step that the API server refuses', () => {
       world: { pools: index, deployments: index, services: index, budgets: index, pods: index },
       events: { record: () => undefined },
       metrics: { decisionDelay: { observe: () => undefined } },
+      podPatch,
       logger: pino({ level: 'silent' }),
     } as unknown as ApplyDeps
     const plan = {
@@ -108,6 +116,19 @@ describe('a step that the API server refuses', () => {
       { what: 'create Service p-Service', blocking: true },
       { what: 'create PodDisruptionBudget p-PodDisruptionBudget', blocking: false },
     ])
+  })
+
+  it('is one of pods as well when this install refuses them, and none when it allows all', async () => {
+    deployment.spec.template = { metadata: {}, spec: { hostNetwork: true, containers: [] } }
+    await carryOut(['createDeployment', 'status'])
+    expect([...memory.refusals.values()]).toMatchObject([
+      { reason: 'PodPatchRefused', message: expect.stringContaining('spec.hostNetwork') },
+    ])
+    expect(calls).toEqual(['apply status'])
+    podPatch = 'any'
+    await carryOut(['createDeployment', 'status'], 10_000)
+    expect(memory.refusals.size).toBe(0)
+    expect(calls).toEqual(['create Deployment', 'apply status'])
   })
 
   it('is forgotten when the step is no longer planned', async () => {

@@ -6,6 +6,8 @@ import type { Logger } from 'pino'
 import { KubeError } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import type { Leadership } from '../kube/leadership.ts'
+import type { PodPatchForm } from '../pool/spec/pod-patch.ts'
+import { refusePods } from '../specs/restricted/refuse-pods.ts'
 import { applyStep, isNameTaken, type StepDeps } from './apply-step.ts'
 import type { Observed } from './gather.ts'
 import type { PoolPlan } from './plan.ts'
@@ -18,6 +20,8 @@ export type ApplyDeps = StepDeps & {
   readonly leadership: Pick<Leadership, 'confirm'>
   readonly events: Pick<EventRecorder, 'record'>
   readonly metrics: ScaleMetrics
+  /** What a pool may do with its pods. */
+  readonly podPatch: PodPatchForm
   readonly logger: Logger
 }
 
@@ -45,10 +49,11 @@ export async function apply(
   context.memory.scale = plan.decision.memory
 }
 
-/** False: the API server refuses it. */
+/** False: the API server refuses it, or this install does. */
 async function attempt(deps: ApplyDeps, observed: Observed, step: Step, context: PlanContext): Promise<boolean> {
   const { memory } = context
   try {
+    if (step.kind === 'create' || step.kind === 'restore') refusePods(deps.podPatch, observed.pool, step.object)
     await applyStep(deps, observed, step, context)
     if (step.kind !== 'status') recordSuccess(memory, step)
     return true
@@ -57,7 +62,7 @@ async function attempt(deps: ApplyDeps, observed: Observed, step: Step, context:
     if (!isRefusal(error) && !(step.kind === 'create' && (await isNameTaken(deps, step.object, error)))) throw error
     recordRefusal(memory, step, { error, nowMs: observed.nowMs })
     const fields = { pool: observed.pool.metadata.name, step: step.kind, err: error }
-    deps.logger.warn(fields, 'the API server refuses a step')
+    deps.logger.warn(fields, 'a step is refused')
     return false
   }
 }

@@ -53,8 +53,24 @@ export function buildPodTemplate({ metadata, spec }: TritonPool): PodTemplate {
       ...patchedMetadata,
       labels: { ...(objectAt(patchedMetadata, 'labels') as Record<string, string>), ...labels },
     },
-    spec: withChecks(objectAt(patched, 'spec'), spec),
+    spec: withChecks(withSecurity(objectAt(patched, 'spec')), spec),
   }
+}
+
+/** A container that a patch brings has what ours has, where it says nothing else. */
+function withSecurity(podSpec: JsonObject): JsonObject {
+  const lists = ['containers', 'initContainers'].flatMap((name): [string, Json][] => {
+    const list = podSpec[name] ?? null
+    return Array.isArray(list) ? [[name, list.map(withContainerSecurity)]] : []
+  })
+  return { ...podSpec, ...Object.fromEntries(lists) }
+}
+
+function withContainerSecurity(container: Json): Json {
+  if (!isObject(container)) return container
+  const own = objectAt(container, 'securityContext')
+  // Kubernetes refuses the two together, and capabilities mean nothing then.
+  return own.privileged === true ? container : { ...container, securityContext: { ...unprivileged, ...own } }
 }
 
 /** The checksums come last, after a patch's init containers that may fetch the models, and cannot be patched away. */
@@ -132,14 +148,12 @@ function buildContainer(spec: PoolSpec, uid: string): JsonObject {
   }
 }
 
-/** What every container has. */
+const unprivileged = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }
+
+/** What every container of ours has. */
 function sharedBy(spec: PoolSpec): JsonObject {
   return {
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-    },
+    securityContext: { ...unprivileged, readOnlyRootFilesystem: true },
     volumeMounts: [
       { name: 'tmp', mountPath: '/tmp' },
       { name: 'shm', mountPath: '/dev/shm' },
@@ -160,8 +174,12 @@ const s3Keys = {
   AWS_DEFAULT_REGION: true,
 } as const
 
-function s3Environment({ models }: PoolSpec): JsonObject[] {
-  const name = models.find(({ source }) => source.s3?.secretName !== undefined)?.source.s3?.secretName
+/** The Secret of the models from S3. */
+export const secretOf = ({ models }: PoolSpec): string | undefined =>
+  models.find(({ source }) => source.s3?.secretName !== undefined)?.source.s3?.secretName
+
+function s3Environment(spec: PoolSpec): JsonObject[] {
+  const name = secretOf(spec)
   if (name === undefined) return []
   return Object.entries(s3Keys).map(([key, optional]) => ({
     name: key,

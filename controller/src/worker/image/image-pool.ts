@@ -8,7 +8,7 @@ import type { EncodedResult } from './encode.ts'
 
 export type ImagePool = ReturnType<typeof createImagePool>
 
-// Calls waiting for a thread. Slots and pixel budget keep this far lower; reaching it must show, because
+// Calls waiting for a thread. Slots and the bytes for pixels keep this far lower; reaching it must show, because
 // each waiting call holds a decoded photo.
 const waitingMax = 256
 

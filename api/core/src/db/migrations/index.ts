@@ -7,6 +7,9 @@ import { up as idempotencyOutput } from './0005-idempotency-output.ts'
 import { up as webhookEndpoint } from './0006-webhook-endpoint.ts'
 import { up as hotRows } from './0007-hot-rows.ts'
 import { up as scale } from './0008-scale.ts'
+import { up as deliveryReady } from './0009-delivery-ready.ts'
+import { up as storageBounds } from './0010-storage-bounds.ts'
+import { up as counters } from './0011-counters.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -18,4 +21,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0006-webhook-endpoint': { up: webhookEndpoint },
   '0007-hot-rows': { up: hotRows },
   '0008-scale': { up: scale },
+  '0009-delivery-ready': { up: deliveryReady },
+  '0010-storage-bounds': { up: storageBounds },
+  '0011-counters': { up: counters },
 }

@@ -20,6 +20,8 @@ export type DeliveryTable = {
   /** Attempts begun. */
   attempt: Generated<number>
   due_at: Generated<Date>
+  /** Due and not claimed, as far as a claim has noticed; a trigger keeps it from being true too early. */
+  ready: Generated<boolean>
   claim: string | null
   claimed_until: Date | null
   completed_at: Date | null
@@ -37,6 +39,6 @@ export type DeliveryAttemptTable = {
   status_code: number | null
   /** Closed list, see `webhook/attempt-outcome.ts`; null when delivered. */
   error: string | null
-  /** First 16 KiB of the answer; never kept for targets let through only by `allowedTargets` (D67). */
+  /** First 16 KiB of the answer, of the latest attempt only (D64); never of targets that only an entry allows (D67). */
   response_body: string | null
 }

@@ -109,7 +109,7 @@ async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume
        where id = (select id from slot) and exists (select from first)
     ), claimed as (
       update task set status = 'processing', claim = gen_random_uuid(), attempt = attempt + 1, due_at = now(),
-             claimed_until = now() + ${claimMs} * interval '1 ms', started_at = coalesce(started_at, now())
+             claimed_until = ${lifeFromNow(claimMs)}, started_at = coalesce(started_at, now())
        where id in (select id from due union all select id from first)
       returning *
     ), event as (
@@ -121,23 +121,31 @@ async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume
            c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
            c.source_size_bytes as "sourceSizeBytes", c.output, c.attempt, c.fault_attempts as "faultAttempts",
            c.created_at as "createdAt", c.callback_url as "callbackUrl", c.traceparent,
-           (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs",
+           (extract(epoch from clock_timestamp() - c.queued_at) * 1000)::bigint as "waitedMs",
            exists (select from seen_due) or exists (select from seen_slot) as again
       from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id`.execute(db)
   return rows[0] as Try
 }
 
-/** Keeps a claim alive. Undefined: it was lost, stop work and write nothing. */
-export function renewClaim(db: Db, { id, run, claim }: Claim, claimMs: number) {
-  return db
-    .updateTable('task')
-    .set({ claimed_until: sql<Date>`now() + ${claimMs} * interval '1 ms'` })
-    .where('id', '=', id)
-    .where('run', '=', run)
-    .where('claim', '=', claim)
-    .where('claimed_until', '>', sql<Date>`now()`)
-    .returning('claimed_until')
-    .executeTakeFirst()
+/**
+ * A claim lives from the moment it is written: since `now()`, when the statement began, it may have waited for a lock
+ * for longer than the whole life. Claims are judged by `now()` all the same, which indexes can be searched with; that
+ * errs towards leaving a claim with its holder.
+ */
+const lifeFromNow = (claimMs: number) => sql<Date>`clock_timestamp() + ${claimMs} * interval '1 ms'`
+
+/**
+ * Keeps a claim alive. Undefined: it was lost, stop work and write nothing. Locked first: an update alone would take
+ * the time before it waits for the row.
+ */
+export async function renewClaim(db: Db, { id, run, claim }: Claim, claimMs: number) {
+  const { rows } = await sql<{ claimed_until: Date }>`
+    with held as materialized (
+      select id from task where id = ${id} and run = ${run} and claim = ${claim} and claimed_until > now()
+         for no key update)
+    update task set claimed_until = ${lifeFromNow(claimMs)} from held where task.id = held.id
+    returning claimed_until`.execute(db)
+  return rows[0]
 }
 
 /**

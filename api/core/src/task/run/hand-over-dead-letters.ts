@@ -3,6 +3,7 @@
 // by its id. The note is made only while the task is still failed in that run.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
 
 type DeadLetter = {
   readonly taskId: string
@@ -15,17 +16,23 @@ type DeadLetter = {
 /** Publishes with `id` for de-duplication; resolves once the stream has stored it. Rejects: try again later. */
 type PublishDeadLetter = (letter: DeadLetter, id: string) => Promise<void>
 
+/** After so many failures the stream is taken for down: each may have waited for its time-out. */
+const failuresMax = 3
+
 /** Hands over at most `limit` tasks; returns how many. */
-export async function handOverDeadLetters(db: Db, publish: PublishDeadLetter, limit = 50): Promise<number> {
+export async function handOverDeadLetters(db: Db, publish: PublishDeadLetter, pass: SweepPass = {}): Promise<number> {
+  const { limit = 50, aside } = pass
   const rows = await db
     .selectFrom('task')
     .select(['id', 'run', 'workspace_id', 'model_version', 'failure_reason'])
     .where('dead_letter', '=', 'due')
+    .where(sql<boolean>`id <> all(${idsAside(pass)}::uuid[])`)
     .orderBy('completed_at')
     .limit(limit)
     .execute()
-  let handed = 0
-  for (const { id, run, workspace_id: workspaceId, model_version: modelVersion, failure_reason: reason } of rows) {
+  return sumEach(rows, pass, async (row) => {
+    const { id, run, workspace_id: workspaceId, model_version: modelVersion, failure_reason: reason } = row
+    if (aside !== undefined && aside.size >= failuresMax) return 0
     await publish({ taskId: id, run, workspaceId, modelVersion, reason: reason ?? 'INTERNAL' }, `${id}:${run}`)
     const { rows: noted } = await sql<{ id: string }>`
       with noted as (
@@ -36,7 +43,6 @@ export async function handOverDeadLetters(db: Db, publish: PublishDeadLetter, li
       insert into task_event (task_id, run, type, payload)
       select id, run, 'dead_lettered', jsonb_build_object('run', run) from noted
       returning task_id as id`.execute(db)
-    handed += noted.length
-  }
-  return handed
+    return noted.length
+  })
 }

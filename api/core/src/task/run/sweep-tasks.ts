@@ -2,16 +2,14 @@
 // replica sweeps; each row is ended by a fenced transaction of its own, so that two sweepers do it once.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
 import type { FailureReason } from '../failure.ts'
 import { maxAttempts } from '../limits.ts'
 import { endRun } from './end-run.ts'
 
-type SweepOptions = {
+type SweepOptions = SweepPass & {
   /** A run that nobody took for so long fails with INFERENCE_TIMEOUT (D32). */
   readonly maxQueueAgeMs: number
-  /** For `matte-admin sweep --now`: judge as if it were this time; else the database's clock. */
-  readonly now?: Date | undefined
-  readonly limit?: number
 }
 
 type Stuck = {
@@ -27,7 +25,8 @@ type Stuck = {
 }
 
 /** Ends at most `limit` runs; returns how many. */
-export async function sweepTasks(db: Db, { maxQueueAgeMs, now, limit = 100 }: SweepOptions): Promise<number> {
+export async function sweepTasks(db: Db, options: SweepOptions): Promise<number> {
+  const { maxQueueAgeMs, now, limit = 100, aside } = options
   const at = now === undefined ? sql`now()` : sql`${now}::timestamptz`
   const idle = sql<boolean>`(claimed_until is null or claimed_until <= now())`
   const { rows } = await sql<Stuck>`
@@ -35,17 +34,17 @@ export async function sweepTasks(db: Db, { maxQueueAgeMs, now, limit = 100 }: Sw
            callback_url as "callbackUrl", traceparent, attempt,
            (status = 'processing' and attempt >= ${maxAttempts}) as exhausted
       from task
-     where status in ('queued', 'processing') and ${idle}
+     where status in ('queued', 'processing') and ${idle} and id <> all(${idsAside(options)}::uuid[])
        and (queued_at <= ${at} - ${maxQueueAgeMs} * interval '1 ms'
             or (status = 'processing' and attempt >= ${maxAttempts}))
      order by queued_at limit ${limit}`.execute(db)
-  let ended = 0
-  for (const { status, attempt, exhausted, ...task } of rows) {
+  return sumEach(rows, options, async ({ status, attempt, exhausted, ...task }) => {
     const { run } = task
     const fence = sql<boolean>`(run = ${run} and attempt = ${attempt} and ${idle})`
     const reason: FailureReason = exhausted ? 'INTERNAL' : 'INFERENCE_TIMEOUT'
     const ref = { ...task, from: status, fence }
-    if (await endRun(db, ref, { status: 'failed', reason, deadLetter: status === 'processing' })) ended += 1
-  }
-  return ended
+    if (await endRun(db, ref, { status: 'failed', reason, deadLetter: status === 'processing' })) return 1
+    aside?.set(task.id, undefined) // somebody else was first, or its workspace counts no such task
+    return 0
+  })
 }

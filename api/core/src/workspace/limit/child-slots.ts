@@ -4,13 +4,12 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import type { Plan } from '../plan.ts'
-import { latestMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts'
+import { countedMonth, type QuotaReset, quotaExceeded, quotaReset, quotaUsed } from './quota.ts'
 
-type ReachedLimit = {
+type ReachedLimit = QuotaReset & {
   readonly limit: 'children' | 'quota'
   readonly openChildren: number
   readonly quotaUsed: number
-  readonly resetsAt: Date
 }
 
 type ChildSlotsResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reached: ReachedLimit }
@@ -37,12 +36,12 @@ async function updateCounters(tx: Db, { workspaceId, plan, size }: ChildSlots): 
       open_children: eb('open_children', '+', size),
       queued: eb('queued', '+', size),
       quota_used: sql<number>`${quotaUsed} + ${size}::int`,
-      quota_month: latestMonth,
+      quota_month: countedMonth,
     }))
     .where('id', '=', workspaceId)
     .where(sql<boolean>`open_children + ${size}::int <= ${openChildrenMax(plan)}::int`)
     .$if(plan.monthlyQuota !== null, (query) =>
-      query.where(sql<boolean>`${quotaUsed} + ${size}::int <= ${plan.monthlyQuota}::int`),
+      query.where(sql<boolean>`${quotaUsed} + ${size}::int <= ${plan.monthlyQuota}::bigint`),
     )
     .returning('id')
     .executeTakeFirst()
@@ -53,7 +52,7 @@ async function updateCounters(tx: Db, { workspaceId, plan, size }: ChildSlots): 
 async function findReachedLimit(tx: Db, { workspaceId, plan, size }: ChildSlots): Promise<ReachedLimit | undefined> {
   const row = await tx
     .selectFrom('workspace')
-    .select(['open_children as openChildren', quotaUsed.as('quotaUsed'), quotaResetsAt.as('resetsAt')])
+    .select(['open_children as openChildren', quotaUsed.as('quotaUsed'), ...quotaReset])
     .where('id', '=', workspaceId)
     .forNoKeyUpdate()
     .executeTakeFirst()
@@ -68,7 +67,7 @@ export function toChildLimitError(
   { plan, size }: Pick<ChildSlots, 'plan' | 'size'>,
   reached: ReachedLimit,
 ): MatteError {
-  if (reached.limit === 'quota') return quotaExceeded(plan, reached.resetsAt, { used: reached.quotaUsed, size })
+  if (reached.limit === 'quota') return quotaExceeded(plan, reached, { used: reached.quotaUsed, size })
   const limit = openChildrenMax(plan)
   return new MatteError(
     'TASK_CONCURRENT_LIMIT',

@@ -3,10 +3,10 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import type { Plan } from '../plan.ts'
-import { latestMonth, quotaExceeded, quotaResetsAt, quotaUsed } from './quota.ts'
+import { countedMonth, type QuotaReset, quotaExceeded, quotaReset, quotaUsed } from './quota.ts'
 
 /** Which limit of its plan a workspace has reached. */
-export type ReachedLimit = { readonly limit: 'concurrency' | 'quota'; readonly resetsAt: Date }
+export type ReachedLimit = QuotaReset & { readonly limit: 'concurrency' | 'quota' }
 
 type SlotResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reached: ReachedLimit }
 
@@ -17,9 +17,9 @@ type SlotResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; reado
 export const singleSlot = (workspaceId: string, { concurrentTasks, monthlyQuota }: Plan) => sql<{ id: string }>`
   update workspace
      set open_singles = open_singles + 1, queued = queued + 1, quota_used = ${quotaUsed} + 1,
-         quota_month = ${latestMonth}
+         quota_month = ${countedMonth}
    where id = ${workspaceId} and open_singles < ${concurrentTasks}::int
-     and (${monthlyQuota}::int is null or ${quotaUsed} < ${monthlyQuota}::int)
+     and (${monthlyQuota}::bigint is null or ${quotaUsed} < ${monthlyQuota}::bigint)
   returning id`
 
 export async function takeSingleSlot(tx: Db, workspaceId: string, plan: Plan): Promise<SlotResult> {
@@ -41,19 +41,20 @@ export async function findReachedLimit(tx: Db, workspaceId: string, plan: Plan):
     .selectFrom('workspace')
     .select([
       sql<boolean>`open_singles >= ${plan.concurrentTasks}`.as('busy'),
-      sql<boolean>`coalesce(${quotaUsed} >= ${plan.monthlyQuota}::int, false)`.as('spent'),
-      quotaResetsAt.as('resetsAt'),
+      sql<boolean>`coalesce(${quotaUsed} >= ${plan.monthlyQuota}::bigint, false)`.as('spent'),
+      ...quotaReset,
     ])
     .where('id', '=', workspaceId)
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (row === undefined || !(row.busy || row.spent)) return undefined
-  return { limit: row.busy ? 'concurrency' : 'quota', resetsAt: row.resetsAt }
+  const { busy, spent: _spent, ...reset } = row
+  return { limit: busy ? 'concurrency' : 'quota', ...reset }
 }
 
 /** TASK_CONCURRENT_LIMIT or DEVELOPER_API_QUOTA_EXCEEDED. */
-export function toLimitError(plan: Plan, { limit, resetsAt }: ReachedLimit): MatteError {
-  if (limit === 'quota') return quotaExceeded(plan, resetsAt)
+export function toLimitError(plan: Plan, reached: ReachedLimit): MatteError {
+  if (reached.limit === 'quota') return quotaExceeded(plan, reached)
   return new MatteError(
     'TASK_CONCURRENT_LIMIT',
     `Your plan takes ${plan.concurrentTasks} open task(s) at once; wait for one to end.`,

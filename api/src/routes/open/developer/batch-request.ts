@@ -1,5 +1,5 @@
 import { findBatchRefusal } from '@matte/core/batch/create-batch'
-import { malformedItem } from '@matte/core/batch/inspect-sources'
+import { malformedIssue } from '@matte/core/batch/inspect-sources'
 import { MatteError } from '@matte/core/error'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
@@ -88,12 +88,19 @@ function findRefusal(plan: Plan, size: number, { settings }: TaskRequestDeps): M
 
 type Item = { readonly index: number; readonly imageUrl: string }
 
-const findMalformed = (imageUrls: readonly string[]): Item[] =>
-  imageUrls.flatMap((imageUrl, index) => (isKeyForm(imageUrl) ? [] : [{ index, imageUrl }])).slice(0, itemsToldMax)
+function findMalformed(imageUrls: readonly string[]): Item[] {
+  const found: Item[] = []
+  for (const [index, imageUrl] of imageUrls.entries()) {
+    if (isKeyForm(imageUrl)) continue
+    found.push({ index, imageUrl })
+    if (found.length === itemsToldMax) break
+  }
+  return found
+}
 
 function refuse(issues: readonly Issue[], malformed: readonly Item[]): MatteError {
-  const refused = malformed.map((item) => ({ ...item, error: malformedItem(item.index) }))
-  const all = [...issues, ...refused.flatMap(({ error }) => (error.details.issues as Issue[] | undefined) ?? [])]
-  if (refused.length === 0) return invalidParams(all)
-  return invalidParams(all, { details: { items: malformed.map((item) => ({ ...item, code: 'INVALID_PARAMS' })) } })
+  if (malformed.length === 0) return invalidParams(issues)
+  return invalidParams([...issues, ...malformed.map(({ index }) => malformedIssue(index))], {
+    details: { items: malformed.map((item) => ({ ...item, code: 'INVALID_PARAMS' })) },
+  })
 }

@@ -2,13 +2,14 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { batchNotFound } from '@matte/core/batch/batch-queries'
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import { createBatch } from '@matte/core/batch/create-batch'
-import { inspectionGate } from '@matte/core/batch/inspection-gate'
 import { countBatches, listBatches } from '@matte/core/batch/list-batches'
 import { readBatch } from '@matte/core/batch/read-batch'
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
+import { createFairGate } from '@matte/core/runtime/concurrency/fair-gate'
+import type { Gate } from '@matte/core/runtime/concurrency/gate'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
-import type { Bucket } from '@matte/core/storage/bucket'
+import type { Inspected } from '@matte/core/upload/inspect-object'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ApiMetrics } from '../../../http/metrics.ts'
@@ -24,7 +25,7 @@ import type { TaskRequestDeps } from './task-request.ts'
 
 type BatchDeps = TaskRequestDeps & {
   readonly db: Db
-  readonly bucket: Bucket
+  readonly bucket: Inspected
   readonly links: ResultLinks
   readonly nudge: Pick<Nudge, 'task' | 'delivery'>
   readonly metrics: ApiMetrics
@@ -32,6 +33,7 @@ type BatchDeps = TaskRequestDeps & {
 
 /** Half of the 50 connections that this process has to the store: the rest is for single creations. */
 const inspectionsMax = 25
+const inspectionsPerWorkspace = 8
 
 const tags = ['Batches']
 const batchId = Type.Object({ batchId: Type.String() })
@@ -93,7 +95,7 @@ const cancelSchema = {
 
 export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, deps) => {
   const { db, bucket, links, nudge, metrics } = deps
-  const gate = inspectionGate(inspectionsMax)
+  const turns = createFairGate(inspectionsMax, inspectionsPerWorkspace)
   const createConfig = {
     scope: 'batches:write',
     idempotent: async ({ caller }, id) => toNewBatchView(await readBatch(db, caller.workspaceId, id), links),
@@ -104,6 +106,8 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     const wanted = await readBatchRequest(request.body, planLimits, deps)
     const { once } = request
     const traceparent = currentTraceparent() ?? null
+    // Also the wait for its turn is one for the store.
+    const gate: Pick<Gate, 'run'> = { run: (inspect) => request.atStore(() => turns.run(workspaceId, inspect)) }
     const made = await createBatch(db, bucket, { workspaceId, plan: planLimits, ...wanted, once, traceparent, gate })
     // No more of them can begin at once; a slot that has ended a task claims the next by itself.
     for (const { id, model_version } of made.tasks.slice(0, planLimits.concurrentTasks)) nudge.task(model_version, id)

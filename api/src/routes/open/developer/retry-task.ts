@@ -3,10 +3,10 @@ import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
 import type { Settings } from '@matte/core/setting/setting-queries'
-import type { Bucket } from '@matte/core/storage/bucket'
 import { maxRetries } from '@matte/core/task/limits'
 import { retryTask } from '@matte/core/task/retry-task'
 import { findShownTask, taskNotFound } from '@matte/core/task/task-queries'
+import type { Inspected } from '@matte/core/upload/inspect-object'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { refer, responses, success } from '../../../schemas/schema.ts'
@@ -14,11 +14,11 @@ import { taskSchema } from '../../../schemas/task.ts'
 import { isUuid } from '../../../uuid.ts'
 import type { ResultLinks } from '../../../views/result-links.ts'
 import { toNewTaskView } from '../../../views/task-view.ts'
-import { inMaintenance } from './request-checks.ts'
+import { inMaintenance, storeOf } from './request-checks.ts'
 
 type RetryDeps = {
   readonly db: Db
-  readonly bucket: Bucket
+  readonly bucket: Inspected
   readonly links: ResultLinks
   readonly nudge: Pick<Nudge, 'task'>
   readonly settings: { current(): Settings }
@@ -72,7 +72,13 @@ export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (
     if (settings.current().maintenance) throw inMaintenance()
     const { workspaceId, planLimits: plan } = caller
     const traceparent = currentTraceparent() ?? null
-    const task = await retryTask(db, bucket, { workspaceId, plan, id: params.taskId, once, traceparent })
+    const task = await retryTask(db, storeOf(request as FastifyRequest, bucket), {
+      workspaceId,
+      plan,
+      id: params.taskId,
+      once,
+      traceparent,
+    })
     nudge.task(task.model_version, task.id)
     return toNewTaskView(task, links)
   })

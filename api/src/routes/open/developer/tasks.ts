@@ -3,12 +3,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
-import type { Bucket } from '@matte/core/storage/bucket'
 import { createTask } from '@matte/core/task/create-task'
 import { countTasks, listTasks } from '@matte/core/task/list-tasks'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { taskStatuses } from '@matte/core/task/task'
 import { findShownTask, taskNotFound } from '@matte/core/task/task-queries'
+import type { Inspected } from '@matte/core/upload/inspect-object'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ApiMetrics } from '../../../http/metrics.ts'
@@ -19,11 +19,12 @@ import { isUuid } from '../../../uuid.ts'
 import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
 import { toTaskView } from '../../../views/task-view.ts'
 import { type NewTaskDeps, newTaskAnswer } from './new-task.ts'
+import { storeOf } from './request-checks.ts'
 import { readTaskRequest, type TaskRequestDeps, taskRequest } from './task-request.ts'
 
 export type TaskDeps = TaskRequestDeps &
   NewTaskDeps & {
-    readonly bucket: Bucket
+    readonly bucket: Inspected
     readonly nudge: Pick<Nudge, 'task' | 'delivery'>
     readonly metrics: ApiMetrics
   }
@@ -101,7 +102,8 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     const wanted = await readTaskRequest(request.body, deps)
     const traceparent = currentTraceparent() ?? null
     const { once } = request
-    const task = await createTask(db, bucket, { workspaceId, plan: planLimits, ...wanted, once, traceparent })
+    const store = storeOf(request as FastifyRequest, bucket)
+    const task = await createTask(db, store, { workspaceId, plan: planLimits, ...wanted, once, traceparent })
     nudge.task(task.model_version, task.id)
     metrics.tasksCreated.inc({ model_version: task.model_version, plan })
     reply.code(201)

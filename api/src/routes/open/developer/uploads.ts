@@ -2,11 +2,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import type { Bucket } from '@matte/core/storage/bucket'
+import type { StoreProbe } from '@matte/core/storage/store-probe'
 import { createGrant } from '@matte/core/upload/create-grant'
 import { Type } from 'typebox'
 import { nullable, refer, responses, success } from '../../../schemas/schema.ts'
 import { uploadGrantSchema } from '../../../schemas/upload.ts'
-import type { StoreProbe } from '../../../store-probe.ts'
 
 type UploadDeps = {
   readonly db: Db
@@ -19,6 +19,9 @@ type UploadDeps = {
 const presignSchema = {
   operationId: 'presignUpload',
   summary: 'Get a presigned URL for one upload',
+  description:
+    'Unused uploads are bounded: past the bound this answers RATE_LIMIT_EXCEEDED with `details.limit: "uploads"`, ' +
+    'until tasks use some or `details.resetsAt`.',
   tags: ['Uploads'],
   body: Type.Object(
     {

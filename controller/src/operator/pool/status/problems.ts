@@ -70,6 +70,10 @@ const missingSources = ({ observed, target }: ProblemInput): Problem[] =>
 function refusals({ observed }: ProblemInput): Problem[] {
   return observed.deployments.flatMap(({ revision, replicas, replicaFailure }) => {
     if (replicaFailure === undefined) return []
+    if (replicaFailure.reason === 'PodPatchRefused') {
+      const what = `This install refuses the pods: ${quote(replicaFailure.message)}`
+      return [problem('PodPatchRefused', what, { blocking: true, revision, ofPods: true })]
+    }
     const created = observed.pods.filter((pod) => pod.revision === revision && !pod.draining).length
     const reason = isOfQuota(replicaFailure.message) ? 'QuotaRefused' : 'PodRefused'
     // Each attempt names another pod, which would change the message each time.

@@ -45,7 +45,7 @@ with hold as (
    where h.task_id = r.task_id and h.run = r.run and h.state = 'open'
   returning h.task_id, h.run, h.lot_id, h.amount, h.held_at
 ), part as materialized (
-  select lot_id, sum(amount)::int as amount, min(held_at) as held_at from hold group by lot_id
+  select lot_id, sum(amount) as amount, min(held_at) as held_at from hold group by lot_id
 ), before as materialized (
   select l.id, part.amount,
          $4::boolean and part.held_at < l.expires_at and l.expires_at <= (select statement_timestamp()) as late,
@@ -67,7 +67,7 @@ with hold as (
     from hold join lot on lot.id = hold.lot_id
   union all
   select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
-) select coalesce(sum(amount), 0)::int as amount from hold;
+) select coalesce(sum(amount), 0) as amount from hold;
 
 prepare cancel_batch_8 as
 with live as (

@@ -1,8 +1,8 @@
 prepare expire_credits_1 as
 select distinct workspace_id as id
   from (select workspace_id from credit_lot where (has_available and greatest(expires_at, grace_until) <= now())
-    order by greatest(expires_at, grace_until)
-         limit $1) l;
+    and workspace_id <> all($1::uuid[])
+         order by greatest(expires_at, grace_until) limit $2) l;
 
 prepare expire_credits_2 as
 select "id", "plan" from "workspace" where "id" = $1 for no key update;

@@ -12,11 +12,11 @@ with lot as (
     from wanted r join lot l on l.begins < r.ends and r.begins < l.ends
 ), taken as (
   update credit_lot l set available = l.available - p.amount, held = l.held + p.amount
-    from (select lot_id, sum(amount)::int as amount from part group by lot_id) p where l.id = p.lot_id
+    from (select lot_id, sum(amount) as amount from part group by lot_id) p where l.id = p.lot_id
 ), hold as (
   insert into credit_hold (task_id, run, lot_id, amount) select task_id, run, lot_id, amount from part
 ), entry as (
   insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
   select $6::uuid, lot_id, task_id, run, 'available', 'held', amount from part
 )
-select coalesce(sum(amount), 0)::int as held from part;
+select coalesce(sum(amount), 0) as held from part;

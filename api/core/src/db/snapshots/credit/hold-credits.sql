@@ -16,4 +16,4 @@ with ranked as (
   insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
   select $6::uuid, id, $7::uuid, $8::int, 'available', 'held', amount from lot
 )
-select coalesce(sum(amount), 0)::int as held from lot;
+select coalesce(sum(amount), 0) as held from lot;

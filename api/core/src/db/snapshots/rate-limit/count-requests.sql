@@ -10,6 +10,6 @@ on conflict (subject) do update set
   last_limit = case when (w.minute = excluded.minute or w.minute = excluded.minute + 1) then greatest(w.last_limit,
     excluded.last_limit)
                     else excluded.last_limit end
-returning subject, used, (minute + 1) * $5::int as "resetsAt",
-          ((minute + 1) * $6::int - extract(epoch from clock_timestamp()))::float8 * 1000
+returning subject, used, (minute + 1) * $5::bigint as "resetsAt",
+          ((minute + 1) * $6::bigint - extract(epoch from clock_timestamp()))::float8 * 1000
             as "resetsInMs";

@@ -1,7 +1,7 @@
 prepare announce_cleanups_1 as
-select "workspace_id" from "retention_notice" inner join "workspace" on "workspace"."id" = "workspace_id"
+select "workspace_id" as "id" from "retention_notice" inner join "workspace" on "workspace"."id" = "workspace_id"
   where (deleted > 0 and announced_on is distinct from (now() at time zone 'utc')::date) and "plan" in ($1, $2, $3, $4,
-  $5) limit $6;
+  $5) and workspace_id <> all($6::uuid[]) limit $7;
 
 prepare announce_cleanups_2 as
 select "id", "plan" from "workspace" where "id" = $1 for no key update;

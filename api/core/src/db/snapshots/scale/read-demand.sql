@@ -90,31 +90,31 @@ with recursive asked as (
    group by s.pool
 ), recent as (
   select a.pool, sum(w.busy_seconds) / nullif(sum(w.done), 0) as service, array[coalesce(sum(w.latency_buckets[1]),
-    0)::int, coalesce(sum(w.latency_buckets[2]), 0)::int, coalesce(sum(w.latency_buckets[3]), 0)::int,
-    coalesce(sum(w.latency_buckets[4]), 0)::int, coalesce(sum(w.latency_buckets[5]), 0)::int,
-    coalesce(sum(w.latency_buckets[6]), 0)::int, coalesce(sum(w.latency_buckets[7]), 0)::int,
-    coalesce(sum(w.latency_buckets[8]), 0)::int, coalesce(sum(w.latency_buckets[9]), 0)::int,
-    coalesce(sum(w.latency_buckets[10]), 0)::int, coalesce(sum(w.latency_buckets[11]), 0)::int] as buckets
+    0)::float8, coalesce(sum(w.latency_buckets[2]), 0)::float8, coalesce(sum(w.latency_buckets[3]), 0)::float8,
+    coalesce(sum(w.latency_buckets[4]), 0)::float8, coalesce(sum(w.latency_buckets[5]), 0)::float8,
+    coalesce(sum(w.latency_buckets[6]), 0)::float8, coalesce(sum(w.latency_buckets[7]), 0)::float8,
+    coalesce(sum(w.latency_buckets[8]), 0)::float8, coalesce(sum(w.latency_buckets[9]), 0)::float8,
+    coalesce(sum(w.latency_buckets[10]), 0)::float8, coalesce(sum(w.latency_buckets[11]), 0)::float8] as buckets
     from asked a join inference_window w on w.pool = a.pool
    where w.at > now() - interval '60 s' and w.at <= now()
    group by a.pool
 ), revision as (
   select a.pool, w.revision, sum(w.done) as done, sum(w.failed) as failed, sum(w.timed_out) as timed_out,
          sum(w.unavailable) as unavailable, sum(w.busy_seconds) / nullif(sum(w.done), 0) as service,
-         array[coalesce(sum(w.latency_buckets[1]), 0)::int, coalesce(sum(w.latency_buckets[2]), 0)::int,
-           coalesce(sum(w.latency_buckets[3]), 0)::int, coalesce(sum(w.latency_buckets[4]), 0)::int,
-           coalesce(sum(w.latency_buckets[5]), 0)::int, coalesce(sum(w.latency_buckets[6]), 0)::int,
-           coalesce(sum(w.latency_buckets[7]), 0)::int, coalesce(sum(w.latency_buckets[8]), 0)::int,
-           coalesce(sum(w.latency_buckets[9]), 0)::int, coalesce(sum(w.latency_buckets[10]), 0)::int,
-           coalesce(sum(w.latency_buckets[11]), 0)::int] as buckets
+         array[coalesce(sum(w.latency_buckets[1]), 0)::float8, coalesce(sum(w.latency_buckets[2]), 0)::float8,
+           coalesce(sum(w.latency_buckets[3]), 0)::float8, coalesce(sum(w.latency_buckets[4]), 0)::float8,
+           coalesce(sum(w.latency_buckets[5]), 0)::float8, coalesce(sum(w.latency_buckets[6]), 0)::float8,
+           coalesce(sum(w.latency_buckets[7]), 0)::float8, coalesce(sum(w.latency_buckets[8]), 0)::float8,
+           coalesce(sum(w.latency_buckets[9]), 0)::float8, coalesce(sum(w.latency_buckets[10]), 0)::float8,
+           coalesce(sum(w.latency_buckets[11]), 0)::float8] as buckets
     from asked a join inference_window w on w.pool = a.pool
    where w.at > now() - least(a.revision_seconds, 3600) * interval '1 s' and w.at <= now()
    group by a.pool, w.revision
 )
-select a.pool, coalesce(n.in_3s, 0)::int as "arrivals3s", coalesce(n.in_30s, 0)::int as "arrivals30s",
-       (coalesce(q.singles, 0) + coalesce(b.singles, 0))::int as backlog,
-       (coalesce(q.children, 0) + coalesce(b.children, 0))::int as "batchSlots",
-       coalesce(b.claimed, 0)::int as processing, coalesce(b.claimed_children, 0)::int as "batchProcessing",
+select a.pool, coalesce(n.in_3s, 0)::bigint as "arrivals3s", coalesce(n.in_30s, 0)::bigint as "arrivals30s",
+       (coalesce(q.singles, 0) + coalesce(b.singles, 0))::bigint as backlog,
+       (coalesce(q.children, 0) + coalesce(b.children, 0))::bigint as "batchSlots",
+       coalesce(b.claimed, 0) as processing, coalesce(b.claimed_children, 0) as "batchProcessing",
        -- A task that was created while this statement began has a later now().
        greatest(0, coalesce(extract(epoch from now() - least(q.oldest, b.oldest)), 0))::float8 as "oldestSeconds",
        coalesce(r.service, (

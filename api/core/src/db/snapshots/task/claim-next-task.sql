@@ -40,7 +40,7 @@ with running as materialized (
    where id = (select id from slot) and exists (select from first)
 ), claimed as (
   update task set status = 'processing', claim = gen_random_uuid(), attempt = attempt + 1, due_at = now(),
-         claimed_until = now() + $11 * interval '1 ms', started_at = coalesce(started_at, now())
+         claimed_until = clock_timestamp() + $11 * interval '1 ms', started_at = coalesce(started_at, now())
    where id in (select id from due union all select id from first)
   returning *
 ), event as (
@@ -52,6 +52,6 @@ select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id
        c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
        c.source_size_bytes as "sourceSizeBytes", c.output, c.attempt, c.fault_attempts as "faultAttempts",
        c.created_at as "createdAt", c.callback_url as "callbackUrl", c.traceparent,
-       (extract(epoch from now() - c.queued_at) * 1000)::int as "waitedMs",
+       (extract(epoch from clock_timestamp() - c.queued_at) * 1000)::bigint as "waitedMs",
        exists (select from seen_due) or exists (select from seen_slot) as again
   from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id;

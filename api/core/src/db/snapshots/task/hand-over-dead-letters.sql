@@ -1,6 +1,6 @@
 prepare hand_over_dead_letters_1 as
 select "id", "run", "workspace_id", "model_version", "failure_reason" from "task" where "dead_letter" = $1
-  order by "completed_at" limit $2;
+  and id <> all($2::uuid[]) order by "completed_at" limit $3;
 
 prepare hand_over_dead_letters_2 as
 with noted as (

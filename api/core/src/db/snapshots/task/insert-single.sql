@@ -2,12 +2,17 @@ prepare insert_single as
   with slot as (
     
 update workspace
-   set open_singles = open_singles + 1, queued = queued + 1, quota_used = case when quota_month >= date_trunc('month',
-     now() at time zone 'utc')::date then quota_used else 0 end + 1,
-       quota_month = greatest(quota_month, date_trunc('month', now() at time zone 'utc')::date)
+   set open_singles = open_singles + 1, queued = queued + 1,
+     quota_used = case when (quota_month between date_trunc('month', now() at time zone 'utc')::date
+  and date_trunc('month', (now() + interval '5 minutes') at time zone 'utc')::date) then quota_used else 0 end + 1,
+       quota_month = case when (quota_month between date_trunc('month', now() at time zone 'utc')::date
+  and date_trunc('month',
+    (now() + interval '5 minutes') at time zone 'utc')::date) then quota_month else date_trunc('month',
+    now() at time zone 'utc')::date end
  where id = $1 and open_singles < $2::int
-   and ($3::int is null or case when quota_month >= date_trunc('month',
-     now() at time zone 'utc')::date then quota_used else 0 end < $4::int)
+   and ($3::bigint is null or case when (quota_month between date_trunc('month', now() at time zone 'utc')::date
+  and date_trunc('month',
+    (now() + interval '5 minutes') at time zone 'utc')::date) then quota_used else 0 end < $4::bigint)
 returning id
   ), source as (
     update upload set used_at = coalesce(used_at, now())

@@ -34,7 +34,7 @@ with slot as materialized (
    where h.task_id = r.task_id and h.run = r.run and h.state = 'open'
   returning h.task_id, h.run, h.lot_id, h.amount, h.held_at
 ), part as materialized (
-  select lot_id, sum(amount)::int as amount, min(held_at) as held_at from hold group by lot_id
+  select lot_id, sum(amount) as amount, min(held_at) as held_at from hold group by lot_id
 ), before as materialized (
   select l.id, part.amount,
          $14::boolean and part.held_at < l.expires_at and l.expires_at <= (select at from moment) as late,

@@ -1,7 +1,9 @@
 prepare read_usage_1 as
 with month as (select date_trunc('month', now() at time zone 'utc') as start)
 select start at time zone 'utc' as start, (start + interval '1 month') at time zone 'utc' as end,
-       case when quota_month = start::date then quota_used else 0 end as "quotaUsed"
+       case when (quota_month between date_trunc('month', now() at time zone 'utc')::date
+and date_trunc('month',
+  (now() + interval '5 minutes') at time zone 'utc')::date) then quota_used else 0 end as "quotaUsed"
   from workspace, month where id = $1;
 
 prepare read_usage_2 as

@@ -1,47 +1,98 @@
 prepare claim_due_deliveries_1 as
-select pg_advisory_xact_lock(hashtext('matte.delivery.claim')),
-                     set_config('idle_in_transaction_session_timeout', '2000', true);
+select set_config('idle_in_transaction_session_timeout', '2000', true), set_config('jit', 'off', true),
+       set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+       set_config('enable_sort', 'off', true);
 
 prepare claim_due_deliveries_2 as
-with recursive target as (
-  (select workspace_id, target_host from delivery where status = 'pending'
-    order by workspace_id, target_host limit 1)
+with recursive fallen as materialized (
+  select id from delivery where status = 'pending' and not ready and coalesce(claimed_until, due_at) <= now()
+   order by coalesce(claimed_until, due_at) limit $1 for update skip locked
+), marked as (
+  update delivery d set ready = true from fallen where d.id = fallen.id returning d.workspace_id
+), in_flight as materialized (
+  select workspace_id, count(*) as busy from delivery where claim is not null and claimed_until > now()
+   group by workspace_id
+), bounds as materialized (
+  select gen_random_uuid() as start, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid as last,
+         greatest($2::int, $3) + (select count(*) from in_flight) as hops
+), hop as (
+  select start as workspace_id, 0 as lap, 0 as n from bounds
   union all
-  select next.workspace_id, next.target_host
-    from target t cross join lateral (
-      select workspace_id, target_host from delivery
-       where status = 'pending' and (workspace_id, target_host) > (t.workspace_id, t.target_host)
-       order by workspace_id, target_host limit 1) next
-), in_flight as (
-  select workspace_id, target_host, count(*) as busy,
-         sum(count(*)) over (partition by workspace_id) as workspace_busy
-    from delivery where claim is not null and claimed_until > now()
-   group by workspace_id, target_host
-), workspace_in_flight as (
-  select workspace_id, max(workspace_busy) as busy from in_flight group by workspace_id
+  select next.workspace_id, next.lap, h.n + 1
+    from hop h cross join bounds b cross join lateral (
+      (select workspace_id, h.lap from delivery
+        where status = 'pending' and ready and workspace_id > h.workspace_id
+          and workspace_id <= case h.lap when 0 then b.last else b.start end
+        order by workspace_id limit 1)
+      union all
+      (select workspace_id, 1 from delivery where status = 'pending' and ready and h.lap = 0 and workspace_id <= b.start
+        order by workspace_id limit 1)
+      order by lap limit 1) next
+   where h.n < b.hops
+), open as materialized (
+  select id from (select workspace_id as id from hop where n > 0 union select workspace_id from marked) seen
+    left join in_flight f on f.workspace_id = seen.id
+   where coalesce(f.busy, 0) < $4::int
+   order by (f.busy is not null), random() limit $5
+), queue as materialized (
+  select id, hashtext(id::text) as lock from open order by lock
+)
+select id, "sawAll", pg_advisory_xact_lock(hashtext('matte.delivery.claim'), lock)
+  from (select (select count(*) from marked) < $6 and max(n) < (select hops from bounds) as "sawAll"
+          from hop) s left join queue on true;
+
+prepare claim_due_deliveries_3 as
+with recursive in_flight as materialized (
+  select workspace_id, hashtext(target_host) as target, count(*) as busy
+    from delivery where claim is not null and claimed_until > now() and workspace_id = any($1::uuid[])
+   group by workspace_id, hashtext(target_host)
+), taking as materialized (
+  select w.id as workspace_id, coalesce(sum(f.busy), 0) as busy,
+         count(f.target) + greatest($2,
+           least($3::int, $4::int - coalesce(sum(f.busy), 0))) as hops,
+         (random() * 4294967295 - 2147483648)::bigint::int as start
+    from unnest($5::uuid[]) as w (id) left join in_flight f on f.workspace_id = w.id
+   group by w.id
+), hop as (
+  select workspace_id, start as target, 0 as lap, 0 as n from taking
+  union all
+  select h.workspace_id, next.target, next.lap, h.n + 1
+    from hop h join taking w using (workspace_id) cross join lateral (
+      (select hashtext(target_host) as target, h.lap from delivery
+        where status = 'pending' and ready and workspace_id = h.workspace_id and hashtext(target_host) > h.target
+          and hashtext(target_host) <= case h.lap when 0 then 2147483647 else w.start end
+        order by hashtext(target_host) limit 1)
+      union all
+      (select hashtext(target_host), 1 from delivery
+        where status = 'pending' and ready and workspace_id = h.workspace_id and h.lap = 0
+          and hashtext(target_host) <= w.start
+        order by hashtext(target_host) limit 1)
+      order by lap limit 1) next
+   where h.n < w.hops
 ), candidate as (
-  select due.id, due.due_at,
-         coalesce(w.busy, 0) + row_number() over (partition by t.workspace_id order by due.due_at, due.id) as turn
-    from target t
-    left join in_flight f using (workspace_id, target_host)
-    left join workspace_in_flight w on w.workspace_id = t.workspace_id
+  select due.id, due.since,
+         w.busy + row_number() over (partition by workspace_id order by due.since, due.id) as turn
+    from hop h join taking w using (workspace_id) left join in_flight f using (workspace_id, target)
    cross join lateral (
-      select d.id, d.due_at from delivery d
-       where d.workspace_id = t.workspace_id and d.target_host = t.target_host and d.status = 'pending'
-         and d.due_at <= now() and (d.claim is null or d.claimed_until <= now())
-       order by d.due_at
-       limit greatest(0, $1::int - coalesce(f.busy, 0))) due
-), chosen as (
-  select id from candidate where turn <= $2::int order by turn, due_at limit $3::int
-), picked as (
-  -- Rows that somebody cancels or records at this moment are left out, and judged again once locked.
-  select d.id from delivery d join chosen using (id) where d.status = 'pending' and d.due_at <= now()
-    and (d.claim is null or d.claimed_until <= now()) for update of d skip locked
+      select d.id, coalesce(claimed_until, due_at) as since from delivery d
+       where status = 'pending' and ready and d.workspace_id = h.workspace_id and hashtext(target_host) = h.target
+         and coalesce(claimed_until, due_at) <= now()
+       order by coalesce(claimed_until, due_at)
+       limit greatest(0, $6::int - coalesce(f.busy, 0))) due
+   where h.n > 0
+), chosen as materialized (
+  select id from candidate where turn <= $7::int order by turn, since limit $8::int
+), picked as materialized (
+  -- Judged again once locked. Without asking for "ready", or the planner might look for the id in its indexes.
+  select d.id from chosen join delivery d using (id)
+   where d.status = 'pending' and coalesce(claimed_until, due_at) <= now() for update of d skip locked
 )
 update delivery d
    set attempt = d.attempt + (d.claim is null)::int, claim = gen_random_uuid(),
-       claimed_until = now() + $4 * interval '1 ms'
+       -- Not from the transaction's start, which lies before the locks were waited for.
+       claimed_until = clock_timestamp() + $9 * interval '1 ms'
   from picked where d.id = picked.id
 returning d.id, d.claim, d.attempt, d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
           d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body,
-          d.traceparent, (extract(epoch from now()) * 1000)::float8 as "claimedAtMs";
+          d.traceparent, (extract(epoch from clock_timestamp()) * 1000)::float8 as "claimedAtMs";

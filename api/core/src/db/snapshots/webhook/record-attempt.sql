@@ -17,5 +17,9 @@ with ended as (
   select id, $12::int, now() - $13 * interval '1 ms', $14::int, $15::int,
          $16::text, $17::text
     from ended
+), forgotten as (
+  -- Of a delivery only its latest answer is kept, or a receiver could fill the disk with thirteen of each.
+  update delivery_attempt a set response_body = null
+    from ended where a.delivery_id = ended.id and a.attempt < $18::int and a.response_body is not null
 )
 select status from ended;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { createPixelBudget } from './pixel-budget.ts'
+import { createBudget } from './budget.ts'
 
 /** Lets everything run that is ready to run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('pixel budget', () => {
+describe('budget', () => {
   it('admits what fits and makes the rest wait for what is given back', async () => {
-    const budget = createPixelBudget(100)
+    const budget = createBudget(100)
     const first = await budget.acquire(60)
     await budget.acquire(40)
     let admitted = false
@@ -22,7 +22,7 @@ describe('pixel budget', () => {
   })
 
   it('never holds more than the total, and serves in order', async () => {
-    const budget = createPixelBudget(100)
+    const budget = createBudget(100)
     const order: number[] = []
     let most = 0
     const sizes = [70, 20, 90, 10, 10, 100, 5]
@@ -41,7 +41,7 @@ describe('pixel budget', () => {
   })
 
   it('admits an image larger than the budget once it is alone', async () => {
-    const budget = createPixelBudget(100)
+    const budget = createBudget(100)
     const small = await budget.acquire(1)
     const large = budget.acquire(1000)
     await settle()
@@ -52,7 +52,7 @@ describe('pixel budget', () => {
   })
 
   it('lets a waiter leave by its signal, and those behind it move up', async () => {
-    const budget = createPixelBudget(100)
+    const budget = createBudget(100)
     await budget.acquire(50)
     const stop = new AbortController()
     const large = budget.acquire(80, stop.signal)
@@ -65,7 +65,7 @@ describe('pixel budget', () => {
   })
 
   it('gives back once however often it is asked to', async () => {
-    const budget = createPixelBudget(100)
+    const budget = createBudget(100)
     const release = await budget.acquire(50)
     await budget.acquire(50)
     release()
@@ -74,7 +74,7 @@ describe('pixel budget', () => {
   })
 
   it('refuses to queue without bound', async () => {
-    const budget = createPixelBudget(10, 1)
+    const budget = createBudget(10, 1)
     await budget.acquire(10)
     const stop = new AbortController()
     const waiting = budget.acquire(10, stop.signal)

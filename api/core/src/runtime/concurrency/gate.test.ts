@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { inspectionGate } from './inspection-gate.ts'
+import { createGate } from './gate.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 it('runs as many at once as it is given, in the order they came, and goes on after an error', async () => {
-  const gate = inspectionGate(2)
+  const gate = createGate(2)
   const begun: number[] = []
   let [running, most] = [0, 0]
   const results = await Promise.allSettled(

@@ -1,0 +1,178 @@
+// The form of podPatch: anything that a pod template takes, or what leaves the namespace its own (A60). A rule in CEL
+// sees declared fields alone, so those that matter are declared here. The rest is the controller's, which judges the
+// pod that comes of a patch by what is allowed (specs/restricted/pod-restrictions.ts).
+import { type TProperties, type TSchema, Type } from 'typebox'
+
+export type PodPatchForm = 'restricted' | 'any'
+
+type Rule = { readonly rule: string; readonly message: string }
+
+/** Fields beyond the declared ones are kept. */
+const open = (description: string, properties: TProperties, rule?: Rule): TSchema =>
+  Type.Unsafe<object>({
+    type: 'object',
+    description,
+    'x-kubernetes-preserve-unknown-fields': true,
+    properties,
+    ...(rule && { 'x-kubernetes-validations': [rule] }),
+  })
+
+const anything = (description: string) => open(description, {})
+const text = (description: string) => Type.String({ description, maxLength: 253 })
+const flag = (description: string) => Type.Boolean({ description })
+/** Bounds are for the cost of the rules, which Kubernetes estimates from them. */
+const list = (description: string, items: TSchema, maxItems: number) =>
+  Type.Array(items, { description, maxItems, 'x-kubernetes-list-type': 'atomic' })
+
+const allowedBy =
+  '; whoever installs the operator can allow it with POD_PATCH=any and that definition (docs/operator.md)'
+const ruleOf = (rule: string, message: string): Rule => ({ rule, message: `${message}${allowedBy}` })
+
+const isAbsentOr = (path: string, condition: string): string => `(!has(self.${path}) || ${condition})`
+const isFalse = (name: string): string => isAbsentOr(name, `!self.${name}`)
+
+/** What a pod's and a container's security context have in common. */
+const userFields = {
+  runAsNonRoot: flag('Not false.'),
+  runAsUser: Type.Integer({ description: 'User id, 0 to 2147483647, and not 0.', minimum: 0, maximum: 2_147_483_647 }),
+  seccompProfile: open('Filter of system calls.', { type: text('Not Unconfined.') }),
+}
+const userRules = [
+  isAbsentOr('runAsNonRoot', 'self.runAsNonRoot'),
+  isAbsentOr('runAsUser', 'self.runAsUser != 0'),
+  isAbsentOr('seccompProfile', "!has(self.seccompProfile.type) || self.seccompProfile.type != 'Unconfined'"),
+]
+
+const podSecurity = open(
+  'As of a pod.',
+  { ...userFields, sysctls: list('Not allowed.', anything('A setting of the kernel.'), 32) },
+  ruleOf(
+    [...userRules, '!has(self.sysctls)'].join(' && '),
+    'pods of a pool run as a user other than root, with a filter of system calls and without sysctls: remove what ' +
+      'says otherwise',
+  ),
+)
+
+const containerSecurity = open(
+  'As of a container.',
+  {
+    ...userFields,
+    privileged: flag('Not true.'),
+    allowPrivilegeEscalation: flag('Not true.'),
+    procMount: text('Default or nothing.'),
+    capabilities: open('What root may do.', {
+      add: list('NET_BIND_SERVICE or nothing.', text('A capability.'), 64),
+      drop: list('ALL among them.', text('A capability.'), 64),
+    }),
+  },
+  ruleOf(
+    [
+      ...userRules,
+      isFalse('privileged'),
+      isFalse('allowPrivilegeEscalation'),
+      isAbsentOr('procMount', "self.procMount == 'Default'"),
+      isAbsentOr('capabilities', "has(self.capabilities.drop) && self.capabilities.drop.exists(one, one == 'ALL')"),
+      isAbsentOr(
+        'capabilities',
+        "!has(self.capabilities.add) || self.capabilities.add.all(one, one == 'NET_BIND_SERVICE')",
+      ),
+    ].join(' && '),
+    'containers of a pool are unprivileged, run as a user other than root and drop ALL capabilities: remove what ' +
+      'says otherwise from the securityContext',
+  ),
+)
+
+const variable = open('As of a container.', {
+  valueFrom: open('As of a variable.', {
+    secretKeyRef: open('That of the models from S3 alone.', { name: text('Name of the Secret.') }),
+  }),
+})
+
+const container = open(
+  'A container.',
+  {
+    securityContext: containerSecurity,
+    env: list('Variables.', variable, 64),
+    envFrom: list('Sources of variables.', open('A source.', { secretRef: anything('Not allowed.') }), 16),
+    ports: list(
+      'Ports.',
+      open('A port.', {
+        hostPort: Type.Integer({
+          description: 'Port of the node, 0 to 65535, and only 0.',
+          minimum: 0,
+          maximum: 65_535,
+        }),
+      }),
+      32,
+    ),
+  },
+  ruleOf(
+    [
+      isAbsentOr('envFrom', 'self.envFrom.all(one, !has(one.secretRef))'),
+      isAbsentOr('ports', 'self.ports.all(one, !has(one.hostPort) || one.hostPort == 0)'),
+    ].join(' && '),
+    'containers of a pool take no Secret by envFrom and no hostPort: remove them',
+  ),
+)
+
+const volume = open(
+  'A volume.',
+  {
+    hostPath: anything('Not allowed.'),
+    secret: anything('Not allowed.'),
+    projected: anything('Not allowed.'),
+    csi: anything('Not allowed.'),
+  },
+  ruleOf(
+    '!has(self.hostPath) && !has(self.secret) && !has(self.projected) && !has(self.csi)',
+    'volumes of a pool are emptyDir, configMap, downwardAPI, ephemeral, image or persistentVolumeClaim: use one of ' +
+      'these',
+  ),
+)
+
+const podSpec = open(
+  'Over the spec of the pods.',
+  {
+    serviceAccountName: text('Not allowed.'),
+    serviceAccount: text('Not allowed.'),
+    automountServiceAccountToken: flag('Not true.'),
+    hostNetwork: flag('Not true.'),
+    hostPID: flag('Not true.'),
+    hostIPC: flag('Not true.'),
+    securityContext: podSecurity,
+    volumes: list('Volumes.', volume, 64),
+    containers: list('Containers.', container, 8),
+    initContainers: list('Containers that run before.', container, 8),
+  },
+  ruleOf(
+    [
+      '!has(self.serviceAccountName) && !has(self.serviceAccount)',
+      ...['automountServiceAccountToken', 'hostNetwork', 'hostPID', 'hostIPC'].map(isFalse),
+    ].join(' && '),
+    'pods of a pool have no service account and no namespace of their node: remove serviceAccountName, ' +
+      'serviceAccount, automountServiceAccountToken, hostNetwork, hostPID and hostIPC',
+  ),
+)
+
+const namesOwnSecret = (containers: string): string => {
+  const path = `self.podPatch.spec.${containers}`
+  const own =
+    'self.models.exists(model, has(model.source.s3) && has(model.source.s3.secretName) && ' +
+    'model.source.s3.secretName == one.valueFrom.secretKeyRef.name)'
+  const isSecret = 'has(one.valueFrom) && has(one.valueFrom.secretKeyRef)'
+  const isOwn = `!(${isSecret}) || (has(one.valueFrom.secretKeyRef.name) && ${own})`
+  return `(!has(${path}) || ${path}.all(container, !has(container.env) || container.env.all(one, ${isOwn})))`
+}
+
+/** Of the whole spec, since it compares with the Secret of the models. */
+export const secretRule: Rule & { readonly fieldPath: string } = {
+  ...ruleOf(
+    `!has(self.podPatch) || !has(self.podPatch.spec) || (${namesOwnSecret('containers')} && ` +
+      `${namesOwnSecret('initContainers')})`,
+    'variables of a pool come from no Secret but that of its models from S3: remove secretKeyRef',
+  ),
+  fieldPath: '.podPatch',
+}
+
+/** The fields of podPatch in its restricted form. */
+export const restrictedFields = { spec: podSpec }

@@ -1,0 +1,69 @@
+// What ends by time. Every replica sweeps and none needs to lead: rows are locked or ended by fenced statements, and
+// objects are deleted twice at worst. A part that fails, or one workspace's row, stops none of the others.
+import type { Bus } from '@matte/core/bus/bus'
+import { publishDeadLetter } from '@matte/core/bus/publish'
+import type { Db } from '@matte/core/db/database'
+import { sweepParts } from '@matte/core/db/sweep'
+import { deleteExpiredRequests } from '@matte/core/idempotency/idempotency-queries'
+import { sweepRetention } from '@matte/core/retention/sweep-retention'
+import { type Counts, loop } from '@matte/core/runtime/loop'
+import type { Service } from '@matte/core/runtime/service'
+import { sweepInferenceWindows } from '@matte/core/scale/inference-queries'
+import type { Bucket } from '@matte/core/storage/bucket'
+import { handOverDeadLetters } from '@matte/core/task/run/hand-over-dead-letters'
+import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
+import type { Logger } from 'pino'
+import { Counter, type Registry } from 'prom-client'
+import type { Config } from './config.ts'
+
+type SweeperDeps = {
+  readonly db: Db
+  readonly bus: Bus
+  readonly bucket: Bucket
+  readonly registry: Registry
+  readonly logger: Logger
+}
+
+type Swept = Awaited<ReturnType<typeof sweepParts>>
+
+export function sweepers(config: Config, { db, bus, bucket, registry, logger }: SweeperDeps): readonly Service[] {
+  const { plans, maxQueueAgeSeconds, sweepEveryMs, retentionEveryMs } = config
+  const maxQueueAgeMs = maxQueueAgeSeconds * 1_000
+  const failed = new Counter({
+    name: 'matte_sweep_failures_total',
+    help: 'Parts of sweeps that failed, or of which a row failed, by part',
+    labelNames: ['part'],
+    registers: [registry],
+  })
+  const publish: Parameters<typeof handOverDeadLetters>[1] = (body, id) =>
+    publishDeadLetter(bus, { modelVersion: body.modelVersion, body, id })
+
+  // Dead letters come last: NATS may hang until its time-out.
+  const sweep = (signal: AbortSignal) =>
+    sweepParts(
+      {
+        runs_ended: (pass) => sweepTasks(db, { maxQueueAgeMs, ...pass }),
+        idempotency_records_deleted: () => deleteExpiredRequests(db),
+        inference_windows_deleted: () => sweepInferenceWindows(db),
+        dead_letters: (pass) => handOverDeadLetters(db, publish, pass),
+      },
+      { signal },
+    )
+  const retain = (signal: AbortSignal) => sweepRetention({ db, bucket, plans }, { signal })
+
+  function sweeper(name: string, everyMs: number, run: (signal: AbortSignal) => Promise<Swept>): Service {
+    const inner = loop({ name, everyMs, logger, run: async (signal) => report(await run(signal), signal) })
+    return { ...inner, stopTaking: inner.halt }
+  }
+
+  function report({ counts, failures }: Swept, signal: AbortSignal): Counts {
+    if (signal.aborted) return counts
+    for (const { part, error, rows } of failures) {
+      failed.inc({ part })
+      logger.error({ err: error, part, rows }, 'part of a sweep failed')
+    }
+    return counts
+  }
+
+  return [sweeper('task-sweeper', sweepEveryMs, sweep), sweeper('retention-sweeper', retentionEveryMs, retain)]
+}

@@ -1,0 +1,94 @@
+// Memory stays within the bytes that images are given, whatever the files: the formula of image-memory.ts is measured
+// on the worst that were found, and a whole process is given many large ones at once.
+import { execFile } from 'node:child_process'
+import { randomFillSync } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { writeSetting } from '@matte/core/setting/setting-queries'
+import { nodePath } from '@matte/local/servers/process'
+import { runtimeEnv } from '@matte/local/servers/runtime-env'
+import sharp, { type Sharp } from 'sharp'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { lemur } from '../support/photos.ts'
+import { useStack } from '../support/stack.ts'
+import { cutOut, submit, untilStatus } from '../support/tasks.ts'
+import type { Peak } from './peak-memory.ts'
+
+/** Nothing of noise can be packed, so neither file nor result is small. */
+const noise = (channels: 3 | 4, megapixels: number): Sharp => {
+  const [width, height] = [2_000, megapixels * 500]
+  return sharp(randomFillSync(Buffer.alloc(width * height * channels)), { raw: { width, height, channels } })
+}
+const flat = (width: number, height: number): Sharp =>
+  sharp({ create: { width, height, channels: 4, background: '#33669980' } })
+const turned = { orientation: 6 }
+const quick = { compressionLevel: 1, adaptiveFiltering: false }
+const whole = { quality: 100, chromaSubsampling: '4:4:4', progressive: true }
+
+const files = {
+  'photo.png': () => sharp(lemur()).png(),
+  'noise.png': () => noise(4, 5).png(quick),
+  'noise-interlaced-turned.png': () =>
+    noise(4, 5)
+      .withMetadata(turned)
+      .png({ ...quick, progressive: true }),
+  'deep.png': () => flat(4_000, 3_000).toColourspace('rgb16').png(quick),
+  'deep-interlaced-turned.png': () =>
+    flat(4_000, 3_000)
+      .toColourspace('rgb16')
+      .withMetadata(turned)
+      .png({ ...quick, progressive: true }),
+  'noise.jpg': () => noise(3, 6).jpeg({ quality: 100, chromaSubsampling: '4:4:4' }),
+  'noise-progressive-turned.jpg': () => noise(3, 5).withMetadata(turned).jpeg(whole),
+  'noise-cmyk.jpg': () => noise(3, 4).toColourspace('cmyk').withIccProfile('cmyk').jpeg(whole),
+  'noise.webp': () => noise(4, 5).webp({ lossless: true, effort: 0 }),
+  'large.webp': () => flat(5_000, 4_000).webp({ quality: 50, effort: 0 }),
+} satisfies Record<string, () => Sharp>
+
+describe('the worst files', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'matte-memory-'))
+  let peaks: Peak[] = []
+
+  beforeAll(async () => {
+    for (const [name, make] of Object.entries(files)) writeFileSync(join(folder, name), await make().toBuffer())
+    const names = Object.keys(files)
+    const wishes = ['photo.png=webp', ...names, 'noise.png=jpeg', 'noise.png=webp', 'deep-interlaced-turned.png=webp']
+    const program = join(import.meta.dirname, 'peak-memory.ts')
+    const args = [program, ...wishes.map((wish) => join(folder, wish))]
+    const { stdout } = await promisify(execFile)(nodePath, args, { env: { ...process.env, ...runtimeEnv() } })
+    peaks = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Peak)
+    expect(peaks).toHaveLength(wishes.length)
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  it('take no more than the formula says', () => {
+    // What small images add is the process's own.
+    const large = peaks.filter(({ allowedBytes }) => allowedBytes > 50_000_000)
+    expect(large.filter(({ addedBytes, allowedBytes }) => addedBytes > allowedBytes)).toEqual([])
+    // And the formula reserves no multiple of it.
+    expect(large.some(({ addedBytes, allowedBytes }) => addedBytes > 0.85 * allowedBytes)).toBe(true)
+  })
+})
+
+describe('a controller', () => {
+  const imageMemory = 250_000_000
+  const stack = useStack({ env: { controller: { IMAGE_MEMORY_BYTES: String(imageMemory), SLOTS_AHEAD: '32' } } })
+
+  it('fetches no more bytes at once than files are given', async () => {
+    const controller = stack.process('controller')
+    await cutOut(stack.client)
+    const before = controller.peakMemoryBytes()
+    // A small photo and 19 MB behind its end: 28 of them are 530 MB, and files are given 31.
+    const bytes = Buffer.concat([lemur(), Buffer.alloc(19_000_000)])
+    await writeSetting(stack.db, 'dispatchPaused', true)
+    const tasks = await Promise.all(Array.from({ length: 28 }, () => submit(stack.client, { bytes })))
+    await writeSetting(stack.db, 'dispatchPaused', false)
+    for (const { id } of tasks) await untilStatus(stack.client, id, 'succeeded')
+    expect(controller.peakMemoryBytes() - before).toBeLessThan(imageMemory)
+  })
+})

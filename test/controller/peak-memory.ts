@@ -1,0 +1,60 @@
+// A program for memory.test.ts: takes the files named in its arguments from their bytes to a result as the worker does,
+// one after the other, and writes a line for each with the most memory that was added meanwhile.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { configureHeap, configureSharp } from '@matte/controller/worker/image/configure'
+import { decodePhoto, readHeader } from '@matte/controller/worker/image/decode'
+import { encodeResult } from '@matte/controller/worker/image/encode'
+import { freeBytes } from '@matte/controller/worker/image/free-bytes'
+import { pixelBytes } from '@matte/controller/worker/image/image-memory'
+import { createImagePool } from '@matte/controller/worker/image/image-pool'
+import { toModelInput } from '@matte/controller/worker/image/model-input'
+import type { Output } from '@matte/core/db/tables/task'
+
+export type Peak = {
+  readonly name: string
+  /** Above what there was before, without the file. */
+  readonly addedBytes: number
+  /** By the formula. */
+  readonly allowedBytes: number
+}
+
+const pixelsMax = 50_000_000
+
+const output = { background: 'transparent', crop: false, cropMargin: '0px', maxSide: null, channels: 'rgba' } as const
+
+const memoryBytes = (field: 'VmRSS' | 'VmHWM'): number =>
+  Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1_024
+
+/** Lets VmHWM begin again with what there is now. */
+const forgetPeak = (): void => writeFileSync('/proc/self/clear_refs', '5')
+
+async function measure(path: string, format: Output['format']): Promise<Omit<Peak, 'name'>> {
+  const before = memoryBytes('VmRSS')
+  const wish = { ...output, format }
+  forgetPeak()
+  const file = readFileSync(path)
+  const fileBytes = file.length
+  const header = await readHeader(file, pixelsMax)
+  const photo = await decodePhoto(file, pixelsMax, header)
+  const whileFileIsHeld = memoryBytes('VmHWM') - before - fileBytes
+  freeBytes(file)
+  forgetPeak()
+  freeBytes(await toModelInput(photo, 320))
+  const mask = new Uint8Array(320 * 320).fill(255)
+  const made = await pool.cutOut({ photo, mask, output: wish })
+  const result = 'file' in made ? made : await encodeResult(made, wish)
+  const afterwards = memoryBytes('VmHWM') - before
+  freeBytes(result.file)
+  return { addedBytes: Math.max(whileFileIsHeld, afterwards), allowedBytes: pixelBytes(header, wish) }
+}
+
+configureHeap()
+configureSharp()
+const pool = createImagePool(1)
+// The first, small, is for what each process takes once.
+for (const argument of process.argv.slice(2)) {
+  const [path = '', format = 'png'] = argument.split('=')
+  const peak = await measure(path, format as Output['format'])
+  process.stdout.write(`${JSON.stringify({ name: argument, ...peak } satisfies Peak)}\n`)
+}
+await pool.close()

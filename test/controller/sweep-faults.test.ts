@@ -1,0 +1,35 @@
+// A sweep has many parts and looks after many workspaces: what fails in one of them stops none of the others.
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { givenClaimed, givenWorkspace, readTask } from '../support/factories.ts'
+import { useStack } from '../support/stack.ts'
+import { until } from '../support/until.ts'
+
+describe('the sweeper of the controller', () => {
+  const stack = useStack({ own: ['nats'], processes: ['controller'] })
+
+  it('deletes expired records while NATS is away and dead letters wait, and hands those over later', async () => {
+    const { db } = stack
+    const nats = stack.server('nats')
+    const controller = stack.process('controller')
+    await nats.kill('SIGKILL')
+    await controller.untilLogged('bus disconnected')
+    const workspace = await givenWorkspace(db)
+    const task = await givenClaimed(db, workspace)
+    await sql`update task set attempt = 5, claimed_until = now() where id = ${task.id}`.execute(db)
+    await until('the task waits for the stream', async () => (await readTask(db, task.id)).dead_letter === 'due')
+    await sql`
+      insert into idempotency_record (workspace_id, method, path, key, body_hash, created_at)
+      values (${workspace.id}, 'POST', '/tasks', 'old', sha256(''), now() - interval '25 hours')`.execute(db)
+    await until('the record is deleted', async () => {
+      const { rows } = await sql`select from idempotency_record`.execute(db)
+      return rows.length === 0
+    })
+    expect(await readTask(db, task.id)).toMatchObject({ dead_letter: 'due' })
+    expect(await controller.untilLogged('part of a sweep failed')).toMatchObject({ part: 'dead_letters' })
+    await nats.start()
+    await until('the letter is handed over', async () => (await readTask(db, task.id)).dead_letter === 'done')
+    const metrics = await (await fetch(`${controller.healthUrl}/metrics`)).text()
+    expect(metrics).toMatch(/matte_sweep_failures_total\{[^}]*part="dead_letters"[^}]*\} [1-9]/)
+  })
+})
