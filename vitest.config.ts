@@ -35,6 +35,16 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'chart',
+          include: ['test/chart/**/*.test.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+          maxWorkers: 1,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: 'test/e2e/support/global-setup.ts',

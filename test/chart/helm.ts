@@ -1,0 +1,77 @@
+// Helm and kubectl as a user has them: by their commands, against the current kube context.
+import { execFile, execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { rootDir } from '@matte/local/paths'
+import { parseAllDocuments } from 'yaml'
+import { reportSkip } from '../support/skips.ts'
+
+export const chartDir = join(rootDir, 'charts/matte')
+
+export type Manifest = {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly labels?: Record<string, string> }
+  // biome-ignore lint/suspicious/noExplicitAny: whatever a template writes
+  readonly [member: string]: any
+}
+
+type Ran = { readonly stdout: string; readonly stderr: string; readonly failed: boolean }
+
+/** Runs a program to its end; a failure is a result. */
+export async function run(program: string, args: readonly string[], input?: string): Promise<Ran> {
+  const running = promisify(execFile)(program, args, { maxBuffer: 64 * 1024 * 1024, timeout: 600_000 })
+  if (input !== undefined) running.child.stdin?.end(input)
+  try {
+    return { ...(await running), failed: false }
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as Partial<Ran>
+    return { stdout, stderr: `${stderr}${stderr === '' ? String(error) : ''}`, failed: true }
+  }
+}
+
+/** @throws Error with what the program wrote */
+export async function runOrThrow(program: string, args: readonly string[], input?: string): Promise<string> {
+  const { stdout, stderr, failed } = await run(program, args, input)
+  if (failed) throw new Error(`${program} ${args.join(' ')}:\n${stdout}${stderr}`)
+  return stdout
+}
+
+/** The objects that the chart makes with these values, or Helm's refusal. */
+export async function render(values: object = {}, args: readonly string[] = []) {
+  const file = join(tmpdir(), `matte-values-${randomBytes(4).toString('hex')}.json`)
+  writeFileSync(file, JSON.stringify(values))
+  const { stdout, stderr, failed } = await run('helm', ['template', 'matte', chartDir, '-n', 'here', '-f', file, ...args])
+  const manifests = failed ? [] : parseAllDocuments(stdout).flatMap((document) => (document.toJS() as Manifest) ?? [])
+  return { manifests, refusal: failed ? stderr : '' }
+}
+
+function has(program: string, args: readonly string[]): boolean {
+  try {
+    execFileSync(program, args, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Images of an installation with no values; a node that lacks one would wait for a registry. */
+const images = ['matte/matte:', 'matte/triton:', 'postgres:15-bookworm', 'library/nats:2', 'versitygw:v1']
+
+/** Why these tests cannot run here; each reason is reported once. */
+export function findMissing(part: 'helm' | 'cluster'): string | undefined {
+  const reason = part === 'helm' ? missingHelm() : (missingHelm() ?? missingCluster())
+  if (reason !== undefined) reportSkip({ matching: part === 'helm' ? 'test/chart' : 'install.test.ts', reason })
+  return reason
+}
+
+const missingHelm = (): string | undefined => (has('helm', ['version']) ? undefined : 'helm is not in $PATH')
+
+function missingCluster(): string | undefined {
+  if (!has('kubectl', ['get', '--raw=/readyz', '--request-timeout=5s'])) return 'there is no cluster in the kube context'
+  const known = execFileSync('kubectl', ['get', 'nodes', '-o', 'jsonpath={.items[*].status.images[*].names}']).toString()
+  const missing = images.filter((image) => !known.includes(image))
+  return missing.length === 0 ? undefined : `no node has ${missing.join(', ')}: run make images, and load them`
+}

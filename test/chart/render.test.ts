@@ -1,0 +1,162 @@
+// What the chart makes of its values, by `helm template`.
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { chartDir, findMissing, type Manifest, render, runOrThrow } from './helm.ts'
+
+const production = {
+  mode: 'production',
+  publicUrl: 'https://matte.example.com',
+  database: { builtIn: false, existingSecret: { name: 'database' } },
+  nats: { builtIn: false, existingSecret: { name: 'nats' } },
+  objectStore: { builtIn: false, endpoint: 'https://s3.example.com', existingSecret: { name: 'store' } },
+  masterKeys: { existingSecret: { name: 'keys' } },
+}
+
+const kindsOf = (manifests: readonly Manifest[]): string[] => manifests.map(({ kind }) => kind)
+// biome-ignore lint/suspicious/noExplicitAny: a pod's spec, whatever owns it
+const podsOf = (manifests: readonly Manifest[]): { owner: string; spec: any; labels: Record<string, string> }[] =>
+  manifests.flatMap((manifest) => {
+    const template = manifest.kind === 'Pod' ? manifest : manifest.spec?.template
+    if (template?.spec?.containers === undefined) return []
+    return [{ owner: `${manifest.kind} ${manifest.metadata.name}`, spec: template.spec, labels: template.metadata.labels }]
+  })
+const containersOf = ({ spec }: ReturnType<typeof podsOf>[number]) => [
+  ...spec.containers,
+  ...(spec.initContainers ?? []),
+]
+
+describe.skipIf(findMissing('helm'))('the chart', () => {
+  it('is clean to helm lint --strict', async () => {
+    await runOrThrow('helm', ['lint', '--strict', chartDir])
+  })
+
+  it('needs no definition of others, no hook but its test, and nothing of the cluster, without values', async () => {
+    const { manifests, refusal } = await render()
+    expect(refusal).toBe('')
+    expect(kindsOf(manifests)).not.toContain('ServiceMonitor')
+    expect(manifests.filter(({ apiVersion }) => !isOfKubernetes(apiVersion))).toEqual([])
+    const hooks = manifests.flatMap(({ metadata }) => (metadata as any).annotations?.['helm.sh/hook'] ?? [])
+    expect(hooks).toEqual(['test'])
+    const kinds = new Set(kindsOf(manifests))
+    for (const kind of ['ClusterRole', 'ClusterRoleBinding', 'StorageClass', 'Ingress', 'Secret']) {
+      expect(kinds).not.toContain(kind)
+    }
+  })
+
+  it('is the same each time: no password is made by a template', async () => {
+    expect((await render()).manifests).toEqual((await render()).manifests)
+  })
+
+  it.each([['without values', {}], ['in production', production]])('has restricted pods alone, %s', async (_name, values) => {
+    const pods = podsOf((await render(values)).manifests)
+    expect(pods.length).toBeGreaterThan(3)
+    for (const pod of pods) {
+      expect(pod.spec.securityContext, pod.owner).toMatchObject({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      })
+      for (const { name, securityContext, resources } of containersOf(pod)) {
+        expect(securityContext, `${pod.owner} ${name}`).toMatchObject({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        })
+        expect(resources, `${pod.owner} ${name}`).toMatchObject({ requests: {}, limits: {} })
+      }
+    }
+  })
+
+  it('mounts tokens where Kubernetes is asked, and nowhere else', async () => {
+    const pods = podsOf((await render()).manifests)
+    const withToken = pods.filter(({ spec }) => spec.automountServiceAccountToken !== false).map(({ owner }) => owner)
+    expect(withToken.map((owner) => owner.replace(/-[0-9a-f]{8}$/, '')).sort()).toEqual([
+      'Deployment matte-controller',
+      'Job matte-setup',
+    ])
+  })
+
+  it('has a policy for each pod, which denies what it does not name', async () => {
+    const { manifests } = await render()
+    const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy')
+    for (const { owner, labels } of podsOf(manifests)) {
+      const own = policies.filter(({ spec }) =>
+        Object.entries(spec.podSelector.matchLabels ?? { none: '' }).every(([name, value]) => labels[name] === value),
+      )
+      expect(own.map(({ spec }) => spec.policyTypes), owner).toEqual([['Ingress', 'Egress']])
+    }
+  })
+
+  it('takes every image from the registry that is given, the pool included', async () => {
+    const { manifests } = await render({ image: { registry: 'mirror.example.com/matte' } })
+    const images = podsOf(manifests).flatMap((pod) => containersOf(pod).map(({ image }) => image as string))
+    const pools = manifests.find(({ metadata }) => metadata.name === 'matte-pools')?.data as Record<string, string>
+    images.push(...Object.values(pools).map((spec) => JSON.parse(spec).image))
+    expect(images.filter((image) => !image.startsWith('mirror.example.com/matte/'))).toEqual([])
+  })
+
+  it('leaves user ids to the platform when told to', async () => {
+    const pods = podsOf((await render({ setUserIds: false })).manifests)
+    for (const { owner, spec } of pods) expect(JSON.stringify(spec), owner).not.toMatch(/runAsUser|fsGroup"/)
+  })
+
+  it.each([
+    ['a key that is unknown', { api: { replica: 3 } }, /replica/],
+    ['a number out of range', { api: { replicas: 0 } }, /replicas/],
+    ['an unknown mode', { mode: 'prod' }, /mode/],
+    ['a store of your own without its place', { objectStore: { builtIn: false } }, /objectStore\.endpoint.*\n.*existingSecret/],
+    ['a gateway without a parent', { gateway: { enabled: true } }, /gateway\.parentRefs/],
+    ['nobody to make secrets', { setup: { enabled: false } }, /setup\.enabled/],
+  ])('refuses %s and says what to set', async (_name, values, words) => {
+    expect((await render(values)).refusal).toMatch(words)
+  })
+
+  it('refuses the built-in servers in production, all at once', async () => {
+    const { refusal } = await render({ mode: 'production' })
+    for (const word of ['database', 'nats', 'objectStore', 'masterKeys', 'publicUrl']) expect(refusal).toContain(word)
+  })
+
+  it('has no built-in server, and asks for the named Secrets, in production', async () => {
+    const { manifests, refusal } = await render(production)
+    expect(refusal).toBe('')
+    expect(kindsOf(manifests)).not.toContain('StatefulSet')
+    const env = podsOf(manifests).find(({ owner }) => owner === 'Deployment matte-api')?.spec.containers[0].env
+    const secrets = env.flatMap(({ valueFrom }: any) => valueFrom?.secretKeyRef?.name ?? [])
+    expect([...new Set(secrets)].sort()).toEqual(['database', 'keys', 'nats', 'store'])
+  })
+
+  it('trusts the proxy that it is exposed by, and no other', async () => {
+    const hopsOf = async (values: object): Promise<string> => {
+      const api = podsOf((await render(values)).manifests).find(({ owner }) => owner === 'Deployment matte-api')
+      return api?.spec.containers[0].env.find(({ name }: any) => name === 'TRUSTED_PROXY_HOPS').value
+    }
+    expect(await hopsOf({})).toBe('0')
+    expect(await hopsOf({ ingress: { enabled: true } })).toBe('1')
+    expect(await hopsOf({ ingress: { enabled: true }, api: { trustedProxyHops: 2 } })).toBe('2')
+    expect(await hopsOf({ ingress: { enabled: true }, api: { trustedProxyHops: 0 } })).toBe('0')
+  })
+
+  it('leaves the number of pods to its autoscaler', async () => {
+    const { manifests } = await render({ api: { autoscaling: { enabled: true } } })
+    const api = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'matte-api')
+    expect(api?.spec.replicas).toBeUndefined()
+    expect(kindsOf(manifests)).toContain('HorizontalPodAutoscaler')
+  })
+
+  it('takes the definition that fits what podPatch may do', async () => {
+    const rulesOf = async (podPatch: string): Promise<number> => {
+      const { manifests } = await render({ controller: { podPatch } })
+      return JSON.stringify(manifests.find(({ kind }) => kind === 'CustomResourceDefinition')).split('podPatch').length
+    }
+    expect(await rulesOf('any')).toBeLessThan(await rulesOf('restricted'))
+    expect(kindsOf((await render({ crds: { enabled: false } })).manifests)).not.toContain('CustomResourceDefinition')
+  })
+
+  it.each(readdirSync(join(chartDir, 'examples')))('renders the example %s', async (file) => {
+    const { manifests, refusal } = await render({}, ['-f', join(chartDir, 'examples', file)])
+    expect(refusal).toBe('')
+    expect(manifests.length).toBeGreaterThan(10)
+  })
+})
+
+const isOfKubernetes = (apiVersion: string): boolean => !apiVersion.includes('.') || apiVersion.includes('.k8s.io/')
