@@ -1,6 +1,7 @@
-# One image, four commands: api, controller, dispatcher, admin. Builds with docker, buildah and podman, for every platform
-# that Node and sharp have: `docker build -t matte .`. Runs as any user id, on a read-only root file system.
-ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
+# One image, four commands: api, controller, dispatcher, admin. Builds with docker, buildah and podman, for every
+# platform that Node and sharp have: `docker build -t matte .`. Runs as any user id, on a read-only root file system.
+ARG NODE_DIGEST=sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
+ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim@${NODE_DIGEST}
 ARG DEBIAN_IMAGE=docker.io/library/debian:bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -34,8 +35,8 @@ COPY --from=build /usr/local/bin/node /usr/local/bin/
 COPY --from=build /app /app
 COPY --chmod=755 charts/image/matte charts/image/matte-admin /usr/local/bin/
 WORKDIR /app
-# jemalloc gives the memory of decoded images back within a second, which glibc keeps in pieces. GLIBC_TUNABLES has the same
-# meaning where somebody takes LD_PRELOAD away.
+# jemalloc gives the memory of decoded images back within a second, which glibc keeps in pieces. GLIBC_TUNABLES has the
+# same meaning where somebody takes LD_PRELOAD away.
 ENV NODE_ENV=production UV_THREADPOOL_SIZE=16 \
     LD_PRELOAD=/usr/local/lib/libjemalloc.so.2 \
     MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0 \

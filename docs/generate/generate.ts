@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
-import { writeOperatorRules, writeValuesSchema, writeValuesTable } from './chart-documents.ts'
+import { writeOperatorRules, writeValuesSchema, writeValuesTable } from './chart/documents.ts'
 import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
 import { writePoolReference } from './pool-document.ts'
 import { writePortsAndSettings } from './settings-document.ts'

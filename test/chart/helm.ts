@@ -8,15 +8,9 @@ import { promisify } from 'node:util'
 import { rootDir } from '@matte/local/paths'
 import { parseAllDocuments } from 'yaml'
 import { reportSkip } from '../support/skips.ts'
+import type { Manifest } from './manifest.ts'
 
 export const chartDir = join(rootDir, 'charts/matte')
-
-export type Manifest = {
-  readonly kind: string
-  readonly metadata: { readonly name: string; readonly labels?: Record<string, string> }
-  // biome-ignore lint/suspicious/noExplicitAny: whatever a template writes
-  readonly [member: string]: any
-}
 
 type Ran = { readonly stdout: string; readonly stderr: string; readonly failed: boolean }
 
@@ -43,7 +37,16 @@ export async function runOrThrow(program: string, args: readonly string[], input
 export async function render(values: object = {}, args: readonly string[] = []) {
   const file = join(tmpdir(), `matte-values-${randomBytes(4).toString('hex')}.json`)
   writeFileSync(file, JSON.stringify(values))
-  const { stdout, stderr, failed } = await run('helm', ['template', 'matte', chartDir, '-n', 'here', '-f', file, ...args])
+  const { stdout, stderr, failed } = await run('helm', [
+    'template',
+    'matte',
+    chartDir,
+    '-n',
+    'here',
+    '-f',
+    file,
+    ...args,
+  ])
   const manifests = failed ? [] : parseAllDocuments(stdout).flatMap((document) => (document.toJS() as Manifest) ?? [])
   return { manifests, refusal: failed ? stderr : '' }
 }
@@ -70,8 +73,14 @@ export function findMissing(part: 'helm' | 'cluster'): string | undefined {
 const missingHelm = (): string | undefined => (has('helm', ['version']) ? undefined : 'helm is not in $PATH')
 
 function missingCluster(): string | undefined {
-  if (!has('kubectl', ['get', '--raw=/readyz', '--request-timeout=5s'])) return 'there is no cluster in the kube context'
-  const known = execFileSync('kubectl', ['get', 'nodes', '-o', 'jsonpath={.items[*].status.images[*].names}']).toString()
+  if (!has('kubectl', ['get', '--raw=/readyz', '--request-timeout=5s']))
+    return 'there is no cluster in the kube context'
+  const known = execFileSync('kubectl', [
+    'get',
+    'nodes',
+    '-o',
+    'jsonpath={.items[*].status.images[*].names}',
+  ]).toString()
   const missing = images.filter((image) => !known.includes(image))
   return missing.length === 0 ? undefined : `no node has ${missing.join(', ')}: run make images, and load them`
 }

@@ -2,7 +2,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { chartDir, findMissing, type Manifest, render, runOrThrow } from './helm.ts'
+import { chartDir, findMissing, render, runOrThrow } from './helm.ts'
+import type { Manifest, PodSpec } from './manifest.ts'
 
 const production = {
   mode: 'production',
@@ -14,17 +15,19 @@ const production = {
 }
 
 const kindsOf = (manifests: readonly Manifest[]): string[] => manifests.map(({ kind }) => kind)
-// biome-ignore lint/suspicious/noExplicitAny: a pod's spec, whatever owns it
-const podsOf = (manifests: readonly Manifest[]): { owner: string; spec: any; labels: Record<string, string> }[] =>
-  manifests.flatMap((manifest) => {
-    const template = manifest.kind === 'Pod' ? manifest : manifest.spec?.template
-    if (template?.spec?.containers === undefined) return []
-    return [{ owner: `${manifest.kind} ${manifest.metadata.name}`, spec: template.spec, labels: template.metadata.labels }]
+type Pod = { readonly owner: string; readonly spec: PodSpec; readonly labels: Readonly<Record<string, string>> }
+
+const podsOf = (manifests: readonly Manifest[]): Pod[] =>
+  manifests.flatMap(({ kind, metadata, spec }) => {
+    const owner = `${kind} ${metadata.name}`
+    if (spec?.template?.spec !== undefined) {
+      return [{ owner, spec: spec.template.spec, labels: spec.template.metadata.labels }]
+    }
+    return kind === 'Pod' ? [{ owner, spec: spec as PodSpec, labels: metadata.labels }] : []
   })
-const containersOf = ({ spec }: ReturnType<typeof podsOf>[number]) => [
-  ...spec.containers,
-  ...(spec.initContainers ?? []),
-]
+const containersOf = ({ spec }: Pod) => [...spec.containers, ...(spec.initContainers ?? [])]
+const envOf = (manifests: readonly Manifest[], owner: string) =>
+  podsOf(manifests).find((pod) => pod.owner === owner)?.spec.containers[0]?.env ?? []
 
 describe.skipIf(findMissing('helm'))('the chart', () => {
   it('is clean to helm lint --strict', async () => {
@@ -36,7 +39,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     expect(refusal).toBe('')
     expect(kindsOf(manifests)).not.toContain('ServiceMonitor')
     expect(manifests.filter(({ apiVersion }) => !isOfKubernetes(apiVersion))).toEqual([])
-    const hooks = manifests.flatMap(({ metadata }) => (metadata as any).annotations?.['helm.sh/hook'] ?? [])
+    const hooks = manifests.flatMap(({ metadata }) => metadata.annotations?.['helm.sh/hook'] ?? [])
     expect(hooks).toEqual(['test'])
     const kinds = new Set(kindsOf(manifests))
     for (const kind of ['ClusterRole', 'ClusterRoleBinding', 'StorageClass', 'Ingress', 'Secret']) {
@@ -48,7 +51,10 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     expect((await render()).manifests).toEqual((await render()).manifests)
   })
 
-  it.each([['without values', {}], ['in production', production]])('has restricted pods alone, %s', async (_name, values) => {
+  it.each([
+    ['without values', {}],
+    ['in production', production],
+  ])('has restricted pods alone, %s', async (_name, values) => {
     const pods = podsOf((await render(values)).manifests)
     expect(pods.length).toBeGreaterThan(3)
     for (const pod of pods) {
@@ -81,16 +87,19 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy')
     for (const { owner, labels } of podsOf(manifests)) {
       const own = policies.filter(({ spec }) =>
-        Object.entries(spec.podSelector.matchLabels ?? { none: '' }).every(([name, value]) => labels[name] === value),
+        Object.entries(spec?.podSelector?.matchLabels ?? { none: '' }).every(([name, value]) => labels[name] === value),
       )
-      expect(own.map(({ spec }) => spec.policyTypes), owner).toEqual([['Ingress', 'Egress']])
+      expect(
+        own.map(({ spec }) => spec?.policyTypes),
+        owner,
+      ).toEqual([['Ingress', 'Egress']])
     }
   })
 
   it('takes every image from the registry that is given, the pool included', async () => {
     const { manifests } = await render({ image: { registry: 'mirror.example.com/matte' } })
     const images = podsOf(manifests).flatMap((pod) => containersOf(pod).map(({ image }) => image as string))
-    const pools = manifests.find(({ metadata }) => metadata.name === 'matte-pools')?.data as Record<string, string>
+    const pools = manifests.find(({ metadata }) => metadata.name === 'matte-pools')?.data ?? {}
     images.push(...Object.values(pools).map((spec) => JSON.parse(spec).image))
     expect(images.filter((image) => !image.startsWith('mirror.example.com/matte/'))).toEqual([])
   })
@@ -104,7 +113,11 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     ['a key that is unknown', { api: { replica: 3 } }, /replica/],
     ['a number out of range', { api: { replicas: 0 } }, /replicas/],
     ['an unknown mode', { mode: 'prod' }, /mode/],
-    ['a store of your own without its place', { objectStore: { builtIn: false } }, /objectStore\.endpoint.*\n.*existingSecret/],
+    [
+      'a store of your own without its place',
+      { objectStore: { builtIn: false } },
+      /objectStore\.endpoint.*\n.*existingSecret/,
+    ],
     ['a gateway without a parent', { gateway: { enabled: true } }, /gateway\.parentRefs/],
     ['nobody to make secrets', { setup: { enabled: false } }, /setup\.enabled/],
   ])('refuses %s and says what to set', async (_name, values, words) => {
@@ -120,16 +133,16 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     const { manifests, refusal } = await render(production)
     expect(refusal).toBe('')
     expect(kindsOf(manifests)).not.toContain('StatefulSet')
-    const env = podsOf(manifests).find(({ owner }) => owner === 'Deployment matte-api')?.spec.containers[0].env
-    const secrets = env.flatMap(({ valueFrom }: any) => valueFrom?.secretKeyRef?.name ?? [])
+    const secrets = envOf(manifests, 'Deployment matte-api').flatMap(
+      ({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? [],
+    )
     expect([...new Set(secrets)].sort()).toEqual(['database', 'keys', 'nats', 'store'])
   })
 
   it('trusts the proxy that it is exposed by, and no other', async () => {
-    const hopsOf = async (values: object): Promise<string> => {
-      const api = podsOf((await render(values)).manifests).find(({ owner }) => owner === 'Deployment matte-api')
-      return api?.spec.containers[0].env.find(({ name }: any) => name === 'TRUSTED_PROXY_HOPS').value
-    }
+    const hopsOf = async (values: object): Promise<string | undefined> =>
+      envOf((await render(values)).manifests, 'Deployment matte-api').find(({ name }) => name === 'TRUSTED_PROXY_HOPS')
+        ?.value
     expect(await hopsOf({})).toBe('0')
     expect(await hopsOf({ ingress: { enabled: true } })).toBe('1')
     expect(await hopsOf({ ingress: { enabled: true }, api: { trustedProxyHops: 2 } })).toBe('2')
@@ -139,7 +152,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
   it('leaves the number of pods to its autoscaler', async () => {
     const { manifests } = await render({ api: { autoscaling: { enabled: true } } })
     const api = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'matte-api')
-    expect(api?.spec.replicas).toBeUndefined()
+    expect(api?.spec?.replicas).toBeUndefined()
     expect(kindsOf(manifests)).toContain('HorizontalPodAutoscaler')
   })
 

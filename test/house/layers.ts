@@ -163,6 +163,8 @@ export const edgeLibraries: Readonly<Record<string, readonly string[]>> = {
 /** Files that are started and not imported. */
 export const programs: readonly string[] = [
   'api/src/main.ts',
+  'api/src/try/main.ts',
+  'controller/src/setup/main.ts',
   'api/src/admin/main.ts',
   'controller/src/main.ts',
   'dispatcher/src/main.ts',

@@ -1,25 +1,28 @@
-// `matte try`: removes one background through a running API. The photo comes from standard input and its cut-out goes to
-// standard output; without a photo a bundled one is taken and the result is described. For `helm test` it also receives
-// the task's webhook and checks its signature.
-import { readFileSync, writeSync } from 'node:fs'
+// `matte try`: removes one background through a running API. The photo comes from standard input and its cut-out goes
+// to standard output; without a photo a bundled one is taken and the result is described. For `helm test` it also
+// receives the task's webhook and checks its signature. `--count 100 --at-once 4` removes so many and writes a line of
+// JSON for each.
+import { writeSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { int, optionalSecret, optionalText, parseEnv, text } from '@matte/core/runtime/env'
 import { runMain } from '@matte/core/runtime/main'
-import { call, type CutOut, removeBackground } from './remove-background.ts'
+import { readBundledPhoto } from './bundled-photo.ts'
+import { type CutOut, call, removeBackground } from './remove-background.ts'
+import { tryMany } from './try-many.ts'
 import { isSignedBy, openReceiver } from './webhook-receiver.ts'
 
 const schema = {
-  origin: text('MATTE_API_ORIGIN', { description: 'where the API is reached from here', default: 'http://127.0.0.1:8080' }),
+  origin: text('MATTE_API_ORIGIN', {
+    description: 'where the API is reached from here',
+    default: 'http://127.0.0.1:8080',
+  }),
   apiKey: optionalSecret('MATTE_API_KEY', { description: 'key of the workspace; or --key' }),
   databaseUrl: optionalSecret('DATABASE_URL', { description: 'needed with RECEIVER_HOST' }),
   receiverHost: optionalText('RECEIVER_HOST', { description: 'name of this pod for the dispatcher: checks a webhook' }),
   receiverPort: int('RECEIVER_PORT', { description: 'port that the webhook comes to', default: 9_000, max: 65_535 }),
 }
-
-const bundled = fileURLToPath(new URL('./try.jpg', import.meta.url))
 
 /** Settings are in force on every replica within 5 s. */
 const settingsMs = 6_000
@@ -45,11 +48,11 @@ async function tryWithWebhook(connection: Connection, options: Parameters<typeof
   const receiver = await openReceiver(options)
   try {
     await pause(settingsMs)
-    const made = await removeBackground(connection, readFileSync(bundled), { callbackUrl: receiver.url })
+    const made = await removeBackground(connection, readBundledPhoto(), { callbackUrl: receiver.url })
     process.stdout.write(`${describe(made)}\n`)
     const late = pause(webhookMs, undefined, { ref: false }).then(() => Promise.reject(new Error('no webhook came')))
     const delivery = await Promise.race([receiver.delivered(made.taskId), late])
-    const { signingSecret } = await call<{ signingSecret: string }>(connection, 'GET', '/signing-secret')
+    const { signingSecret } = await call<{ signingSecret: string }>(connection, '/signing-secret')
     if (!isSignedBy(signingSecret, delivery)) throw new Error('the webhook has a wrong signature')
     process.stdout.write('webhook received, its signature is right\n')
   } finally {
@@ -59,7 +62,13 @@ async function tryWithWebhook(connection: Connection, options: Parameters<typeof
 
 await runMain(async () => {
   const config = parseEnv(schema, process.env)
-  const { values } = parseArgs({ options: { key: { type: 'string', default: config.apiKey ?? '' } } })
+  const { values } = parseArgs({
+    options: {
+      key: { type: 'string', default: config.apiKey ?? '' },
+      count: { type: 'string', default: '1' },
+      'at-once': { type: 'string', default: '4' },
+    },
+  })
   if (values.key === '') throw new Error('matte try: give the API key with --key or in MATTE_API_KEY')
   const connection = { origin: config.origin, apiKey: values.key }
   const { receiverHost: host, databaseUrl } = config
@@ -67,8 +76,12 @@ await runMain(async () => {
     await tryWithWebhook(connection, { host, port: config.receiverPort, databaseUrl })
     return
   }
+  if (values.count !== '1') {
+    await tryMany(connection, { count: Number(values.count), atOnce: Number(values['at-once']) })
+    return
+  }
   const given = process.stdin.isTTY ? Buffer.alloc(0) : await buffer(process.stdin)
-  const made = await removeBackground(connection, given.length > 0 ? given : readFileSync(bundled))
+  const made = await removeBackground(connection, given.length > 0 ? given : readBundledPhoto())
   if (given.length > 0) writeAll(made.png)
   process.stderr.write(`${describe(made)}\n`)
 })

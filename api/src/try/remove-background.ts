@@ -29,23 +29,21 @@ export async function removeBackground(
 ): Promise<CutOut> {
   const started = performance.now()
   const contentType = contentTypeOf(photo)
-  const grant = await call<Grant>(connection, 'POST', '/uploads/presign', {
-    fileName: 'photo',
-    contentType,
-    fileSize: photo.length,
-  })
-  await storeRequest(connection, 'PUT', grant.uploadUrl, { headers: grant.headers, body: photo })
-  const { id } = await call<Task>(connection, 'POST', '/tasks', { imageUrl: grant.objectKey, callbackUrl })
+  const file = { fileName: 'photo', contentType, fileSize: photo.length }
+  const grant = await call<Grant>(connection, '/uploads/presign', file)
+  await storeRequest(connection, grant.uploadUrl, { headers: grant.headers, body: photo })
+  const { id } = await call<Task>(connection, '/tasks', { imageUrl: grant.objectKey, callbackUrl })
   const task = await untilEnded(connection, id)
   if (task.status !== 'succeeded' || task.resultUrl === null) {
     throw new Error(`the task ended as ${task.status}: ${task.failure?.reason ?? ''} ${task.failure?.message ?? ''}`)
   }
-  const png = await storeRequest(connection, 'GET', task.resultUrl, {})
+  const png = await storeRequest(connection, task.resultUrl)
   return { taskId: id, png, seconds: (performance.now() - started) / 1_000 }
 }
 
-/** @throws Error with the code and message of the answer */
-export async function call<T>({ origin, apiKey }: Connection, method: 'GET' | 'POST', path: string, body?: object) {
+/** POST with a body, GET without. @throws Error with the code and message of the answer */
+export async function call<T>({ origin, apiKey }: Connection, path: string, body?: object): Promise<T> {
+  const method = body === undefined ? 'GET' : 'POST'
   const answer = await request(`${origin}/api/v1/open/developer${path}`, {
     method,
     headers: { 'x-api-key': apiKey, ...(body && { 'content-type': 'application/json' }) },
@@ -59,22 +57,26 @@ export async function call<T>({ origin, apiKey }: Connection, method: 'GET' | 'P
 async function untilEnded(connection: Connection, id: string): Promise<Task> {
   const deadline = performance.now() + waitMs
   while (performance.now() < deadline) {
-    const task = await call<Task>(connection, 'GET', `/tasks/${id}`)
+    const task = await call<Task>(connection, `/tasks/${id}`)
     if (['succeeded', 'failed', 'canceled'].includes(task.status)) return task
     await pause(100)
   }
   throw new Error(`task ${id} did not end within ${waitMs / 1_000} s`)
 }
 
-/** A URL of the store, asked by way of this connection: its host is signed, and need not be reachable from here. */
+/** PUT with a body, GET without, by way of this connection: the URL's host is signed, and need not be reachable. */
 async function storeRequest(
   { origin }: Connection,
-  method: 'GET' | 'PUT',
   signedUrl: string,
-  { headers = {}, body = null }: { readonly headers?: Record<string, string>; readonly body?: Buffer | null },
+  { headers, body }: { readonly headers?: Record<string, string>; readonly body?: Buffer } = {},
 ): Promise<Buffer> {
+  const method = body === undefined ? 'GET' : 'PUT'
   const { host, pathname, search } = new URL(signedUrl)
-  const answer = await request(`${origin}${pathname}${search}`, { method, headers: { ...headers, host }, body })
+  const answer = await request(`${origin}${pathname}${search}`, {
+    method,
+    headers: { ...headers, host },
+    body: body ?? null,
+  })
   const bytes = Buffer.from(await answer.body.arrayBuffer())
   if (answer.statusCode >= 300) throw new Error(`${method} of the image: ${answer.statusCode} ${bytes.toString()}`)
   return bytes

@@ -1,5 +1,5 @@
-// A receiver of webhooks for the test of an installation: it keeps what arrives, and the guard of the dispatcher is opened
-// for it alone while it listens.
+// A receiver of webhooks for the test of an installation: it keeps what arrives, and the guard of the dispatcher is
+// opened for it alone while it listens.
 import { createServer } from 'node:http'
 import { openDatabase } from '@matte/core/db/database'
 import { readSettings, writeSetting } from '@matte/core/setting/setting-queries'
@@ -9,7 +9,7 @@ import { pino } from 'pino'
 
 type Delivery = { readonly signature: string; readonly body: string }
 
-export type WebhookReceiver = {
+type WebhookReceiver = {
   readonly url: string
   /** The first delivery that names the task. */
   delivered(taskId: string): Promise<Delivery>

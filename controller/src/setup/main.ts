@@ -1,6 +1,6 @@
 // What an installation by the chart needs once, as a Job: `setup secrets` makes the Secret that the other pods read,
 // `setup pools` applies the TritonPools of the chart's values. Each changes nothing that is as it should be.
-import { choice, ConfigError, parseEnv, text } from '@matte/core/runtime/env'
+import { ConfigError, choice, parseEnv, text } from '@matte/core/runtime/env'
 import { createLogger } from '@matte/core/runtime/logger'
 import { runMain } from '@matte/core/runtime/main'
 import { createRegistry } from '@matte/core/runtime/metrics'

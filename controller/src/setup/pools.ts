@@ -1,6 +1,6 @@
-// TritonPools of the chart's values. They cannot be templates of the chart: Helm looks up every kind before it creates the
-// first object, so a release cannot hold a definition and an object of it. They belong to a ConfigMap of the release and
-// go with it.
+// TritonPools of the chart's values. They cannot be templates of the chart: Helm looks up every kind before it creates
+// the first object, so a release cannot hold a definition and an object of it. They belong to a ConfigMap of the
+// release and go with it.
 import type { Logger } from 'pino'
 import type { KubeClient, Resource } from '../operator/kube/client.ts'
 import { KubeError } from '../operator/kube/client.ts'
@@ -15,8 +15,8 @@ const configMaps: Resource<ConfigMap> = { group: '', version: 'v1', plural: 'con
 const ownerLabel = 'matte.dev/from'
 
 /**
- * Applies each entry of the ConfigMap, a pool's spec by its name, and deletes pools that came from it before and are in it
- * no more. @throws Error naming every pool that was refused; the others are applied.
+ * Applies each entry of the ConfigMap, a pool's spec by its name, and deletes pools that came from it before and are
+ * in it no more. @throws Error naming every pool that was refused; the others are applied.
  */
 export async function applyPools(kube: KubeClient, name: string, logger: Logger): Promise<void> {
   const configMap = await kube.get(configMaps, name)

@@ -51,11 +51,19 @@ function readMap(document: Document, map: YAMLMap, above: readonly string[]): re
 
 function readComment(comment: string, path: readonly string[]): Pick<ChartValue, 'description' | 'schema'> {
   // Of several paragraphs the last belongs to the value: the first one of the file is the file's own.
-  const lines = comment.split(/\n\s*\n/).at(-1)?.split('\n').map((line) => line.trim()) ?? []
+  const lines =
+    comment
+      .split(/\n\s*\n/)
+      .at(-1)
+      ?.split('\n')
+      .map((line) => line.trim()) ?? []
   const schemas = lines.filter((line) => line.startsWith('@schema '))
   if (schemas.length > 1) throw new Error(`${path.join('.')}: one line @schema is enough`)
   return {
-    description: lines.filter((line) => !line.startsWith('@schema ')).join(' ').trim(),
+    description: lines
+      .filter((line) => !line.startsWith('@schema '))
+      .join(' ')
+      .trim(),
     schema: schemas[0] === undefined ? {} : JSON.parse(schemas[0].slice('@schema '.length)),
   }
 }

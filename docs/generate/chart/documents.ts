@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
-import { type ChartValue, flatten, type JsonSchema, readChartValues } from './chart-values.ts'
-import { replaceSection, toTable } from './markdown.ts'
+import { replaceSection, toTable } from '../markdown.ts'
+import { type ChartValue, flatten, type JsonSchema, readChartValues } from './values.ts'
 
 /** `values.schema.json`: strict, each value with its sentence. */
 export function writeValuesSchema(): string {
@@ -43,7 +43,10 @@ export function writeOperatorRules(): string {
 }
 
 function toRule(row: string): string {
-  const [group = '', resource = '', verbs = '', why = ''] = row.split('|').slice(1).map((cell) => cell.trim())
+  const [group = '', resource = '', verbs = '', why = ''] = row
+    .split('|')
+    .slice(1)
+    .map((cell) => cell.trim())
   const reason = `${why.charAt(0).toUpperCase()}${why.slice(1)}.`
   return `  # ${reason}\n  - { apiGroups: ["${group}"], resources: [${resource}], verbs: [${verbs}] }\n`
 }
