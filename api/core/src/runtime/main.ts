@@ -62,7 +62,7 @@ export async function runServices({ logger, services, stopWithinMs }: ProcessOpt
   }
   clearTimeout(forced)
   logger.info({ stopped_ms: stoppedMs }, 'process stopped')
-  // What still holds the event loop then is a socket to a machine that is gone, for which TCP waits a quarter of an hour.
+  // What still holds the event loop is a socket to a machine that is gone, for which TCP waits a quarter of an hour.
   setTimeout(() => process.exit(), lingerMs).unref()
 }
 
