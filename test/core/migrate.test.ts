@@ -170,6 +170,30 @@ for (const { version, url, missing } of databases()) {
       await close()
     })
 
+    it('begin again when a transaction of the build before wanted the same tables in the other order', async () => {
+      const locked = Promise.withResolvers<void>()
+      const { db, open, close, isMigrated } = await givenNewerBuild(async (tx) => {
+        // So that this one is given up, and not the other.
+        await sql`set local deadlock_timeout = '10ms'`.execute(tx)
+        await sql`alter table delivery add column later text`.execute(tx)
+        locked.resolve()
+        await sql`alter table workspace add column later text`.execute(tx)
+      })
+      const { lines, logger } = recordingLogger()
+      const schema = open({ logger, tableWaitMs: 60_000 })
+      await db.transaction().execute(async (old) => {
+        await sql`set local deadlock_timeout = '60s'`.execute(old)
+        await sql`select from workspace`.execute(old)
+        void schema.start()
+        await locked.promise
+        await sql`select from delivery`.execute(old)
+      })
+      await until('the tables are altered', isMigrated)
+      expect(lines).toContain('a table is in use; its migration is tried again')
+      await schema.stop()
+      await close()
+    })
+
     it('of a newer build are no hindrance to an older one', async () => {
       const { db, url: databaseUrl } = await emptyDatabase()
       await migrateToLatest(db)

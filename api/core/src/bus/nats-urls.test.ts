@@ -14,10 +14,16 @@ describe('readNatsUrls', () => {
     expect(readNatsUrls(text)).toEqual(expected)
   })
 
-  it.each(['', 'http://a', 'nats://', 'nats://a/path', 'nats://one:x@a,nats://two:y@b', 'nats://a,,nats://b'])(
-    'refuses %j and shows nothing of it',
-    (text) => {
-      expect(() => readNatsUrls(text)).toThrow(/^must (be nats|have the same)/)
-    },
-  )
+  it.each([
+    '',
+    'http://a',
+    'nats://',
+    'nats://a/path',
+    'nats://one:x@a,nats://two:y@b',
+    'nats://a,,nats://b',
+    'tls://u:p@a,nats://b',
+    'nats://:secret@a',
+  ])('refuses %j and shows nothing of it', (text) => {
+    expect(() => readNatsUrls(text)).toThrow(/^must (be nats|have the same)/)
+  })
 })

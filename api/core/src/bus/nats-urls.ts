@@ -17,16 +17,24 @@ export function readNatsUrls(text: string): NatsServers {
     return !anonymous && (username !== owner?.username || password !== owner.password)
   })
   if (different) throw new Error('must have the same credentials in each URL that has any')
+  // One connection has one answer to whether it is encrypted, and no password goes over one that is not by mistake.
+  if (new Set(urls.map(({ protocol }) => protocol)).size > 1) throw new Error('must be nats:// or tls:// throughout')
   return {
     servers: urls.map(({ host }) => host),
-    ...(urls.every(({ protocol }) => protocol === 'tls:') && { tls: {} }),
+    ...(urls[0]?.protocol === 'tls:' && { tls: {} }),
     ...(owner !== undefined && credentialsOf(owner)),
   }
 }
 
 function toUrl(text: string): URL {
   const url = URL.parse(text.includes('://') ? text : `nats://${text}`)
-  if (url === null || !/^(nats|tls):$/.test(url.protocol) || url.host === '' || !/^\/?$/.test(url.pathname)) {
+  if (
+    url === null ||
+    !/^(nats|tls):$/.test(url.protocol) ||
+    url.host === '' ||
+    !/^\/?$/.test(url.pathname) ||
+    (url.username === '' && url.password !== '')
+  ) {
     throw new Error('must be nats:// or tls:// URLs joined by commas, such as nats://user:password@host:4222')
   }
   return url

@@ -138,7 +138,7 @@ function guardClient(client: pg.PoolClient, { names, stuck }: Shared): PostgresP
       if (!stale) throw error
       names.renew()
       if (inTransaction) throw error // which the error has ended
-      return client.query({ text, values })
+      return await client.query({ text, values })
     } finally {
       answered()
     }

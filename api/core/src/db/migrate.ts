@@ -10,8 +10,9 @@ export type Migrations = Readonly<Record<string, Migration>>
 const newestOf = (list: Migrations): string => Object.keys(list).sort().at(-1) ?? ''
 
 /**
- * Brings the schema up to this build's, in one transaction; safe to call from several processes at once, since Kysely
- * takes an advisory lock. Throws when a step fails.
+ * Brings the schema up to this build's, each migration in a transaction of its own, so that none holds the tables of
+ * another; safe to call from several processes at once, since Kysely takes an advisory lock. Throws when a step fails:
+ * those before it stay.
  */
 export async function migrateToLatest(db: Db, list: Migrations = migrations): Promise<readonly string[]> {
   const migrator = new Migrator({
@@ -21,9 +22,13 @@ export async function migrateToLatest(db: Db, list: Migrations = migrations): Pr
     allowUnorderedMigrations: true,
   })
   if ((await checkSchema(db, list)) === undefined) return []
-  const { error, results = [] } = await migrator.migrateToLatest()
-  if (error) throw error
-  return results.map((result) => result.migrationName)
+  const names: string[] = []
+  for (;;) {
+    const { error, results = [] } = await migrator.migrateUp()
+    if (error) throw error
+    if (results.length === 0) return names
+    names.push(...results.map((result) => result.migrationName))
+  }
 }
 
 /** For `/readyz`: undefined when the database answers and its schema is at least this build's. */

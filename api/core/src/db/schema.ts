@@ -115,4 +115,6 @@ async function liftLimits(db: Db, tableWaitMs: number): Promise<void> {
   await sql`set client_connection_check_interval = 1000`.execute(db).catch(() => undefined)
 }
 
-const isTableBusy = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '55P03'
+/** Locked for too long, or wanted in the other order by a transaction of the build before. */
+const isTableBusy = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')

@@ -13,6 +13,9 @@ type ProcessOptions = {
   readonly stopWithinMs: number
 }
 
+/** After everything has stopped: time for the last lines of the log. */
+const lingerMs = 1_000
+
 /** Starts the services and returns when all have stopped after SIGTERM or SIGINT. */
 export async function runServices({ logger, services, stopWithinMs }: ProcessOptions): Promise<void> {
   const started: Service[] = []
@@ -59,6 +62,8 @@ export async function runServices({ logger, services, stopWithinMs }: ProcessOpt
   }
   clearTimeout(forced)
   logger.info({ stopped_ms: stoppedMs }, 'process stopped')
+  // What still holds the event loop is a socket to a machine that is gone, for which TCP waits a quarter of an hour.
+  setTimeout(() => process.exit(), lingerMs).unref()
 }
 
 function untilSignal(): Promise<string> {

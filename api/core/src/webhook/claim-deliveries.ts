@@ -51,6 +51,8 @@ const markedMax = 1_000
  * who goes away with less than was due sleeps until the next nudge.
  */
 const roundsMax = 50
+/** Milliseconds after which no further one begins: an attempt has to begin soon after its claim. */
+const roundsMs = 2_000
 /** Seen at least, the longest due first: a random start alone would hardly ever hit one that is next to another. */
 const hopsMin = 4
 /** Workspaces that one transaction locks at most: a server has room for some 6,400 locks in all. */
@@ -59,10 +61,16 @@ const workspacesMax = 256
 /** Claims due deliveries and counts the attempt that begins. `db` must be the pool: this begins transactions. */
 export async function claimDueDeliveries(db: Db, options: ClaimOptions): Promise<ClaimedDelivery[]> {
   const claimed: ClaimedDelivery[] = []
+  const untilMs = performance.now() + roundsMs
   for (let rounds = 0; rounds < roundsMax && claimed.length < options.limit; rounds++) {
-    const { deliveries, sawAll } = await claimOnce(db, { ...options, limit: options.limit - claimed.length })
+    const left = { ...options, limit: options.limit - claimed.length }
+    // What earlier rounds have claimed is made now: forgotten, it would wait until its claim lapses.
+    const { deliveries, sawAll } = await claimOnce(db, left).catch((error: unknown) => {
+      if (claimed.length === 0) throw error
+      return { deliveries: [], sawAll: true }
+    })
     claimed.push(...deliveries)
-    if (sawAll) break
+    if (sawAll || performance.now() > untilMs) break
   }
   return claimed
 }

@@ -31,7 +31,7 @@ type BatchDeps = TaskRequestDeps & {
   readonly metrics: ApiMetrics
 }
 
-/** Half of the 50 connections that this process has to the store: the rest is for single creations. */
+/** Each holds a connection to the store and up to 128 KiB. */
 const inspectionsMax = 25
 const inspectionsPerWorkspace = 8
 

@@ -35,6 +35,10 @@ describe('the pods of a pool', () => {
     expect(refusedIn({ podPatch })).toContain(path)
   })
 
+  it.each(['valueOf', 'hasOwnProperty', 'constructor'])('are refused a member that every object has: %s', (name) => {
+    expect(refusedIn({ podPatch: { spec: { [name]: {} } } })).toEqual([`spec.${name}`])
+  })
+
   it.each(taken)('may have %s', (_what, podPatch) => {
     expect(refusedIn({ podPatch })).toEqual([])
   })

@@ -20,9 +20,12 @@ const members =
     if (value === null) return []
     if (!isObject(value)) return [path]
     return Object.entries(value).flatMap(([name, member]) =>
-      member === null ? [] : (judges[name] ?? refused)(member, `${path}.${name}`),
+      member === null ? [] : judgeOf(judges, name)(member, `${path}.${name}`),
     )
   }
+/** Of names that the table itself has: `valueOf` is none. */
+const judgeOf = (judges: Readonly<Record<string, Judge>>, name: string): Judge =>
+  Object.hasOwn(judges, name) ? (judges[name] ?? refused) : refused
 const each =
   (judge: Judge): Judge =>
   (value, path) =>
