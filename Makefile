@@ -9,7 +9,8 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench house gen verify
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart
+.PHONY: house gen verify
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +61,13 @@ sim-full: $(installed) ## the same with all seeds, and what each setting costs: 
 
 bench: $(installed) ## ratios to the bare model and database; fails on a missed one; ARGS: model, accept, --report
 	@node test/bench/main.ts $(ARGS)
+
+images: ## build the two container images with docker, or CONTAINER_TOOL=podman
+	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:0.1.0 .
+	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/triton:0.1.0 -f models/Dockerfile .
+
+chart: $(installed) ## test the chart by helm and, where the kube context has a cluster with the images, install it
+	@vitest run --project chart $(ARGS)
 
 house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow
 	@node test/house/main.ts --write $(ARGS)

@@ -82,5 +82,5 @@ function missingCluster(): string | undefined {
     'jsonpath={.items[*].status.images[*].names}',
   ]).toString()
   const missing = images.filter((image) => !known.includes(image))
-  return missing.length === 0 ? undefined : `no node has ${missing.join(', ')}: run make images, and load them`
+  return missing.length === 0 ? undefined : `no node has ${missing.join(', ')}: see make images`
 }

@@ -9,4 +9,5 @@ export type Finding = {
 }
 
 /** Code that no process runs: it may import anything, and nothing of the processes may import it. */
-export const isTestCode = (path: string): boolean => /^test\/|\.(test|fixtures)\.ts$|^vitest\.config\.ts$/.test(path)
+export const isTestCode = (path: string): boolean =>
+  /^test\/|\.(test|fixtures)\.ts$|^(vitest|rolldown)\.config\.ts$/.test(path)

@@ -4,7 +4,7 @@ import { generateApiKey, isWellFormedApiKey, type NewApiKey, toApiKey } from '@m
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { scopes } from '@matte/core/workspace/scope'
 import { holdsNoWorkspace, insertWorkspace } from '@matte/core/workspace/workspace-queries'
-import { type Command, CommandError, type CommandDeps, type Given, UsageError } from './command.ts'
+import { type Command, type CommandDeps, CommandError, type Given, UsageError } from './command.ts'
 import { creditsMax } from './credits.ts'
 import { required, wholeNumber } from './options.ts'
 

@@ -24,7 +24,7 @@ const image = (variable: string, name: string, file: string): Image => ({
 })
 
 const fake = image('E2E_FAKE_IMAGE', 'matte/fake-triton:e2e', 'test/e2e/fake-triton/Dockerfile')
-const triton = image('E2E_TRITON_IMAGE', 'matte/triton:e2e', 'test/e2e/triton/Dockerfile')
+const triton = image('E2E_TRITON_IMAGE', 'matte/triton:e2e', 'models/Dockerfile')
 
 /** Pods by the dozen: real gRPC, no inference. */
 export const fakeImage = fake.name
