@@ -51,6 +51,7 @@ type Line = { readonly taskId?: string; readonly error?: string }
 async function endLoad(name: string): Promise<readonly Line[]> {
   await kubectl('wait', `pod/${name}`, '--for=jsonpath={.status.phase}=Succeeded', '--timeout=400s')
   const log = await kubectl('logs', name)
+  await kubectl('delete', 'pod', name)
   return log
     .trimEnd()
     .split('\n')
@@ -133,10 +134,12 @@ describe.skipIf(findMissing('cluster'))('an installation with no values', () => 
 
   it('goes on after each of its pods was killed, and makes no secret again', async () => {
     const secret = await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data}')
-    for (const component of ['api', 'controller', 'dispatcher', 'postgresql', 'nats', 'object-store']) {
-      const selector = `app.kubernetes.io/component=${component}`
+    const owners = ['deploy/matte-api', 'deploy/matte-controller', 'deploy/matte-dispatcher']
+    owners.push('sts/matte-postgresql', 'sts/matte-nats', 'sts/matte-object-store')
+    for (const owner of owners) {
+      const selector = `app.kubernetes.io/component=${owner.replace(/^.*matte-/, '')}`
       await kubectl('delete', 'pod', '-l', selector, '--grace-period=0', '--force', '--wait=true')
-      await kubectl('wait', 'pod', '-l', selector, '--for=condition=Ready', '--timeout=180s')
+      await kubectl('rollout', 'status', owner, '--timeout=180s')
     }
     await untilServing()
     expect(await helm('test', 'matte', '--logs')).toContain('background removed in')
@@ -145,7 +148,8 @@ describe.skipIf(findMissing('cluster'))('an installation with no values', () => 
 
   it('leaves its volumes, its secret and the definition behind, and nothing that runs', async () => {
     await helm('uninstall', 'matte', '--wait')
-    await kubectl('wait', 'pod', '--all', '--for=delete', '--timeout=120s')
+    // But the test's own pod, which Helm leaves.
+    await kubectl('wait', 'pod', '-l', 'app.kubernetes.io/component!=test', '--for=delete', '--timeout=120s')
     expect(await kubectl('get', 'pvc', '-o', 'name')).toMatch(/postgresql-0[\s\S]*|object-store-0/)
     expect(await kubectl('get', 'secret', 'matte-secrets', '-o', 'name')).toContain('matte-secrets')
     expect(await kubectl('get', 'tritonpools', '-o', 'name')).toBe('')
