@@ -100,15 +100,16 @@ describe.skipIf(findMissing('cluster'))('an installation with no values', () => 
 
   it('keeps everybody else out', async () => {
     const reach = (host: string, port: number): string =>
-      `const s = require('net').connect(${port}, '${host}', () => { console.log('open'); process.exit() }); ` +
-      `s.on('error', () => {}); setTimeout(() => { console.log('closed'); process.exit() }, 3000)`
+      `const end = (what) => { console.log(what); process.exit() }; ` +
+      `require('net').connect({ port: ${port}, host: '${host}', timeout: 3000 }, () => end('open'))` +
+      `.on('timeout', () => end('dropped')).on('error', ({ code }) => end(code))`
     const from = async (component: string, host: string, port: number): Promise<string> =>
       (await kubectl('exec', `deploy/matte-${component}`, '--', 'node', '-e', reach(host, port))).trim()
     expect(await from('api', 'matte-postgresql', 5432)).toBe('open')
     expect(await from('dispatcher', 'matte-postgresql', 5432)).toBe('open')
-    expect(await from('dispatcher', 'matte-object-store', 7070)).toBe('closed')
-    expect(await from('api', 'matte-nats', 8222)).toBe('closed')
-    expect(await from('dispatcher', 'kubernetes.default', 443)).toBe('closed')
+    expect(await from('dispatcher', 'matte-object-store', 7070)).toBe('dropped')
+    expect(await from('api', 'matte-nats', 8222)).toBe('dropped')
+    expect(await from('dispatcher', 'kubernetes.default', 443)).toBe('dropped')
   })
 
   it('is upgraded and rolled back under load without an error that a caller sees', async () => {

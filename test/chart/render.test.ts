@@ -149,6 +149,11 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     expect(await hopsOf({ ingress: { enabled: true }, api: { trustedProxyHops: 0 } })).toBe('0')
   })
 
+  it('has no test that would wait for a Secret that nobody makes', async () => {
+    const { manifests } = await render({ ...production, setup: { enabled: false } })
+    expect(manifests.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] !== undefined)).toEqual([])
+  })
+
   it('leaves the number of pods to its autoscaler', async () => {
     const { manifests } = await render({ api: { autoscaling: { enabled: true } } })
     const api = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'matte-api')

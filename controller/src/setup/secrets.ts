@@ -37,7 +37,8 @@ export async function ensureSecret(kube: KubeClient, options: SecretOptions, log
 /** Every value, those that are known as they are. URLs follow from the passwords in them. */
 function buildSecret({ databaseHost, natsHost }: SecretOptions, known: Readonly<Record<string, string>>) {
   const password = known.POSTGRES_PASSWORD ?? randomText(24)
-  const token = known.NATS_TOKEN ?? randomText(24)
+  // NATS reads a variable as it reads its configuration: what begins with a minus sign or a digit may be a number.
+  const token = known.NATS_TOKEN ?? `t${randomText(24)}`
   return {
     POSTGRES_PASSWORD: password,
     DATABASE_URL: `postgresql://matte:${password}@${databaseHost}:5432/matte`,

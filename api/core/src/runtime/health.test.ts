@@ -41,7 +41,7 @@ describe('readiness', () => {
     expect(runs).toBe(2)
   })
 
-  it('waits for no check for ever, and for none again that still runs', async () => {
+  it('waits for no check forever, and for none again that still runs', async () => {
     let begun = 0
     const hanging = () => {
       begun += 1
