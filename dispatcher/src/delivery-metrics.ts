@@ -1,30 +1,33 @@
-import { durationBuckets } from '@matte/core/runtime/metrics'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { counter, gauge, histogram } from '@matte/core/runtime/metrics/define'
+import type { Registry } from 'prom-client'
+
+/** All of this file; docs/metrics.md lists them. */
+export const deliveryMetrics = {
+  attempts: counter({
+    name: 'matte_delivery_attempts_total',
+    help: 'Webhook attempts by outcome.',
+    labels: { outcome: 'delivered, or the class of the failure, as the deliveries of an endpoint show it' },
+  }),
+  duration: histogram({
+    name: 'matte_delivery_duration_seconds',
+    help: 'Time of one webhook attempt, DNS and body included.',
+  }),
+  /** Counts deliveries held back by a cap too: lag that is left out of an alarm is lag that nobody sees. */
+  dueAge: gauge({
+    name: 'matte_delivery_due_age_seconds',
+    help: 'How long the oldest due delivery that nobody has claimed has been due.',
+  }),
+  inFlight: gauge({
+    name: 'matte_delivery_in_flight',
+    help: 'Webhook attempts in flight in this process.',
+  }),
+}
 
 export type DeliveryMetrics = ReturnType<typeof createDeliveryMetrics>
 
 export const createDeliveryMetrics = (registry: Registry) => ({
-  attempts: new Counter({
-    name: 'matte_delivery_attempts_total',
-    help: 'Webhook attempts by outcome: delivered, or the class of the failure.',
-    labelNames: ['outcome'],
-    registers: [registry],
-  }),
-  duration: new Histogram({
-    name: 'matte_delivery_duration_seconds',
-    help: 'Time of one webhook attempt, DNS and body included.',
-    buckets: durationBuckets,
-    registers: [registry],
-  }),
-  /** Counts deliveries held back by a cap too: lag that is left out of an alarm is lag that nobody sees. */
-  dueAge: new Gauge({
-    name: 'matte_delivery_due_age_seconds',
-    help: 'How long the oldest due delivery that nobody has claimed has been due.',
-    registers: [registry],
-  }),
-  inFlight: new Gauge({
-    name: 'matte_delivery_in_flight',
-    help: 'Webhook attempts in flight in this process.',
-    registers: [registry],
-  }),
+  attempts: deliveryMetrics.attempts.register(registry),
+  duration: deliveryMetrics.duration.register(registry),
+  dueAge: deliveryMetrics.dueAge.register(registry),
+  inFlight: deliveryMetrics.inFlight.register(registry),
 })

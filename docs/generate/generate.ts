@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { writeOperatorRules, writeValuesSchema, writeValuesTable } from './chart/documents.ts'
 import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
+import { writeMetrics } from './metrics/document.ts'
 import { writePoolReference } from './pool-document.ts'
 import { writePortsAndSettings } from './settings-document.ts'
 import { situationDocuments, writeSituationList } from './situation-documents.ts'
@@ -17,6 +18,7 @@ const generated: Readonly<Record<string, (before: string) => string>> = {
   'charts/matte/values.schema.json': writeValuesSchema,
   'charts/matte/README.md': writeValuesTable,
   'charts/matte/files/crds/any-pod-patch/tritonpools.matte.dev.yaml': writeCrdOfAnyPodPatch,
+  'docs/metrics.md': writeMetrics,
   'docs/tritonpool-reference.md': writePoolReference,
   'docs/tritonpool.md': writeSituationList,
   ...situationDocuments,

@@ -1,6 +1,6 @@
 import type { Db } from '@matte/core/db/database'
 import { systemClock } from '@matte/core/runtime/clock'
-import { createRegistry } from '@matte/core/runtime/metrics'
+import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { type DeliverDeps, deliver } from '@matte/dispatcher/deliver'
 import { createDeliveryMetrics } from '@matte/dispatcher/delivery-metrics'

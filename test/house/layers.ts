@@ -27,6 +27,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/error.ts': [],
   'core/runtime': [],
   'core/runtime/concurrency': [],
+  'core/runtime/metrics': [],
   'core/bus': ['core/runtime'],
   'core/storage': ['core/runtime'],
   'core/db/tables': [],

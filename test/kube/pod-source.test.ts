@@ -8,7 +8,7 @@ import { type TritonPool, withDefaults } from '@matte/controller/operator/pool/t
 import { createPodMetrics } from '@matte/controller/worker/routing/pod-metrics'
 import { createPodPicker } from '@matte/controller/worker/routing/pod-picker'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
-import { createRegistry } from '@matte/core/runtime/metrics'
+import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {

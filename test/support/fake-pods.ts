@@ -11,7 +11,7 @@ import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import type { LoadedConfig } from '@matte/controller/operator/kube/load-config'
 import type { Deployment, KubeObject, Service } from '@matte/controller/operator/kube/objects'
 import { fieldManager, revisionLabels, revisionName, revisionSelector } from '@matte/controller/operator/pool/labels'
-import { createRegistry } from '@matte/core/runtime/metrics'
+import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { pino } from 'pino'
 
 export const fakeImage = 'matte/fake-triton:e2e'

@@ -8,7 +8,7 @@ import { createKubeMetrics, type KubeMetrics } from '@matte/controller/operator/
 import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import { fieldManager } from '@matte/controller/operator/pool/labels'
-import { createRegistry } from '@matte/core/runtime/metrics'
+import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { rootDir } from '@matte/local/paths'
 import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'

@@ -6,7 +6,7 @@ import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { leadership } from '@matte/controller/operator/kube/leadership'
 import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { fieldManager } from '@matte/controller/operator/pool/labels'
-import { createRegistry } from '@matte/core/runtime/metrics'
+import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { pino } from 'pino'
 import { buildConfigMap, configMaps } from './config-map.ts'
 

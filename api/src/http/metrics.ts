@@ -1,4 +1,4 @@
-import { durationBuckets } from '@matte/core/runtime/metrics'
+import { durationBuckets } from '@matte/core/runtime/metrics/define'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
 

@@ -3,7 +3,7 @@
 import { ConfigError, choice, parseEnv, text } from '@matte/core/runtime/env'
 import { createLogger } from '@matte/core/runtime/logger'
 import { runMain } from '@matte/core/runtime/main'
-import { createRegistry } from '@matte/core/runtime/metrics'
+import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { createKubeClient } from '../operator/kube/client.ts'
 import { createKubeMetrics } from '../operator/kube/kube-metrics.ts'
 import { loadKubeConfig } from '../operator/kube/load-config.ts'

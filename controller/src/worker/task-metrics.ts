@@ -1,4 +1,4 @@
-import { durationBuckets } from '@matte/core/runtime/metrics'
+import { durationBuckets } from '@matte/core/runtime/metrics/define'
 import { inSpan } from '@matte/core/runtime/tracing'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 

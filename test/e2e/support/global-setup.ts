@@ -3,7 +3,7 @@
 import { createKubeClient } from '@matte/controller/operator/kube/client'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { fieldManager } from '@matte/controller/operator/pool/labels'
-import { createRegistry } from '@matte/core/runtime/metrics'
+import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
 import { startShared } from '../../support/global-setup.ts'

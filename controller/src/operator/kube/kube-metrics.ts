@@ -1,4 +1,4 @@
-import { durationBuckets } from '@matte/core/runtime/metrics'
+import { durationBuckets } from '@matte/core/runtime/metrics/define'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** Metrics of what talks to Kubernetes; one set per process. */

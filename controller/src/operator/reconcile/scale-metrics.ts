@@ -1,5 +1,5 @@
 // The leader's metrics of its pools.
-import { durationBuckets } from '@matte/core/runtime/metrics'
+import { durationBuckets } from '@matte/core/runtime/metrics/define'
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import { countPods } from '../pool/status/status-input.ts'
 import type { Observed } from './gather.ts'

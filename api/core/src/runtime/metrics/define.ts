@@ -1,0 +1,98 @@
+// What a metric is, in one place: its name, help, unit and labels. A process registers it, docs/metrics.md is made from
+// it, and the tests hold what a process exposes against it.
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** Values of each label: all of them, or a sentence that says what bounds them. */
+type Labels = Readonly<Record<string, readonly string[] | string>>
+
+type Facts<L extends Labels> = {
+  /** `matte_<noun>_<what>_<unit>`; a counter ends in `_total`. */
+  readonly name: `matte_${string}`
+  /** A sentence: what is counted, from when to when. */
+  readonly help: string
+  readonly labels?: L
+}
+
+type Label<L extends Labels> = Extract<keyof L, string>
+
+/** Without the functions, for the documents and the tests. */
+export type MetricDefinition = {
+  readonly kind: 'counter' | 'gauge' | 'histogram'
+  readonly name: string
+  readonly help: string
+  readonly labels: Labels
+}
+
+type Definition<Metric, Options extends unknown[] = []> = MetricDefinition & {
+  /** Creates it in the registry. Where every label has a list of values, each combination is there from the start. */
+  readonly register: (registry: Registry, ...options: Options) => Metric
+}
+
+/** Bucket bounds in seconds: the promise is two seconds, so they are dense around it. */
+export const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 60]
+
+export function counter<const L extends Labels = Record<never, never>>(facts: Facts<L>): Definition<Counter<Label<L>>> {
+  return {
+    ...describe('counter', facts),
+    register: (registry) => {
+      const metric = new Counter<Label<L>>(configure(facts, registry))
+      for (const labels of combinations(facts)) metric.inc(labels, 0)
+      return metric
+    },
+  }
+}
+
+/** A gauge has no value until it is set, or is read by `collect` each time that it is asked for. */
+export function gauge<const L extends Labels = Record<never, never>>(
+  facts: Facts<L>,
+): Definition<Gauge<Label<L>>, [collect?: (metric: Gauge<Label<L>>) => void]> {
+  return {
+    ...describe('gauge', facts),
+    register: (registry, collect) =>
+      new Gauge<Label<L>>({
+        ...configure(facts, registry),
+        ...(collect && {
+          collect() {
+            collect(this)
+          },
+        }),
+      }),
+  }
+}
+
+export function histogram<const L extends Labels = Record<never, never>>(
+  facts: Facts<L> & { readonly buckets?: readonly number[] },
+): Definition<Histogram<Label<L>>> {
+  return {
+    ...describe('histogram', facts),
+    register: (registry) => {
+      const buckets = [...(facts.buckets ?? durationBuckets)]
+      const metric = new Histogram<Label<L>>({ ...configure(facts, registry), buckets })
+      if (facts.labels) for (const labels of combinations(facts)) metric.zero(labels)
+      return metric
+    },
+  }
+}
+
+const describe = (kind: MetricDefinition['kind'], { name, help, labels = {} }: Facts<Labels>): MetricDefinition => ({
+  kind,
+  name,
+  help,
+  labels,
+})
+
+const configure = <L extends Labels>({ name, help, labels }: Facts<L>, registry: Registry) => ({
+  name,
+  help,
+  labelNames: Object.keys(labels ?? {}) as Label<L>[],
+  registers: [registry],
+})
+
+/** Every combination of the labels' values; none when a label has no list of them. */
+function combinations<L extends Labels>({ labels }: Facts<L>): Partial<Record<Label<L>, string>>[] {
+  return Object.entries(labels ?? {}).reduce<Partial<Record<string, string>>[]>(
+    (made, [label, values]) =>
+      typeof values === 'string' ? [] : made.flatMap((one) => values.map((value) => ({ ...one, [label]: value }))),
+    [{}],
+  )
+}
