@@ -62,6 +62,8 @@ type AppDeps = {
   /** Milliseconds that the first in the queue for a database connection has waited. */
   readonly oldestWaitMs: () => number
   readonly readiness: Readiness
+  /** Aborted when the process begins to stop. */
+  readonly stopping: AbortSignal
   readonly registry: Registry
   readonly logger: Logger
 }
@@ -86,7 +88,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
   honourIdempotencyKeys(app, db)
-  endConnectionsWhileStopping(app)
+  endConnectionsWhileStopping(app, deps.stopping)
   app.addHook('preClose', async () => deps.waits.end())
   app.setErrorHandler(answerError)
   await documentRoutes(app, config.publicUrl)

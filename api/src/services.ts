@@ -7,7 +7,7 @@ import { schemaAtStart } from '@matte/core/db/schema'
 import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
-import type { Service } from '@matte/core/runtime/service'
+import { pause, type Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
 import { settingsCache } from '@matte/core/setting/settings-cache'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
@@ -39,23 +39,24 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const waits = taskWaits(db, logger)
   const requests = requestCounter(db, logger)
   const schema = schemaAtStart(database, { logger })
+  const stopping = new AbortController()
   const ready = readiness({
     ...schema.checks,
-    http: () => (app.server.listening ? undefined : 'not listening'),
+    http: () => (stopping.signal.aborted ? 'stopping' : app.server.listening ? undefined : 'not listening'),
   })
-  const nudge = createNudge(bus, logger)
   const app: App = await buildApp({
     config,
     db,
     oldestWaitMs,
     bucket,
-    nudge,
+    nudge: createNudge(bus, logger),
     settings,
     probe,
     usage,
     waits,
     requests,
     readiness: ready,
+    stopping: stopping.signal,
     registry,
     logger,
   })
@@ -77,7 +78,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
       requests,
       windowCleaner(db, logger),
       bus,
-      httpServer(app, config),
+      httpServer(app, config, stopping),
     ],
   }
 }
@@ -99,7 +100,11 @@ const cutOffBeforeEndMs = 3_000
 /** How often unused connections are closed while the process stops. */
 const closeUnusedEveryMs = 250
 
-function httpServer(app: App, { host, port, stopWithinMs }: Config): Service {
+/**
+ * Answers as ever for `drainMs` after the signal: whoever sends requests here learns only now that it must not, and a
+ * client may be using a connection at the moment at which it would be closed for being idle.
+ */
+function httpServer(app: App, { host, port, stopWithinMs, drainMs }: Config, stopping: AbortController): Service {
   const sockets = new Set<Socket>()
   app.server.on('connection', (socket) => {
     sockets.add(socket)
@@ -115,8 +120,12 @@ function httpServer(app: App, { host, port, stopWithinMs }: Config): Service {
     start: async () => {
       await app.listen({ host, port })
     },
+    stopTaking: () => stopping.abort(),
     stop: async () => {
-      const cutOff = setTimeout(() => app.server.closeAllConnections(), Math.max(0, stopWithinMs - cutOffBeforeEndMs))
+      stopping.abort()
+      const cutOffMs = Math.max(0, stopWithinMs - cutOffBeforeEndMs)
+      const cutOff = setTimeout(() => app.server.closeAllConnections(), cutOffMs)
+      if (app.server.listening) await pause(Math.min(drainMs, cutOffMs))
       const closing = app.close()
       closeUnused()
       const again = setInterval(closeUnused, closeUnusedEveryMs)
