@@ -1,150 +1,128 @@
-// An installation as a user makes it: with no values, in a namespace where Pod Security enforces `restricted`. The
-// output says how long each step took.
-import { randomBytes } from 'node:crypto'
+// An installation as a new user makes it: with no values, by the commands that its notes print, in a namespace where
+// Pod Security enforces `restricted`. This file is the part that `.ci/run` runs; the output has the times and sizes.
+import { readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { chartDir, findMissing, run, runOrThrow } from './helm.ts'
+import { chartDir, findMissing, run } from '../chart/helm.ts'
+import { photo } from '../support/photos.ts'
+import { until } from '../support/until.ts'
+import { readFootprint, readStarts } from './support/footprint.ts'
+import { openForward } from './support/forward.ts'
+import { createNamespace, openRelease, selectorOf } from './support/release.ts'
+import { print, printTable, secondsSince } from './support/table.ts'
 
-const namespace = `matte-chart-${randomBytes(3).toString('hex')}`
-const kubectl = (...args: string[]): Promise<string> => runOrThrow('kubectl', ['-n', namespace, ...args])
-const helm = (...args: string[]): Promise<string> => runOrThrow('helm', [...args, '-n', namespace])
-const print = (line: string): void => void process.stdout.write(`${line}\n`)
-const secondsSince = (begun: number): string => `${((performance.now() - begun) / 1_000).toFixed(1)} s`
+const processes = ['api', 'controller', 'dispatcher']
 
-/** A pod of the image, beside the service; it ends by itself. */
-async function startLoad(name: string, count: number): Promise<void> {
-  const image = await kubectl('get', 'deploy/matte-api', '-o', 'jsonpath={.spec.template.spec.containers[0].image}')
-  const pod = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, labels: testLabels },
-    spec: {
-      restartPolicy: 'Never',
-      automountServiceAccountToken: false,
-      securityContext: { runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: 'RuntimeDefault' } },
-      containers: [
-        {
-          name: 'load',
-          image,
-          args: ['try', '--count', String(count), '--at-once', '3'],
-          env: [
-            { name: 'MATTE_API_ORIGIN', value: 'http://matte' },
-            { name: 'MATTE_API_KEY', valueFrom: { secretKeyRef: { name: 'matte-secrets', key: 'MATTE_API_KEY' } } },
-          ],
-          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
-        },
-      ],
-    },
-  }
-  await runOrThrow('kubectl', ['-n', namespace, 'apply', '-f', '-'], JSON.stringify(pod))
-  await kubectl('wait', `pod/${name}`, '--for=condition=Ready', '--timeout=60s')
-}
-
-const testLabels = {
-  'app.kubernetes.io/name': 'matte',
-  'app.kubernetes.io/instance': 'matte',
-  'app.kubernetes.io/component': 'test',
-}
-
-type Line = { readonly taskId?: string; readonly error?: string }
-
-/** What the client saw, once it has ended. */
-async function endLoad(name: string): Promise<readonly Line[]> {
-  await kubectl('wait', `pod/${name}`, '--for=jsonpath={.status.phase}=Succeeded', '--timeout=400s')
-  const log = await kubectl('logs', name)
-  await kubectl('delete', 'pod', name)
-  return log
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Line)
-}
-
-const untilServing = async (): Promise<void> => {
-  await kubectl('rollout', 'status', 'deploy/matte-api', '--timeout=180s')
-  await kubectl('rollout', 'status', 'deploy/matte-controller', '--timeout=180s')
-  await kubectl('rollout', 'status', 'deploy/matte-dispatcher', '--timeout=180s')
-  await kubectl('wait', 'tritonpool', '--all', '--for=condition=Ready', '--timeout=180s')
-}
+/** Resident megabytes of an idle process. */
+const residentMax: Readonly<Record<string, number>> = { api: 150, controller: 200, dispatcher: 100 }
 
 describe.skipIf(findMissing('cluster'))('an installation with no values', () => {
-  afterAll(async () => {
-    await run('helm', ['uninstall', 'matte', '-n', namespace])
-    await run('kubectl', ['delete', 'namespace', namespace, '--wait=true', '--timeout=120s'])
-  })
+  const release = openRelease()
+  const { namespace, kubectl, helm, untilServing } = release
 
-  it('serves, and passes its own test', async () => {
+  afterAll(() => release.end())
+
+  it('removes a background by the three commands of its notes', async () => {
+    await createNamespace(namespace)
     const begun = performance.now()
-    await runOrThrow('kubectl', ['create', 'namespace', namespace])
-    await runOrThrow('kubectl', ['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted'])
-    await helm('install', 'matte', chartDir)
-    await kubectl('wait', 'deploy', '--all', '--for=condition=Available', '--timeout=180s')
-    const available = secondsSince(begun)
-    // The setup Job makes the pool.
-    await kubectl('wait', 'job', '--all', '--for=condition=Complete', '--timeout=180s')
+    const notes = await helm('install', 'matte', chartDir)
+    const commands = notes.split('\n').filter((line) => line.startsWith('  kubectl') || line.startsWith('  KEY='))
+    const toCutOut = commands.slice(0, 3).join('\n')
+    expect(toCutOut).toContain('matte try')
+    await run('sh', ['-ec', commands[0] ?? 'false'])
+    print(`ready ${secondsSince(begun)} after helm install`)
+    const dir = join(tmpdir(), namespace)
+    const script = `mkdir ${dir}; cd ${dir}; cat > photo.jpg; ${toCutOut.replace('< photo.jpg', '< ./photo.jpg')}`
+    const { stderr, failed } = await run('sh', ['-ec', script], photo('rocket.jpg'))
+    print(`first cut-out ${secondsSince(begun)} after helm install (to be below 120 s where the nodes have the images)`)
+    expect({ stderr, failed }).toMatchObject({ failed: false, stderr: expect.stringContaining('background removed') })
+    expect(readFileSync(join(dir, 'cut-out.png')).subarray(1, 4).toString()).toBe('PNG')
+    rmSync(dir, { recursive: true })
+  })
+
+  it('passes helm test, which also verifies a webhook', async () => {
     await untilServing()
-    const ready = secondsSince(begun)
     expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is right')
-    print(
-      `install: available after ${available}, a pod of the pool after ${ready}, tested after ${secondsSince(begun)}`,
-    )
   })
 
-  it('removes a background by the commands of its notes', async () => {
-    const key = await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data.MATTE_API_KEY}')
-    const apiKey = Buffer.from(key, 'base64').toString()
-    const { stderr, failed } = await run('kubectl', [
-      ...['-n', namespace, 'exec', 'deploy/matte-api', '--', 'matte', 'try', '--key', apiKey],
+  it('has matte-admin, as the notes say', async () => {
+    const notes = await helm('get', 'notes', 'matte')
+    const command = /Workspaces and keys: (.*)/.exec(notes)?.[1] ?? 'false'
+    const { stdout, failed } = await run('sh', ['-ec', command])
+    expect({ stdout, failed }).toMatchObject({ failed: false, stdout: expect.stringContaining('workspace create') })
+  })
+
+  it('answers behind the port-forward of its notes', async () => {
+    const notes = await helm('get', 'notes', 'matte')
+    const path = /The API is at http:\/\/localhost:8080(\S+),/.exec(notes)?.[1] ?? ''
+    const command = /^ {2}kubectl (.* port-forward .*) 8080:80$/m.exec(notes)?.[1] ?? ''
+    // Any free port of this machine, where 8080 may be taken.
+    await using forward = await openForward([...command.split(' '), ':80'])
+    const answer = await fetch(`http://127.0.0.1:${forward.port}${path}/openapi.json`)
+    expect(await answer.json()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) })
+  })
+
+  it('is small while it is idle', async () => {
+    const pods = await readFootprint(release)
+    printTable([
+      ['idle', 'CPU', 'memory', 'requested CPU', 'requested memory', 'resident'],
+      ...pods.map((pod) => [
+        pod.name,
+        `${pod.cpu}m`,
+        `${pod.memory}Mi`,
+        pod.cpuRequest,
+        pod.memoryRequest,
+        pod.resident ?? '',
+      ]),
+      ['all', `${sum(pods.map(({ cpu }) => cpu))}m`, `${sum(pods.map(({ memory }) => memory))}Mi`, '', '', ''],
     ])
-    expect(stderr).toContain('background removed in')
-    expect(failed).toBe(false)
-  })
-
-  it('keeps everybody else out', async () => {
-    const reach = (host: string, port: number): string =>
-      `const end = (what) => { console.log(what); process.exit() }; ` +
-      `require('net').connect({ port: ${port}, host: '${host}', timeout: 3000 }, () => end('open'))` +
-      `.on('timeout', () => end('dropped')).on('error', ({ code }) => end(code))`
-    const from = async (component: string, host: string, port: number): Promise<string> =>
-      (await kubectl('exec', `deploy/matte-${component}`, '--', 'node', '-e', reach(host, port))).trim()
-    expect(await from('api', 'matte-postgresql', 5432)).toBe('open')
-    expect(await from('dispatcher', 'matte-postgresql', 5432)).toBe('open')
-    expect(await from('dispatcher', 'matte-object-store', 7070)).toBe('dropped')
-    expect(await from('api', 'matte-nats', 8222)).toBe('dropped')
-    expect(await from('dispatcher', 'kubernetes.default', 443)).toBe('dropped')
-  })
-
-  it('is upgraded and rolled back under load without an error that a caller sees', async () => {
-    await startLoad('load-upgrade', 120)
-    await helm(
-      'upgrade',
-      'matte',
-      chartDir,
-      '--set',
-      'api.resources.requests.cpu=110m',
-      '--set',
-      'dispatcher.resources.requests.cpu=60m',
-    )
-    await untilServing()
-    await helm('rollback', 'matte', '1')
-    await untilServing()
-    await kubectl('rollout', 'restart', 'deploy/matte-controller')
-    await untilServing()
-    const lines = await endLoad('load-upgrade')
-    expect(lines.filter(({ error }) => error !== undefined)).toEqual([])
-    expect(new Set(lines.map(({ taskId }) => taskId)).size).toBe(120)
-  })
-
-  it('goes on after each of its pods was killed, and makes no secret again', async () => {
-    const secret = await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data}')
-    const owners = ['deploy/matte-api', 'deploy/matte-controller', 'deploy/matte-dispatcher']
-    owners.push('sts/matte-postgresql', 'sts/matte-nats', 'sts/matte-object-store')
-    for (const owner of owners) {
-      const selector = `app.kubernetes.io/component=${owner.replace(/^.*matte-/, '')}`
-      await kubectl('delete', 'pod', '-l', selector, '--grace-period=0', '--force', '--wait=true')
-      await kubectl('rollout', 'status', owner, '--timeout=180s')
+    for (const name of processes) {
+      const resident = pods.filter(({ component }) => component === name).map((pod) => pod.resident ?? Infinity)
+      expect(resident.length, name).toBeGreaterThan(0)
+      expect(Math.max(...resident), name).toBeLessThanOrEqual(residentMax[name] ?? 0)
     }
-    await untilServing()
-    expect(await helm('test', 'matte', '--logs')).toContain('background removed in')
-    expect(await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data}')).toBe(secret)
+  })
+
+  it('starts its processes', async () => {
+    for (const name of processes) {
+      await kubectl('rollout', 'restart', `deploy/matte-${name}`)
+      await untilServing()
+    }
+    const starts = await readStarts(release, processes)
+    printTable([['from the start of the container to Ready, in whole seconds', 's'], ...starts])
+    expect(starts.length).toBeGreaterThanOrEqual(processes.length)
+  })
+
+  it('goes to zero, wakes on a task, and goes back', async () => {
+    const scaling = 'triton.pools.demo.scaling'
+    await release.upgrade(['--set', `${scaling}.minReplicas=0`, '--set', `${scaling}.stabilizationWindowSeconds=5`])
+    const untilZero = (): Promise<true> =>
+      until(
+        'the pool has no pods',
+        async () => {
+          const reason = await kubectl('get', 'tritonpool', 'demo', '-o', conditionReason)
+          return reason === 'AtZero' && (await release.podsOf('triton')).length === 0
+        },
+        { timeoutMs: 300_000, everyMs: 500 },
+      )
+    await untilZero()
+    const begun = performance.now()
+    const { stderr, failed } = await run('kubectl', [
+      ...['-n', namespace, 'exec', 'deploy/matte-api', '--', 'sh', '-c'],
+      `matte try --key "$1"`,
+      ...['sh', await readKey()],
+    ])
+    print(`0→1: ${stderr.trim()}`)
+    expect({ stderr, failed }).toMatchObject({ failed: false, stderr: expect.stringContaining('background removed') })
+    await untilZero()
+    print(`0→1→0 took ${secondsSince(begun)}`)
+  })
+
+  it('makes no secret again', async () => {
+    const before = await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data}')
+    await release.upgrade(['--set', 'plans.pro.monthlyQuota=2000'])
+    expect(await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data}')).toBe(before)
   })
 
   it('leaves its volumes, its secret and the definition behind, and nothing that runs', async () => {
@@ -154,5 +132,14 @@ describe.skipIf(findMissing('cluster'))('an installation with no values', () => 
     expect(await kubectl('get', 'pvc', '-o', 'name')).toMatch(/postgresql-0[\s\S]*|object-store-0/)
     expect(await kubectl('get', 'secret', 'matte-secrets', '-o', 'name')).toContain('matte-secrets')
     expect(await kubectl('get', 'tritonpools', '-o', 'name')).toBe('')
+    expect(await kubectl('get', 'pods', '-l', selectorOf('triton'), '-o', 'name')).toBe('')
   })
+
+  async function readKey(): Promise<string> {
+    const key = await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data.MATTE_API_KEY}')
+    return Buffer.from(key, 'base64').toString()
+  }
 })
+
+const conditionReason = 'jsonpath={.status.conditions[?(@.type=="Ready")].reason}'
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
