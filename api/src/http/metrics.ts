@@ -1,6 +1,7 @@
 import { durationBuckets } from '@matte/core/runtime/metrics/define'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
+import { needsCredential } from '../access.ts'
 
 export type ApiMetrics = { readonly tasksCreated: Counter<'model_version' | 'plan'> }
 
@@ -29,7 +30,7 @@ export function observeRequests(app: FastifyInstance, registry: Registry): void 
     const labels = { method: request.method, route, status: reply.statusCode }
     duration.observe(labels, reply.elapsedTime / 1_000)
     if (request.routeOptions.config.quiet) return
-    const caller = request.routeOptions.config.scope === undefined ? undefined : request.caller
+    const caller = needsCredential(request.routeOptions.config) ? request.caller : undefined
     // A flood that is refused must not become a flood of lines; the metric counts it.
     request.log[reply.statusCode === 429 ? 'debug' : 'info'](
       { ...labels, duration_ms: Math.round(reply.elapsedTime), ...(caller && { workspace_id: caller.workspaceId }) },

@@ -6,9 +6,11 @@
 // - the age of the queue for a database connection. However slow the database has become, whoever is let in waits
 //   about as long as the first in that queue has waited, and a second is what a caller may have to spend on waiting.
 // It comes before the credential: a look-up is the very work that there is no room for.
+
 import { invalidParam } from '@matte/core/invalid-params'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { needsCredential } from '../access.ts'
 import { capacityExceeded } from '../errors/answer-error.ts'
 import { bodyDeadlineMs, expectWithin } from './late-body.ts'
 import { RequestRooms } from './rooms.ts'
@@ -67,7 +69,7 @@ export function refuseOverload(
   })
 
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.routeOptions.config.scope === undefined) return done()
+    if (!needsCredential(request.routeOptions.config)) return done()
     if (oldestWaitMs() > queueAgeMaxMs) return done(refuse())
     rooms.enter(request, `key ${request.headers['x-api-key']}`)
     reply.raw.once('close', () => {
