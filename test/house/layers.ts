@@ -31,7 +31,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/bus': ['core/runtime'],
   'core/storage': ['core/runtime'],
   'core/db/tables': [],
-  'core/db': ['core/db/tables', 'core/runtime'],
+  'core/db/metrics': ['core/runtime'],
+  'core/db': ['core/db/tables', 'core/db/metrics', 'core/runtime'],
   'core/idempotency': rows,
   'core/model': rows,
   'core/rate-limit': rows,
@@ -63,6 +64,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   'core/scale': [...rows, 'core/workspace', 'core/task'],
+  // What metrics are read from: statements over rows of any noun.
+  'core/sample': [...rows, 'core/model', 'core/workspace'],
   'core/retention': [...rows, 'core/storage', 'core/workspace', 'core/credit', 'core/webhook'],
 
   // HTTP: main, services and app → routes → http, views → schemas.
@@ -77,6 +80,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/task-waits.ts': ['core'],
   'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/uuid.ts'],
+  'api/samples': ['core'],
   'api/limit': ['core', 'api/errors', 'api/access.ts'],
   'api/auth': ['core', 'api/limit', 'api/access.ts'],
   'api/http': ['core', 'api/errors', 'api/schemas', 'api/access.ts'],
