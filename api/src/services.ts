@@ -4,8 +4,10 @@ import { openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
+import { systemClock } from '@matte/core/runtime/clock'
 import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
+import { createEdgeMetrics, type EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { pause, type Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
@@ -18,21 +20,24 @@ import { keyUsage } from './auth/key-usage.ts'
 import type { Config } from './config.ts'
 import { windowCleaner } from './limit/window-cleaner.ts'
 import { requestCounter } from './request-counter.ts'
+import { databaseSamples } from './samples/database-samples.ts'
 import { taskWaits } from './task-waits.ts'
 
 type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
 
 export async function buildServices(config: Config, logger = createLogger('api', config.logLevel)): Promise<Services> {
   const registry = createRegistry('api')
+  const metrics = createEdgeMetrics(registry, ['database', 'nats', 'store'])
   const database = openDatabase({
     url: config.databaseUrl,
     poolMax: config.databasePoolMax,
     logger,
+    metrics,
     applicationName: 'matte-api',
   })
   const { db, oldestWaitMs } = database
-  const bucket = openStore(config)
-  const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, logger, name: 'matte-api' })
+  const bucket = openStore(config, metrics)
+  const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, logger, metrics, name: 'matte-api' })
   const settings = settingsCache(db, logger)
   const probe = storeProbe(bucket, logger)
   const usage = keyUsage(db, logger)
@@ -77,13 +82,14 @@ export async function buildServices(config: Config, logger = createLogger('api',
       waits,
       requests,
       windowCleaner(db, logger),
+      databaseSamples({ db, plans: config.plans, clock: systemClock, registry, logger }),
       bus,
       httpServer(app, config, stopping),
     ],
   }
 }
 
-const openStore = (config: Config): Bucket =>
+const openStore = (config: Config, metrics: EdgeMetrics): Bucket =>
   openBucket({
     internalEndpoint: config.s3Endpoint,
     publicEndpoint: config.s3PublicEndpoint,
@@ -92,6 +98,7 @@ const openStore = (config: Config): Bucket =>
     accessKeyId: config.s3AccessKeyId,
     secretAccessKey: config.s3SecretAccessKey,
     sessionToken: config.s3SessionToken,
+    metrics,
   })
 
 /** Of the time to stop, what is left for the other services once requests that do not end have been cut off. */
