@@ -79,6 +79,8 @@ async function startPod(release: Release, { apiKey, callback, nodeName }: Start)
   // Labelled like the pod of `helm test`, so that the policies let it reach the API, and the dispatcher reach it.
   const labels = { ...testLabels, [loadLabel]: pod }
   await createFiles(release)
+  // By address: a drained node may take the cluster's name server with it, which is no error of the service.
+  const address = await release.kubectl('get', 'service', 'matte', '-o', 'jsonpath={.spec.clusterIP}')
   await release.create({
     apiVersion: 'v1',
     kind: 'Service',
@@ -93,7 +95,7 @@ async function startPod(release: Release, { apiKey, callback, nodeName }: Start)
       nodeName,
       command: ['node', '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON', '/client/main.ts'],
       env: [
-        { name: 'MATTE_API_ORIGIN', value: 'http://matte' },
+        { name: 'MATTE_API_ORIGIN', value: `http://${address}` },
         { name: 'MATTE_API_KEY', value: apiKey },
         { name: 'CALLBACK_URL', value: `http://${callback}/` },
       ],
