@@ -23,12 +23,15 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 {{- end -}}
 
-{{- /* The metadata of an object: dict "root" $ "component" "api" "name" "matte-api" and, if any, "annotations" a map. */ -}}
+{{- /* The metadata of an object: dict "root" $ "component" "api" "name" "matte-api" and, if any, "annotations" and "labels". */ -}}
 {{- define "matte.metadata" -}}
 name: {{ .name }}
 namespace: {{ .root.Release.Namespace }}
 labels:
   {{- include "matte.labels" . | nindent 2 }}
+  {{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}
