@@ -6,6 +6,9 @@
 {{- end -}}
 {{- end -}}
 
+{{- /* Of `publicUrl`; Ingress and Gateway serve it. */ -}}
+{{- define "matte.host" -}}{{ (urlParse .Values.publicUrl).host | splitList ":" | first }}{{- end -}}
+
 {{- /* What selects the pods of a component: dict "root" $ "component" "api". */ -}}
 {{- define "matte.selector" -}}
 app.kubernetes.io/name: matte

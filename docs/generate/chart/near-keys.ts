@@ -1,6 +1,6 @@
-// Keys of values that are not ours but nearly. Helm judges values by the schema before a template runs, and its own words
-// for an unknown key name that key and not the one that was meant (A71). So each key that is one letter away from a known
-// one, and each that other charts have, gets a rule that no value passes and whose text Helm prints.
+// Keys of values that are not ours but nearly. Helm judges values by the schema before a template runs, and its own
+// words for an unknown key name that key and not the one that was meant (A71). So each key that is one letter away from
+// a known one, and each that other charts have, gets a rule that no value passes and whose text Helm prints.
 import type { JsonSchema } from './values.ts'
 
 type Hints = { readonly properties: JsonSchema; readonly patternProperties: JsonSchema }

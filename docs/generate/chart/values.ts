@@ -45,7 +45,7 @@ function readMap(reading: Reading, map: YAMLMap, above: readonly string[]): read
     const comment = (index === 0 ? map.commentBefore : undefined) ?? (key as Node).commentBefore ?? ''
     const { description, schema } = readComment(comment, path)
     const node = isAlias(value) ? value.resolve(document) : value
-    const sameAs = isAlias(value) && node !== undefined ? seen.get(node) : undefined
+    const sameAs = isAlias(value) && isMap(node) ? seen.get(node) : undefined
     const isGroup = isMap(node) && node.items.length > 0 && Object.keys(schema).length === 0
     return {
       path,
