@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart sbom
 .PHONY: house gen verify
 
 help: ## this list
@@ -66,8 +66,12 @@ images: ## build the two container images with docker, or CONTAINER_TOOL=podman
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:0.1.0 .
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/triton:0.1.0 -f models/Dockerfile .
 
-chart: $(installed) ## test the chart by helm and, where the kube context has a cluster with the images, install it
+chart: $(installed) ## lint and test the chart, on a cluster too where the kube context has one, and package it into dist/
 	@vitest run --project chart $(ARGS)
+	@node docs/generate/package-chart.ts
+
+sbom: $(installed) ## write what is in the built image, with licences, into dist/; fails on a licence that is not listed
+	@node test/image/sbom.ts
 
 house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow
 	@node test/house/main.ts --write $(ARGS)
