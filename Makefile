@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart sbom
 .PHONY: house gen verify
 
 help: ## this list
@@ -67,8 +67,12 @@ images: ## build the two container images with docker, or CONTAINER_TOOL=podman
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:0.1.0 .
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/triton:0.1.0 -f models/Dockerfile .
 
-chart: $(installed) ## test what helm makes of the chart; `make e2e` installs it
+chart: $(installed) ## lint and test the chart, and package it into dist/; `make e2e` installs it
 	@vitest run --project chart $(ARGS)
+	@node docs/generate/package-chart.ts
+
+sbom: $(installed) ## write what is in the built image, with licences, into dist/; fails on a licence that is not listed
+	@node test/image/sbom.ts
 
 house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow
 	@node test/house/main.ts --write $(ARGS)
