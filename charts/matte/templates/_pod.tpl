@@ -91,7 +91,10 @@ kind: Deployment
 metadata:
   {{- include "matte.metadata" (merge (dict "name" (printf "%s-%s" (include "matte.fullname" $root) .component)) .) | nindent 2 }}
 spec:
-  {{- if .replicas }}
+  {{- if $root.Values.stopped }}
+  # Zero also stops an autoscaler from making more.
+  replicas: 0
+  {{- else if .replicas }}
   replicas: {{ .replicas }}
   {{- end }}
   selector:
