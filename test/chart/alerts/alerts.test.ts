@@ -1,13 +1,12 @@
 // Every alert of the chart, as promtool evaluates it: it fires when it should, and not just below or for a moment.
-import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { reportSkip } from '../../support/skips.ts'
 import { chartDir, findMissing, render } from '../helm.ts'
 import { dependencyCases } from './dependency-cases.ts'
 import { objectiveCases } from './objective-cases.ts'
 import { poolCases } from './pool-cases.ts'
+import { findMissingPromtool } from './promtool.ts'
 import { recordCases } from './record-cases.ts'
 import { type AlertingRule, alertsOf, checkRules, findRule, type RuleFile, renderRules, testRules } from './rules.ts'
 import { taskCases } from './task-cases.ts'
@@ -90,14 +89,3 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the alerts of the
 
 const labelsOf = (alert: string, severity: string, window: string) => ({ alert, severity, ...(window && { window }) })
 const nameOf = ({ alert, labels }: AlertingRule): string => `${alert} ${labels.severity} ${labels.window ?? ''}`.trim()
-
-function findMissingPromtool(): string | undefined {
-  try {
-    execFileSync('promtool', ['--version'], { stdio: 'ignore' })
-    return undefined
-  } catch {
-    const reason = 'promtool is not in $PATH'
-    reportSkip({ matching: 'test/chart/alerts', reason })
-    return reason
-  }
-}

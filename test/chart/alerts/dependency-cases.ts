@@ -7,6 +7,9 @@ const natsOf = (pod: string) => `matte_nats_connected{process="api",pod="${pod}"
 const claims = 'matte_claim_failures_total{kind="task"}'
 const waiting = (pod: string) => `matte_database_pool_waiting{process="api",pod="${pod}"}`
 
+const due = 'matte_deliveries_due{process="api"}'
+const broken = 'matte_invariant_violations{process="api",invariant="ledger_balance"}'
+
 const absentText = (process: string) =>
   `Prometheus reads metrics of no replica of the process ${process}: none runs, or none can be reached.`
 
@@ -136,8 +139,54 @@ const certificates: readonly Case[] = [
   },
 ]
 
+const readings: readonly Case[] = [
+  {
+    alert: 'MatteReadingsMissing',
+    when: 'the API runs and reads nothing',
+    series: { [up('api')]: '1x20', [broken]: '0x20' },
+    at: '15m',
+    fires: [
+      {
+        severity: 'warning',
+        description:
+          'For 15 minutes no replica of the API has reported due webhooks or broken rules. The alerts on waiting tasks, ' +
+          'due webhooks, broken rules and retention are blind meanwhile.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteReadingsMissing',
+    when: 'broken rules are not read',
+    series: { [up('api')]: '1x20', [due]: '0x20' },
+    at: '15m',
+    fires: [
+      {
+        severity: 'warning',
+        description:
+          'For 15 minutes no replica of the API has reported due webhooks or broken rules. The alerts on waiting tasks, ' +
+          'due webhooks, broken rules and retention are blind meanwhile.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteReadingsMissing',
+    when: 'the database is away for ten minutes',
+    series: { [up('api')]: '1x30', [due]: '0x5 stale _x9 0x15', [broken]: '0x30' },
+    at: '18m',
+    fires: [],
+  },
+  {
+    alert: 'MatteReadingsMissing',
+    when: 'no API runs, which another alert says',
+    series: { [up('controller')]: '1x30' },
+    at: '25m',
+    fires: [],
+  },
+]
+
 export const dependencyCases: readonly Case[] = [
   ...unreachable,
+  ...readings,
   ...connections,
   ...certificates,
   {
