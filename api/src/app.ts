@@ -9,19 +9,20 @@ import { asksProbeFirst, type StoreProbe } from '@matte/core/storage/store-probe
 import { type FastifyInstance, fastify, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import { requireDeclaredAccess } from './access.ts'
 import { callerCache } from './auth/caller-cache.ts'
+import { checkAccess } from './auth/check-access.ts'
 import type { KeyUsage } from './auth/key-usage.ts'
-import { checkAccess, requireDeclaredAccess } from './auth/scope.ts'
 import type { Config } from './config.ts'
 import { addEnvelope, requestId } from './envelope.ts'
-import { answerError } from './errors/answer-error.ts'
+import { answerErrors } from './errors/answer-error.ts'
 import { gateway } from './gateway.ts'
 import { bodyLimitBytes, readDeclaredBodiesOnly } from './http/bodies.ts'
-import { answerClientError } from './http/client-error.ts'
+import { answerClientErrors } from './http/client-error.ts'
 import { allowOrigins } from './http/cors.ts'
 import { honourIdempotencyKeys } from './http/idempotency.ts'
 import { endConnectionsWhileStopping } from './http/last-answers.ts'
-import { createMetrics, observeRequests } from './http/metrics.ts'
+import { type ApiMetrics, createMetrics, observeRequests } from './http/metrics.ts'
 import { answerNotFound } from './http/not-found.ts'
 import { documentRoutes, serveDocument } from './http/openapi.ts'
 import { traceRequests } from './http/trace-requests.ts'
@@ -62,16 +63,19 @@ type AppDeps = {
   /** Milliseconds that the first in the queue for a database connection has waited. */
   readonly oldestWaitMs: () => number
   readonly readiness: Readiness
+  /** Aborted when the process begins to stop. */
+  readonly stopping: AbortSignal
   readonly registry: Registry
   readonly logger: Logger
 }
 
 /** The application, ready for `listen` or `inject`. Rejects when a route is declared wrongly. */
 export async function buildApp({ config, db, bucket, readiness, registry, ...deps }: AppDeps): Promise<App> {
-  const app: App = newApp(config, deps.logger)
+  const metrics = createMetrics(registry)
+  const app: App = newApp(config, deps.logger, metrics)
 
   if (config.otelEndpoint !== undefined) traceRequests(app)
-  observeRequests(app, registry)
+  observeRequests(app, metrics)
   addEnvelope(app)
   allowOrigins(app, config.corsAllowedOrigins)
   requireDeclaredAccess(app)
@@ -86,9 +90,9 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
   honourIdempotencyKeys(app, db)
-  endConnectionsWhileStopping(app)
+  endConnectionsWhileStopping(app, deps.stopping)
   app.addHook('preClose', async () => deps.waits.end())
-  app.setErrorHandler(answerError)
+  app.setErrorHandler(answerErrors(metrics.countError))
   await documentRoutes(app, config.publicUrl)
 
   await app.register(healthRoutes, { readiness })
@@ -97,7 +101,6 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const prefix = '/api/v1/open/developer'
   const models = modelCache(db)
   const deniedNetworks = config.webhookDeniedNetworks
-  const metrics = createMetrics(registry)
   await app.register(uploadRoutes, { prefix, db, bucket, signLength: config.uploadsSignContentLength, ...deps })
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, config.masterKeys) : presignedLinks(bucket)
@@ -126,7 +129,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
 const requestTimeoutMs = 300_000
 const silenceTimeoutMs = 60_000
 
-function newApp({ trustedProxyHops, maxConnections }: Config, logger: Logger): App {
+function newApp({ trustedProxyHops, maxConnections }: Config, logger: Logger, { countError }: ApiMetrics): App {
   const app = fastify({
     loggerInstance: logger,
     // The one line a request is written by metrics.ts.
@@ -139,8 +142,8 @@ function newApp({ trustedProxyHops, maxConnections }: Config, logger: Logger): A
     return503OnClosing: false, // a request that came in time is answered as ever
     // Ids are judged by the routes; the default of 100 would answer a long one as an unknown path.
     routerOptions: { maxParamLength: 16_384 },
-    clientErrorHandler: answerClientError,
-    frameworkErrors: answerError,
+    clientErrorHandler: answerClientErrors(countError),
+    frameworkErrors: answerErrors(countError),
   })
   app.server.maxConnections = maxConnections
   app.setValidatorCompiler(compileValidator)

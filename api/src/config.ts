@@ -148,9 +148,16 @@ export const configSchema = {
   otelEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', {
     description: 'OTLP/HTTP endpoint for traces, such as http://collector:4318; absent: no tracing',
   }),
+  drainMs: int('DRAIN_MS', {
+    description:
+      'time after SIGTERM in which requests are still taken, each on its last connection, until load balancers and ' +
+      'clients have gone elsewhere, in milliseconds; a part of STOP_WITHIN_MS',
+    default: 5_000,
+    min: 0,
+  }),
   stopWithinMs: int('STOP_WITHIN_MS', {
     description: 'time to finish requests after SIGTERM, in milliseconds; below the grace time of the pod',
-    default: 25_000,
+    default: 30_000,
     min: 1_000,
   }),
 } as const satisfies Schema

@@ -1,8 +1,10 @@
 // The envelope (D1), put on once for all routes: a handler returns its data and never sees it.
+
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { ErrorCode } from '@matte/core/error'
 import type { FastifyInstance } from 'fastify'
+import { needsCredential } from './access.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -30,7 +32,7 @@ export function addEnvelope(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     // Answers belong to one caller; what a cache may keep says so itself.
-    if (request.routeOptions.config.scope !== undefined) reply.header('cache-control', 'no-store')
+    if (needsCredential(request.routeOptions.config)) reply.header('cache-control', 'no-store')
     done()
   })
   // Errors come here with their envelope on, from the one error mapper.

@@ -78,7 +78,7 @@ export const gateway: FastifyPluginAsync<GatewayOptions> = async (app, { bucket,
     url: `/${bucket}/*`,
     exposeHeadRoute: false,
     schema: { hide: true },
-    config: { public: true, envelope: false, rawBody: true },
+    config: { access: 'public', envelope: false, rawBody: true },
     handler: (request, reply) => passOn(store, request, reply),
   })
 }

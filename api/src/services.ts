@@ -4,10 +4,12 @@ import { openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
+import { systemClock } from '@matte/core/runtime/clock'
 import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
+import { createEdgeMetrics, type EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
-import type { Service } from '@matte/core/runtime/service'
+import { pause, type Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
 import { settingsCache } from '@matte/core/setting/settings-cache'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
@@ -18,44 +20,48 @@ import { keyUsage } from './auth/key-usage.ts'
 import type { Config } from './config.ts'
 import { windowCleaner } from './limit/window-cleaner.ts'
 import { requestCounter } from './request-counter.ts'
+import { databaseSamples } from './samples/database-samples.ts'
 import { taskWaits } from './task-waits.ts'
 
 type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
 
 export async function buildServices(config: Config, logger = createLogger('api', config.logLevel)): Promise<Services> {
   const registry = createRegistry('api')
+  const metrics = createEdgeMetrics(registry, ['database', 'nats', 'store'])
   const database = openDatabase({
     url: config.databaseUrl,
     poolMax: config.databasePoolMax,
     logger,
+    metrics,
     applicationName: 'matte-api',
   })
   const { db, oldestWaitMs } = database
-  const bucket = openStore(config)
-  const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, logger, name: 'matte-api' })
+  const bucket = openStore(config, metrics)
+  const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, logger, metrics, name: 'matte-api' })
   const settings = settingsCache(db, logger)
   const probe = storeProbe(bucket, logger)
   const usage = keyUsage(db, logger)
   const waits = taskWaits(db, logger)
   const requests = requestCounter(db, logger)
   const schema = schemaAtStart(database, { logger })
+  const stopping = new AbortController()
   const ready = readiness({
     ...schema.checks,
-    http: () => (app.server.listening ? undefined : 'not listening'),
+    http: () => (stopping.signal.aborted ? 'stopping' : app.server.listening ? undefined : 'not listening'),
   })
-  const nudge = createNudge(bus, logger)
   const app: App = await buildApp({
     config,
     db,
     oldestWaitMs,
     bucket,
-    nudge,
+    nudge: createNudge(bus, logger),
     settings,
     probe,
     usage,
     waits,
     requests,
     readiness: ready,
+    stopping: stopping.signal,
     registry,
     logger,
   })
@@ -76,13 +82,14 @@ export async function buildServices(config: Config, logger = createLogger('api',
       waits,
       requests,
       windowCleaner(db, logger),
+      databaseSamples({ db, plans: config.plans, clock: systemClock, registry, logger }),
       bus,
-      httpServer(app, config),
+      httpServer(app, config, stopping),
     ],
   }
 }
 
-const openStore = (config: Config): Bucket =>
+const openStore = (config: Config, metrics: EdgeMetrics): Bucket =>
   openBucket({
     internalEndpoint: config.s3Endpoint,
     publicEndpoint: config.s3PublicEndpoint,
@@ -91,6 +98,7 @@ const openStore = (config: Config): Bucket =>
     accessKeyId: config.s3AccessKeyId,
     secretAccessKey: config.s3SecretAccessKey,
     sessionToken: config.s3SessionToken,
+    metrics,
   })
 
 /** Of the time to stop, what is left for the other services once requests that do not end have been cut off. */
@@ -99,7 +107,11 @@ const cutOffBeforeEndMs = 3_000
 /** How often unused connections are closed while the process stops. */
 const closeUnusedEveryMs = 250
 
-function httpServer(app: App, { host, port, stopWithinMs }: Config): Service {
+/**
+ * Answers as ever for `drainMs` after the signal: whoever sends requests here learns only now that it must not, and a
+ * client may be using a connection at the moment at which it would be closed for being idle.
+ */
+function httpServer(app: App, { host, port, stopWithinMs, drainMs }: Config, stopping: AbortController): Service {
   const sockets = new Set<Socket>()
   app.server.on('connection', (socket) => {
     sockets.add(socket)
@@ -115,8 +127,12 @@ function httpServer(app: App, { host, port, stopWithinMs }: Config): Service {
     start: async () => {
       await app.listen({ host, port })
     },
+    stopTaking: () => stopping.abort(),
     stop: async () => {
-      const cutOff = setTimeout(() => app.server.closeAllConnections(), Math.max(0, stopWithinMs - cutOffBeforeEndMs))
+      stopping.abort()
+      const cutOffMs = Math.max(0, stopWithinMs - cutOffBeforeEndMs)
+      const cutOff = setTimeout(() => app.server.closeAllConnections(), cutOffMs)
+      if (app.server.listening) await pause(Math.min(drainMs, cutOffMs))
       const closing = app.close()
       closeUnused()
       const again = setInterval(closeUnused, closeUnusedEveryMs)

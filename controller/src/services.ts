@@ -9,6 +9,7 @@ import { schemaAtStart } from '@matte/core/db/schema'
 import { describeConfig } from '@matte/core/runtime/env'
 import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
+import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
@@ -69,7 +70,9 @@ type Edges = ReturnType<typeof openEdges>
 
 function openEdges(config: Config, logger: Logger) {
   const { databaseUrl: url, databasePoolMax: poolMax } = config
-  const database = openDatabase({ url, poolMax, applicationName: 'matte-controller', logger })
+  const registry = createRegistry('controller')
+  const metrics = createEdgeMetrics(registry, ['database', 'nats', 'store'])
+  const database = openDatabase({ url, poolMax, applicationName: 'matte-controller', logger, metrics })
   const bucket = openBucket({
     internalEndpoint: config.s3Endpoint,
     publicEndpoint: config.s3Endpoint,
@@ -78,11 +81,18 @@ function openEdges(config: Config, logger: Logger) {
     accessKeyId: config.s3AccessKeyId,
     secretAccessKey: config.s3SecretAccessKey,
     sessionToken: config.s3SessionToken,
+    metrics,
   })
-  const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, name: 'matte-controller', logger })
+  const bus = openBus({
+    url: config.natsUrl,
+    prefix: config.natsStreamPrefix,
+    name: 'matte-controller',
+    logger,
+    metrics,
+  })
   // The bucket is the API's to make: an empty one in place of one that is gone would lack every input.
   const store = storeProbe({ probe: bucket.probe }, logger)
-  return { database, db: database.db, bus, bucket, store, registry: createRegistry('controller'), logger }
+  return { database, db: database.db, bus, bucket, store, registry, logger }
 }
 
 async function buildServing(config: Config, { db, bus, registry, logger }: Edges): Promise<Serving> {

@@ -1,7 +1,8 @@
 import { counter, gauge, histogram } from '@matte/core/runtime/metrics/define'
+import { dueMetrics } from '@matte/core/webhook/due-metrics'
 import type { Registry } from 'prom-client'
 
-/** All of this file; docs/metrics.md lists them. */
+/** All of this file beside those of core; docs/metrics.md lists them. */
 export const deliveryMetrics = {
   attempts: counter({
     name: 'matte_delivery_attempts_total',
@@ -11,11 +12,6 @@ export const deliveryMetrics = {
   duration: histogram({
     name: 'matte_delivery_duration_seconds',
     help: 'Time of one webhook attempt, DNS and body included.',
-  }),
-  /** Counts deliveries held back by a cap too: lag that is left out of an alarm is lag that nobody sees. */
-  dueAge: gauge({
-    name: 'matte_delivery_due_age_seconds',
-    help: 'How long the oldest due delivery that nobody has claimed has been due.',
   }),
   inFlight: gauge({
     name: 'matte_delivery_in_flight',
@@ -28,6 +24,6 @@ export type DeliveryMetrics = ReturnType<typeof createDeliveryMetrics>
 export const createDeliveryMetrics = (registry: Registry) => ({
   attempts: deliveryMetrics.attempts.register(registry),
   duration: deliveryMetrics.duration.register(registry),
-  dueAge: deliveryMetrics.dueAge.register(registry),
+  dueAge: dueMetrics.dueAge.register(registry),
   inFlight: deliveryMetrics.inFlight.register(registry),
 })

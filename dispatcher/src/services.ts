@@ -8,6 +8,7 @@ import { systemClock } from '@matte/core/runtime/clock'
 import { describeConfig } from '@matte/core/runtime/env'
 import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
+import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
@@ -27,10 +28,11 @@ export function buildServices(config: Config): Services {
   logger.info({ config: describeConfig(schema, config) }, 'configuration read')
   const registry = createRegistry('dispatcher')
   const { databaseUrl: url, databasePoolMax: poolMax, natsStreamPrefix: prefix } = config
-  const database = openDatabase({ url, poolMax, logger, applicationName: 'matte-dispatcher' })
+  const metrics = createEdgeMetrics(registry, ['database', 'nats'])
+  const database = openDatabase({ url, poolMax, logger, metrics, applicationName: 'matte-dispatcher' })
   const { db } = database
   const settings = settingsCache(db, logger)
-  const bus = openBus({ url: config.natsUrl, prefix, logger, name: 'matte-dispatcher' })
+  const bus = openBus({ url: config.natsUrl, prefix, logger, metrics, name: 'matte-dispatcher' })
   const http = createHttpClient({ deniedNetworks: config.deniedNetworks, timeoutMs: config.timeoutSeconds * 1_000 })
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
   const databaseSchema = schemaAtStart(database, { logger })

@@ -77,6 +77,7 @@ export function buildEnvironments({ ports, secrets, existing, given }: Environme
     PUBLIC_URL: given.PUBLIC_URL || `http://127.0.0.1:${ports.api}`,
     MASTER_KEYS: `k1:${secrets.masterKey}`,
     MATTE_ENV: 'development',
+    DRAIN_MS: given.DRAIN_MS || '0', // nobody balances load here
     LOG_LEVEL: given.LOG_LEVEL || 'info',
     HOST: '127.0.0.1',
   }

@@ -1,5 +1,5 @@
 // Every route of the document, with every kind of credential and with another workspace's things. The routes come from
-// the service's own document, which holds every route that has a scope (auth/scope.ts refuses to start otherwise): a
+// the service's own document, which holds every route that needs a credential (access.ts refuses to start otherwise): a
 // new one is tested here without anyone remembering it, and one whose path has an unknown parameter fails until it is
 // said here whose id that is.
 import { generateApiKey } from '@matte/core/workspace/api-key'

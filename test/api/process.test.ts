@@ -41,10 +41,23 @@ async function startReady(more: Record<string, string> = {}) {
     S3_ACCESS_KEY_ID: inject('storeAccessKeyId'),
     S3_SECRET_ACCESS_KEY: inject('storeSecretAccessKey'),
     MASTER_KEYS: `test:${Buffer.alloc(32, 1).toString('base64')}`,
+    DRAIN_MS: '0',
     ...more,
   })
   await until('the API is ready', async () => (await fetch(`${url}/readyz`)).ok)
   return { url, port, ...run }
+}
+
+async function openConnection(port: number) {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const closed = once(socket, 'close')
+  const ask = async (): Promise<string> => {
+    socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
+    const [bytes] = (await once(socket, 'data')) as [Buffer]
+    return bytes.toString().toLowerCase().replace('http', 'HTTP')
+  }
+  return { ask, closed }
 }
 
 describe('the API process', () => {
@@ -98,6 +111,21 @@ describe('the API process', () => {
     await closed
     expect(answer).toMatch(/^HTTP\/1\.1 404 /)
     expect(await exit).toBe(0)
+  })
+
+  it('gives an idle connection one more answer, and takes new ones, while traffic goes elsewhere', async () => {
+    const { process: running, exit, output, port } = await startReady({ DRAIN_MS: '25000' })
+    const idle = await openConnection(port)
+    expect(await idle.ask()).toMatch(/^HTTP\/1\.1 200 [\s\S]*keep-alive/)
+    running.kill('SIGTERM')
+    await until('the process is stopping', () => output().includes('process stopping'))
+    const late = await openConnection(port)
+    for (const connection of [idle, late]) {
+      expect(await connection.ask()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/)
+      await connection.closed
+    }
+    running.kill('SIGTERM') // the second one ends the wait
+    await exit
   })
 
   it('names every variable that is missing or wrong, shows no value, and leaves with 2', async () => {

@@ -79,6 +79,7 @@ async function environment(more: Env): Promise<Env> {
     MODELS_STATIC: '[{"name":"service-v2","tritonModel":"u2netp","addresses":["127.0.0.1:1"],"default":true}]',
     LOG_LEVEL: 'trace',
     STOP_WITHIN_MS: '2000',
+    DRAIN_MS: '0',
     ...more,
   }
 }

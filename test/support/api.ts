@@ -34,6 +34,7 @@ export async function startApi(variables: Record<string, string> & { DATABASE_UR
     S3_SECRET_ACCESS_KEY: inject('storeSecretAccessKey'),
     MASTER_KEYS: `test:${Buffer.alloc(32, 1).toString('base64')}`,
     MATTE_ENV: 'development',
+    DRAIN_MS: '0',
     // All tests come from one address, and many of them with wrong keys.
     FAILED_CREDENTIALS_PER_MINUTE: '1000000',
     LOG_LEVEL: 'silent',

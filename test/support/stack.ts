@@ -49,7 +49,7 @@ export type Stack = {
 
 /** Short enough for a test, long enough that a busy machine does not lose claims by accident. */
 const testEnv: Partial<Record<ProcessName, Env>> = {
-  api: { MATTE_ENV: 'development', FAILED_CREDENTIALS_PER_MINUTE: '1000000' },
+  api: { MATTE_ENV: 'development', DRAIN_MS: '0', FAILED_CREDENTIALS_PER_MINUTE: '1000000' },
   controller: { MATTE_ENV: 'development', CLAIM_MS: '3000', CLAIM_EVERY_MS: '250', SWEEP_EVERY_MS: '250' },
   dispatcher: { WEBHOOK_RETRY_UNIT_SECONDS: '1' },
 }

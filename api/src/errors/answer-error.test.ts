@@ -2,12 +2,12 @@ import { errorCodes, MatteError } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
 import { type FastifyInstance, fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { answerError, toMatteError } from './answer-error.ts'
+import { answerErrors, toMatteError } from './answer-error.ts'
 import { httpStatus } from './http-status.ts'
 
 const failing = (error: unknown): FastifyInstance => {
   const app = fastify()
-  app.setErrorHandler(answerError)
+  app.setErrorHandler(answerErrors(() => undefined))
   app.get('/', async () => {
     throw error
   })
@@ -25,7 +25,7 @@ const answerTo = async (error: unknown) => {
   }
 }
 
-describe('answerError', () => {
+describe('answerErrors', () => {
   it.each(errorCodes)('%s has the status of the interface, and Retry-After where D6 wants it', async (code) => {
     const { status, body, retryAfter } = await answerTo(new MatteError(code, 'words', { details: { a: 1 } }))
     expect(status).toBe(httpStatus[code])

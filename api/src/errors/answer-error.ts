@@ -3,7 +3,7 @@
 // text.
 import { isDatabaseUnavailable } from '@matte/core/db/database'
 import { DatabaseBusy } from '@matte/core/db/fail-fast-pool'
-import { MatteError } from '@matte/core/error'
+import { type ErrorCode, MatteError } from '@matte/core/error'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorAnswer } from '../envelope.ts'
@@ -17,18 +17,23 @@ export function toErrorAnswer(requestId: string, { code, message, details }: Mat
   return { request_id: requestId, error: { code, message, details } }
 }
 
-/** Fastify's error handler: logs once, sets status and `Retry-After`, and answers in the envelope. */
-export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const known = toMatteError(error)
-  const status = httpStatus[known.code]
-  if (status >= 500) request.log.error({ err: error, code: known.code }, 'request failed')
-  else request.log.debug({ err: error, code: known.code }, 'request refused')
-  const retryAfter = retryAfterOf(known)
-  // The rate limiter has set it already.
-  if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter)
-  reply.header('x-request-id', request.id) // no hook has run where the router gave up
-  return reply.code(status).send(toErrorAnswer(request.id, known))
-}
+type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+/** Fastify's error handler: counts and logs once, sets status and `Retry-After`, and answers in the envelope. */
+export const answerErrors =
+  (count: (code: ErrorCode) => void): ErrorHandler =>
+  (error, request, reply) => {
+    const known = toMatteError(error)
+    count(known.code)
+    const status = httpStatus[known.code]
+    if (status >= 500) request.log.error({ err: error, code: known.code }, 'request failed')
+    else request.log.debug({ err: error, code: known.code }, 'request refused')
+    const retryAfter = retryAfterOf(known)
+    // The rate limiter has set it already.
+    if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter)
+    reply.header('x-request-id', request.id) // no hook has run where the router gave up
+    return reply.code(status).send(toErrorAnswer(request.id, known))
+  }
 
 /** Any error as one of ours; what was not foreseen keeps its words to itself, as the cause. */
 export function toMatteError(error: unknown): MatteError {

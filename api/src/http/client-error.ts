@@ -1,14 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
+import type { ErrorCode } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
 import { toErrorAnswer } from '../errors/answer-error.ts'
 
 /** What Node could not even parse: such a request has no reply object, so the answer is written to its socket. */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
+export const answerClientErrors =
+  (count: (code: ErrorCode) => void) =>
+  (error: Error & { code?: string }, socket: Socket): void => {
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy()
+      return
+    }
+    count('INVALID_PARAMS')
+    socket.end(answerTo(error))
   }
+
+function answerTo(error: { readonly code?: string }): string {
   const id = randomUUID()
   const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
   const large = error.code === 'HPE_HEADER_OVERFLOW'
@@ -21,5 +29,5 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     `X-Request-Id: ${id}`,
     'Connection: close',
   ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  return `${head.join('\r\n')}\r\n\r\n${body}`
 }

@@ -1,16 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 
 /**
- * While the process stops, each answer ends its connection. Idle connections are closed at once; one whose request was
- * being worked on would otherwise become idle afterwards and hold up the stop until its keep-alive time is over.
+ * From `stopping` on each answer ends its connection: a client that reuses connections opens its next one elsewhere,
+ * and none becomes idle again and holds up the stop until its keep-alive time is over.
  */
-export function endConnectionsWhileStopping(app: FastifyInstance): void {
-  let stopping = false
-  app.addHook('preClose', async () => {
-    stopping = true
-  })
+export function endConnectionsWhileStopping(app: FastifyInstance, stopping: AbortSignal): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (stopping) reply.header('connection', 'close')
+    if (stopping.aborted) reply.header('connection', 'close')
     done(null, payload)
   })
 }

@@ -131,9 +131,10 @@ const preferHeader = Type.Optional(Type.String({ description: '`handling=strict`
 
 /** For the document alone: the credential, and what every route takes. */
 function describeRoute(schema: FastifySchema, url: string, config: FastifyContextConfig | undefined) {
-  if (config?.scope === undefined) return schema
+  const { access = 'public' } = config ?? {}
+  if (access === 'public') return schema
   const { operationId = '', tags = [], headers, params, description: more } = schema as Documented
-  const needs = `Needs the scope \`${config.scope}\`.`
+  const needs = `Needs the scope \`${access.scope}\`.`
   const legacy = url.startsWith('/v1/')
   return {
     ...schema,
@@ -143,8 +144,8 @@ function describeRoute(schema: FastifySchema, url: string, config: FastifyContex
     headers: Type.Object({ 'X-Request-Id': requestIdHeader, Prefer: preferHeader, ...propertiesOf(headers) }),
     params: Type.Object(Object.fromEntries(Object.keys(propertiesOf(params)).map((name) => [name, id]))),
     security: [{ apiKey: [] }],
-    'x-required-scope': config.scope,
-    ...(config.idempotent && { [idempotentMark]: true }),
+    'x-required-scope': access.scope,
+    ...(config?.idempotent && { [idempotentMark]: true }),
   }
 }
 
@@ -155,6 +156,6 @@ const propertiesOf = (schema: unknown) =>
   ((schema ?? {}) as { properties?: Record<string, ReturnType<typeof Type.String>> }).properties ?? {}
 
 export function serveDocument(app: FastifyInstance): void {
-  const options = { schema: { hide: true }, config: { public: true, envelope: false } } as const
+  const options = { schema: { hide: true }, config: { access: 'public', envelope: false } } as const
   app.get(openapiPath, options, async () => app.swagger())
 }

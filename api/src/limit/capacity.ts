@@ -6,12 +6,35 @@
 // - the age of the queue for a database connection. However slow the database has become, whoever is let in waits
 //   about as long as the first in that queue has waited, and a second is what a caller may have to spend on waiting.
 // It comes before the credential: a look-up is the very work that there is no room for.
+
 import { invalidParam } from '@matte/core/invalid-params'
+import { counter, gauge } from '@matte/core/runtime/metrics/define'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { needsCredential } from '../access.ts'
 import { capacityExceeded } from '../errors/answer-error.ts'
 import { bodyDeadlineMs, expectWithin } from './late-body.ts'
 import { RequestRooms } from './rooms.ts'
+
+/** All of this file; docs/metrics.md lists them. */
+export const capacityMetrics = {
+  refused: counter({
+    name: 'matte_http_requests_refused_total',
+    help: 'Requests refused because the service had no room for them.',
+    reader: 'saturation',
+  }),
+  inFlight: gauge({
+    name: 'matte_http_requests_in_flight',
+    help: 'Requests of the API that are being worked on; REQUESTS_IN_WORK_MAX is their bound.',
+    reader: 'saturation',
+  }),
+  waiting: gauge({
+    name: 'matte_http_requests_waiting',
+    help: 'Requests of the API that wait for their body or for the object store.',
+    labels: { for: ['body', 'store'] },
+    reader: 'saturation',
+  }),
+}
 
 const queueAgeMaxMs = 1_000
 
@@ -48,11 +71,7 @@ export function refuseOverload(
 ): Capacity {
   // One for all: taking down the stack of a new error would be half of the work of a refusal.
   const refusal = capacityExceeded()
-  const refused = new Counter({
-    name: 'matte_http_requests_refused_total',
-    help: 'Requests refused because the service had no room for them.',
-    registers: [registry],
-  })
+  const refused = capacityMetrics.refused.register(registry)
   const refuse = (): typeof refusal => {
     refused.inc()
     return refusal
@@ -67,7 +86,7 @@ export function refuseOverload(
   })
 
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.routeOptions.config.scope === undefined) return done()
+    if (!needsCredential(request.routeOptions.config)) return done()
     if (oldestWaitMs() > queueAgeMaxMs) return done(refuse())
     rooms.enter(request, `key ${request.headers['x-api-key']}`)
     reply.raw.once('close', () => {
@@ -106,22 +125,9 @@ function bodyLate(reply: FastifyReply): Error {
 }
 
 function observeRooms({ work, bodies, store }: Rooms, registry: Registry): void {
-  new Gauge({
-    name: 'matte_http_requests_in_flight',
-    help: 'Requests of the API that are being worked on.',
-    registers: [registry],
-    collect() {
-      this.set(work.taken)
-    },
-  })
-  new Gauge({
-    name: 'matte_http_requests_waiting',
-    help: 'Requests of the API that wait for their body or for the object store.',
-    labelNames: ['for'],
-    registers: [registry],
-    collect() {
-      this.set({ for: 'body' }, bodies.taken)
-      this.set({ for: 'store' }, store.taken)
-    },
+  capacityMetrics.inFlight.register(registry, (metric) => metric.set(work.taken))
+  capacityMetrics.waiting.register(registry, (metric) => {
+    metric.set({ for: 'body' }, bodies.taken)
+    metric.set({ for: 'store' }, store.taken)
   })
 }

@@ -54,7 +54,7 @@ type DocsDeps = {
 }
 
 export const docsRoutes: FastifyPluginAsync<DocsDeps> = async (app, { publicUrl }) => {
-  const options = { schema: { hide: true }, config: { public: true, envelope: false } } as const
+  const options = { schema: { hide: true }, config: { access: 'public', envelope: false } } as const
   const policy = [
     "default-src 'none'",
     "script-src 'self'",

@@ -24,7 +24,7 @@ export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, ma
     url: '/files/*',
     exposeHeadRoute: false,
     schema: { hide: true },
-    config: { public: true, envelope: false },
+    config: { access: 'public', envelope: false },
     handler: async (request, reply) => {
       const key = (request.params as { '*': string })['*']
       requireValidLink(verify(key, request.query as FileLinkQuery, Math.floor(Date.now() / 1_000)))

@@ -3,7 +3,7 @@ import type { Readiness } from '@matte/core/runtime/health'
 
 type HealthDeps = { readonly readiness: Readiness }
 
-const options = { schema: { hide: true }, config: { public: true, envelope: false, quiet: true } } as const
+const options = { schema: { hide: true }, config: { access: 'public', envelope: false, quiet: true } } as const
 
 /**
  * The first two of the health port's paths on the main port as well (D80); `/metrics` stays there alone. Anybody can

@@ -91,7 +91,7 @@ spec:
       serviceAccountName: {{ .serviceAccount | default "default" }}
       automountServiceAccountToken: {{ ne .serviceAccount "" }}
       enableServiceLinks: false
-      # Five seconds in which traffic goes elsewhere, 25 for requests in flight, and some to spare.
+      # The processes take up to 30 s to end what they have begun, the API with five in which traffic goes elsewhere.
       terminationGracePeriodSeconds: 40
       securityContext:
         {{- include "matte.podSecurity" (dict "root" $root "uid" 10001) | nindent 8 }}
@@ -124,8 +124,6 @@ spec:
             periodSeconds: 2
             timeoutSeconds: 3
             failureThreshold: 3
-          lifecycle:
-            preStop: { sleep: { seconds: 5 } }
           resources:
             {{- toYaml .values.resources | nindent 12 }}
           securityContext:

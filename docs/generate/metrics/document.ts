@@ -1,31 +1,80 @@
 // docs/metrics.md, made from the definitions that the processes register.
+
+import { httpMetrics } from '@matte/api/http/metrics'
+import { capacityMetrics } from '@matte/api/limit/capacity'
+import { sampleMetrics } from '@matte/api/samples/sample-metrics'
+import { busMetrics } from '@matte/core/bus/bus-metrics'
+import { databaseMetrics } from '@matte/core/db/metrics/database-metrics'
 import type { MetricDefinition } from '@matte/core/runtime/metrics/define'
+import { edgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
+import { processMetrics } from '@matte/core/runtime/metrics/registry'
+import { storeMetrics } from '@matte/core/storage/store-metrics'
+import { dueMetrics } from '@matte/core/webhook/due-metrics'
 import { deliveryMetrics } from '@matte/dispatcher/delivery-metrics'
 import { replaceSection, toTable } from '../markdown.ts'
 
 type Group = Readonly<Record<string, MetricDefinition>>
+type Process = 'api' | 'controller' | 'dispatcher'
 
-/** Every metric of ours, by the process that exposes it. */
-const metricsByProcess: Readonly<Record<'api' | 'controller' | 'dispatcher', readonly Group[]>> = {
-  api: [],
-  controller: [],
-  dispatcher: [deliveryMetrics],
+/** Every metric of ours, by the process that exposes it; `all` is in each. */
+const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
+  all: [processMetrics, edgeMetrics, databaseMetrics, busMetrics],
+  api: [httpMetrics, capacityMetrics, sampleMetrics, dueMetrics, storeMetrics],
+  controller: [storeMetrics],
+  dispatcher: [deliveryMetrics, dueMetrics],
 }
+
+const readers = ['alert', 'saturation', 'product'] as const
+
+/** What a process exposes, those of Node.js left out. */
+export const metricsOf = (process: Process): readonly MetricDefinition[] =>
+  [...metricsByProcess.all, ...metricsByProcess[process]].flatMap((group) => Object.values(group))
 
 export function writeMetrics(before: string): string {
-  return Object.entries(metricsByProcess).reduce(
-    (text, [process, groups]) => replaceSection(text, process, table(groups)),
+  const withProcesses = Object.entries(metricsByProcess).reduce(
+    (text, [process, groups]) => replaceSection(text, process, processTable(groups)),
     before,
+  )
+  return readers.reduce((text, reader) => replaceSection(text, reader, readerTable(reader)), withProcesses)
+}
+
+const byName = (a: MetricDefinition, b: MetricDefinition): number => (a.name < b.name ? -1 : 1)
+
+function processTable(groups: readonly Group[]): string {
+  const definitions = groups.flatMap((group) => Object.values(group)).sort(byName)
+  return toTable(
+    ['metric', 'kind', 'unit', 'replicas', 'labels', 'meaning'],
+    definitions.map((definition) => {
+      const { name, kind, unit, labels, help } = definition
+      return [`\`${name}\``, kind, unit, joinOf(definition), describeLabels(labels), help]
+    }),
   )
 }
 
-function table(groups: readonly Group[]): string {
-  const definitions = groups.flatMap((group) => Object.values(group)).sort((a, b) => (a.name < b.name ? -1 : 1))
+/** Of all processes; one that several report is one row. */
+function readerTable(reader: (typeof readers)[number]): string {
+  const reporters = new Map<string, { readonly definition: MetricDefinition; readonly by: string[] }>()
+  for (const [process, groups] of Object.entries(metricsByProcess)) {
+    for (const definition of groups.flatMap((group) => Object.values(group))) {
+      if (definition.reader !== reader) continue
+      const known = reporters.get(definition.name)
+      if (known === undefined) reporters.set(definition.name, { definition, by: [process] })
+      else known.by.push(process)
+    }
+  }
+  const rows = [...reporters.values()].sort((a, b) => byName(a.definition, b.definition))
   return toTable(
-    ['metric', 'kind', 'labels', 'meaning'],
-    definitions.map(({ name, kind, labels, help }) => [`\`${name}\``, kind, describeLabels(labels), help]),
+    ['metric', 'reported by', 'meaning'],
+    rows.map(({ definition: { name, labels, help }, by }) => [`\`${name}${braces(labels)}\``, by.join(', '), help]),
   )
 }
+
+const braces = (labels: MetricDefinition['labels']): string => {
+  const names = Object.keys(labels)
+  return names.length === 0 ? '' : `{${names.join(',')}}`
+}
+
+const joinOf = ({ kind, joinedBy }: MetricDefinition): string => (kind === 'gauge' ? joinedBy : 'sum of rates')
 
 const describeLabels = (labels: MetricDefinition['labels']): string =>
   Object.entries(labels)

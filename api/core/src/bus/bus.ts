@@ -2,7 +2,9 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Logger } from 'pino'
 import { repeat } from '../runtime/loop.ts'
+import type { EdgeMetrics } from '../runtime/metrics/edge-metrics.ts'
 import type { Service } from '../runtime/service.ts'
+import { busMetrics } from './bus-metrics.ts'
 import { readNatsUrls } from './nats-urls.ts'
 
 type BusOptions = {
@@ -11,6 +13,8 @@ type BusOptions = {
   readonly prefix: string
   readonly logger: Logger
   readonly name: string
+  /** Absent in programs that serve no metrics. */
+  readonly metrics?: EdgeMetrics
 }
 
 export type Bus = Service & {
@@ -21,8 +25,10 @@ export type Bus = Service & {
 
 const reconnectMs = 500
 
-export function openBus({ url, prefix, logger, name }: BusOptions): Bus {
+export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus {
   let live: NatsConnection | undefined
+  /** False also while the client makes `live` again by itself. */
+  let connected = false
   let reported = false
 
   async function connectAndWatch(signal: AbortSignal): Promise<number> {
@@ -40,26 +46,39 @@ export function openBus({ url, prefix, logger, name }: BusOptions): Bus {
       if (signal.aborted) await live.close()
       else {
         reported = false
+        connected = true
         logger.info({ server: live.getServer() }, 'bus connected')
         await watch(live)
       }
     } catch (error) {
+      if (!signal.aborted) metrics?.failed('nats', error)
       // Once for each time: work goes on by timers meanwhile, and nobody would look for the reason of their latency.
       if (!signal.aborted && !reported) logger.warn({ err: error }, 'bus not reachable')
       reported = true
     }
     live = undefined
+    connected = false
     return reconnectMs
   }
 
   async function watch(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
-      if (status.type === 'disconnect') logger.warn('bus disconnected')
-      if (status.type === 'reconnect') logger.info('bus reconnected')
+      if (status.type === 'disconnect') {
+        connected = false
+        metrics?.failed('nats', 'disconnected')
+        logger.warn('bus disconnected')
+      }
+      if (status.type === 'reconnect') {
+        connected = true
+        logger.info('bus reconnected')
+      }
+      if (status.type === 'error') metrics?.failed('nats', status.error)
       if (status.type === 'close') return
     }
   }
 
+  if (metrics !== undefined)
+    busMetrics.connected.register(metrics.registry, (metric) => metric.set(connected && !live?.isClosed() ? 1 : 0))
   const connecting = repeat({ name: 'bus', pass: connectAndWatch })
   return {
     name: connecting.name,

@@ -3,8 +3,10 @@ import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { systemClock } from '../runtime/clock.ts'
+import type { EdgeMetrics } from '../runtime/metrics/edge-metrics.ts'
 import type { Service } from '../runtime/service.ts'
 import { failFastPool } from './fail-fast-pool.ts'
+import { observeDatabase, unobserved } from './metrics/database-metrics.ts'
 import { askServer } from './stuck-connections.ts'
 import type { Tables } from './tables/index.ts'
 
@@ -22,6 +24,8 @@ type DatabaseOptions = {
   readonly poolMax: number
   readonly logger: Logger
   readonly applicationName: string
+  /** Absent in programs that serve no metrics. */
+  readonly metrics?: EdgeMetrics
 }
 
 export type Database = Service & {
@@ -53,12 +57,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     idle_in_transaction_session_timeout: 5_000,
   })
   const isAway = (error: unknown): boolean => isDatabaseUnavailable(error) && !hasTooManyConnections(error)
-  const { logger } = options
+  const { logger, metrics } = options
   const failFast = failFastPool(pool, {
     clock: systemClock,
     isAway,
     hasNoRoom: hasTooManyConnections,
     findWorking: askServer(connectionOf(options)),
+    observer: metrics === undefined ? unobserved : observeDatabase(metrics, pool),
     logger,
   })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: failFast }) })
@@ -76,7 +81,15 @@ function openOne(options: DatabaseOptions, signal: AbortSignal): Db {
     socket.once('close', () => signal.removeEventListener('abort', cut))
     return socket
   }
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: createPool(options, { max: 1, stream }) }) })
+  const pool = createPool(options, { max: 1, stream })
+  const connect = (): Promise<pg.PoolClient> =>
+    pool.connect().catch((error: unknown) => {
+      options.metrics?.failed('database', error)
+      throw error
+    })
+  return new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: { connect, options: pool.options, end: () => pool.end() } }),
+  })
 }
 
 const connectionOf = ({ url, applicationName }: DatabaseOptions): pg.ClientConfig => ({

@@ -46,17 +46,29 @@ function given() {
   const fake = fakePool()
   const clock = { monotonicMs: () => nowMs }
   const warnings: unknown[] = []
+  const observed: unknown[][] = []
+  const note =
+    (what: string) =>
+    (...values: unknown[]): void =>
+      void observed.push([what, ...values])
+  const observer = {
+    statementEnded: note('statement'),
+    transactionEnded: note('transaction'),
+    connectFailed: note('connect failed'),
+    notServed: note('not served'),
+  }
   const pool = failFastPool(fake.pool, {
     clock,
     isAway: (error) => error instanceof Refused,
     hasNoRoom: (error) => error instanceof Full,
     logger: { warn: (what: unknown) => void warnings.push(what) },
     findWorking: async () => undefined,
+    observer,
   })
   const pass = (ms: number): void => {
     nowMs += ms
   }
-  return { fake, pool, pass, warnings }
+  return { fake, pool, pass, warnings, observed }
 }
 
 describe('failFastPool', () => {
@@ -162,5 +174,33 @@ describe('failFastPool', () => {
     client.release()
     expect(fake.ended).toHaveLength(1) // at once: its ROLLBACK does not wait behind it
     expect(fake.released).toEqual([false, true])
+  })
+
+  it('tells what was sent, how long it took and what failed, a transaction as a whole', async () => {
+    const { fake, pool, pass, observed } = given()
+    const client = await pool.connect()
+    for (const text of ['begin', 'select 1', 'commit']) {
+      const answered = client.query(text, [])
+      pass(1_000)
+      await answered
+    }
+    await expect(client.query('hang', [])).rejects.toThrow('Query read timeout')
+    expect(observed.splice(0)).toEqual([
+      ['statement', 'select 1', 1, undefined],
+      ['transaction', 3],
+      ['statement', 'hang', 0, expect.any(Error)],
+    ])
+    fake.answerWith(() => Promise.reject(new Refused()))
+    await expect(pool.connect()).rejects.toThrow()
+    await expect(pool.connect()).rejects.toThrow()
+    expect(observed.splice(0)).toEqual([
+      ['connect failed', expect.any(Refused)],
+      ['not served', expect.any(Refused)],
+      ['not served', expect.any(DatabaseAway)],
+    ])
+    pass(250)
+    fake.answerWith(() => Promise.reject(new Error('timeout exceeded when trying to connect')))
+    await expect(pool.connect()).rejects.toThrow()
+    expect(observed).toEqual([['not served', expect.any(DatabaseAway)]])
   })
 })

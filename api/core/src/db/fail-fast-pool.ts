@@ -11,6 +11,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Clock } from '../runtime/clock.ts'
 import { makeDo } from './make-do.ts'
+import type { DatabaseObserver } from './metrics/database-metrics.ts'
 import { type StatementNames, statementNames } from './statement-names.ts'
 import { type FindWorking, processOf, type StuckConnections, stuckConnections } from './stuck-connections.ts'
 
@@ -40,24 +41,33 @@ type FailFastOptions = {
   /** True for a server that takes no more connections. */
   readonly hasNoRoom: (error: unknown) => boolean
   readonly findWorking: FindWorking
+  readonly observer: DatabaseObserver
   readonly logger: Pick<Logger, 'warn'>
 }
 
 /** What the wrappers of all connections share. */
-type Shared = { readonly names: StatementNames; readonly stuck: StuckConnections }
+type Shared = Pick<FailFastOptions, 'clock' | 'observer'> & {
+  readonly names: StatementNames
+  readonly stuck: StuckConnections
+}
 type Guarded = { readonly client: PostgresPoolClient; readonly madeAtMs: number }
 
-export function failFastPool(pool: pg.Pool, { clock, isAway, findWorking, ...room }: FailFastOptions): FailFastPool {
+export function failFastPool(pool: pg.Pool, options: FailFastOptions): FailFastPool {
+  const { clock, isAway, findWorking, observer, ...room } = options
   const waiting = new Set<{ readonly sinceMs: number }>() // in the order of their coming
   const connectWithin = makeDo(pool, { clock, ...room })
-  const shared: Shared = { names: statementNames(), stuck: stuckConnections({ clock, findWorking }) }
-  const guard = createGuard(shared, clock)
+  const stuck = stuckConnections({ clock, findWorking })
+  const guard = createGuard({ clock, observer, names: statementNames(), stuck })
   let away: { readonly cause: unknown; retryAtMs: number } | undefined
 
   function refuseWhileAway(): void {
     if (away === undefined) return
     const nowMs = clock.monotonicMs()
-    if (nowMs < away.retryAtMs) throw new DatabaseAway('the database is away', { cause: away.cause })
+    if (nowMs < away.retryAtMs) {
+      const error = new DatabaseAway('the database is away', { cause: away.cause })
+      observer.notServed(error)
+      throw error
+    }
     away.retryAtMs = nowMs + retryEveryMs // this asker tries, the next ones still hear the old answer
   }
 
@@ -69,6 +79,7 @@ export function failFastPool(pool: pg.Pool, { clock, isAway, findWorking, ...roo
         ? new DatabaseBusy('no database connection became free', { cause: error })
         : new DatabaseAway('the database is away', { cause: error })
     }
+    observer.connectFailed(error)
     if (isAway(error)) away = { cause: error, retryAtMs: clock.monotonicMs() + retryEveryMs }
     return error
   }
@@ -82,11 +93,13 @@ export function failFastPool(pool: pg.Pool, { clock, isAway, findWorking, ...roo
         const client = await connectWithin()
         away = undefined
         const known = guard(client)
-        if (!shared.stuck.isStale(known.madeAtMs)) return known.client
+        if (!stuck.isStale(known.madeAtMs)) return known.client
         client.release(true)
       }
     } catch (error) {
-      throw toPoolError(error)
+      const known = toPoolError(error)
+      observer.notServed(known)
+      throw known
     } finally {
       waiting.delete(ticket)
     }
@@ -96,7 +109,7 @@ export function failFastPool(pool: pg.Pool, { clock, isAway, findWorking, ...roo
     connect,
     options: pool.options,
     end: () => {
-      shared.stuck.close()
+      stuck.close()
       return pool.end()
     },
     oldestWaitMs: () => {
@@ -109,28 +122,30 @@ export function failFastPool(pool: pg.Pool, { clock, isAway, findWorking, ...roo
 }
 
 /** One wrapper a connection: Kysely keeps its own state by it. */
-function createGuard(shared: Shared, clock: FailFastOptions['clock']): (client: pg.PoolClient) => Guarded {
+function createGuard(shared: Shared): (client: pg.PoolClient) => Guarded {
   const guarded = new WeakMap<pg.PoolClient, Guarded>()
   return (client) => {
-    const known = guarded.get(client) ?? { client: guardClient(client, shared), madeAtMs: clock.monotonicMs() }
+    const known = guarded.get(client) ?? { client: guardClient(client, shared), madeAtMs: shared.clock.monotonicMs() }
     guarded.set(client, known)
     return known
   }
 }
 
-function guardClient(client: pg.PoolClient, { names, stuck }: Shared): PostgresPoolClient {
+function guardClient(client: pg.PoolClient, shared: Shared): PostgresPoolClient {
+  const { names, stuck } = shared
   const statement = { pid: processOf(client), drop: () => void endAtOnce(client) }
+  const observe = observeStatements(shared)
   let unfit = false
-  let inTransaction = false
   const query = async (text: string, given: readonly unknown[] = []): Promise<unknown> => {
     const values = [...given]
-    if (/^(begin|start)/i.test(text)) inTransaction = true
-    else if (/^(commit|rollback)$/i.test(text)) inTransaction = false
+    const { inTransaction, ended } = observe(text)
     const name = values.length === 0 ? undefined : names.nameOf(text)
     const answered = stuck.watch(statement)
+    let failure: unknown
     try {
       return await client.query({ text, values, ...(name !== undefined && { name }) })
     } catch (error) {
+      failure = error
       const stale = isStale(error)
       const silent = error instanceof Error && error.message === 'Query read timeout'
       unfit ||= stale || silent
@@ -141,11 +156,33 @@ function guardClient(client: pg.PoolClient, { names, stuck }: Shared): PostgresP
       return await client.query({ text, values })
     } finally {
       answered()
+      ended(failure)
     }
   }
   return {
     query: query as PostgresPoolClient['query'], // of its forms the one with a cursor is not in use
     release: (discard = false) => client.release(discard || unfit),
+  }
+}
+
+/** Follows the statements of one connection, which come one after the other, and the transactions that they make. */
+function observeStatements({ clock, observer }: Pick<Shared, 'clock' | 'observer'>) {
+  let begunMs: number | undefined
+  return (text: string) => {
+    const sinceMs = clock.monotonicMs()
+    const begins = /^(begin|start)/i.test(text)
+    const ends = !begins && /^(commit|rollback)$/i.test(text)
+    const transactionSinceMs = begunMs
+    if (begins) begunMs = sinceMs
+    else if (ends) begunMs = undefined
+    return {
+      inTransaction: begunMs !== undefined,
+      ended: (error: unknown): void => {
+        const nowMs = clock.monotonicMs()
+        if (ends && transactionSinceMs !== undefined) observer.transactionEnded((nowMs - transactionSinceMs) / 1_000)
+        if (error !== undefined || !(begins || ends)) observer.statementEnded(text, (nowMs - sinceMs) / 1_000, error)
+      },
+    }
   }
 }
 

@@ -6,14 +6,18 @@
 //   hundred results needs a hundred.
 // `internalEndpoint` serves our own reads and writes, `publicEndpoint` only signs, since a presigned URL names the host
 // that the caller will use (D81).
+import type { EdgeMetrics } from '../runtime/metrics/edge-metrics.ts'
 import { createObjectClient, type ObjectClient } from './object-client.ts'
 import { type OpenObject, type OpenOptions, openSdk } from './sdk-operations.ts'
 import { createPresigner, type SignerOptions } from './signature-v4.ts'
 import { StorageError } from './storage-error.ts'
+import { observeStore, type StoreObserver, unobserved } from './store-metrics.ts'
 
 export type BucketOptions = Omit<SignerOptions, 'endpoint'> & {
   readonly internalEndpoint: string
   readonly publicEndpoint: string
+  /** Absent in programs that serve no metrics. */
+  readonly metrics?: EdgeMetrics
 }
 
 export type ObjectHead = {
@@ -64,16 +68,18 @@ const answerBytesMax = 65_536
 const emptyObject: ObjectHead = { etag: '', sizeBytes: 0, bytes: new Uint8Array() }
 
 export function openBucket(options: BucketOptions): Bucket {
-  const { internalEndpoint, publicEndpoint, ...store } = options
+  const { internalEndpoint, publicEndpoint, metrics, ...store } = options
   const objects = createObjectClient({ ...store, endpoint: internalEndpoint })
-  const { close, ...rareOperations } = openSdk({ ...store, endpoint: internalEndpoint })
+  const sdk = openSdk({ ...store, endpoint: internalEndpoint })
+  const observe = metrics === undefined ? unobserved : observeStore(metrics)
   return {
     name: store.bucket,
-    ...objectOperations(objects),
-    ...rareOperations,
+    ...observeObjects(objectOperations(objects), observe),
+    ...observeRare(sdk, observe),
+    ensure: sdk.ensure,
     ...linkOperations(createPresigner({ ...store, endpoint: publicEndpoint })),
     close: () => {
-      close()
+      sdk.close()
       objects.close()
     },
   }
@@ -101,6 +107,27 @@ const objectOperations = ({ send }: ObjectClient): Pick<Bucket, 'head' | 'get' |
     const headers = { 'content-type': contentType, 'content-length': String(body.length) }
     await send({ method: 'PUT', key, headers, body, maxBytes: answerBytesMax, signal })
   },
+})
+
+type Objects = ReturnType<typeof objectOperations>
+
+const observeObjects = ({ head, get, put }: Objects, observe: StoreObserver): Objects => ({
+  head: (key, firstBytes) => observe('head', () => head(key, firstBytes)),
+  get: (key, options) => observe('get', () => get(key, options), options.signal),
+  put: (key, body, options) => observe('put', () => put(key, body, options), options.signal),
+})
+
+type Rare = Pick<Bucket, 'open' | 'delete' | 'list' | 'probe'>
+
+const observeRare = (sdk: ReturnType<typeof openSdk>, observe: StoreObserver): Rare => ({
+  open: (key, options) => observe('open', () => sdk.open(key, options), options?.signal),
+  delete: (key, signal) => observe('delete', () => sdk.delete(key, signal), signal),
+  list: (prefix, signal) => observe('list', () => sdk.list(prefix, signal), signal),
+  probe: (timeoutMs) =>
+    observe('probe', () => sdk.probe(timeoutMs)).then(
+      () => true,
+      () => false,
+    ),
 })
 
 const linkOperations = (presign: ReturnType<typeof createPresigner>): Pick<Bucket, 'presignPut' | 'presignGet'> => ({

@@ -56,13 +56,13 @@ export function openSdk(options: SignerOptions) {
         throw storeUnavailable(error)
       }
     },
-    probe: async (timeoutMs: number): Promise<boolean> => {
-      try {
-        await client.send(new HeadBucketCommand({ Bucket }), { abortSignal: AbortSignal.timeout(timeoutMs) })
-        return true
-      } catch {
-        return false
-      }
+    /** Rejects with what the client says unless the bucket answers in time. */
+    probe: async (timeoutMs: number): Promise<void> => {
+      const signal = AbortSignal.timeout(timeoutMs)
+      await client.send(new HeadBucketCommand({ Bucket }), { abortSignal: signal }).catch((error: unknown) => {
+        // The client's own error for that says only that somebody aborted.
+        throw signal.aborted ? signal.reason : error
+      })
     },
     ensure: async (signal?: AbortSignal): Promise<void> => {
       const options = optionsOf(signal)

@@ -5,13 +5,23 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 /** Values of each label: all of them, or a sentence that says what bounds them. */
 type Labels = Readonly<Record<string, readonly string[] | string>>
 
+/** Who looks at a metric first: whoever an alert wakes, who plans capacity, or who runs the product. */
+type Reader = 'alert' | 'saturation' | 'product'
+
 type Facts<L extends Labels> = {
   /** `matte_<noun>_<what>_<unit>`; a counter ends in `_total`. */
   readonly name: `matte_${string}`
   /** A sentence: what is counted, from when to when. */
   readonly help: string
   readonly labels?: L
+  /** Lists it for this reader at the head of docs/metrics.md. */
+  readonly reader?: Reader
+  /** What one of it is, where the name does not say it. */
+  readonly unit?: string
 }
+
+/** How the values of several replicas make one: `max` where each replica says the same of one database. */
+type Joined = { readonly joinedBy?: 'sum' | 'max' }
 
 type Label<L extends Labels> = Extract<keyof L, string>
 
@@ -21,7 +31,13 @@ export type MetricDefinition = {
   readonly name: string
   readonly help: string
   readonly labels: Labels
+  readonly reader: Reader | undefined
+  readonly unit: string
+  readonly joinedBy: 'sum' | 'max'
 }
+
+/** Of each label with a list the values that this process uses; the others are not there from the start. */
+type Used<L extends Labels> = Partial<Record<Label<L>, readonly string[]>>
 
 type Definition<Metric, Options extends unknown[] = []> = MetricDefinition & {
   /** Creates it in the registry. Where every label has a list of values, each combination is there from the start. */
@@ -31,12 +47,14 @@ type Definition<Metric, Options extends unknown[] = []> = MetricDefinition & {
 /** Bucket bounds in seconds: the promise is two seconds, so they are dense around it. */
 export const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 60]
 
-export function counter<const L extends Labels = Record<never, never>>(facts: Facts<L>): Definition<Counter<Label<L>>> {
+export function counter<const L extends Labels = Record<never, never>>(
+  facts: Facts<L>,
+): Definition<Counter<Label<L>>, [used?: Used<L>]> {
   return {
     ...describe('counter', facts),
-    register: (registry) => {
+    register: (registry, used) => {
       const metric = new Counter<Label<L>>(configure(facts, registry))
-      for (const labels of combinations(facts)) metric.inc(labels, 0)
+      for (const labels of combinations(facts, used)) metric.inc(labels, 0)
       return metric
     },
   }
@@ -44,7 +62,7 @@ export function counter<const L extends Labels = Record<never, never>>(facts: Fa
 
 /** A gauge has no value until it is set, or is read by `collect` each time that it is asked for. */
 export function gauge<const L extends Labels = Record<never, never>>(
-  facts: Facts<L>,
+  facts: Facts<L> & Joined,
 ): Definition<Gauge<Label<L>>, [collect?: (metric: Gauge<Label<L>>) => void]> {
   return {
     ...describe('gauge', facts),
@@ -74,12 +92,12 @@ export function histogram<const L extends Labels = Record<never, never>>(
   }
 }
 
-const describe = (kind: MetricDefinition['kind'], { name, help, labels = {} }: Facts<Labels>): MetricDefinition => ({
-  kind,
-  name,
-  help,
-  labels,
-})
+function describe(kind: MetricDefinition['kind'], facts: Facts<Labels> & Joined): MetricDefinition {
+  const { name, help, labels = {}, reader, unit = unitOf(name), joinedBy = 'sum' } = facts
+  return { kind, name, help, labels, reader, unit, joinedBy }
+}
+
+const unitOf = (name: string): string => /_(seconds|bytes|connections)(_total)?$/.exec(name)?.[1] ?? 'count'
 
 const configure = <L extends Labels>({ name, help, labels }: Facts<L>, registry: Registry) => ({
   name,
@@ -89,10 +107,16 @@ const configure = <L extends Labels>({ name, help, labels }: Facts<L>, registry:
 })
 
 /** Every combination of the labels' values; none when a label has no list of them. */
-function combinations<L extends Labels>({ labels }: Facts<L>): Partial<Record<Label<L>, string>>[] {
+function combinations<L extends Labels>(
+  { labels }: Facts<L>,
+  used: Partial<Record<string, readonly string[]>> = {},
+): Partial<Record<Label<L>, string>>[] {
   return Object.entries(labels ?? {}).reduce<Partial<Record<string, string>>[]>(
-    (made, [label, values]) =>
-      typeof values === 'string' ? [] : made.flatMap((one) => values.map((value) => ({ ...one, [label]: value }))),
+    (made, [label, values]) => {
+      if (typeof values === 'string') return []
+      const those = used[label] ?? values
+      return made.flatMap((one) => those.map((value) => ({ ...one, [label]: value })))
+    },
     [{}],
   )
 }

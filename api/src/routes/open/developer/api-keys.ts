@@ -18,7 +18,7 @@ const listSchema = {
 }
 
 export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, { db }) => {
-  app.get('/api-keys', { schema: listSchema, config: { scope: 'api-keys:read' } }, async ({ caller }) => {
+  app.get('/api-keys', { schema: listSchema, config: { access: { scope: 'api-keys:read' } } }, async ({ caller }) => {
     const keys = await listApiKeys(db, caller.workspaceId)
     return toWholeList(keys.map(toApiKeyView), apiKeysMax)
   })

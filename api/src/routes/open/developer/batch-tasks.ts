@@ -93,11 +93,14 @@ const cancelSchema = {
   ]),
 }
 
+const read = { access: { scope: 'batches:read' } } as const
+const write = { access: { scope: 'batches:write' } } as const
+
 export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, deps) => {
   const { db, bucket, links, nudge, metrics } = deps
   const turns = createFairGate(inspectionsMax, inspectionsPerWorkspace)
   const createConfig = {
-    scope: 'batches:write',
+    ...write,
     idempotent: async ({ caller }, id) => toNewBatchView(await readBatch(db, caller.workspaceId, id), links),
   } as const satisfies FastifyContextConfig
 
@@ -116,7 +119,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     return toNewBatchView(made, links)
   })
 
-  app.get('/batch-tasks', { schema: listSchema, config: { scope: 'batches:read' } }, async ({ query, caller }) => {
+  app.get('/batch-tasks', { schema: listSchema, config: read }, async ({ query, caller }) => {
     const wanted = readTaskQuery({ ...query, pageSize: query.pageSize ?? pageSizeMax })
     const { pageSize, offset, after } = wanted
     // One more than the page shows whether another follows.
@@ -137,19 +140,15 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
   }
   const exists = async (request: FastifyRequest): Promise<void> => void (await find(request))
 
-  app.get('/batch-tasks/:batchId', { schema: getSchema, config: { scope: 'batches:read', exists } }, async (request) =>
+  app.get('/batch-tasks/:batchId', { schema: getSchema, config: { ...read, exists } }, async (request) =>
     toBatchView(await find(request as FastifyRequest), links),
   )
 
-  app.delete(
-    '/batch-tasks/:batchId',
-    { schema: cancelSchema, config: { scope: 'batches:write', exists } },
-    async (request) => {
-      const { batchId } = request.params
-      if (!isUuid(batchId)) throw batchNotFound()
-      const canceled = await cancelBatch(db, request.caller.workspaceId, batchId)
-      if (canceled.batch.status === 'completed') nudge.delivery(batchId)
-      return toBatchView(canceled, links)
-    },
-  )
+  app.delete('/batch-tasks/:batchId', { schema: cancelSchema, config: { ...write, exists } }, async (request) => {
+    const { batchId } = request.params
+    if (!isUuid(batchId)) throw batchNotFound()
+    const canceled = await cancelBatch(db, request.caller.workspaceId, batchId)
+    if (canceled.batch.status === 'completed') nudge.delivery(batchId)
+    return toBatchView(canceled, links)
+  })
 }

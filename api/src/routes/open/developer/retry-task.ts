@@ -58,7 +58,7 @@ export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (
     return task
   }
   const config = {
-    scope: 'tasks:write',
+    access: { scope: 'tasks:write' },
     idempotent: async (request, id) => toNewTaskView(await find(request, id), links),
   } as const satisfies FastifyContextConfig
 

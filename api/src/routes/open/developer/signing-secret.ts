@@ -15,7 +15,11 @@ const getSchema = {
 }
 
 export const signingSecretRoutes: FastifyPluginAsyncTypebox<SigningSecretDeps> = async (app, { db, masterKeys }) => {
-  app.get('/signing-secret', { schema: getSchema, config: { scope: 'webhooks:write' } }, async (request) => ({
-    signingSecret: await getCallbackSecret(db, masterKeys, request.caller.workspaceId),
-  }))
+  app.get(
+    '/signing-secret',
+    { schema: getSchema, config: { access: { scope: 'webhooks:write' } } },
+    async (request) => ({
+      signingSecret: await getCallbackSecret(db, masterKeys, request.caller.workspaceId),
+    }),
+  )
 }

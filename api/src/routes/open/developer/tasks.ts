@@ -92,10 +92,13 @@ const cancelSchema = {
   ]),
 }
 
+const read = { access: { scope: 'tasks:read' } } as const
+const write = { access: { scope: 'tasks:write' } } as const
+
 export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps) => {
   const { db, bucket, links, nudge, metrics } = deps
   const { answer, replay } = newTaskAnswer(deps)
-  const createConfig = { scope: 'tasks:write', idempotent: replay } as const
+  const createConfig = { ...write, idempotent: replay } as const
 
   app.post('/tasks', { schema: createSchema, config: createConfig }, async (request, reply) => {
     const { workspaceId, plan, planLimits } = request.caller
@@ -110,7 +113,7 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     return answer(request, reply, task)
   })
 
-  app.get('/tasks', { schema: listSchema, config: { scope: 'tasks:read' } }, async ({ query, caller }) => {
+  app.get('/tasks', { schema: listSchema, config: read }, async ({ query, caller }) => {
     const wanted = readTaskQuery(query)
     const { pageSize, offset, after, from, before } = wanted
     const filter = { workspaceId: caller.workspaceId, status: query.status, from, before }
@@ -134,11 +137,11 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
   }
   const exists = async (request: FastifyRequest): Promise<void> => void (await find(request))
 
-  app.get('/tasks/:taskId', { schema: getSchema, config: { scope: 'tasks:read', exists } }, async (request) =>
+  app.get('/tasks/:taskId', { schema: getSchema, config: { ...read, exists } }, async (request) =>
     toTaskView(await find(request as FastifyRequest), links),
   )
 
-  app.delete('/tasks/:taskId', { schema: cancelSchema, config: { scope: 'tasks:write', exists } }, async (request) => {
+  app.delete('/tasks/:taskId', { schema: cancelSchema, config: { ...write, exists } }, async (request) => {
     const { taskId } = request.params
     if (!isUuid(taskId)) throw taskNotFound()
     const task = await cancelTask(db, request.caller.workspaceId, taskId)

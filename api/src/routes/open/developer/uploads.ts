@@ -41,19 +41,23 @@ const presignSchema = {
 }
 
 export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, { db, bucket, probe, signLength }) => {
-  app.post('/uploads/presign', { schema: presignSchema, config: { scope: 'uploads:write' } }, async (request) => {
-    const { workspaceId, planLimits } = request.caller
-    if (probe.isDown()) throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is down; try again.')
-    const { fileName, contentType, fileSize } = request.body
-    const wanted = { fileName, contentType, fileSize: fileSize ?? undefined, signLength }
-    const grant = await createGrant(db, bucket, { workspaceId, plan: planLimits, ...wanted })
-    return {
-      uploadUrl: grant.uploadUrl,
-      objectKey: grant.objectKey,
-      method: 'PUT' as const,
-      headers: grant.headers,
-      expiresAt: grant.expiresAt.toISOString(),
-      maxFileSize: grant.maxFileSizeBytes,
-    }
-  })
+  app.post(
+    '/uploads/presign',
+    { schema: presignSchema, config: { access: { scope: 'uploads:write' } } },
+    async (request) => {
+      const { workspaceId, planLimits } = request.caller
+      if (probe.isDown()) throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is down; try again.')
+      const { fileName, contentType, fileSize } = request.body
+      const wanted = { fileName, contentType, fileSize: fileSize ?? undefined, signLength }
+      const grant = await createGrant(db, bucket, { workspaceId, plan: planLimits, ...wanted })
+      return {
+        uploadUrl: grant.uploadUrl,
+        objectKey: grant.objectKey,
+        method: 'PUT' as const,
+        headers: grant.headers,
+        expiresAt: grant.expiresAt.toISOString(),
+        maxFileSize: grant.maxFileSizeBytes,
+      }
+    },
+  )
 }

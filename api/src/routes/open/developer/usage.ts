@@ -15,7 +15,7 @@ const getSchema = {
 }
 
 export const usageRoutes: FastifyPluginAsyncTypebox<UsageDeps> = async (app, { db }) => {
-  app.get('/usage', { schema: getSchema, config: { scope: 'usage:read' } }, async (request) => {
+  app.get('/usage', { schema: getSchema, config: { access: { scope: 'usage:read' } } }, async (request) => {
     const { workspaceId, planLimits } = request.caller
     return toUsageView(await readUsage(db, workspaceId, planLimits))
   })

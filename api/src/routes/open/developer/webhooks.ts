@@ -104,8 +104,8 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app,
   await endpointRoutes(app, deps)
 }
 
-const read = { scope: 'webhooks:read' } as const
-const write = { scope: 'webhooks:write' } as const
+const read = { access: { scope: 'webhooks:read' } } as const
+const write = { access: { scope: 'webhooks:write' } } as const
 
 const collectionRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app, deps) => {
   const { db, masterKeys } = deps

@@ -1,0 +1,40 @@
+// How long what is due to go has been due. The sweeps of the controller delete it (D24); this only reads.
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { type Plans, unusedHours } from '../workspace/plan.ts'
+
+export const retained = ['uploads', 'objects', 'credits', 'tasks'] as const
+
+type Retained = (typeof retained)[number]
+
+type Lag = { readonly what: Retained; readonly seconds: number }
+
+/** By one entry of an index each: unused uploads, objects whose rows are gone, lots that have lapsed. */
+export async function readRetentionLag(db: Db): Promise<Lag[]> {
+  const { rows } = await sql<Lag>`
+    select what, greatest(0, coalesce(extract(epoch from now() - due), 0))::float8 as seconds
+      from (values
+        ('uploads', (select created_at + ${unusedHours} * interval '1 hour' from upload
+                      where used_at is null and deleted_at is null order by created_at limit 1)),
+        ('objects', (select due_at from object_deletion order by due_at limit 1)),
+        ('credits', (select greatest(expires_at, grace_until) from credit_lot
+                      where has_available and greatest(expires_at, grace_until) <= now()
+                      order by greatest(expires_at, grace_until) limit 1))) as oldest (what, due)`.execute(db)
+  return rows
+}
+
+/** Of finished tasks, by the days of their plans. One look-up for each workspace, as the sweep does it. */
+export async function readTaskRetentionLag(db: Db, plans: Plans): Promise<Lag[]> {
+  const names = Object.keys(plans)
+  const days = names.map((name) => plans[name]?.retentionDays ?? 0)
+  const { rows } = await sql<Lag>`
+    select 'tasks' as what,
+           greatest(0, coalesce(extract(epoch from max(now() - p.days * interval '1 day' - t.completed_at)), 0))::float8
+             as seconds
+      from workspace w
+      join unnest(${names}::text[], ${days}::int[]) as p (plan, days) on p.plan = w.plan
+     cross join lateral (
+        select completed_at from task where workspace_id = w.id and completed_at is not null
+         order by completed_at limit 1) t`.execute(db)
+  return rows
+}

@@ -1,0 +1,49 @@
+import { histogram } from '../runtime/metrics/define.ts'
+import type { EdgeMetrics } from '../runtime/metrics/edge-metrics.ts'
+import { StorageError } from './storage-error.ts'
+
+const operations = ['head', 'get', 'put', 'open', 'delete', 'list', 'probe'] as const
+
+export type StoreOperation = (typeof operations)[number]
+
+/** All of this file; docs/metrics.md lists them. */
+export const storeMetrics = {
+  duration: histogram({
+    name: 'matte_store_request_duration_seconds',
+    help:
+      'Time of one operation on the object store, its second try included; `open` ends with the head of what is passed ' +
+      'on to a client. `missing`: no such object, an answer; an object that has changed counts as ok. What the store ' +
+      'answers to presigned URLs, also through the gateway, is not in it.',
+    labels: { operation: operations, outcome: ['ok', 'missing', 'error'] },
+    buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 30], // milliseconds on a store near by; 30 s is the limit
+    reader: 'saturation',
+  }),
+}
+
+/** Times an operation of the store. `signal` is the caller's own: what it has aborted is nobody's failure. */
+export type StoreObserver = <T>(operation: StoreOperation, act: () => Promise<T>, signal?: AbortSignal) => Promise<T>
+
+/** For programs without metrics. */
+export const unobserved: StoreObserver = (_operation, act) => act()
+
+export function observeStore({ registry, failed }: EdgeMetrics): StoreObserver {
+  const duration = storeMetrics.duration.register(registry)
+  return async (operation, act, signal) => {
+    const sinceMs = performance.now()
+    const end = (outcome: 'ok' | 'missing' | 'error'): void =>
+      duration.observe({ operation, outcome }, (performance.now() - sinceMs) / 1_000)
+    try {
+      const result = await act()
+      end('ok')
+      return result
+    } catch (error) {
+      const answered = error instanceof StorageError && error.kind !== 'unavailable'
+      if (answered) end(error.kind === 'missing' ? 'missing' : 'ok')
+      else if (!signal?.aborted) {
+        end('error')
+        failed('store', error)
+      }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,99 @@
+// Gauges that are read from the database by every replica of the API, so that any one that is up tells: the queue, due
+// deliveries, held credits, what retention is behind with, and the rules that no row may break. A value that could not
+// be read, or is old, is absent and never repeated: an alert on its absence is how a stopped reader is noticed.
+import type { Db } from '@matte/core/db/database'
+import type { Clock } from '@matte/core/runtime/clock'
+import { loop } from '@matte/core/runtime/loop'
+import type { Service } from '@matte/core/runtime/service'
+import { readHeldCredits } from '@matte/core/sample/held-credits'
+import { findViolations, type InvariantName, invariantNames } from '@matte/core/sample/invariants'
+import { readRetentionLag, readTaskRetentionLag } from '@matte/core/sample/retention-lag'
+import { readWaitingTasks } from '@matte/core/sample/waiting-tasks'
+import { readDueState } from '@matte/core/webhook/delivery-queries'
+import { dueMetrics } from '@matte/core/webhook/due-metrics'
+import type { Plans } from '@matte/core/workspace/plan'
+import type { Logger } from 'pino'
+import type { Gauge, Registry } from 'prom-client'
+import { sampleMetrics } from './sample-metrics.ts'
+import { type Sampled, sampled } from './sampled.ts'
+
+type SamplesDeps = {
+  readonly db: Db
+  readonly plans: Plans
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly registry: Registry
+  readonly logger: Logger
+}
+
+const everyMs = 10_000
+/** For what costs more than a few look-ups. */
+const rarelyMs = 300_000
+const deliveriesMax = 10_000
+/** Ids in one line of the log. */
+const idsMax = 20
+
+export function databaseSamples(deps: SamplesDeps): Service {
+  const { db, plans, clock, registry, logger } = deps
+  const often = { clock, everyMs }
+  const queue = sampled({ ...often, read: () => readWaitingTasks(db, plans) })
+  const due = sampled({ ...often, read: () => readDueState(db, deliveriesMax) })
+  const held = sampled({ ...often, read: () => readHeldCredits(db) })
+  const lag = sampled({ ...often, read: () => readRetentionLag(db) })
+  const taskLag = sampled({ clock, everyMs: rarelyMs, read: () => readTaskRetentionLag(db, plans) })
+  const violations = sampled({ clock, everyMs: rarelyMs, read: () => checkInvariants(db, logger) })
+
+  sampleMetrics.queuedAge.register(registry, (metric) => {
+    metric.reset()
+    for (const { modelVersion, oldestSeconds } of queue.current() ?? [])
+      metric.set({ model_version: modelVersion }, oldestSeconds)
+  })
+  sampleMetrics.queued.register(registry, (metric) => {
+    metric.reset()
+    for (const { modelVersion, waiting } of queue.current() ?? []) metric.set({ model_version: modelVersion }, waiting)
+  })
+  dueMetrics.dueAge.register(registry, (metric) => show(metric, due.current()?.oldestDueAgeMs, 1_000))
+  sampleMetrics.deliveriesDue.register(registry, (metric) => show(metric, due.current()?.waiting))
+  sampleMetrics.creditsHeld.register(registry, (metric) => show(metric, held.current()))
+  sampleMetrics.retentionLag.register(registry, (metric) => {
+    metric.reset()
+    for (const { what, seconds } of [lag, taskLag].flatMap((each) => each.current() ?? []))
+      metric.set({ what }, seconds)
+  })
+  sampleMetrics.violations.register(registry, (metric) => {
+    metric.reset()
+    for (const [invariant, rows] of violations.current() ?? []) metric.set({ invariant }, rows)
+  })
+  return refreshing([queue, due, held, lag, taskLag, violations], logger)
+}
+
+/** One that fails stops none of the others, and its error is logged by the loop. */
+function refreshing(all: readonly Pick<Sampled<unknown>, 'refresh'>[], logger: Logger): Service {
+  return loop({
+    name: 'database-samples',
+    everyMs,
+    run: async (signal) => {
+      const failures: unknown[] = []
+      for (const each of all) if (!signal.aborted) await each.refresh().catch((error: unknown) => failures.push(error))
+      if (failures.length > 0) throw failures[0]
+      return {}
+    },
+    logger,
+  })
+}
+
+/** A gauge without labels that has nothing to show is absent; a new one would be 0. */
+function show(metric: Gauge, value: number | undefined, parts = 1): void {
+  if (value === undefined) metric.remove()
+  else metric.set(value / parts)
+}
+
+async function checkInvariants(db: Db, logger: Logger): Promise<(readonly [InvariantName, number])[]> {
+  const counts: (readonly [InvariantName, number])[] = []
+  for (const invariant of invariantNames) {
+    const ids = await findViolations(db, invariant)
+    counts.push([invariant, ids.length])
+    if (ids.length > 0)
+      logger.error({ invariant, rows: ids.length, ids: ids.slice(0, idsMax) }, 'an invariant is broken')
+  }
+  return counts
+}
