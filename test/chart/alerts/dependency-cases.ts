@@ -25,8 +25,8 @@ const unreachable = [
     alert: 'MatteStoreUnreachable',
     dependency: 'store',
     description:
-      '4 requests to the object store failed in 2 minutes. Uploads and creations are answered 503; accepted tasks wait ' +
-      'without spending attempts.',
+      '4 requests to the object store failed in 2 minutes. Uploads and creations are answered 503; accepted tasks ' +
+      'wait without spending attempts.',
   },
 ].flatMap(({ alert, dependency, description }): readonly Case[] => [
   {
@@ -70,8 +70,8 @@ const connections: readonly Case[] = [
         severity: 'warning',
         process: 'api',
         description:
-          'A replica of the process api has had no connection to NATS for 10 minutes. Tasks and webhooks start up to a ' +
-          'second later than usual.',
+          'A replica of the process api has had no connection to NATS for 10 minutes. Tasks and webhooks start up to ' +
+          'a second later than usual.',
       },
     ],
   },
@@ -93,8 +93,8 @@ const connections: readonly Case[] = [
         process: 'api',
         pod: 'a',
         description:
-          'In the api a, 2 statements on average wait for one of its connections; 1 is the limit. Answers become slow, ' +
-          'and the API refuses requests soon.',
+          'In the api a, 2 statements on average wait for one of its connections; 1 is the limit. Answers become ' +
+          'slow, and the API refuses requests soon.',
       },
     ],
   },
@@ -149,8 +149,8 @@ const readings: readonly Case[] = [
       {
         severity: 'warning',
         description:
-          'For 15 minutes no replica of the API has reported due webhooks or broken rules. The alerts on waiting tasks, ' +
-          'due webhooks, broken rules and retention are blind meanwhile.',
+          'For 15 minutes no replica of the API has reported due webhooks or broken rules. The alerts on waiting ' +
+          'tasks, due webhooks, broken rules and retention are blind meanwhile.',
       },
     ],
   },
@@ -163,8 +163,8 @@ const readings: readonly Case[] = [
       {
         severity: 'warning',
         description:
-          'For 15 minutes no replica of the API has reported due webhooks or broken rules. The alerts on waiting tasks, ' +
-          'due webhooks, broken rules and retention are blind meanwhile.',
+          'For 15 minutes no replica of the API has reported due webhooks or broken rules. The alerts on waiting ' +
+          'tasks, due webhooks, broken rules and retention are blind meanwhile.',
       },
     ],
   },
@@ -231,8 +231,8 @@ export const dependencyCases: readonly Case[] = [
         severity: 'warning',
         kind: 'task',
         description:
-          '10 rounds of claims (task) failed in 5 minutes; 5 is the limit. While all of them fail, no task is started or ' +
-          'no webhook sent.',
+          '10 rounds of claims (task) failed in 5 minutes; 5 is the limit. While all of them fail, no task is ' +
+          'started or no webhook sent.',
       },
     ],
   },

@@ -30,16 +30,16 @@ const acceptFiring = (share: string, { window, factor, severity }: Window) => ({
   severity,
   window,
   description:
-    `${share} of the creations (tasks, batches, uploads) were answered with a server error in the last ${window}; 99.9% ` +
-    `is the objective, and the budget of 30 days is spent ${factor} times too fast.`,
+    `${share} of the creations (tasks, batches, uploads) were answered with a server error in the last ${window}; ` +
+    `99.9% is the objective, and the budget of 30 days is spent ${factor} times too fast.`,
 })
 const lateFiring = (share: string, { window, factor, severity }: Window, plan = 'pro') => ({
   severity,
   window,
   plan,
   description:
-    `${share} of the tasks of plan ${plan} took longer than promised in the last ${window}; 99% is the objective, and ` +
-    `the budget of 30 days is spent ${factor} times too fast.`,
+    `${share} of the tasks of plan ${plan} took longer than promised in the last ${window}; 99% is the objective, ` +
+    `and the budget of 30 days is spent ${factor} times too fast.`,
 })
 
 const accept = (rest: Omit<Case, 'alert'>): Case => ({ alert: 'MatteAcceptFailing', ...rest })

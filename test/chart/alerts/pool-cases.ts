@@ -7,7 +7,8 @@ const maximum = 'matte_pool_replicas_limit{pool="demo",bound="max"}'
 const leader = (pod: string) => `matte_leader{pod="${pod}"}`
 
 const degradedText =
-  'Something is wrong with the pool demo that does not go away by itself; its condition Degraded says what and what to do.'
+  'Something is wrong with the pool demo that does not go away by itself; its condition Degraded says ' +
+  'what and what to do.'
 
 const leading: readonly Case[] = [
   {
@@ -19,8 +20,8 @@ const leading: readonly Case[] = [
       {
         severity: 'warning',
         description:
-          'No controller holds the Lease, so nobody scales or repairs pools. Tasks go on with the pods that there are; ' +
-          'a pool at zero stays there.',
+          'No controller holds the Lease, so nobody scales or repairs pools. Tasks go on with the pods that there ' +
+          'are; a pool at zero stays there.',
       },
     ],
   },
@@ -87,7 +88,8 @@ export const poolCases: readonly Case[] = [
         severity: 'critical',
         pool: 'demo',
         description:
-          'The pool demo is Degraded and none of its pods is ready. Tasks of its models wait; after 24 hours they fail.',
+          'The pool demo is Degraded and none of its pods is ready. Tasks of its models wait; after 24 hours ' +
+          'they fail.',
       },
     ],
   },
@@ -122,7 +124,8 @@ export const poolCases: readonly Case[] = [
         severity: 'warning',
         pool: 'demo',
         description:
-          'The pool demo has as many pods as scaling.maxReplicas allows; 56 tasks wait for it, more than 10 minutes ago.',
+          'The pool demo has as many pods as scaling.maxReplicas allows; 56 tasks wait for it, more than 10 ' +
+          'minutes ago.',
       },
     ],
   },

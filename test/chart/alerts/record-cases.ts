@@ -14,8 +14,8 @@ export const recordCases: readonly Case[] = [
         severity: 'critical',
         invariant: 'charged_twice',
         description:
-          '2 rows break the rule charged_twice, which always holds: a caller may have been charged wrongly, or something ' +
-          'has happened twice.',
+          '2 rows break the rule charged_twice, which always holds: a caller may have been charged wrongly, or ' +
+          'something has happened twice.',
       },
     ],
   },
@@ -36,8 +36,8 @@ export const recordCases: readonly Case[] = [
         severity: 'warning',
         what: 'task',
         description:
-          'The oldest task that is to be deleted has been due for 6h 0m 1s; 6h 0m 0s is the limit. Images are kept for ' +
-          'longer than was promised.',
+          'The oldest task that is to be deleted has been due for 6h 0m 1s; 6h 0m 0s is the limit. Images are kept ' +
+          'for longer than was promised.',
       },
     ],
   },

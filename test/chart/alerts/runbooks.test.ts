@@ -4,12 +4,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { rootDir } from '@matte/local/paths'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { chartDir, findMissing, render } from '../helm.ts'
 import type { Manifest } from '../manifest.ts'
-import { findMissingPromtool } from './promtool.ts'
-import { alertsOf, checkRules, renderRules } from './rules.ts'
+import { checkRules, findMissingPromtool } from './promtool.ts'
+import { findUnknown } from './queries.ts'
+import { alertsOf, renderRules } from './rules.ts'
 
 const sections = ['What the caller sees', 'Look', 'Do', 'Escalate']
 const pages = readdirSync(join(chartDir, 'runbooks')).map((file) => {
@@ -18,14 +18,6 @@ const pages = readdirSync(join(chartDir, 'runbooks')).map((file) => {
   const of = (kind: string) => fences.flatMap(([, found, body = '']) => (found === kind ? [body.trim()] : []))
   return { alert: file.replace(/\.md$/, ''), text, fences, shell: of('sh'), promql: of('promql') }
 })
-
-/** Names that Prometheus itself gives, and the recording rules. */
-const known = ['up']
-
-const toMetric = (name: string): string => name.replace(/_(bucket|sum|count)$/, '')
-const metricsIn = (promql: string): string[] => [
-  ...new Set([...promql.matchAll(/\b(?:matte_\w+|up)\b/g)].map(([name]) => name)),
-]
 
 describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the runbooks', () => {
   let manifests: readonly Manifest[]
@@ -50,11 +42,12 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the runbooks', ()
     for (const [, name = ''] of text.matchAll(/\bdeploy\/\$NAME(-[a-z]+)/g)) {
       expect(names).toContain(`Deployment matte${name}`)
     }
-    for (const [, name = ''] of text.matchAll(/\$NAME(-[a-z-]+)-0\b/g)) expect(names).toContain(`StatefulSet matte${name}`)
+    for (const [, name = ''] of text.matchAll(/\$NAME(-[a-z-]+)-0\b/g))
+      expect(names).toContain(`StatefulSet matte${name}`)
     for (const [, name = ''] of text.matchAll(/networkpolicy \$NAME(-[a-z]+)/g)) {
       expect(names).toContain(`NetworkPolicy matte${name}`)
     }
-    const components = new Set(manifests.map(({ metadata }) => metadata.labels['app.kubernetes.io/component']))
+    const components = new Set(manifests.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/component']))
     for (const [, component] of text.matchAll(/app\.kubernetes\.io\/component=([a-z-]+)/g)) {
       expect(components).toContain(component)
     }
@@ -79,21 +72,14 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the runbooks', ()
     expect(missing).toEqual([])
   })
 
-  it('and the rules ask for metrics that docs/metrics.md has', async () => {
-    const document = readFileSync(join(rootDir, 'docs/metrics.md'), 'utf8')
-    const exists = (name: string): boolean =>
-      known.includes(name) || [name, toMetric(name)].some((metric) => document.includes(`| \`${metric}\` |`))
+  it('and the rules ask for metrics, labels and values that the processes have', async () => {
     const rules = await renderRules()
     const asked = [
       ...pages.flatMap(({ alert, promql }) => promql.map((expr) => ({ alert, expr }))),
       ...rules.groups.flatMap((group) => group.rules.map(({ alert = group.name, expr }) => ({ alert, expr }))),
     ]
-    const missing = asked.flatMap(({ alert, expr }) =>
-      metricsIn(expr)
-        .filter((name) => !exists(name))
-        .map((name) => `${alert}: ${name}`),
-    )
-    expect([...new Set(missing)]).toEqual([])
+    const wrong = asked.flatMap(({ alert, expr }) => findUnknown(expr).map((problem) => `${alert}: ${problem}`))
+    expect([...new Set(wrong)]).toEqual([])
   })
 
   it('have queries that Prometheus can read', async () => {

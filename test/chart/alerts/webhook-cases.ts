@@ -62,8 +62,8 @@ export const webhookCases: readonly Case[] = [
       {
         severity: 'warning',
         description:
-          '52% of the webhook attempts of the last 30 minutes failed; 50% is the limit. Each is tried again, twelve times ' +
-          'in eight hours.',
+          '52% of the webhook attempts of the last 30 minutes failed; 50% is the limit. Each is tried again, twelve ' +
+          'times in eight hours.',
       },
     ],
   },
