@@ -1,0 +1,72 @@
+// promtool, given the chart's rules as a file.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { reportSkip } from '../../support/skips.ts'
+import { run } from '../helm.ts'
+import type { Case } from './case.ts'
+import { findRule, type RuleFile } from './rules.ts'
+
+/** Why alerts cannot be tested here; the reason is reported once a file. */
+export function findMissingPromtool(): string | undefined {
+  try {
+    execFileSync('promtool', ['--version'], { stdio: 'ignore' })
+    return undefined
+  } catch {
+    const reason = 'promtool is not in $PATH'
+    reportSkip({ matching: 'test/chart/alerts', reason })
+    return reason
+  }
+}
+
+/** What promtool objects to in a file of rules; empty when nothing. */
+export async function checkRules(rules: RuleFile): Promise<string> {
+  const file = join(newDir(), 'rules.yaml')
+  writeFileSync(file, stringify(rules))
+  const { stdout, stderr, failed } = await run('promtool', ['check', 'rules', '--lint-fatal', file])
+  return failed ? stdout + stderr : ''
+}
+
+/** What promtool found otherwise than the case says; empty when nothing. */
+export async function testRules(rules: RuleFile, one: Case): Promise<string> {
+  const dir = newDir()
+  // promtool evaluates every rule each minute: the alert's own group is enough, since none refers to another's.
+  const groups = rules.groups.filter((group) => group.rules.some(({ alert }) => alert === one.alert))
+  writeFileSync(join(dir, 'rules.yaml'), stringify({ groups }))
+  writeFileSync(join(dir, 'case.yaml'), stringify(toPromtool(rules, one)))
+  const { stdout, stderr, failed } = await run('promtool', ['test', 'rules', join(dir, 'case.yaml')])
+  return failed ? stdout + stderr : ''
+}
+
+const newDir = (): string => mkdtempSync(join(tmpdir(), 'matte-rules-'))
+
+function toPromtool(rules: RuleFile, { alert, series, at, fires }: Case) {
+  const expected = fires.map(({ description, ...labels }) => {
+    const rule = findRule(rules, { alert, ...labels })
+    return {
+      exp_labels: { ...rule.labels, ...labels },
+      // Only the description has numbers; the other annotations are the same each time.
+      exp_annotations: { ...rule.annotations, description },
+    }
+  })
+  return {
+    rule_files: ['rules.yaml'],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: Object.entries(series).map(([name, values]) => ({ series: withNamespace(name), values })),
+        alert_rule_test: [{ eval_time: at, alertname: alert, exp_alerts: expected }],
+      },
+    ],
+  }
+}
+
+const withNamespace = (series: string): string =>
+  /[{,]namespace=/.test(series)
+    ? series
+    : series.includes('{')
+      ? series.replace('{', '{namespace="here",')
+      : `${series}{namespace="here"}`

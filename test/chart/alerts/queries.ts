@@ -1,0 +1,29 @@
+// What a query asks for, held against the definitions of the metrics: it is easy to ask for what never comes.
+import type { MetricDefinition } from '@matte/core/runtime/metrics/define'
+import { metricsOf } from '@matte/generate/metrics/document'
+
+const definitions = new Map<string, MetricDefinition>(
+  (['api', 'controller', 'dispatcher'] as const).flatMap(metricsOf).map((definition) => [definition.name, definition]),
+)
+
+/** Labels that every series has, by the registry, by Prometheus or by the kind of metric. */
+const common = ['namespace', 'pod', 'job', 'process', 'le']
+
+/** What the query names that no process exposes: metrics, their labels, and values of labels that have a list. */
+export function findUnknown(promql: string): string[] {
+  return [...promql.matchAll(/\b(matte_\w+)(?:\{([^}]*)\})?/g)].flatMap(([, name = '', matchers = '']) => {
+    const definition = definitions.get(name) ?? definitions.get(name.replace(/_(bucket|sum|count)$/, ''))
+    if (definition === undefined) return [`there is no ${name}`]
+    return [...matchers.matchAll(/(\w+)(=~|!~|!=|=)"([^"]*)"/g)].flatMap(
+      ([, label = '', operator = '', value = '']) => {
+        if (common.includes(label)) return []
+        const values = definition.labels[label]
+        if (values === undefined) return [`${name} has no label ${label}`]
+        if (typeof values === 'string') return []
+        const pattern = operator.includes('~') ? new RegExp(`^(?:${value})$`) : undefined
+        const isKnown = values.some((one) => (pattern ? pattern.test(one) : one === value))
+        return isKnown ? [] : [`${name}{${label}} is never ${value}`]
+      },
+    )
+  })
+}

@@ -1,0 +1,158 @@
+import type { Case } from './case.ts'
+
+const age = 'matte_task_queued_age_seconds{model_version="service-v2"}'
+const claims = 'matte_task_queue_wait_seconds_count{pod="a"}'
+const ended = (status: string) => `matte_task_completion_seconds_count{plan="pro",status="${status}"}`
+const failed = (code: string) => `matte_task_failures_total{code="${code}"}`
+const requests = 'matte_http_request_duration_seconds_count{method="GET",route="/x",status="200"}'
+const refused = 'matte_http_requests_refused_total'
+
+const waiting: readonly Case[] = [
+  {
+    alert: 'MatteTasksWaiting',
+    when: 'a task waits while no other is started',
+    series: { [age]: '301x10', [claims]: '7x10' },
+    at: '3m',
+    fires: [
+      {
+        severity: 'critical',
+        model_version: 'service-v2',
+        description:
+          'The oldest task of service-v2 has waited for 5m 1s, and no task of any model was started in the last 5 ' +
+          'minutes. Callers see their tasks stay queued.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteTasksWaiting',
+    when: 'a task waits and the controller is gone',
+    series: { [age]: '600x10' },
+    at: '2m',
+    fires: [
+      {
+        severity: 'critical',
+        model_version: 'service-v2',
+        description:
+          'The oldest task of service-v2 has waited for 10m 0s, and no task of any model was started in the last 5 ' +
+          'minutes. Callers see their tasks stay queued.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteTasksWaiting',
+    when: 'tasks are started, and the oldest waits for more than an hour',
+    series: { [age]: '3601x20', [claims]: '0+10x20' },
+    at: '11m',
+    fires: [
+      {
+        severity: 'warning',
+        model_version: 'service-v2',
+        description:
+          'The oldest task of service-v2 has waited for 1h 0m 1s; 1h 0m 0s is the limit. There are too few pods for ' +
+          'what was accepted, or none for this model.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteTasksWaiting',
+    when: 'the oldest has waited for exactly the limit',
+    series: { [age]: '300x10', [claims]: '7x10' },
+    at: '9m',
+    fires: [],
+  },
+  {
+    alert: 'MatteTasksWaiting',
+    when: 'none has been started for a moment only',
+    series: { [age]: '0 0 301x10', [claims]: '7x10' },
+    at: '3m',
+    fires: [],
+  },
+  {
+    alert: 'MatteTasksWaiting',
+    when: 'a batch waits for its own tasks to be started, for as long as the limit',
+    series: { [age]: '3600x30', [claims]: '0+1x30' },
+    at: '25m',
+    fires: [],
+  },
+  {
+    alert: 'MatteTasksWaiting',
+    when: 'tasks of another installation wait',
+    series: { 'matte_task_queued_age_seconds{namespace="elsewhere",model_version="service-v2"}': '9999x30' },
+    at: '25m',
+    fires: [],
+  },
+]
+
+export const taskCases: readonly Case[] = [
+  ...waiting,
+  {
+    alert: 'MatteTasksFailing',
+    when: 'six of a hundred tasks fail inside the service',
+    series: { [failed('INFERENCE_ERROR')]: '0+6x30', [ended('failed')]: '0+6x30', [ended('succeeded')]: '0+94x30' },
+    at: '10m',
+    fires: [
+      {
+        severity: 'critical',
+        description:
+          '6% of the tasks that ended in the last 10 minutes failed for a reason of the service; 5% is the limit. ' +
+          'Their credits were released.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteTasksFailing',
+    when: 'four of a hundred fail',
+    series: { [failed('INTERNAL')]: '0+4x30', [ended('failed')]: '0+4x30', [ended('succeeded')]: '0+96x30' },
+    at: '20m',
+    fires: [],
+  },
+  {
+    alert: 'MatteTasksFailing',
+    when: 'half of the images are damaged',
+    series: { [failed('INPUT_UNREADABLE')]: '0+50x30', [ended('failed')]: '0+50x30', [ended('succeeded')]: '0+50x30' },
+    at: '20m',
+    fires: [],
+  },
+  {
+    alert: 'MatteTasksFailing',
+    when: 'all of very few fail',
+    series: { [failed('INTERNAL')]: '0x5 4x30', [ended('failed')]: '0x5 4x30' },
+    at: '14m',
+    fires: [],
+  },
+  {
+    alert: 'MatteTasksFailing',
+    when: 'many fail, and then no more',
+    series: { [failed('INTERNAL')]: '0+9x3 27x30', [ended('failed')]: '0+9x3 27x30', [ended('succeeded')]: '0+1x30' },
+    at: '4m',
+    fires: [],
+  },
+  {
+    alert: 'MatteApiRefusing',
+    when: 'six of a hundred requests find no room',
+    series: { [refused]: '0+6x30', [requests]: '0+100x30' },
+    at: '12m',
+    fires: [
+      {
+        severity: 'warning',
+        description:
+          '6% of all requests are answered 429 with details.limit "capacity"; 5% is the limit. They do not count as ' +
+          'errors of the service, but callers are turned away.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteApiRefusing',
+    when: 'four of a hundred find none',
+    series: { [refused]: '0+4x30', [requests]: '0+100x30' },
+    at: '20m',
+    fires: [],
+  },
+  {
+    alert: 'MatteApiRefusing',
+    when: 'half find none for five minutes',
+    series: { [refused]: '0+50x5 250x30', [requests]: '0+100x30' },
+    at: '9m',
+    fires: [],
+  },
+]

@@ -1,0 +1,91 @@
+import type { Case } from './case.ts'
+
+const due = 'matte_delivery_due_age_seconds{process="api"}'
+const attempts = (outcome: string) => `matte_delivery_attempts_total{outcome="${outcome}"}`
+
+export const webhookCases: readonly Case[] = [
+  {
+    alert: 'MatteDeliveriesOverdue',
+    when: 'a webhook is due while none is sent',
+    series: { [due]: '301x10', [attempts('delivered')]: '5x10' },
+    at: '3m',
+    fires: [
+      {
+        severity: 'critical',
+        description:
+          'The oldest due webhook has waited for 5m 1s, and no webhook was tried in the last 5 minutes. Callers who ' +
+          'rely on webhooks do not learn that their tasks are done.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteDeliveriesOverdue',
+    when: 'a webhook has been due for more than half an hour while others are sent',
+    series: { [due]: '1801x20', [attempts('delivered')]: '0+5x20' },
+    at: '11m',
+    fires: [
+      {
+        severity: 'warning',
+        description:
+          'The oldest due webhook has waited for 30m 1s; 30m 0s is the limit. There are more webhooks than are sent, ' +
+          'or one receiver is too slow for its own.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteDeliveriesOverdue',
+    when: 'it has been due for exactly the limit and none is sent',
+    series: { [due]: '300x20', [attempts('delivered')]: '5x20' },
+    at: '15m',
+    fires: [],
+  },
+  {
+    alert: 'MatteDeliveriesOverdue',
+    when: 'a slow receiver holds back its own for as long as the limit',
+    series: { [due]: '1800x30', [attempts('delivered')]: '0+5x30' },
+    at: '25m',
+    fires: [],
+  },
+  {
+    alert: 'MatteDeliveriesOverdue',
+    when: 'none has been sent for a moment only',
+    series: { [due]: '0 0 400x10', [attempts('delivered')]: '5x10' },
+    at: '3m',
+    fires: [],
+  },
+  {
+    alert: 'MatteWebhooksFailing',
+    when: 'more than half of the attempts fail',
+    series: { [attempts('delivered')]: '0+48x60', [attempts('connection_refused')]: '0+52x60' },
+    at: '20m',
+    fires: [
+      {
+        severity: 'warning',
+        description:
+          '52% of the webhook attempts of the last 30 minutes failed; 50% is the limit. Each is tried again, twelve ' +
+          'times in eight hours.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteWebhooksFailing',
+    when: 'just under half of them fail',
+    series: { [attempts('delivered')]: '0+51x60', [attempts('connection_refused')]: '0+49x60' },
+    at: '40m',
+    fires: [],
+  },
+  {
+    alert: 'MatteWebhooksFailing',
+    when: 'all of very few fail',
+    series: { [attempts('delivered')]: '0x60', [attempts('connection_refused')]: '0x10 18x50' },
+    at: '35m',
+    fires: [],
+  },
+  {
+    alert: 'MatteWebhooksFailing',
+    when: 'all fail for ten minutes',
+    series: { [attempts('delivered')]: '0x10 0+40x50', [attempts('connection_refused')]: '0+10x10 100x50' },
+    at: '14m',
+    fires: [],
+  },
+]

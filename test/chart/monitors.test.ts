@@ -1,0 +1,91 @@
+// What the Prometheus operator is asked to read: the selectors, followed by hand to the ports of the pods.
+import { describe, expect, it } from 'vitest'
+import { findMissing, render } from './helm.ts'
+import type { Manifest } from './manifest.ts'
+
+type Labels = Readonly<Record<string, string>>
+type Port = { readonly name: string; readonly targetPort?: string }
+
+/** What is read of a monitor, a Service or a Deployment. */
+type Spec = {
+  readonly jobLabel?: string
+  readonly clusterIP?: string
+  readonly publishNotReadyAddresses?: boolean
+  readonly selector: Labels & { readonly matchLabels?: Labels }
+  readonly ports?: readonly Port[]
+  readonly endpoints?: readonly { readonly port: string }[]
+  readonly podMetricsEndpoints?: readonly { readonly port: string }[]
+  readonly template?: {
+    readonly metadata: { readonly labels: Labels }
+    readonly spec: { readonly containers: readonly { readonly ports?: readonly Port[] }[] }
+  }
+}
+
+const specOf = ({ spec }: Manifest): Spec => spec as unknown as Spec
+const ofKind = (manifests: readonly Manifest[], kind: string) => manifests.filter((one) => one.kind === kind)
+const selects = (selector: Labels, labels: Labels): boolean =>
+  Object.entries(selector).every(([name, value]) => labels[name] === value)
+
+/** Deployments whose pods have the labels and a port by the name. */
+function podsBehind(manifests: readonly Manifest[], selector: Labels, port: string): string[] {
+  return ofKind(manifests, 'Deployment')
+    .filter((one) => {
+      const { metadata, spec } = specOf(one).template ?? { metadata: { labels: {} }, spec: { containers: [] } }
+      const ports = spec.containers.flatMap((container) => container.ports ?? []).map(({ name }) => name)
+      return selects(selector, metadata.labels) && ports.includes(port)
+    })
+    .map(({ metadata }) => metadata.name)
+}
+
+const components = ['matte-api', 'matte-controller', 'matte-dispatcher']
+
+describe.skipIf(findMissing('helm'))('monitors of the chart', () => {
+  it('are none, and no Service of metrics, unless they are asked for', async () => {
+    const { manifests } = await render()
+    const kinds = ['PodMonitor', 'ServiceMonitor', 'PrometheusRule']
+    expect(manifests.filter(({ kind }) => kinds.includes(kind))).toEqual([])
+    expect(manifests.filter(({ metadata }) => metadata.name.endsWith('-metrics'))).toEqual([])
+    expect(manifests.filter(({ metadata }) => metadata.name.endsWith('-runbooks'))).toEqual([])
+  })
+
+  it('read the pods of each component', async () => {
+    const { manifests } = await render({ metrics: { podMonitors: true, labels: { team: 'images' } } })
+    const monitors = ofKind(manifests, 'PodMonitor')
+    const read = monitors.flatMap((monitor) => {
+      const { selector, podMetricsEndpoints = [] } = specOf(monitor)
+      return podMetricsEndpoints.flatMap(({ port }) => podsBehind(manifests, selector.matchLabels ?? {}, port))
+    })
+    expect(read.sort()).toEqual(components)
+    for (const { metadata } of monitors) expect(metadata.labels).toMatchObject({ team: 'images' })
+  })
+
+  it('read the same through Services, pods that are not ready included', async () => {
+    const { manifests } = await render({ metrics: { serviceMonitors: true } })
+    const read = ofKind(manifests, 'ServiceMonitor').flatMap((monitor) => {
+      const { selector, endpoints = [] } = specOf(monitor)
+      const services = ofKind(manifests, 'Service').filter(({ metadata }) =>
+        selects(selector.matchLabels ?? {}, metadata.labels),
+      )
+      return services.flatMap((service) => {
+        const own = specOf(service)
+        const ports = (own.ports ?? []).filter(({ name }) => endpoints.some(({ port }) => port === name))
+        if (ports.length > 0) expect(own).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true })
+        return ports.flatMap(({ targetPort = '' }) => podsBehind(manifests, own.selector, targetPort))
+      })
+    })
+    expect(read.sort()).toEqual(components)
+  })
+
+  it('give the same job either way, so that rules and dashboards need not know', async () => {
+    for (const [value, kind] of [['podMonitors', 'PodMonitor'] as const, ['serviceMonitors', 'ServiceMonitor'] as const]) {
+      const { manifests } = await render({ metrics: { [value]: true } })
+      const jobs = ofKind(manifests, kind).map((one) => one.metadata.labels[specOf(one).jobLabel ?? ''])
+      expect(jobs).toEqual(['matte', 'matte', 'matte'])
+    }
+  })
+
+  it('are not of both kinds at once, which would count everything twice', async () => {
+    const { refusal } = await render({ metrics: { podMonitors: true, serviceMonitors: true } })
+    expect(refusal).toMatch(/metrics\.podMonitors and metrics\.serviceMonitors/)
+  })
+})
