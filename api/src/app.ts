@@ -97,7 +97,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const prefix = '/api/v1/open/developer'
   const models = modelCache(db)
   const deniedNetworks = config.webhookDeniedNetworks
-  const metrics = createMetrics(registry)
+  const metrics = createMetrics(registry, plans)
   await app.register(uploadRoutes, { prefix, db, bucket, signLength: config.uploadsSignContentLength, ...deps })
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, config.masterKeys) : presignedLinks(bucket)

@@ -9,6 +9,7 @@ import { schemaAtStart } from '@matte/core/db/schema'
 import { describeConfig } from '@matte/core/runtime/env'
 import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
+import { dependencyErrors } from '@matte/core/runtime/metrics/dependency-errors'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
@@ -82,24 +83,36 @@ function openEdges(config: Config, logger: Logger) {
   const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, name: 'matte-controller', logger })
   // The bucket is the API's to make: an empty one in place of one that is gone would lack every input.
   const store = storeProbe({ probe: bucket.probe }, logger)
-  return { database, db: database.db, bus, bucket, store, registry: createRegistry('controller'), logger }
+  const registry = createRegistry('controller')
+  const metrics = createTaskMetrics(registry, config.plans)
+  return { database, db: database.db, bus, bucket, store, registry, metrics, logger }
 }
 
 async function buildServing(config: Config, { db, bus, registry, logger }: Edges): Promise<Serving> {
-  const metrics = createPodMetrics(registry)
+  const errors = dependencyErrors.register(registry)
+  const metrics = createPodMetrics(registry, errors)
   const common = { db, logger, Stub: loadTriton(), channels: config.channelsPerPod }
   if (!config.tritonPools) return staticMode({ ...common, metrics, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { kubernetesMode } = await import('./operator/kubernetes-mode.ts')
   const { kubeNamespace: namespace, plans, podPatch } = config
-  return kubernetesMode({ ...common, podMetrics: metrics, bus, registry, namespace, plans, podPatch })
+  return kubernetesMode({
+    ...common,
+    podMetrics: metrics,
+    dependencyErrors: errors,
+    bus,
+    registry,
+    namespace,
+    plans,
+    podPatch,
+  })
 }
 
 type Routing = { readonly source: PodSource; readonly picker: PodPicker }
 
 /** What claims tasks and runs them. */
 function buildWorker(config: Config, edges: Edges, { source, picker }: Routing): readonly Service[] {
-  const { db, bus, bucket, store, registry, logger } = edges
+  const { db, bus, bucket, store, registry, metrics, logger } = edges
   const { plans, claimMs, inferenceTimeoutMs } = config
   // Several processes of one machine share its host name.
   const inferences = inferenceRecord({ db, replica: `${hostname()}-${process.pid}`, logger })
@@ -116,7 +129,7 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
     claimMs,
     inferenceTimeoutMs,
     faultInjection: config.environment !== 'production',
-    metrics: createTaskMetrics(registry),
+    metrics,
     inferences,
     logger,
     nudgeDelivery: createNudge(bus, logger).delivery,
@@ -128,6 +141,7 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
     inFlightMax: config.tasksInFlightMax,
     claimEveryMs: config.claimEveryMs,
     claim: (models) => claimNextTask(db, { models, plans, claimMs }),
+    claimFailed: () => metrics.claims.failures.inc({ kind: 'task' }),
     run: (task, signal) => runTask(deps, task, signal),
     // The rest of the limit is for giving tasks back and closing connections.
     finishWithinMs: Math.floor(config.stopWithinMs * 0.7),

@@ -1,10 +1,16 @@
 import { durationBuckets } from '@matte/core/runtime/metrics/define'
+import { createEndingMetrics, type EndingMetrics } from '@matte/core/task/run/ending-metrics'
+import type { Plans } from '@matte/core/workspace/plan'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
 
-export type ApiMetrics = { readonly tasksCreated: Counter<'model_version' | 'plan'> }
+export type ApiMetrics = {
+  readonly tasksCreated: Counter<'model_version' | 'plan'>
+  /** Of what callers cancel; a worker or a sweep ends the rest. */
+  readonly ends: EndingMetrics
+}
 
-export function createMetrics(registry: Registry): ApiMetrics {
+export function createMetrics(registry: Registry, plans: Plans): ApiMetrics {
   return {
     tasksCreated: new Counter({
       name: 'matte_tasks_created_total',
@@ -12,6 +18,7 @@ export function createMetrics(registry: Registry): ApiMetrics {
       labelNames: ['model_version', 'plan'],
       registers: [registry],
     }),
+    ends: createEndingMetrics(registry, { plans: Object.keys(plans), statuses: ['canceled'] }),
   }
 }
 

@@ -1,5 +1,14 @@
 // docs/metrics.md, made from the definitions that the processes register.
+import { kubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
+import { startMetrics } from '@matte/controller/operator/reconcile/observe/start-phases'
+import { poolMetrics } from '@matte/controller/operator/reconcile/scale-metrics'
+import { sweepMetrics } from '@matte/controller/sweep-metrics'
+import { podMetrics } from '@matte/controller/worker/routing/pod-metrics'
+import { taskMetrics } from '@matte/controller/worker/task-metrics'
+import { claimMetrics } from '@matte/core/runtime/metrics/claim-metrics'
 import type { MetricDefinition } from '@matte/core/runtime/metrics/define'
+import { dependencyErrors } from '@matte/core/runtime/metrics/dependency-errors'
+import { endingMetrics } from '@matte/core/task/run/ending-metrics'
 import { deliveryMetrics } from '@matte/dispatcher/delivery-metrics'
 import { replaceSection, toTable } from '../markdown.ts'
 
@@ -7,9 +16,19 @@ type Group = Readonly<Record<string, MetricDefinition>>
 
 /** Every metric of ours, by the process that exposes it. */
 const metricsByProcess: Readonly<Record<'api' | 'controller' | 'dispatcher', readonly Group[]>> = {
-  api: [],
-  controller: [],
-  dispatcher: [deliveryMetrics],
+  api: [endingMetrics],
+  controller: [
+    taskMetrics,
+    endingMetrics,
+    claimMetrics('task'),
+    sweepMetrics,
+    podMetrics,
+    { dependencyErrors },
+    kubeMetrics,
+    poolMetrics,
+    startMetrics,
+  ],
+  dispatcher: [deliveryMetrics, claimMetrics('delivery')],
 }
 
 export function writeMetrics(before: string): string {

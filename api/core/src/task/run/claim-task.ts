@@ -24,6 +24,8 @@ export type ClaimedTask = Claim & {
   readonly traceparent: string | null
   /** Milliseconds from the run's `queued_at` to this claim, by the database's clock. */
   readonly waitedMs: number
+  /** The claim before this one had expired: its worker died, or was cut off from the database. */
+  readonly takenOver: boolean
 }
 
 type ClaimOptions = {
@@ -75,7 +77,7 @@ async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume
     with running as materialized (
       select 1 as yes where not exists (select from setting where name = 'dispatchPaused' and value = 'true')
     ), due as materialized (
-      select id from task where ${isDue} and exists (select from running)
+      select id, claim is not null as lapsed from task where ${isDue} and exists (select from running)
        order by due_at limit 1
          for update skip locked
     ), seen_due as materialized (
@@ -122,6 +124,7 @@ async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume
            c.source_size_bytes as "sourceSizeBytes", c.output, c.attempt, c.fault_attempts as "faultAttempts",
            c.created_at as "createdAt", c.callback_url as "callbackUrl", c.traceparent,
            (extract(epoch from clock_timestamp() - c.queued_at) * 1000)::bigint as "waitedMs",
+           case when c.id is not null then coalesce((select lapsed from due), false) end as "takenOver",
            exists (select from seen_due) or exists (select from seen_slot) as again
       from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id`.execute(db)
   return rows[0] as Try
