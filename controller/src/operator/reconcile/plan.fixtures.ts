@@ -13,7 +13,7 @@ import { planPool } from './plan.ts'
 import { newMemory, type PoolMemory } from './pool-memory.ts'
 import type { PodAnnotations, Step } from './step.ts'
 
-const term = { count: 4, lease: 'lease-uid' }
+export const term = { count: 4, lease: 'lease-uid' }
 export const token = '4/lease-uid'
 export const now = Date.UTC(2026, 10, 21, 12)
 
@@ -93,10 +93,10 @@ const indexOf = (objects: readonly KubeObject[]) => ({
   recordWrite: () => undefined,
 })
 
-export async function planOf(seen: Seen, memory: PoolMemory = newMemory(seen.pool)) {
+/** Only what gather and apply read: each part of the World has more members. */
+export function worldOf(seen: Seen): World {
   const { pool, deployments = [], services = [], budget = false, pods = [], demand = {}, slots } = seen
-  // Only what gather reads: each part of the World has more members.
-  const world = {
+  return {
     pools: indexOf([pool]),
     deployments: indexOf(deployments),
     pods: indexOf(pods),
@@ -128,7 +128,10 @@ export async function planOf(seen: Seen, memory: PoolMemory = newMemory(seen.poo
     models: { ask: () => undefined, of: () => undefined, close: () => undefined },
     clock: { monotonicMs: () => 1_000, nowMs: () => now },
   } as unknown as World
-  const observed = await gather(world, 'p', memory)
+}
+
+export async function planOf(seen: Seen, memory: PoolMemory = newMemory(seen.pool)) {
+  const observed = await gather(worldOf(seen), 'p', memory)
   if (observed === undefined) throw new Error('the pool is gone')
   return planPool(observed, { memory, term })
 }
