@@ -55,17 +55,7 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
   let gathering: NodeJS.Timeout | undefined
   let nextDue: NodeJS.Timeout | undefined
 
-  async function pass(signal: AbortSignal): Promise<Record<string, number>> {
-    try {
-      await claimDue(signal)
-    } catch (error) {
-      metrics.claims.failures.inc({ kind: 'delivery' })
-      throw error
-    }
-    return {} // each attempt has a log line of its own
-  }
-
-  async function claimDue(signal: AbortSignal): Promise<void> {
+  async function pass(signal: AbortSignal): Promise<void> {
     clearTimeout(nextDue)
     const { waiting, oldestDueAgeMs, nextDueInMs } = await readDueState(db, slots + 1)
     metrics.dueAge.set(oldestDueAgeMs / 1_000)
@@ -98,7 +88,7 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
     inner.wake()
   }
 
-  const inner = loop({ name: 'due-deliveries', everyMs, run: pass, logger })
+  const inner = loop({ name: 'due-deliveries', everyMs, run: countingFailures(metrics, pass), logger })
 
   return {
     name: inner.name,
@@ -114,3 +104,15 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
     },
   }
 }
+
+const countingFailures =
+  ({ claims }: DeliveryMetrics, pass: (signal: AbortSignal) => Promise<void>) =>
+  async (signal: AbortSignal): Promise<Record<string, number>> => {
+    try {
+      await pass(signal)
+    } catch (error) {
+      claims.failures.inc({ kind: 'delivery' })
+      throw error
+    }
+    return {} // each attempt has a log line of its own
+  }

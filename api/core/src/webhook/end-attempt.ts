@@ -52,7 +52,7 @@ export async function recordAttempt(
   return rows[0]?.status
 }
 
-/** Ends a claim without an attempt: due at once again, and the attempt is not counted. Undefined: the claim was lost. */
+/** Ends a claim without an attempt: due at once again, the attempt is not counted. Undefined: the claim was lost. */
 export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
   return db
     .updateTable('delivery')

@@ -6,11 +6,13 @@ import type { KubeObject } from '../kube/objects.ts'
 import { conditionTypes } from '../pool/reasons.ts'
 import type { RolloutEvent } from '../rollout/rollout-plan.ts'
 import { gather } from './gather.ts'
-import { poolOf, type Seen, settled, term, worldOf } from './plan.fixtures.ts'
+import { poolOf, type Seen, settled, worldOf } from './plan.fixtures.ts'
 import { planPool } from './plan.ts'
 import { newMemory } from './pool-memory.ts'
 import { reconcile } from './reconcile.ts'
 import { createScaleMetrics } from './scale-metrics.ts'
+
+const term = { count: 4, lease: 'lease-uid' }
 
 type Given = {
   /** Called when the status is written, before the write is answered. */

@@ -34,7 +34,7 @@ export const poolMetrics = {
   }),
   demand: gauge({
     name: 'matte_pool_demand',
-    help: 'Inputs of the last scaling decision about a pool, and the terms computed from them; see docs/autoscaling.md.',
+    help: 'Inputs of the last scaling decision about a pool, and terms computed from them; see docs/autoscaling.md.',
     labels: { pool, term: 'names of the inputs, as in `status.scalingHistory` and the log' },
   }),
   weight: gauge({
@@ -44,7 +44,7 @@ export const poolMetrics = {
   }),
   decisions: counter({
     name: 'matte_scale_decisions_total',
-    help: 'Changes of the desired number of pods, by the rule that won and by direction; one Event and one log line each.',
+    help: 'Changes of the desired number of pods, by the rule that won and by direction; each has an Event.',
     labels: { pool, rule: rules, direction: directions },
   }),
   rollouts: counter({

@@ -3,7 +3,7 @@ import { countErrorsOf, type DependencyErrors, dependencyErrors } from '@matte/c
 import type { Registry } from 'prom-client'
 import { type InferenceError, inferenceErrorKinds } from '../triton/inference-error.ts'
 import type { PodPicker } from './pod-picker.ts'
-import { type EjectionReason, ejectionReasons } from './pod-probation.ts'
+import { ejectionReasons } from './pod-probation.ts'
 import type { PodSource } from './pod-source.ts'
 
 /** All of this file; docs/metrics.md lists them. */
@@ -48,7 +48,7 @@ export function createPodMetrics(registry: Registry, errors: DependencyErrors = 
   const streamErrors = podMetrics.streamErrors.register(registry)
   const countError = countErrorsOf(errors, 'triton')
   return {
-    ejected: (reason: EjectionReason): void => {
+    ejected: (reason: (typeof ejectionReasons)[number]): void => {
       ejections.inc({ reason })
       // The others are counted as the inference that failed.
       if (reason === 'unready') countError('unreachable')

@@ -12,7 +12,7 @@ export type Outcome = 'ok' | InferenceError['kind']
 
 /** What inferences came to, or that a probe found the pod not ready. */
 export const ejectionReasons = ['timeout', 'unavailable', 'failed', 'unready'] as const
-export type EjectionReason = (typeof ejectionReasons)[number]
+type EjectionReason = (typeof ejectionReasons)[number]
 
 export type Standing =
   /** Never used yet; `misses` probes have found it not ready. */

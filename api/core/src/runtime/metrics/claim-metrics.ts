@@ -28,8 +28,6 @@ export function claimMetrics(kind: Kind) {
   }
 }
 
-export type ClaimMetrics = ReturnType<typeof createClaimMetrics>
-
 export function createClaimMetrics(registry: Registry, kind: Kind) {
   const { expired, failures, lost } = claimMetrics(kind)
   return {

@@ -2,7 +2,9 @@
 import type { Registry } from 'prom-client'
 import { counter, histogram } from '../../runtime/metrics/define.ts'
 import { type FailureReason, failureReasons } from '../failure.ts'
-import { type EndedStatus, endedStatuses } from '../task.ts'
+import { endedStatuses } from '../task.ts'
+
+type EndedStatus = (typeof endedStatuses)[number]
 
 const plan = 'names of the plans of the configuration'
 const outcomes = ['charged', 'released'] as const
@@ -12,9 +14,9 @@ export const endingMetrics = {
   completion: histogram({
     name: 'matte_task_completion_seconds',
     help:
-      "From the acceptance of a run, by its creation or the caller's retry, to its end as the caller reads it, by the " +
-      "database's clock. Counted by the process that ends it: the API counts what is canceled, the controller the " +
-      'rest, what a sweep ends included; `matte-admin sweep` counts nothing.',
+      "From the acceptance of a run, by its creation or the caller's retry, to its end as the caller reads it, by " +
+      "the database's clock. Counted by the process that ends it: the API counts what is canceled, the controller " +
+      'the rest, what a sweep ends included; `matte-admin sweep` counts nothing.',
     labels: { plan, status: endedStatuses },
     // Dense around the promise of two seconds; the last are those of a backlog, up to the longest queue age in use.
     buckets: [0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 60, 120, 300, 900, 1_800, 3_600, 10_800, 21_600],

@@ -144,10 +144,9 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
   app.delete(
     '/batch-tasks/:batchId',
     { schema: cancelSchema, config: { scope: 'batches:write', exists } },
-    async (request) => {
-      const { batchId } = request.params
+    async ({ caller, params: { batchId } }) => {
       if (!isUuid(batchId)) throw batchNotFound()
-      const canceled = await cancelBatch(db, request.caller.workspaceId, batchId)
+      const canceled = await cancelBatch(db, caller.workspaceId, batchId)
       metrics.ends.record(canceled.ends)
       if (canceled.batch.status === 'completed') nudge.delivery(batchId)
       return toBatchView(canceled, links)

@@ -49,11 +49,10 @@ with running as materialized (
   select id, run, 'processing', jsonb_build_object('run', run, 'attempt', attempt)
     from claimed where id in (select id from first)
 )
-select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId",
+select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId", c.output, c.attempt,
        c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
-       c.source_size_bytes as "sourceSizeBytes", c.output, c.attempt, c.fault_attempts as "faultAttempts",
-       c.created_at as "createdAt", c.callback_url as "callbackUrl", c.traceparent,
+       c.source_size_bytes as "sourceSizeBytes", c.fault_attempts as "faultAttempts", c.traceparent,
+       c.created_at as "createdAt", c.callback_url as "callbackUrl", (select lapsed from due) as "takenOver",
        (extract(epoch from clock_timestamp() - c.queued_at) * 1000)::bigint as "waitedMs",
-       case when c.id is not null then coalesce((select lapsed from due), false) end as "takenOver",
        exists (select from seen_due) or exists (select from seen_slot) as again
   from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id;
