@@ -1,0 +1,56 @@
+// Metrics that the dashboards use and docs/metrics.md does not list yet. Delete this file with its import once it does.
+export const plannedMetrics = `
+counter matte_tasks_created_total model_version plan
+histogram matte_http_request_duration_seconds method route status
+counter matte_http_requests_refused_total
+gauge matte_http_requests_in_flight
+gauge matte_http_requests_waiting for
+histogram matte_task_stage_seconds stage
+histogram matte_task_processing_seconds
+histogram matte_task_queue_wait_seconds
+counter matte_task_attempts_total status reason
+gauge matte_tasks_in_flight
+gauge matte_slots_used
+counter matte_sweep_failures_total part
+counter matte_pod_ejections_total reason
+counter matte_stream_errors_total kind
+gauge matte_pods_ready
+gauge matte_pod_slots_used pool revision
+gauge matte_pool_replicas pool state
+gauge matte_pool_demand pool term
+gauge matte_pool_canary_weight pool
+histogram matte_scale_decision_delay_seconds
+histogram matte_pod_start_phase_seconds phase
+gauge matte_leader
+counter matte_reconcile_total queue outcome
+histogram matte_reconcile_seconds queue
+counter matte_kube_requests_total verb resource code
+counter matte_kube_drift_total resource
+counter matte_kube_watch_restarts_total resource reason
+gauge matte_task_queued_age_seconds model_version
+gauge matte_tasks_queued model_version
+gauge matte_deliveries_due
+gauge matte_credits_held
+gauge matte_invariant_violations invariant
+gauge matte_retention_lag_seconds what
+counter matte_http_errors_total code
+histogram matte_database_query_duration_seconds operation
+counter matte_database_errors_total reason
+gauge matte_database_pool_connections state
+gauge matte_database_pool_waiting
+histogram matte_store_request_duration_seconds operation outcome
+counter matte_dependency_errors_total dependency reason
+gauge matte_nats_connected
+gauge matte_build_info version
+histogram matte_task_completion_seconds plan status
+counter matte_task_failures_total code
+counter matte_credits_settled_total plan outcome
+counter matte_claims_expired_total kind
+counter matte_claim_failures_total kind
+gauge matte_pool_condition pool condition
+gauge matte_pool_replicas_limit pool bound
+counter matte_scale_decisions_total pool rule direction
+counter matte_rollouts_total pool outcome
+counter matte_deliveries_ended_total event outcome
+counter matte_claims_lost_total kind
+`
