@@ -1,4 +1,4 @@
-// Pictures of the dashboards, for docs/dashboards: drawn where MATTE_DASHBOARD_PICTURES names a folder (`make dashboards`).
+// Pictures of the dashboards, drawn where MATTE_DASHBOARD_PICTURES names a folder; see `make dashboards`.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { dashboards } from '@matte/generate/chart/dashboards/document'

@@ -1,4 +1,4 @@
-// Every panel of the dashboards as the chart has them, asked of a Prometheus with what Grafana puts in for its variables.
+// Every panel of the dashboards, asked of a Prometheus with what Grafana puts in for its variables.
 
 import { dashboards } from '@matte/generate/chart/dashboards/document'
 import { toExpression } from '@matte/generate/chart/dashboards/grafana-panel'

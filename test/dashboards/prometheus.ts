@@ -1,11 +1,9 @@
 // A real Prometheus as a child: it scrapes our processes each second and answers PromQL.
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunningServer, startServer } from '@matte/local/lifecycle/server'
 import { freePorts } from '../support/free-ports.ts'
 import type { TestProcess } from '../support/processes.ts'
-import { reportSkip } from '../support/skips.ts'
 
 /** What the chart's monitors put on every series. */
 export const series = { namespace: 'matte-test', job: 'matte' } as const
@@ -23,18 +21,6 @@ export type Prometheus = {
   /** Times in seconds since 1970. @throws Error with Prometheus's own words */
   askRange(expr: string, span: Span): Promise<readonly Series[]>
   stop(): Promise<void>
-}
-
-/** Why this file cannot run here, reported once. */
-export function findMissingPrometheus(file: string): string | undefined {
-  try {
-    execFileSync('prometheus', ['--version'], { stdio: 'ignore' })
-    return undefined
-  } catch {
-    const reason = 'prometheus is not in $PATH'
-    reportSkip({ matching: file, reason })
-    return reason
-  }
 }
 
 export async function startPrometheus(dir: string): Promise<Prometheus> {

@@ -7,8 +7,9 @@ import { useStack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
 import { type Callers, startCallers } from './callers.ts'
 import { drawPictures } from './draw.ts'
+import { findMissingPrometheus } from './find-prometheus.ts'
 import { expand, listSilent, panelQueries } from './panels.ts'
-import { findMissingPrometheus, type Prometheus, startPrometheus } from './prometheus.ts'
+import { type Prometheus, startPrometheus } from './prometheus.ts'
 
 describe.skipIf(findMissingPrometheus('test/dashboards'))('the dashboards of a service under load', () => {
   const stack = useStack()

@@ -1,16 +1,16 @@
 // Curves over time, single or stacked, with axes, thresholds and a legend.
 import type { Panel } from '@matte/generate/chart/dashboards/panel'
-import { type Box, type Curve, colorNamed, colorOf, colors, cut, format, round, widthOf, write } from './drawing.ts'
-
-export type Span = { readonly from: number; readonly to: number }
+import { colorNamed, colorOf, colors } from './colors.ts'
+import type { Box, Curve, Drawn, Span } from './drawing.ts'
+import { format } from './format.ts'
+import { drawLegend } from './legend.ts'
+import { round, write } from './text.ts'
 
 const axisWidth = 58
 const axisHeight = 18
-const legendLine = 15
-const legendLinesMax = 3
-const legendSize = 10
+const small = { fill: colors.faint, size: 10 } as const
 
-export function drawCurves({ kind, unit, thresholds = [] }: Panel, curves: readonly Curve[], box: Box, span: Span) {
+export function drawCurves({ kind, unit, thresholds = [] }: Panel, { curves, box, span }: Drawn): string {
   const legend = drawLegend(curves, box)
   const plot: Box = {
     x: box.x + axisWidth,
@@ -18,18 +18,15 @@ export function drawCurves({ kind, unit, thresholds = [] }: Panel, curves: reado
     width: box.width - axisWidth - 8,
     height: box.height - 4 - axisHeight - legend.height,
   }
-  const stacked =
-    kind === 'stack' ? stack(curves) : curves.map(({ points }) => points.map(([at, top]) => [at, 0, top] as const))
-  const highest = Math.max(0, ...stacked.flat().flatMap(([, , top]) => (Number.isFinite(top) ? top : [])))
-  const { top, ticks } = scale(highest)
+  const levels = kind === 'stack' ? stack(curves) : curves.map(onTheFloor)
+  const tops = levels.flat().flatMap(([, , top]) => (Number.isFinite(top) ? top : []))
+  const { top, ticks } = scale(Math.max(0, ...tops))
   const toX = (at: number): number => plot.x + ((at - span.from) / (span.to - span.from)) * plot.width
   const toY = (value: number): number => plot.y + plot.height - (value / top) * plot.height
-  const limits = thresholds.flatMap(({ from, color }) =>
-    from > 0 && from <= top
-      ? `<path d="M${plot.x} ${round(toY(from))}h${plot.width}" stroke="${colorNamed(color)}" stroke-dasharray="6 4" opacity="0.7"/>`
-      : [],
-  )
-  const areas = stacked.map((points, index) =>
+  const limits = thresholds
+    .filter(({ from }) => from > 0 && from <= top)
+    .map(({ from, color }) => drawLimit(toY(from), colorNamed(color), plot))
+  const areas = levels.map((points, index) =>
     drawOne(points, { toX, toY, color: colorOf(index), filled: kind === 'stack' }),
   )
   return [
@@ -43,6 +40,8 @@ export function drawCurves({ kind, unit, thresholds = [] }: Panel, curves: reado
 }
 
 type Level = readonly [at: number, bottom: number, top: number]
+
+const onTheFloor = ({ points }: Curve): Level[] => points.map(([at, top]) => [at, 0, top])
 
 /** Each on top of those before it. */
 function stack(curves: readonly Curve[]): Level[][] {
@@ -65,12 +64,12 @@ type Style = {
 }
 
 function drawOne(points: readonly Level[], { toX, toY, color, filled }: Style): string {
-  const parts = splitAtGaps(points)
   const line = (levels: readonly Level[], of: 1 | 2): string =>
     levels.map((level) => `${round(toX(level[0]))} ${round(toY(level[of]))}`).join('L')
-  return parts
+  return splitAtGaps(points)
     .map((part) => {
-      const stroke = `<path d="M${line(part, 2)}" stroke="${color}" fill="none" stroke-width="1.5" stroke-linecap="round"/>`
+      const path = `<path d="M${line(part, 2)}"`
+      const stroke = `${path} stroke="${color}" fill="none" stroke-width="1.5" stroke-linecap="round"/>`
       if (!filled) return stroke
       return `<path d="M${line(part, 2)}L${line(part.toReversed(), 1)}Z" fill="${color}" opacity="0.45"/>${stroke}`
     })
@@ -79,8 +78,7 @@ function drawOne(points: readonly Level[], { toX, toY, color, filled }: Style): 
 
 /** A point that is no number, or is missing, ends a part. */
 function splitAtGaps(points: readonly Level[]): Level[][] {
-  const steps = points.slice(1).map(([at], index) => at - (points[index]?.[0] ?? at))
-  const step = Math.min(...steps)
+  const step = Math.min(...points.slice(1).map(([at], index) => at - (points[index]?.[0] ?? at)))
   const parts: Level[][] = []
   let before = Number.NaN
   for (const point of points) {
@@ -101,51 +99,24 @@ function scale(highest: number): { readonly top: number; readonly ticks: readonl
   return { top: step * count, ticks: Array.from({ length: count + 1 }, (_, index) => index * step) }
 }
 
-const drawLevel = (y: number, label: string, plot: Box): string =>
-  `<path d="M${plot.x} ${round(y)}h${plot.width}" stroke="${colors.edge}"/>` +
-  write(label, plot.x - 6, y + 4, { anchor: 'end', fill: colors.faint, size: 10 })
+const drawLimit = (y: number, color: string, { x, width }: Box): string =>
+  `<path d="M${x} ${round(y)}h${width}" stroke="${color}" stroke-dasharray="6 4" opacity="0.7"/>`
 
-function drawTimes({ from, to }: Span, plot: Box, toX: (at: number) => number): string[] {
+const drawLevel = (y: number, label: string, { x, width }: Box): string =>
+  `<path d="M${x} ${round(y)}h${width}" stroke="${colors.edge}"/>` +
+  write(label, { x: x - 6, y: y + 4, anchor: 'end', ...small })
+
+function drawTimes({ from, to }: Span, { y, height }: Box, toX: (at: number) => number): string[] {
   const step = [15, 30, 60, 120, 300, 600].find((seconds) => (to - from) / seconds <= 6) ?? 1_800
   const first = Math.ceil(from / step) * step
   const times = Array.from({ length: Math.floor((to - first) / step) + 1 }, (_, index) => first + index * step)
+  const end = step < 60 ? 19 : 16
   return times.map((at) =>
-    write(new Date(at * 1_000).toISOString().slice(11, step < 60 ? 19 : 16), toX(at), plot.y + plot.height + 14, {
+    write(new Date(at * 1_000).toISOString().slice(11, end), {
+      x: toX(at),
+      y: y + height + 14,
       anchor: 'middle',
-      fill: colors.faint,
-      size: 10,
+      ...small,
     }),
   )
-}
-
-/** Names side by side at the bottom; what does not fit is counted. */
-function drawLegend(curves: readonly Curve[], box: Box): { readonly drawing: string; readonly height: number } {
-  const placed: string[] = []
-  let left = box.x + 8
-  let line = 0
-  for (const [index, { name }] of curves.entries()) {
-    const text = cut(name, box.width - 40, legendSize)
-    const width = 22 + widthOf(text, legendSize)
-    if (left + width > box.x + box.width && left > box.x + 8) {
-      left = box.x + 8
-      line++
-    }
-    const rest = curves.length - index
-    const isFull = line === legendLinesMax - 1 && left + width + 70 > box.x + box.width && rest > 1
-    if (isFull) {
-      placed.push(`${line} ${write(`and ${rest} more`, left, 0, { size: legendSize, fill: colors.faint })}`)
-      break
-    }
-    placed.push(
-      `${line} <path d="M${round(left)} -4h12" stroke="${colorOf(index)}" stroke-width="3"/>${write(text, left + 16, 0, { size: legendSize })}`,
-    )
-    left += width
-  }
-  const height = (line + 1) * legendLine
-  const drawing = placed.map((each) => {
-    const [, on = '0', drawn = ''] = /^(\d+) (.*)$/s.exec(each) ?? []
-    const y = box.y + box.height - height + (Number(on) + 1) * legendLine - 4
-    return `<g transform="translate(0 ${round(y)})">${drawn}</g>`
-  })
-  return { drawing: drawing.join(''), height }
 }

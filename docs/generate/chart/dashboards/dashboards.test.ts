@@ -7,18 +7,39 @@ import { rootDir } from '@matte/local/paths'
 import { describe, expect, it } from 'vitest'
 import { dashboards, toDashboard } from './document.ts'
 import { toExpression } from './grafana-panel.ts'
-import type { Query } from './panel.ts'
-import { plannedMetrics } from './planned-metrics.ts'
+import type { DashboardSource, Query } from './panel.ts'
 import { scope } from './variables.ts'
+
+/** Metrics that docs/metrics.md does not list yet. Delete this once it does. */
+const plannedMetrics = `
+counter matte_tasks_created_total model_version plan
+histogram matte_http_request_duration_seconds method route status
+counter matte_http_requests_refused_total
+gauge matte_http_requests_in_flight
+gauge matte_http_requests_waiting for
+gauge matte_task_queued_age_seconds model_version
+gauge matte_tasks_queued model_version
+gauge matte_deliveries_due
+gauge matte_credits_held
+gauge matte_invariant_violations invariant
+gauge matte_retention_lag_seconds what
+counter matte_http_errors_total code
+histogram matte_database_query_duration_seconds operation
+counter matte_database_errors_total reason
+gauge matte_database_pool_connections state
+gauge matte_database_pool_waiting
+histogram matte_store_request_duration_seconds operation outcome
+gauge matte_nats_connected
+gauge matte_build_info version
+`
 
 type Metric = { readonly kind: string; readonly labels: readonly string[] }
 
 /** What every series has: from the registry, from Prometheus and, in Kubernetes, from the monitor. */
-const commonLabels = ['process', 'namespace', 'job', 'pod', 'instance']
+const commonLabels = ['process', 'namespace', 'job', 'pod', 'le']
 
-const queries = dashboards.flatMap(({ title, rows }) =>
-  rows.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries.map((query) => ({ title, panel, query })))),
-)
+const queriesOf = ({ rows }: DashboardSource): readonly Query[] =>
+  rows.flatMap(({ panels }) => panels.flatMap(({ queries }) => queries))
 
 /** From the table of docs/metrics.md, which is made from the definitions, and from the library of the others. */
 async function listMetrics(): Promise<ReadonlyMap<string, Metric>> {
@@ -53,45 +74,45 @@ function find(metrics: ReadonlyMap<string, Metric>, sample: string): Metric | un
   return histogram?.kind === 'histogram' ? histogram : undefined
 }
 
-describe('the queries of the dashboards', () => {
-  it.each(queries)(
-    '$title, $panel.title: name metrics that exist, by their own labels: $query.legend',
-    async ({ query }) => {
-      const metrics = await listMetrics()
-      const names = selectors(query)
-      expect(names.length).toBeGreaterThan(0)
-      expect(names.filter((name) => find(metrics, name) === undefined)).toEqual([])
-      const known = new Set([...names.flatMap((name) => find(metrics, name)?.labels ?? []), ...commonLabels, 'le'])
-      const { expr, legend } = query
-      const used = [
-        ...[...expr.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"/g)].map(([, label = '']) => label),
-        ...[...expr.matchAll(/(?:by|ignoring|on) \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */)),
-        ...[...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label),
-      ]
-      expect(used.filter((label) => !known.has(label))).toEqual([])
-    },
-  )
-
-  it.each(queries)(
-    '$title, $panel.title: take rates of counters, never of gauges: $query.legend',
-    async ({ query }) => {
-      const metrics = await listMetrics()
-      const rated = [...query.expr.matchAll(/(?:rate|increase)\((\w+)\{/g)].map(([, name = '']) => name)
-      const gauges = selectors(query).filter((name) => find(metrics, name)?.kind === 'gauge')
-      expect(rated.filter((name) => gauges.includes(name))).toEqual([])
-      const counters = selectors(query).filter((name) => find(metrics, name)?.kind === 'counter')
-      expect(counters.filter((name) => !rated.includes(name))).toEqual([])
-    },
-  )
-
-  it.each(queries)('$title, $panel.title: look at the chosen release alone: $query.legend', ({ query }) => {
-    expect(toExpression(query).split(scope).length - 1).toBe(selectors(query).length)
-    expect(toExpression(query)).not.toMatch(/\[R/)
-  })
-})
+/** In matchers, in the lists of aggregations, in the legend. */
+const labelsOf = ({ expr, legend }: Query): readonly string[] => [
+  ...[...expr.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"/g)].map(([, label = '']) => label),
+  ...[...expr.matchAll(/(?:by|ignoring|on) \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */)),
+  ...[...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label),
+]
 
 describe.each(dashboards)('$title', (source) => {
   const { id, uid, panels = [] } = toDashboard(source)
+
+  it('names metrics that exist, by their own labels', async () => {
+    const metrics = await listMetrics()
+    for (const query of queriesOf(source)) {
+      const names = selectors(query)
+      expect(names.length, query.expr).toBeGreaterThan(0)
+      expect(names.filter((name) => find(metrics, name) === undefined)).toEqual([])
+      const known = new Set([...names.flatMap((name) => find(metrics, name)?.labels ?? []), ...commonLabels])
+      expect(
+        labelsOf(query).filter((label) => !known.has(label)),
+        query.expr,
+      ).toEqual([])
+    }
+  })
+
+  it('takes rates of counters, and of nothing else', async () => {
+    const metrics = await listMetrics()
+    for (const query of queriesOf(source)) {
+      const rated = [...query.expr.matchAll(/(?:rate|increase)\((\w+)\{/g)].map(([, name = '']) => name)
+      const kinds = new Map(selectors(query).map((name) => [name, find(metrics, name)?.kind]))
+      for (const [name, kind] of kinds) expect(rated.includes(name), query.expr).toBe(kind !== 'gauge')
+    }
+  })
+
+  it('looks at the chosen release alone', () => {
+    for (const query of queriesOf(source)) {
+      expect(toExpression(query).split(scope).length - 1, query.expr).toBe(selectors(query).length)
+      expect(toExpression(query)).not.toMatch(/\[R/)
+    }
+  })
 
   it('keeps its uid, has no id of one Grafana, and names each panel once', () => {
     expect(id).toBeUndefined()

@@ -41,7 +41,13 @@ export function toDashboard({ uid, title, sentence, rows }: DashboardSource): Da
 
 const columns = 24
 
-const sizeOf = ({ kind, width }: Panel) => ({ w: width ?? 8, h: kind === 'stat' ? 4 : 8 })
+/** Three curves side by side; of a number that three does not divide, the first two or four take half a line each. */
+function sizeOf(panel: Panel, panels: readonly Panel[]) {
+  if (panel.kind === 'stat') return { w: panel.width ?? 8, h: 4 }
+  const curves = panels.filter(({ kind }) => kind !== 'stat')
+  const halves = [0, 4, 2][curves.length % 3] ?? 0
+  return { w: curves.indexOf(panel) < halves ? 12 : 8, h: 8 }
+}
 
 /** Panels side by side, in their order, until a line is full. */
 function arrange(rows: readonly Row[]): (GrafanaPanel | RowPanel)[] {
@@ -53,7 +59,7 @@ function arrange(rows: readonly Row[]): (GrafanaPanel | RowPanel)[] {
     let left = 0
     let lineHeight = 0
     for (const panel of panels) {
-      const { w, h } = sizeOf(panel)
+      const { w, h } = sizeOf(panel, panels)
       // A line of values above a line of curves: heights are not mixed.
       if (left + w > columns || (left > 0 && h !== lineHeight)) {
         top += lineHeight

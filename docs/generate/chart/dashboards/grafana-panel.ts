@@ -25,9 +25,9 @@ import {
   VisibilityMode,
   VizOrientation,
 } from '@grafana/schema'
-import type { Options as BarGauge } from '@grafana/schema/dist/esm/raw/composable/bargauge/panelcfg/x/BarGaugePanelCfg_types.gen'
-import type { Options as Stat } from '@grafana/schema/dist/esm/raw/composable/stat/panelcfg/x/StatPanelCfg_types.gen'
-import type { Options as TimeSeries } from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen'
+import type * as Bars from '@grafana/schema/dist/esm/raw/composable/bargauge/panelcfg/x/BarGaugePanelCfg_types.gen'
+import type * as Stat from '@grafana/schema/dist/esm/raw/composable/stat/panelcfg/x/StatPanelCfg_types.gen'
+import type * as Lines from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen'
 import type { Panel, Query } from './panel.ts'
 import { scope } from './variables.ts'
 
@@ -109,14 +109,14 @@ const valueFields = (panel: Panel): FieldConfig => ({
   noValue: 'none',
 })
 
-const curveOptions: TimeSeries = {
+const curveOptions: Lines.Options = {
   legend: { displayMode: LegendDisplayMode.List, placement: 'bottom', showLegend: true, calcs: [] },
   tooltip: { mode: TooltipDisplayMode.Multi, sort: SortOrder.Descending },
 }
 
 const reduceOptions = { calcs: ['lastNotNull'], fields: '', values: false }
 
-const statOptions: Stat = {
+const statOptions: Stat.Options = {
   reduceOptions,
   orientation: VizOrientation.Auto,
   colorMode: BigValueColorMode.Value,
@@ -128,7 +128,7 @@ const statOptions: Stat = {
   wideLayout: true,
 }
 
-const barOptions: BarGauge = {
+const barOptions: Bars.Options = {
   reduceOptions,
   orientation: VizOrientation.Horizontal,
   displayMode: BarGaugeDisplayMode.Basic,

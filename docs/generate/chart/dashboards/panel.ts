@@ -15,7 +15,7 @@ export type Query = {
 }
 
 /** The value from which a panel turns to this colour. */
-type Threshold = { readonly from: number; readonly color: 'green' | 'orange' | 'red' }
+export type Threshold = { readonly from: number; readonly color: 'green' | 'orange' | 'red' }
 
 export type Panel = {
   readonly title: string
@@ -27,7 +27,7 @@ export type Panel = {
   readonly queries: readonly Query[]
   /** In order. Below the first it is green, unless that starts at `-Infinity`. */
   readonly thresholds?: readonly Threshold[]
-  /** Of 24 columns. */
+  /** Of 24 columns, for a `stat`. */
   readonly width?: number
   /** Alerts whose runbooks say what to do when it looks wrong. */
   readonly runbooks?: readonly string[]
@@ -45,43 +45,3 @@ export type DashboardSource = {
   readonly sentence: string
   readonly rows: readonly Row[]
 }
-
-/** From `bad` on red, from `warn` on orange. */
-export const worseFrom = (warn: number, bad: number): readonly Threshold[] => [
-  { from: warn, color: 'orange' },
-  { from: bad, color: 'red' },
-]
-
-/** Red from the first one on. */
-export const badFrom = (bad: number): readonly Threshold[] => [{ from: bad, color: 'red' }]
-
-/** Red below `good`. */
-export const goodFrom = (good: number): readonly Threshold[] => [
-  { from: Number.NEGATIVE_INFINITY, color: 'red' },
-  { from: good, color: 'green' },
-]
-
-/** The quantile of a histogram over all processes, by labels. */
-export function quantile(share: number, histogram: string, by: readonly string[] = [], matchers = ''): string {
-  const labels = ['le', ...by].join(', ')
-  return `histogram_quantile(${share}, sum by (${labels}) (rate(${histogram}_bucket{${matchers}}[RATE])))`
-}
-
-/** The median and the tails of a histogram, one series each. */
-export const quantiles = (histogram: string, matchers = ''): readonly Query[] =>
-  [0.5, 0.95, 0.99].map((share) => ({
-    expr: quantile(share, histogram, [], matchers),
-    legend: `p${share * 100}`,
-  }))
-
-/** Events a second, by labels. */
-export const perSecond = (counter: string, by: string, matchers = ''): string =>
-  `sum by (${by}) (rate(${counter}{${matchers}}[RATE]))`
-
-/** Events in the time that the dashboard shows, by labels. */
-export const inRange = (counter: string, by: string, matchers = ''): string =>
-  `sum by (${by}) (increase(${counter}{${matchers}}[RANGE]))`
-
-/** Every replica exposes the same value of these, so that any one that is up is enough: one a release, then the sum. */
-export const shared = (gauge: string, by: string): string =>
-  `sum by (${by}) (max by (namespace, job, ${by}) (${gauge}{}))`

@@ -1,4 +1,7 @@
-import { badFrom, type DashboardSource, goodFrom, inRange, perSecond, quantile, type Row, worseFrom } from './panel.ts'
+import type { DashboardSource, Row } from './panel.ts'
+import { quantile } from './quantiles.ts'
+import { inRange, perSecond } from './rates.ts'
+import { badFrom, goodFrom, worseFrom } from './thresholds.ts'
 
 // prom-client's own metrics have names that every program of Node.js has.
 const ours = 'process=~"api|controller|dispatcher"'
@@ -59,13 +62,25 @@ const health: Row = {
     },
     {
       title: 'Failures of servers behind Matte',
-      sentence: 'Connections and requests that failed, by server and reason.',
+      sentence: 'Connections and requests that failed, by server.',
       runbooks: ['MatteDatabaseUnreachable', 'MatteStoreUnreachable', 'MatteCertificateFailing'],
       kind: 'lines',
       unit: 'ops',
+      queries: [{ expr: perSecond('matte_dependency_errors_total', 'dependency'), legend: '{{dependency}}' }],
+    },
+    {
+      title: 'Reasons of these failures',
+      sentence: 'Connections and requests that failed in the time shown. Certificates and credentials need a person.',
+      kind: 'bars',
+      unit: 'short',
+      thresholds: badFrom(0),
       queries: [
-        { expr: perSecond('matte_dependency_errors_total', 'dependency, reason'), legend: '{{dependency}} {{reason}}' },
+        {
+          expr: `${inRange('matte_dependency_errors_total', 'dependency, reason')} > 0`,
+          legend: '{{dependency}} {{reason}}',
+        },
       ],
+      emptyBecause: 'nothing may have failed',
     },
     {
       title: 'Starts of processes',
@@ -79,9 +94,9 @@ const health: Row = {
     {
       title: 'Background work that failed',
       sentence: 'Parts of the sweep that failed in the time shown. Each is tried again a moment later.',
-      kind: 'lines',
+      kind: 'bars',
       unit: 'none',
-      emptyBecause: 'a part is counted from its first failure on',
+      thresholds: badFrom(1),
       queries: [{ expr: inRange('matte_sweep_failures_total', 'part'), legend: '{{part}}' }],
     },
     {
@@ -105,7 +120,10 @@ const servers: Row = {
       kind: 'lines',
       unit: 's',
       queries: [
-        { expr: quantile(0.95, 'matte_database_query_duration_seconds', ['operation']), legend: '{{operation}}' },
+        {
+          expr: quantile(0.95, 'matte_database_query_duration_seconds', { by: ['operation'] }),
+          legend: '{{operation}}',
+        },
       ],
     },
     {
@@ -121,7 +139,10 @@ const servers: Row = {
       kind: 'lines',
       unit: 's',
       queries: [
-        { expr: quantile(0.95, 'matte_store_request_duration_seconds', ['operation']), legend: '{{operation}}' },
+        {
+          expr: quantile(0.95, 'matte_store_request_duration_seconds', { by: ['operation'] }),
+          legend: '{{operation}}',
+        },
       ],
     },
     {

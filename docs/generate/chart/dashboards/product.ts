@@ -1,4 +1,7 @@
-import { badFrom, type DashboardSource, inRange, perSecond, quantile, type Row, shared, worseFrom } from './panel.ts'
+import type { DashboardSource, Row } from './panel.ts'
+import { quantile, shortRoutes } from './quantiles.ts'
+import { inRange, perSecond, perSecondSeen, shared } from './rates.ts'
+import { badFrom, worseFrom } from './thresholds.ts'
 
 const completion = 'matte_task_completion_seconds'
 
@@ -48,7 +51,9 @@ const tasks: Row = {
       sentence: '95 of 100 tasks that succeeded took less, the wait in the queue included.',
       kind: 'lines',
       unit: 's',
-      queries: [{ expr: quantile(0.95, completion, ['plan'], 'status="succeeded"'), legend: '{{plan}}' }],
+      queries: [
+        { expr: quantile(0.95, completion, { by: ['plan'], matchers: 'status="succeeded"' }), legend: '{{plan}}' },
+      ],
     },
     {
       title: 'Failed for good, by code',
@@ -56,7 +61,7 @@ const tasks: Row = {
       runbooks: ['MatteTasksFailing'],
       kind: 'stack',
       unit: 'ops',
-      queries: [{ expr: perSecond('matte_task_failures_total', 'code'), legend: '{{code}}' }],
+      queries: [{ expr: perSecondSeen('matte_task_failures_total', 'code'), legend: '{{code}}' }],
     },
   ],
 }
@@ -76,7 +81,7 @@ const answers: Row = {
       sentence: 'Answers with an error, by the code in their body.',
       kind: 'lines',
       unit: 'ops',
-      queries: [{ expr: `${perSecond('matte_http_errors_total', 'code')} > 0`, legend: '{{code}}' }],
+      queries: [{ expr: perSecondSeen('matte_http_errors_total', 'code'), legend: '{{code}}' }],
     },
     {
       title: 'Errors in the time shown',
@@ -90,11 +95,14 @@ const answers: Row = {
     },
     {
       title: 'Requests by route',
-      sentence: 'What callers use, a request a second each.',
+      sentence: 'What callers use: requests in the time shown.',
       kind: 'bars',
       unit: 'short',
       queries: [
-        { expr: inRange('matte_http_request_duration_seconds_count', 'method, route'), legend: '{{method}} {{route}}' },
+        {
+          expr: shortRoutes(inRange('matte_http_request_duration_seconds_count', 'method, route')),
+          legend: '{{method}} {{route}}',
+        },
       ],
     },
   ],
@@ -145,11 +153,23 @@ const webhooks: Row = {
   title: 'Webhooks: do receivers hear of it?',
   panels: [
     {
-      title: 'Ended, by event',
-      sentence: 'Deliveries that arrived, or whose attempts are used up.',
+      title: 'Ended, by outcome',
+      sentence: 'Arrived, given up after the last attempt, or canceled with their endpoint.',
       kind: 'stack',
       unit: 'ops',
-      queries: [{ expr: perSecond('matte_deliveries_ended_total', 'event, outcome'), legend: '{{event}} {{outcome}}' }],
+      queries: [{ expr: perSecond('matte_deliveries_ended_total', 'outcome'), legend: '{{outcome}}' }],
+    },
+    {
+      title: 'Ended, by event',
+      sentence: 'Deliveries that ended in the time shown, of events that were sent.',
+      kind: 'bars',
+      unit: 'short',
+      queries: [
+        {
+          expr: `${inRange('matte_deliveries_ended_total', 'event, outcome')} > 0`,
+          legend: '{{event}} {{outcome}}',
+        },
+      ],
     },
     {
       title: 'Attempts, by outcome',
@@ -157,7 +177,7 @@ const webhooks: Row = {
       runbooks: ['MatteWebhooksFailing'],
       kind: 'stack',
       unit: 'ops',
-      queries: [{ expr: perSecond('matte_delivery_attempts_total', 'outcome'), legend: '{{outcome}}' }],
+      queries: [{ expr: perSecondSeen('matte_delivery_attempts_total', 'outcome'), legend: '{{outcome}}' }],
     },
     {
       title: 'Time of an attempt, p95',

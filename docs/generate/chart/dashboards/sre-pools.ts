@@ -1,5 +1,8 @@
 // The rows of the SRE dashboard about Triton pods.
-import { inRange, type Panel, perSecond, quantile, quantiles, type Row, worseFrom } from './panel.ts'
+import type { Panel, Row } from './panel.ts'
+import { quantile, quantiles } from './quantiles.ts'
+import { inRange, perSecond } from './rates.ts'
+import { worseFrom } from './thresholds.ts'
 
 const pods = (what: string): string => `matte_pool_demand{term="${what}"}`
 
@@ -157,7 +160,7 @@ export const operator: Row = {
       kind: 'lines',
       unit: 's',
       thresholds: worseFrom(1, 5),
-      queries: [{ expr: quantile(0.95, 'matte_reconcile_seconds', ['queue']), legend: '{{queue}}' }],
+      queries: [{ expr: quantile(0.95, 'matte_reconcile_seconds', { by: ['queue'] }), legend: '{{queue}}' }],
     },
     {
       title: 'Watches that began again, objects that they had missed',

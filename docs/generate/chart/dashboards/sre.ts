@@ -1,5 +1,8 @@
-import { badFrom, type DashboardSource, perSecond, quantile, quantiles, type Row, shared, worseFrom } from './panel.ts'
+import type { DashboardSource, Row } from './panel.ts'
+import { quantile, quantiles, shortRoutes } from './quantiles.ts'
+import { perSecond, perSecondSeen, shared } from './rates.ts'
 import { autoscaling, operator, rollouts } from './sre-pools.ts'
+import { badFrom, worseFrom } from './thresholds.ts'
 
 const http = 'matte_http_request_duration_seconds'
 // Those of the objective behind the alert MatteAcceptFailing.
@@ -150,7 +153,9 @@ const latency: Row = {
       sentence: '95 of 100 requests took less. Uploads and results count until their last byte.',
       kind: 'lines',
       unit: 's',
-      queries: [{ expr: quantile(0.95, http, ['method', 'route']), legend: '{{method}} {{route}}' }],
+      queries: [
+        { expr: shortRoutes(quantile(0.95, http, { by: ['method', 'route'] })), legend: '{{method}} {{route}}' },
+      ],
     },
     {
       title: 'Wait for a worker',
@@ -164,14 +169,16 @@ const latency: Row = {
       sentence: 'What a worker does after its claim. `infer` holds the wait for a pod and the model.',
       kind: 'lines',
       unit: 's',
-      queries: [{ expr: quantile(0.95, 'matte_task_stage_seconds', ['stage']), legend: '{{stage}}' }],
+      queries: [{ expr: quantile(0.95, 'matte_task_stage_seconds', { by: ['stage'] }), legend: '{{stage}}' }],
     },
     {
       title: 'Attempts by outcome',
       sentence: 'Given back: the pod or the store was gone, and no attempt was spent. Lost: somebody else ended it.',
       kind: 'stack',
       unit: 'ops',
-      queries: [{ expr: perSecond('matte_task_attempts_total', 'status, reason'), legend: '{{status}} {{reason}}' }],
+      queries: [
+        { expr: perSecondSeen('matte_task_attempts_total', 'status, reason'), legend: '{{status}} {{reason}}' },
+      ],
     },
     {
       title: 'Refused for lack of room',

@@ -2,8 +2,8 @@
 import type { DashboardLink, DataSourceRef, VariableModel } from '@grafana/schema'
 
 /**
- * Added to every selector. The chart's monitors make the release's name the `job`; a Prometheus that is set up otherwise
- * has another job there. `All` matches what has no namespace too.
+ * Added to every selector. The chart's monitors make the release's name the `job`; other configurations of Prometheus
+ * have another job there. `All` matches what has no namespace too.
  */
 export const scope = 'namespace=~"$namespace", job=~"$release"'
 
@@ -20,11 +20,17 @@ export const variables = (datasource: DataSourceRef): VariableModel[] => [
     multi: false,
     options: [],
   },
-  choice(datasource, 'namespace', 'Namespace', `label_values(${every}, namespace)`),
-  choice(datasource, 'release', 'Release', `label_values(${every}{namespace=~"$namespace"}, job)`),
+  choice(datasource, { name: 'namespace', label: 'Namespace', query: `label_values(${every}, namespace)` }),
+  choice(datasource, {
+    name: 'release',
+    label: 'Release',
+    query: `label_values(${every}{namespace=~"$namespace"}, job)`,
+  }),
 ]
 
-const choice = (datasource: DataSourceRef, name: string, label: string, query: string): VariableModel => ({
+type Choice = { readonly name: string; readonly label: string; readonly query: string }
+
+const choice = (datasource: DataSourceRef, { name, label, query }: Choice): VariableModel => ({
   name,
   label,
   type: 'query',
