@@ -4,7 +4,11 @@ import { dashboards } from '@matte/generate/chart/dashboards/document'
 import { toExpression } from '@matte/generate/chart/dashboards/grafana-panel'
 import type { Panel, Query } from '@matte/generate/chart/dashboards/panel'
 import type { Curve } from './picture/drawing.ts'
-import { type Prometheus, type Series, type Span, series } from './prometheus.ts'
+import type { Prometheus, Series, Span } from './prometheus.ts'
+
+/** What a Prometheus of these tests has on every series. */
+export const namespace = 'matte-test'
+const job = 'matte'
 
 /** Longer than any run of these tests. */
 const range = '15m'
@@ -27,8 +31,8 @@ export const expand = (query: Query): string =>
   toExpression(query)
     .replaceAll('$__rate_interval', rateInterval)
     .replaceAll('$__range', range)
-    .replaceAll('$namespace', series.namespace)
-    .replaceAll('$release', series.job)
+    .replaceAll('$namespace', namespace)
+    .replaceAll('$release', job)
 
 /** The name that Grafana gives a series; a label that it lacks is empty. */
 export const nameOf = ({ legend }: Query, { labels }: Series): string =>
@@ -53,7 +57,7 @@ export async function listSilent(prometheus: Prometheus, asked: readonly PanelQu
 /** A curve over a span of time, all else as it is now; without series that have no value. */
 async function askPanel(prometheus: Prometheus, { panel, query }: Omit<PanelQuery, 'name'>, span: Span) {
   const isCurve = panel.kind === 'lines' || panel.kind === 'stack'
-  const found = await (isCurve ? prometheus.askRange(expand(query), span) : prometheus.ask(expand(query)))
+  const found = await (isCurve ? prometheus.queryRange(expand(query), span) : prometheus.query(expand(query)))
   return found.filter(({ points }) => points.some(([, value]) => Number.isFinite(value)))
 }
 

@@ -7,9 +7,8 @@ import { useStack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
 import { type Callers, startCallers } from './callers.ts'
 import { drawPictures } from './draw.ts'
-import { findMissingPrometheus } from './find-prometheus.ts'
-import { expand, listSilent, panelQueries } from './panels.ts'
-import { type Prometheus, startPrometheus } from './prometheus.ts'
+import { expand, listSilent, namespace, panelQueries } from './panels.ts'
+import { findMissingPrometheus, type Prometheus, startPrometheus } from './prometheus.ts'
 
 describe.skipIf(findMissingPrometheus('test/dashboards'))('the dashboards of a service under load', () => {
   const stack = useStack()
@@ -17,8 +16,8 @@ describe.skipIf(findMissingPrometheus('test/dashboards'))('the dashboards of a s
   let callers: Callers
   const begun = Date.now() / 1_000
   beforeAll(async () => {
-    prometheus = await startPrometheus(join(inject('runDir'), 'prometheus'))
-    prometheus.scrape((['api', 'controller', 'dispatcher'] as const).map((name) => stack.process(name)))
+    prometheus = await startPrometheus(join(inject('runDir'), 'prometheus'), { namespace })
+    prometheus.watch((['api', 'controller', 'dispatcher'] as const).map((name) => stack.process(name)))
     callers = await startCallers(stack)
   })
   afterAll(async () => {
@@ -42,7 +41,7 @@ describe.skipIf(findMissingPrometheus('test/dashboards'))('the dashboards of a s
 
   it.each(dashboards)('understand every query of $title', async ({ title }) => {
     for (const { query } of panelQueries.filter(({ name }) => name.startsWith(title))) {
-      expect(await prometheus.ask(expand(query)), query.expr).toBeInstanceOf(Array)
+      expect(await prometheus.query(expand(query)), query.expr).toBeInstanceOf(Array)
     }
   })
 })

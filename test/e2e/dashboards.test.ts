@@ -6,9 +6,8 @@ import { targetRevision } from '@matte/controller/operator/specs/triton-deployme
 import { afterAll, beforeAll, describe, inject, it } from 'vitest'
 import { type Callers, startCallers } from '../dashboards/callers.ts'
 import { drawPictures } from '../dashboards/draw.ts'
-import { findMissingPrometheus } from '../dashboards/find-prometheus.ts'
-import { listSilent, panelQueries } from '../dashboards/panels.ts'
-import { type Prometheus, startPrometheus } from '../dashboards/prometheus.ts'
+import { listSilent, namespace, panelQueries } from '../dashboards/panels.ts'
+import { findMissingPrometheus, type Prometheus, startPrometheus } from '../dashboards/prometheus.ts'
 import { until } from '../support/until.ts'
 import { type Load, startLoad } from './support/load.ts'
 import { reasonOf, useOperator, withEnvironment } from './support/operator.ts'
@@ -46,8 +45,8 @@ describe.skipIf(findMissingPrometheus('test/e2e/dashboards'))('the dashboards of
     await apply()
     const controllers = [await operator.startController(), await operator.startController()]
     const { stack } = operator
-    prometheus = await startPrometheus(join(inject('runDir'), 'prometheus'))
-    prometheus.scrape([stack.process('api'), ...controllers, stack.process('dispatcher')])
+    prometheus = await startPrometheus(join(inject('runDir'), 'prometheus'), { namespace })
+    prometheus.watch([stack.process('api'), ...controllers, stack.process('dispatcher')])
     await operator.untilPool(name, 'has a pod', ({ status }) => status?.readyReplicas === 1)
     callers = await startCallers(stack)
     load = await startLoad({ stack })
