@@ -17,7 +17,7 @@ type Group = Readonly<Record<string, MetricDefinition>>
 type Process = 'api' | 'controller' | 'dispatcher'
 
 /** Every metric of ours, by the process that exposes it; `all` is in each. */
-const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
+export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
   all: [processMetrics, edgeMetrics, databaseMetrics, busMetrics],
   api: [httpMetrics, capacityMetrics, sampleMetrics, dueMetrics, storeMetrics],
   controller: [storeMetrics],
@@ -25,10 +25,6 @@ const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
 }
 
 const readers = ['alert', 'saturation', 'product'] as const
-
-/** What a process exposes, those of Node.js left out. */
-export const metricsOf = (process: Process): readonly MetricDefinition[] =>
-  [...metricsByProcess.all, ...metricsByProcess[process]].flatMap((group) => Object.values(group))
 
 export function writeMetrics(before: string): string {
   const withProcesses = Object.entries(metricsByProcess).reduce(

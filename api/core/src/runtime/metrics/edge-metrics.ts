@@ -5,7 +5,7 @@ import { counter } from './define.ts'
 
 const dependencies = ['database', 'nats', 'store', 'kubernetes', 'triton'] as const
 
-export type Dependency = (typeof dependencies)[number]
+type Dependency = (typeof dependencies)[number]
 
 /** All of this file; docs/metrics.md lists them. */
 export const edgeMetrics = {
