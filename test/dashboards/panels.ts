@@ -35,7 +35,7 @@ export const expand = (query: Query): string =>
     .replaceAll('$release', job)
 
 /** The name that Grafana gives a series; a label that it lacks is empty. */
-export const nameOf = ({ legend }: Query, { labels }: Series): string =>
+const nameOf = ({ legend }: Query, { labels }: Series): string =>
   legend.replaceAll(/\{\{(\w+)\}\}/g, (_all, label: string) => labels[label] ?? '').trim()
 
 /** One line for each query that returns nothing to show, or no series with a label that its legend names. */

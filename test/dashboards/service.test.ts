@@ -14,10 +14,11 @@ describe.skipIf(findMissingPrometheus('test/dashboards'))('the dashboards of a s
   const stack = useStack()
   let prometheus: Prometheus
   let callers: Callers
-  const begun = Date.now() / 1_000
+  let begun: number
   beforeAll(async () => {
     prometheus = await startPrometheus(join(inject('runDir'), 'prometheus'), { namespace })
     prometheus.watch((['api', 'controller', 'dispatcher'] as const).map((name) => stack.process(name)))
+    begun = Date.now() / 1_000
     callers = await startCallers(stack)
   })
   afterAll(async () => {

@@ -28,7 +28,7 @@ const spec: Partial<PoolSpecInput> = {
 
 describe.skipIf(findMissingPrometheus('test/e2e/dashboards'))('the dashboards of a service with a pool', () => {
   const operator = useOperator()
-  const begun = Date.now() / 1_000
+  let begun: number
   let prometheus: Prometheus
   let callers: Callers
   let load: Load
@@ -48,6 +48,7 @@ describe.skipIf(findMissingPrometheus('test/e2e/dashboards'))('the dashboards of
     prometheus = await startPrometheus(join(inject('runDir'), 'prometheus'), { namespace })
     prometheus.watch([stack.process('api'), ...controllers, stack.process('dispatcher')])
     await operator.untilPool(name, 'has a pod', ({ status }) => status?.readyReplicas === 1)
+    begun = Date.now() / 1_000
     callers = await startCallers(stack)
     load = await startLoad({ stack })
   })

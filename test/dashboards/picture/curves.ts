@@ -20,7 +20,7 @@ export function drawCurves({ kind, unit, thresholds = [] }: Panel, { curves, box
   }
   const levels = kind === 'stack' ? stack(curves) : curves.map(onTheFloor)
   const tops = levels.flat().flatMap(([, , top]) => (Number.isFinite(top) ? top : []))
-  const { top, ticks } = scale(Math.max(0, ...tops))
+  const { top, ticks } = scale(Math.max(0, ...tops), unit === 'bytes' ? 2 : 10)
   const toX = (at: number): number => plot.x + ((at - span.from) / (span.to - span.from)) * plot.width
   const toY = (value: number): number => plot.y + plot.height - (value / top) * plot.height
   const limits = thresholds
@@ -91,10 +91,10 @@ function splitAtGaps(points: readonly Level[]): Level[][] {
 }
 
 /** Round steps, four or so. */
-function scale(highest: number): { readonly top: number; readonly ticks: readonly number[] } {
+function scale(highest: number, base: 2 | 10): { readonly top: number; readonly ticks: readonly number[] } {
   const rough = (highest || 1) / 4
-  const power = 10 ** Math.floor(Math.log10(rough))
-  const step = ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power
+  const power = base ** Math.floor(Math.log(rough) / Math.log(base))
+  const step = ([1, 2, 2.5, 5].find((factor) => factor < base && factor * power >= rough) ?? base) * power
   const count = Math.max(1, Math.ceil((highest || 1) / step))
   return { top: step * count, ticks: Array.from({ length: count + 1 }, (_, index) => index * step) }
 }

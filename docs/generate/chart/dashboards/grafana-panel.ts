@@ -102,6 +102,7 @@ const curveFields = (panel: Panel): FieldConfig => ({
 
 const valueFields = (panel: Panel): FieldConfig => ({
   unit: panel.unit,
+  ...(panel.unit === 'none' && { decimals: 0 }),
   color: {
     mode: panel.thresholds === undefined ? FieldColorModeId.PaletteClassicByName : FieldColorModeId.Thresholds,
   },

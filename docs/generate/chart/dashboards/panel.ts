@@ -1,7 +1,7 @@
 // What a dashboard is here: rows of panels, each a question with its queries. document.ts makes Grafana's JSON of it,
 // and the tests run the same queries against a Prometheus.
 
-/** Grafana's names of units. */
+/** Grafana's names of units. `none` is a whole number: what a rate makes of counts is rounded. */
 type Unit = 's' | 'short' | 'percentunit' | 'ops' | 'bytes' | 'none'
 
 export type Query = {

@@ -72,7 +72,7 @@ const health: Row = {
       title: 'Reasons of these failures',
       sentence: 'Connections and requests that failed in the time shown. Certificates and credentials need a person.',
       kind: 'bars',
-      unit: 'short',
+      unit: 'none',
       thresholds: badFrom(0),
       queries: [
         {

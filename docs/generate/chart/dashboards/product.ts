@@ -12,7 +12,7 @@ const tasks: Row = {
       title: 'Accepted',
       sentence: 'Tasks accepted in the time shown.',
       kind: 'stat',
-      unit: 'short',
+      unit: 'none',
       width: 6,
       queries: [{ expr: 'sum(increase(matte_tasks_created_total{}[RANGE]))', legend: 'tasks' }],
     },
@@ -20,7 +20,7 @@ const tasks: Row = {
       title: 'Ended, by status',
       sentence: 'Tasks that ended in the time shown. Canceled ones were canceled by their callers.',
       kind: 'stat',
-      unit: 'short',
+      unit: 'none',
       width: 12,
       queries: [{ expr: inRange(`${completion}_count`, 'status'), legend: '{{status}}' }],
     },
@@ -28,7 +28,7 @@ const tasks: Row = {
       title: 'Waiting now',
       sentence: 'Tasks that wait for a worker, counted up to 10,000 a model version.',
       kind: 'stat',
-      unit: 'short',
+      unit: 'none',
       width: 6,
       queries: [{ expr: `sum(${shared('matte_tasks_queued', 'model_version')})`, legend: 'tasks' }],
     },
@@ -87,7 +87,7 @@ const answers: Row = {
       title: 'Errors in the time shown',
       sentence: 'How often each code was sent, and each kind of failure ended a task.',
       kind: 'bars',
-      unit: 'short',
+      unit: 'none',
       queries: [
         { expr: `${inRange('matte_http_errors_total', 'code')} > 0`, legend: 'answered {{code}}' },
         { expr: `${inRange('matte_task_failures_total', 'code')} > 0`, legend: 'task failed: {{code}}' },
@@ -97,7 +97,7 @@ const answers: Row = {
       title: 'Requests by route',
       sentence: 'What callers use: requests in the time shown.',
       kind: 'bars',
-      unit: 'short',
+      unit: 'none',
       queries: [
         {
           expr: shortRoutes(inRange('matte_http_request_duration_seconds_count', 'method, route')),
@@ -122,7 +122,7 @@ const credits: Row = {
       title: 'Charged, by plan',
       sentence: 'Credits charged in the time shown. Plan `internal` is not charged.',
       kind: 'bars',
-      unit: 'short',
+      unit: 'none',
       queries: [{ expr: inRange('matte_credits_settled_total', 'plan', 'outcome="charged"'), legend: '{{plan}}' }],
     },
     {
@@ -163,7 +163,7 @@ const webhooks: Row = {
       title: 'Ended, by event',
       sentence: 'Deliveries that ended in the time shown, of events that were sent.',
       kind: 'bars',
-      unit: 'short',
+      unit: 'none',
       queries: [
         {
           expr: `${inRange('matte_deliveries_ended_total', 'event, outcome')} > 0`,

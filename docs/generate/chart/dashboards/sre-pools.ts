@@ -30,7 +30,7 @@ export const autoscaling: Row = {
       title: 'What the rule wants',
       sentence: 'Pods for the rate of arrivals, for the backlog and for batches; the largest wins, within the bounds.',
       kind: 'lines',
-      unit: 'none',
+      unit: 'short',
       queries: [
         { expr: perPool(pods('steadyPods')), legend: '{{pool}} rate' },
         { expr: perPool(pods('backlogPods')), legend: '{{pool}} backlog' },
@@ -42,7 +42,7 @@ export const autoscaling: Row = {
       title: 'Decisions in the time shown, by rule',
       sentence: 'How often each rule changed the number of pods, up or down. docs/autoscaling.md explains the rules.',
       kind: 'bars',
-      unit: 'short',
+      unit: 'none',
       queries: [
         {
           expr: `${inRange('matte_scale_decisions_total', 'pool, rule, direction')} > 0`,
@@ -110,7 +110,7 @@ export const rollouts: Row = {
       title: 'Rollouts in the time shown',
       sentence: 'By outcome. A rolled back revision is named in the condition RolledBack of its pool.',
       kind: 'bars',
-      unit: 'short',
+      unit: 'none',
       queries: [{ expr: inRange('matte_rollouts_total', 'pool, outcome'), legend: '{{pool}} {{outcome}}' }],
     },
     {
