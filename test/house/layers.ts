@@ -189,6 +189,7 @@ export const tables: readonly string[] = [
   'controller/src/operator/pool/pool-spec.ts',
   'controller/src/operator/pool/spec',
   'controller/src/operator/pool/pool-status.ts',
+  'docs/generate/chart/dashboards/platform.ts',
   'docs/generate/pool-scenarios.ts',
   'test/house/layers.ts',
 ]
