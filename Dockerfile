@@ -1,8 +1,9 @@
-# One image, four commands: api, controller, dispatcher, admin. Builds with docker, buildah and podman, for every
-# platform that Node and sharp have: `docker build -t matte .`. Runs as any user id, on a read-only root file system.
+# One image, four commands: api, controller, dispatcher, admin. Builds with docker (with and without BuildKit), buildah and
+# podman, for every platform that Node and sharp have: `docker build -t matte .`. Runs as any user id, on a read-only root
+# file system. Both stages have one base, by digest, so that nothing but Debian's packages moves between two builds; a
+# mirror's own: --build-arg NODE_IMAGE=registry.example.com/node@sha256:…
 ARG NODE_DIGEST=sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
 ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim@${NODE_DIGEST}
-ARG DEBIAN_IMAGE=docker.io/library/debian:bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
@@ -23,21 +24,28 @@ COPY api api
 COPY controller controller
 COPY dispatcher dispatcher
 COPY test/fixtures/photos/rocket.jpg test/fixtures/photos/
-RUN BUNDLE_DIR=/app node node_modules/rolldown/bin/cli.mjs -c rolldown.config.ts \
- && npm sbom --omit=dev --sbom-format=cyclonedx >/app/sbom.json
+RUN BUNDLE_DIR=/app node node_modules/rolldown/bin/cli.mjs -c rolldown.config.ts
 
-FROM ${DEBIAN_IMAGE}
+# Debian, Node alone, and our programs.
+FROM ${NODE_IMAGE} AS parts
 RUN apt-get update -qq \
  && apt-get install -qqy --no-install-recommends ca-certificates libjemalloc2 tini >/dev/null \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/* \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/* /usr/local/lib/node_modules /usr/local/include /opt/yarn* \
+      /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /usr/local/share/doc \
  && ln -s "$(find /usr/lib -name libjemalloc.so.2)" /usr/local/lib/libjemalloc.so.2
-COPY --from=build /usr/local/bin/node /usr/local/bin/
 COPY --from=build /app /app
-COPY --chmod=755 charts/image/matte charts/image/matte-admin /usr/local/bin/
+COPY charts/image/matte charts/image/matte-admin /usr/local/bin/
+COPY charts/image/write-sbom.ts charts/image/debian-licences.json /tmp/sbom/
+RUN node /tmp/sbom/write-sbom.ts && rm -rf /tmp/sbom /app/packages.json
+
+# One layer: what was removed above takes no room.
+FROM scratch
+COPY --from=parts / /
 WORKDIR /app
 # jemalloc gives the memory of decoded images back within a second, which glibc keeps in pieces. GLIBC_TUNABLES has the
 # same meaning where somebody takes LD_PRELOAD away.
-ENV NODE_ENV=production UV_THREADPOOL_SIZE=16 \
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    NODE_ENV=production UV_THREADPOOL_SIZE=16 \
     LD_PRELOAD=/usr/local/lib/libjemalloc.so.2 \
     MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0 \
     GLIBC_TUNABLES=glibc.malloc.mmap_threshold=4194304:glibc.malloc.trim_threshold=8388608

@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart sbom
 .PHONY: house gen verify
 
 help: ## this list
@@ -32,8 +32,8 @@ demo: $(installed) ## cut out the bundled photos through the API; results in .lo
 admin: $(installed) ## run matte-admin against the local service, such as ARGS="setting set maintenance on"
 	@node local/src/admin.ts $(ARGS)
 
-test: $(installed) ## everything: check, then sim, then int
-	@node test/run.ts check sim int
+test: $(installed) ## everything: check, then sim, then int; ARGS names more phases: chart, install
+	@node test/run.ts check sim int $(ARGS)
 
 check: $(installed) ## types, lint, format, unused code, borders and sizes, generated files, API contract, unit tests
 	@node test/run.ts check
@@ -44,8 +44,9 @@ unit: $(installed) ## unit tests; ARGS are vitest's, such as a file name
 int: $(installed) ## integration tests against the real servers; ARGS are vitest's
 	@vitest run --project int $(ARGS)
 
-e2e: $(installed) ## scenarios on the cluster of the current kube context, with Triton pods in it; ARGS are vitest's
-	@vitest run --project e2e $(ARGS)
+e2e: $(installed) ## on the cluster of the kube context: installations under load, then the operator; ARGS are vitest's
+	@status=0; for project in cluster e2e; do \
+	  vitest run --project $$project --passWithNoTests $(ARGS) || status=1; done; exit $$status
 
 e2e-full: $(installed) ## the same with 1,000 deleted pods and 100 pools of simulated ones: most of an hour
 	@E2E_DELETIONS=1000 E2E_POOLS=100 vitest run --project e2e $(ARGS)
@@ -66,8 +67,12 @@ images: ## build the two container images with docker, or CONTAINER_TOOL=podman
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:0.1.0 .
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/triton:0.1.0 -f models/Dockerfile .
 
-chart: $(installed) ## test the chart by helm and, where the kube context has a cluster with the images, install it
+chart: $(installed) ## lint and test the chart, and package it into dist/; `make e2e` installs it
 	@vitest run --project chart $(ARGS)
+	@node docs/generate/package-chart.ts
+
+sbom: $(installed) ## write what is in the built image, with licences, into dist/; fails on a licence that is not listed
+	@node test/image/sbom.ts
 
 house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow
 	@node test/house/main.ts --write $(ARGS)

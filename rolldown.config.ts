@@ -23,7 +23,29 @@ const filesBeside: Plugin = {
     const scripts = 'controller/src/operator/specs'
     for (const file of readdirSync(scripts).filter((name) => name.endsWith('.sh'))) copyInto(join(scripts, file), file)
     copyInto('test/fixtures/photos/rocket.jpg', 'try.jpg')
-    writeFileSync(join(outDir, 'package.json'), JSON.stringify({ name: 'matte', private: true, type: 'module' }))
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const manifest = { name: 'matte', version, private: true, type: 'module' }
+    writeFileSync(join(outDir, 'package.json'), JSON.stringify(manifest))
+  },
+}
+
+/** `packages.json`: what is in the image of npm, bundled or beside it; `charts/image/write-sbom.ts` reads it. */
+const inventory: Plugin = {
+  name: 'inventory',
+  generateBundle(_options, bundle) {
+    const bundled = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []))
+    const names = new Set(withDependencies(apart))
+    for (const id of bundled) {
+      const inside = id.split('node_modules/').at(-1)
+      if (id.includes('node_modules/') && inside) names.add(/^(@[^/]+\/)?[^/]+/.exec(inside)?.[0] ?? '')
+    }
+    const packages = [...names].sort().flatMap((name) => {
+      const manifest = `node_modules/${name}/package.json`
+      if (!existsSync(manifest)) return []
+      const { version, license: licence } = JSON.parse(readFileSync(manifest, 'utf8'))
+      return [{ name, version, licence }]
+    })
+    this.emitFile({ type: 'asset', fileName: 'packages.json', source: JSON.stringify(packages) })
   },
 }
 
@@ -59,6 +81,6 @@ export default defineConfig({
   },
   platform: 'node',
   external: [...apart.map((name) => new RegExp(`^${name}($|/)`)), 'pg-native'],
-  plugins: [threadFiles, filesBeside],
+  plugins: [threadFiles, filesBeside, inventory],
   output: { dir: outDir, format: 'esm', minify: true, entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
 })

@@ -14,6 +14,7 @@ export default defineConfig({
             '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
             'docs/generate/*.test.ts',
             'test/{bench,house,sim,support}/**/*.test.ts',
+            'test/cluster/support/*.test.ts',
           ],
           testTimeout: 10_000,
         },
@@ -39,6 +40,18 @@ export default defineConfig({
           include: ['test/chart/**/*.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 600_000,
+          maxWorkers: 1,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'cluster',
+          include: ['test/cluster/*.test.ts'],
+          globalSetup: 'test/cluster/support/global-setup.ts',
+          // Bounds against hanging. One installation after the other: a small node has no room for two.
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
           maxWorkers: 1,
         },
       },

@@ -38,6 +38,8 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
   ],
   sim: [tool('scaling rule', 'node', ['test/sim/main.ts'])],
   int: [tests('int')],
+  chart: [tests('chart')],
+  install: [tests('cluster', ['test/cluster/install.test.ts'])],
 }
 
 const phases = process.argv.slice(2).flatMap((name) => {
@@ -71,10 +73,18 @@ function tool(name: string, command: string, args: readonly string[]): Phase {
   return { name, run: async () => ((await succeeds(command, args)) ? success : failure) }
 }
 
-function tests(project: string): Phase {
+function tests(project: string, files: readonly string[] = []): Phase {
   const file = join(resultsDir, `${project}.json`)
   const reasonsFile = join(resultsDir, `${project}.skips`)
-  const args = ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
+  const args = [
+    'run',
+    '--project',
+    project,
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${file}`,
+    ...files,
+  ]
   return {
     name: `${project} tests`,
     run: async () => {

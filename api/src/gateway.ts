@@ -51,6 +51,9 @@ const passedBack: ReadonlySet<string> = new Set([
   'retry-after',
 ])
 
+/** What a store answers that is stopped or overloaded; nothing of it names a time to come again. */
+const failures: ReadonlySet<number> = new Set([500, 502, 503, 504])
+
 /** An answer in the store's own manner. */
 const refusals = {
   EntityTooLarge: { status: 413, message: `An object may have at most ${gatewayLimitBytes} bytes.` },
@@ -92,6 +95,11 @@ async function passOn(store: Pool, request: FastifyRequest, reply: FastifyReply)
   if (Number(request.headers['content-length'] ?? 0) > gatewayLimitBytes) return refuse(reply, 'EntityTooLarge')
   try {
     const answer = await ask(store, request, gone.signal)
+    if (failures.has(answer.statusCode)) {
+      request.log.warn({ status: answer.statusCode }, 'object store failed')
+      await answer.body.dump()
+      return refuse(reply, 'ServiceUnavailable')
+    }
     reply.code(answer.statusCode).headers(answerHeaders(answer.headers))
     return reply.send(answer.body)
   } catch (error) {

@@ -50,6 +50,12 @@ export const schema = {
       "what podPatch of a TritonPool may do: restricted, within Pod Security's restricted profile, without service " +
       'accounts and Secrets; any, whatever Kubernetes takes (docs/operator.md)',
   }),
+  podUserIds: flag('POD_USER_IDS', {
+    default: true,
+    description:
+      "run the pods of TritonPools as the user of NVIDIA's image; off where the platform gives each namespace user " +
+      'ids of its own, such as OpenShift',
+  }),
   modelsStatic: json<readonly StaticModel[]>(
     'MODELS_STATIC',
     {

@@ -101,8 +101,8 @@ async function buildServing(config: Config, { db, bus, registry, logger }: Edges
   if (!config.tritonPools) return staticMode({ ...common, metrics, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { kubernetesMode } = await import('./operator/kubernetes-mode.ts')
-  const { kubeNamespace: namespace, plans, podPatch } = config
-  return kubernetesMode({ ...common, podMetrics: metrics, bus, registry, namespace, plans, podPatch })
+  const { kubeNamespace: namespace, plans, podPatch, podUserIds } = config
+  return kubernetesMode({ ...common, podMetrics: metrics, bus, registry, namespace, plans, podPatch, podUserIds })
 }
 
 type Routing = { readonly source: PodSource; readonly picker: PodPicker }

@@ -163,7 +163,7 @@ describe('an answer', () => {
       'x-request-id': 'mine',
     }
     const fromStore = { 'content-security-policy': 'default-src *', 'x-content-type-options': 'sniff' }
-    for (const status of [200, 206, 304, 403, 500]) {
+    for (const status of [200, 206, 304, 403, 501]) {
       play = (_incoming, outgoing) =>
         outgoing.writeHead(status, { ...needed, ...hostile, ...fromStore, 'x-request-id': 'theirs' }).end()
       const { headers } = await send('/matte/a', { 'x-request-id': 'mine' })
@@ -202,6 +202,24 @@ describe('an answer', () => {
     play = (_incoming, outgoing) => outgoing.writeHead(403).end('no')
     const response = await fetch(`${api.url}/matte/a`, { method: 'PUT', body: Buffer.alloc(8_000_000) })
     expect([response.status, await response.text()]).toEqual([403, 'no'])
+  })
+
+  it.each([500, 502, 503, 504])(
+    'of a store that fails with %i is a 503 that says when to come again',
+    async (status) => {
+      play = (_incoming, outgoing) => outgoing.writeHead(status).end('<Error><Code>InternalError</Code></Error>')
+      for (const init of [{}, { method: 'PUT', body: Buffer.from(await smallImage()) }]) {
+        const response = await fetch(`${api.url}/matte/a`, init)
+        expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+        expect(await response.text()).toContain('<Code>ServiceUnavailable</Code>')
+      }
+    },
+  )
+
+  it('of a store that cannot do what is asked reaches the client as it is', async () => {
+    play = (_incoming, outgoing) => outgoing.writeHead(501).end('no')
+    const response = await fetch(`${api.url}/matte/a`)
+    expect([response.status, await response.text()]).toEqual([501, 'no'])
   })
 
   it('is waited for once more on a connection that the store had closed', async () => {

@@ -15,7 +15,7 @@ export const chartDir = join(rootDir, 'charts/matte')
 type Ran = { readonly stdout: string; readonly stderr: string; readonly failed: boolean }
 
 /** Runs a program to its end; a failure is a result. */
-export async function run(program: string, args: readonly string[], input?: string): Promise<Ran> {
+export async function run(program: string, args: readonly string[], input?: string | Buffer): Promise<Ran> {
   const running = promisify(execFile)(program, args, { maxBuffer: 64 * 1024 * 1024, timeout: 600_000 })
   if (input !== undefined) running.child.stdin?.end(input)
   try {
@@ -66,7 +66,7 @@ const images = ['matte/matte:', 'matte/triton:', 'postgres:15-bookworm', 'librar
 /** Why these tests cannot run here; each reason is reported once. */
 export function findMissing(part: 'helm' | 'cluster'): string | undefined {
   const reason = part === 'helm' ? missingHelm() : (missingHelm() ?? missingCluster())
-  if (reason !== undefined) reportSkip({ matching: part === 'helm' ? 'test/chart' : 'install.test.ts', reason })
+  if (reason !== undefined) reportSkip({ matching: part === 'helm' ? 'test/chart' : 'test/cluster', reason })
   return reason
 }
 

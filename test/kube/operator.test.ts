@@ -99,6 +99,12 @@ describe.skipIf(!cluster)('the life of a pool', () => {
   it('has as many pods as an external owner asks for through the scale subresource', async () => {
     await pools.apply('external', { replicas: 0, scaling: { owner: 'external' } })
     await pools.until('external', 'is seen', (now) => reasonOf(now, 'ScalingActive', 'False') === 'ExternalOwner')
+    // What a scaler from zero goes by: no pod has to be there for it.
+    const demand = operator.registry.getSingleMetric('matte_pool_demand') as never
+    const wanted = () => countOf(demand, { pool: 'external', term: 'wantedPods' })
+    await givenTask(database.db, await givenWorkspace(database.db), { model: 'external' })
+    await until('the demand on no pods is reported', async () => (await wanted()) === 1)
+    expect(await pools.pods('external')).toEqual([])
     const scale = { spec: { replicas: 2 } }
     await namespace.kube().mergePatch(tritonPools, 'external', scale, { subresource: 'scale' })
     const { status } = await pools.until('external', 'has two pods', ({ readyReplicas }) => readyReplicas === 2)

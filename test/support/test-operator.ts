@@ -56,6 +56,7 @@ export async function startOperator({
     db,
     plans: defaultPlans,
     podPatch,
+    podUserIds: true,
     bus,
     registry,
     podMetrics: createPodMetrics(registry),

@@ -5,6 +5,8 @@ import { faultCommands } from './fault.ts'
 import { keyCommands } from './key.ts'
 import { settingCommands } from './setting.ts'
 import { sweepCommands } from './sweep.ts'
+import { secretsCommands } from './upkeep/secrets.ts'
+import { storeCommands } from './upkeep/store.ts'
 import { workspaceCommands } from './workspace.ts'
 
 const commands: readonly Command[] = [
@@ -14,6 +16,8 @@ const commands: readonly Command[] = [
   ...settingCommands,
   ...faultCommands,
   ...sweepCommands,
+  ...secretsCommands,
+  ...storeCommands,
 ]
 
 export type AskedCommand = { readonly command: Command; readonly given: Given; readonly json: boolean }

@@ -1,5 +1,6 @@
 import type { Db } from '@matte/core/db/database'
-import type { Bucket } from '@matte/core/storage/bucket'
+import type { MasterKeys } from '@matte/core/runtime/seal'
+import type { SignerOptions } from '@matte/core/storage/signature-v4'
 import type { Plans } from '@matte/core/workspace/plan'
 
 /** What the caller typed wrong; printed with the command's usage, exit code 2. */
@@ -17,8 +18,10 @@ export type CommandDeps = {
   readonly plans: Plans
   readonly production: boolean
   readonly maxQueueAgeMs: number
-  /** The object store, when its settings are given; opened on first use. */
-  readonly openStore: (() => Bucket) | undefined
+  /** The object store, when its settings are given, and the one to copy to. */
+  readonly store: SignerOptions | undefined
+  readonly toStore: SignerOptions | undefined
+  readonly masterKeys: MasterKeys | undefined
 }
 
 /** Values of `--name value` options by name, `--yes`, and the words that follow the command's own. */

@@ -3,15 +3,16 @@
 // schema up first, so that it works before any process of the service has run.
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
-import { ConfigError, choice, int, json, parseEnv, secret } from '@matte/core/runtime/env'
+import { ConfigError, choice, int, json, optionalSecret, parseEnv, secret } from '@matte/core/runtime/env'
 import { createLogger } from '@matte/core/runtime/logger'
+import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { pino } from 'pino'
 import { type AskedCommand, readArguments, usageOf } from './arguments.ts'
 import { type CommandDeps, UsageError } from './command.ts'
 import { printResult } from './output.ts'
-import { storeOpener, storeSchema } from './store.ts'
+import { storeOf, storeSchema, toStoreOf, toStoreSchema } from './store.ts'
 
 /** `MAX_QUEUE_AGE_SECONDS` and `PLANS` are those of the service's own processes. */
 const configSchema = {
@@ -30,7 +31,9 @@ const configSchema = {
     description: 'how long the database may take to be reachable: an operator waits, and a script wants to know soon',
     default: 5_000,
   }),
+  masterKeys: optionalSecret('MASTER_KEYS', { description: 'as the API has them, for secrets reseal' }),
   ...storeSchema,
+  ...toStoreSchema,
 }
 
 async function main(): Promise<void> {
@@ -48,11 +51,19 @@ async function main(): Promise<void> {
     await schemaAtStart(database, { logger, reachableWithinMs: config.databaseWaitMs }).start()
     const { plans, environment, maxQueueAgeSeconds } = config
     const production = environment === 'production'
-    const openStore = storeOpener(config)
-    const deps = { db, plans, production, maxQueueAgeMs: maxQueueAgeSeconds * 1_000, openStore }
+    const servers = { store: storeOf(config), toStore: toStoreOf(config), masterKeys: readMasterKeys(config) }
+    const deps = { db, plans, production, maxQueueAgeMs: maxQueueAgeSeconds * 1_000, ...servers }
     printResult(await run(asked, deps), asked.json)
   } finally {
     await database.stop()
+  }
+}
+
+function readMasterKeys({ masterKeys }: { masterKeys: string | undefined }): MasterKeys | undefined {
+  try {
+    return masterKeys === undefined ? undefined : parseMasterKeys(masterKeys)
+  } catch (error) {
+    throw new ConfigError(`MASTER_KEYS ${error instanceof Error ? error.message : ''}`)
   }
 }
 

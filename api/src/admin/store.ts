@@ -1,7 +1,7 @@
-import { ConfigError, optionalSecret, text } from '@matte/core/runtime/env'
-import { type Bucket, openBucket } from '@matte/core/storage/bucket'
+import { ConfigError, optionalSecret, optionalText, text } from '@matte/core/runtime/env'
+import type { SignerOptions } from '@matte/core/storage/signature-v4'
 
-/** The object store's settings, those of the service's own processes. Only `sweep` uses them, and works without. */
+/** The object store's settings, those of the service's own processes. `sweep` works without. */
 export const storeSchema = {
   s3Endpoint: optionalSecret('S3_ENDPOINT', { description: 'origin of the object store; without it objects are left' }),
   s3Bucket: text('S3_BUCKET', { description: 'bucket of uploads and results', default: 'matte' }),
@@ -11,23 +11,47 @@ export const storeSchema = {
   s3SessionToken: optionalSecret('S3_SESSION_TOKEN', { description: 'of temporary credentials' }),
 }
 
-type StoreConfig = {
-  readonly s3Endpoint: string | undefined
-  readonly s3Bucket: string
-  readonly s3Region: string
-  readonly s3AccessKeyId: string | undefined
-  readonly s3SecretAccessKey: string | undefined
-  readonly s3SessionToken: string | undefined
+/** Where `store copy` copies to; the rest is as for the store itself unless it is given. */
+export const toStoreSchema = {
+  toEndpoint: optionalSecret('TO_S3_ENDPOINT', { description: 'origin of the other store, for store copy' }),
+  toBucket: optionalText('TO_S3_BUCKET', { description: 'its bucket; that of S3_BUCKET by default' }),
+  toRegion: optionalText('TO_S3_REGION', { description: 'its region; that of S3_REGION by default' }),
+  toAccessKeyId: optionalSecret('TO_S3_ACCESS_KEY_ID', { description: 'its access key' }),
+  toSecretAccessKey: optionalSecret('TO_S3_SECRET_ACCESS_KEY', { description: 'secret of that access key' }),
+  toSessionToken: optionalSecret('TO_S3_SESSION_TOKEN', { description: 'of temporary credentials' }),
 }
 
+type Optional<K extends string> = { readonly [key in K]: string | undefined }
+type StoreConfig = { readonly s3Bucket: string; readonly s3Region: string } & Optional<
+  's3Endpoint' | 's3AccessKeyId' | 's3SecretAccessKey' | 's3SessionToken'
+>
+type ToStoreConfig = StoreConfig &
+  Optional<'toEndpoint' | 'toBucket' | 'toRegion' | 'toAccessKeyId' | 'toSecretAccessKey' | 'toSessionToken'>
+
 /** Undefined without `S3_ENDPOINT`. @throws ConfigError when only some of the settings are given. */
-export function storeOpener(config: StoreConfig): (() => Bucket) | undefined {
+export function storeOf(config: StoreConfig): SignerOptions | undefined {
   const { s3Endpoint: endpoint, s3Bucket: bucket, s3Region: region } = config
-  const { s3AccessKeyId, s3SecretAccessKey, s3SessionToken: sessionToken } = config
+  const { s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey, s3SessionToken: sessionToken } = config
+  return complete({ endpoint, bucket, region, accessKeyId, secretAccessKey, sessionToken }, '')
+}
+
+/** Undefined without `TO_S3_ENDPOINT`. @throws ConfigError when only some of the settings are given. */
+export function toStoreOf(config: ToStoreConfig): SignerOptions | undefined {
+  const { toEndpoint: endpoint, toBucket: bucket = config.s3Bucket, toRegion: region = config.s3Region } = config
+  const { toAccessKeyId: accessKeyId, toSecretAccessKey: secretAccessKey, toSessionToken: sessionToken } = config
+  return complete({ endpoint, bucket, region, accessKeyId, secretAccessKey, sessionToken }, 'TO_')
+}
+
+type Settings = { readonly bucket: string; readonly region: string } & Optional<
+  'endpoint' | 'accessKeyId' | 'secretAccessKey' | 'sessionToken'
+>
+
+function complete(settings: Settings, prefix: string): SignerOptions | undefined {
+  const { endpoint, accessKeyId, secretAccessKey, ...rest } = settings
   if (endpoint === undefined) return undefined
-  if (s3AccessKeyId === undefined || s3SecretAccessKey === undefined) {
-    throw new ConfigError('S3_ENDPOINT needs S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY beside it')
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    const keys = ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'].map((name) => `${prefix}${name}`)
+    throw new ConfigError(`${prefix}S3_ENDPOINT needs ${keys.join(' and ')} beside it`)
   }
-  const keys = { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey, sessionToken }
-  return () => openBucket({ internalEndpoint: endpoint, publicEndpoint: endpoint, bucket, region, ...keys })
+  return { ...rest, endpoint, accessKeyId, secretAccessKey }
 }

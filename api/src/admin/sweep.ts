@@ -1,5 +1,6 @@
 import { countsOrThrow, sweepParts } from '@matte/core/db/sweep'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
+import { openBucket } from '@matte/core/storage/bucket'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import { type Command, type CommandDeps, type Given, UsageError } from './command.ts'
 import { instant } from './options.ts'
@@ -14,8 +15,8 @@ const sweep: Command = {
   takesYes: true,
   run: async (deps, given) => {
     const now = timeOf(given, deps)
-    const { db, plans, openStore, maxQueueAgeMs } = deps
-    const bucket = openStore?.()
+    const { db, plans, store, maxQueueAgeMs } = deps
+    const bucket = store && openBucket({ ...store, internalEndpoint: store.endpoint, publicEndpoint: store.endpoint })
     try {
       const sweptTasks = await sweepParts({ ended: (pass) => sweepTasks(db, { maxQueueAgeMs, ...pass }) }, { now })
       const counts = countsOrThrow(await sweepRetention({ db, plans, bucket }, { now }))

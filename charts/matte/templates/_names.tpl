@@ -6,6 +6,9 @@
 {{- end -}}
 {{- end -}}
 
+{{- /* Of `publicUrl`; Ingress and Gateway serve it. */ -}}
+{{- define "matte.host" -}}{{ (urlParse .Values.publicUrl).host | splitList ":" | first }}{{- end -}}
+
 {{- /* What selects the pods of a component: dict "root" $ "component" "api". */ -}}
 {{- define "matte.selector" -}}
 app.kubernetes.io/name: matte
@@ -23,12 +26,15 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 {{- end -}}
 
-{{- /* The metadata of an object: dict "root" $ "component" "api" "name" "matte-api" and, if any, "annotations" a map. */ -}}
+{{- /* The metadata of an object: dict "root" $ "component" "api" "name" "matte-api" and, if any, "annotations" and "labels". */ -}}
 {{- define "matte.metadata" -}}
 name: {{ .name }}
 namespace: {{ .root.Release.Namespace }}
 labels:
   {{- include "matte.labels" . | nindent 2 }}
+  {{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}

@@ -26,6 +26,27 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
+{{- /* Labels and annotations of pods: dict "root" $ "component" "api" "pod" .Values.api.pod and, if any, "annotations" a map. */ -}}
+{{- define "matte.podMetadata" -}}
+labels:
+  {{- include "matte.labels" . | nindent 2 }}
+  {{- with .pod.labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with merge (dict) .pod.annotations (.annotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* Variables of a container besides its own: what `pod` has. */ -}}
+{{- define "matte.extraEnvFrom" -}}
+{{- with .extraEnvFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{- /* Where pods run: dict "root" $ "component" "api" "pod" .Values.api.pod */ -}}
 {{- define "matte.scheduling" -}}
 {{- with .pod.priorityClassName }}
@@ -39,11 +60,14 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if .pod.affinity }}
+{{- with .pod.affinity }}
 affinity:
-  {{- toYaml .pod.affinity | nindent 2 }}
-{{- else }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 topologySpreadConstraints:
+  {{- if .pod.topologySpreadConstraints }}
+  {{- toYaml .pod.topologySpreadConstraints | nindent 2 }}
+  {{- else }}
   {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
   - maxSkew: 1
     topologyKey: {{ . }}
@@ -52,7 +76,7 @@ topologySpreadConstraints:
       matchLabels:
         {{- include "matte.selector" $ | nindent 8 }}
   {{- end }}
-{{- end }}
+  {{- end }}
 {{- end -}}
 
 {{- /*
@@ -67,7 +91,10 @@ kind: Deployment
 metadata:
   {{- include "matte.metadata" (merge (dict "name" (printf "%s-%s" (include "matte.fullname" $root) .component)) .) | nindent 2 }}
 spec:
-  {{- if .replicas }}
+  {{- if $root.Values.stopped }}
+  # Zero also stops an autoscaler from making more.
+  replicas: 0
+  {{- else if .replicas }}
   replicas: {{ .replicas }}
   {{- end }}
   selector:
@@ -77,15 +104,7 @@ spec:
     rollingUpdate: { maxUnavailable: 0, maxSurge: 1 }
   template:
     metadata:
-      labels:
-        {{- include "matte.labels" . | nindent 8 }}
-        {{- with $pod.labels }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
-      {{- with $pod.annotations }}
-      annotations:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
+      {{- include "matte.podMetadata" (dict "root" $root "component" .component "pod" $pod) | nindent 6 }}
     spec:
       {{- include "matte.pullSecrets" $root | nindent 6 }}
       serviceAccountName: {{ .serviceAccount | default "default" }}
@@ -106,6 +125,7 @@ spec:
             {{- with $pod.extraEnv }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
+          {{- include "matte.extraEnvFrom" $pod | nindent 10 }}
           ports:
             {{- range $name, $port := .ports }}
             - { name: {{ $name }}, containerPort: {{ $port }} }

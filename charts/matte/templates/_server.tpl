@@ -1,10 +1,11 @@
 {{- /*
 A built-in server: a headless Service and a StatefulSet of one pod with a volume. dict "root" $ "component" "nats"
-"values" .Values.natsServer "uid" 1000 "ports" a map, "container" the container's own fields as text, "mountPath" of the
-volume, "volumes" more volumes as text, "config" text that a change of restarts the pod.
+"values" .Values.natsServer "uid" 1000 "ports" a map, "container" the container's own fields as text, "env" its variables as
+text, "mountPath" of the volume, "volumes" more volumes as text, "config" text that a change of restarts the pod.
 */ -}}
 {{- define "matte.server" -}}
 {{- $root := .root -}}
+{{- $pod := .values.pod -}}
 {{- $name := printf "%s-%s" (include "matte.fullname" $root) .component -}}
 apiVersion: v1
 kind: Service
@@ -32,10 +33,8 @@ spec:
       {{- include "matte.selector" . | nindent 6 }}
   template:
     metadata:
-      labels:
-        {{- include "matte.labels" . | nindent 8 }}
-      annotations:
-        matte.dev/config: {{ .config | default "" | sha256sum | trunc 8 | quote }}
+      {{- $config := .config | default "" | sha256sum | trunc 8 }}
+      {{- include "matte.podMetadata" (dict "root" $root "component" .component "pod" $pod "annotations" (dict "matte.dev/config" $config)) | nindent 6 }}
     spec:
       {{- include "matte.pullSecrets" $root | nindent 6 }}
       automountServiceAccountToken: false
@@ -43,6 +42,7 @@ spec:
       terminationGracePeriodSeconds: 60
       securityContext:
         {{- include "matte.podSecurity" . | nindent 8 }}
+      {{- include "matte.scheduling" (dict "root" $root "component" .component "pod" $pod) | nindent 6 }}
       {{- with .initContainers }}
       initContainers:
         {{- . | nindent 8 }}
@@ -52,6 +52,16 @@ spec:
           image: {{ include "matte.imageName" (dict "root" $root "image" .values.image) }}
           imagePullPolicy: {{ $root.Values.image.pullPolicy }}
           {{- .container | nindent 10 }}
+          {{- if or .env $pod.extraEnv }}
+          env:
+            {{- with .env }}
+            {{- . | nindent 12 }}
+            {{- end }}
+            {{- with $pod.extraEnv }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          {{- end }}
+          {{- include "matte.extraEnvFrom" $pod | nindent 10 }}
           ports:
             {{- range $port, $number := .ports }}
             - { name: {{ $port }}, containerPort: {{ $number }} }
@@ -66,10 +76,19 @@ spec:
             {{- with .mounts }}
             {{- . | nindent 12 }}
             {{- end }}
+            {{- with $pod.extraVolumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+        {{- with $pod.extraContainers }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       volumes:
         - { name: tmp, emptyDir: {} }
         {{- with .volumes }}
         {{- . | nindent 8 }}
+        {{- end }}
+        {{- with $pod.extraVolumes }}
+        {{- toYaml . | nindent 8 }}
         {{- end }}
   volumeClaimTemplates:
     - metadata:

@@ -29,6 +29,7 @@ type KubernetesModeOptions = {
   readonly db: Db
   readonly plans: Plans
   readonly podPatch: PodPatchForm
+  readonly podUserIds: boolean
   readonly bus: Bus
   readonly registry: Registry
   readonly podMetrics: PodMetrics

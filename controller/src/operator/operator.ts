@@ -34,6 +34,7 @@ import { startPhaseRecorder } from './reconcile/observe/start-phases.ts'
 import { type PoolMemory, rememberStart } from './reconcile/pool-memory.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
+import { leaveUserIds } from './specs/user-ids.ts'
 
 type OperatorOptions = {
   readonly kube: KubeClient
@@ -50,6 +51,8 @@ type OperatorOptions = {
   readonly db: Db
   readonly plans: Plans
   readonly podPatch: PodPatchForm
+  /** Whether pods of pools name a user; otherwise the platform gives them one. */
+  readonly podUserIds: boolean
   readonly bus: Bus
   readonly registry: Registry
   readonly logger: Logger
@@ -136,11 +139,16 @@ function createReflectors({ kube, logger, kubeMetrics }: OperatorOptions) {
 }
 
 function observeWorld(options: OperatorOptions, reflectors: Reflectors, changed: (pool: string) => void) {
-  const { pools, catalogue, source, slotsUsed, Stub, db, plans, logger } = options
+  const { catalogue, source, slotsUsed, Stub, db, plans, logger } = options
   const poolOf = ({ metadata }: KubeObject): string | undefined => metadata.labels?.[poolLabel]
   const live = <T extends KubeObject>(of: Reflector<T>) => liveIndex(of, poolOf, changed)
+  const pools = liveIndex(options.pools, ({ metadata }) => metadata.name, changed)
+  const withoutUserIds = (name: string): TritonPool | undefined => {
+    const pool = pools.get(name)
+    return pool && leaveUserIds(pool)
+  }
   return {
-    pools: liveIndex(pools, ({ metadata }) => metadata.name, changed),
+    pools: options.podUserIds ? pools : { ...pools, get: withoutUserIds },
     deployments: live(reflectors.deployments),
     pods: live(reflectors.pods),
     services: live(reflectors.services),

@@ -25,7 +25,7 @@ export async function applyPools(kube: KubeClient, name: string, logger: Logger)
   const refused: string[] = []
   for (const [pool, spec] of wanted) {
     try {
-      await kube.apply(tritonPools, toPool(pool, spec, configMap))
+      await applyPool(kube, toPool(pool, spec, configMap))
       logger.info({ pool }, 'pool applied')
     } catch (error) {
       if (!(error instanceof KubeError)) throw error
@@ -38,6 +38,24 @@ export async function applyPools(kube: KubeClient, name: string, logger: Logger)
     logger.info({ pool: metadata.name }, 'pool deleted, which the values name no more')
   }
   if (refused.length > 0) throw new Error(`pools were refused:\n${refused.join('\n')}`)
+}
+
+/**
+ * `replicas` is for the first time only: once a scaler has written another number, applying the pool's own would undo
+ * that at each upgrade. Without it the API server keeps what the scaler wrote, and refuses a pool that nobody has
+ * scaled yet.
+ */
+async function applyPool(kube: KubeClient, pool: TritonPool): Promise<void> {
+  const { replicas, ...spec } = pool.spec
+  if (replicas !== undefined) {
+    try {
+      await kube.apply(tritonPools, { ...pool, spec })
+      return
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.status !== 422) throw error
+    }
+  }
+  await kube.apply(tritonPools, pool)
 }
 
 function toPool(name: string, spec: string, { metadata }: ConfigMap): TritonPool {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { replaceSection, toTable } from '../markdown.ts'
+import { globalHints, hintsOf } from './near-keys.ts'
 import { type ChartValue, flatten, type JsonSchema, readChartValues } from './values.ts'
 
 /** `values.schema.json`: strict, each value with its sentence. */
@@ -10,11 +11,11 @@ export function writeValuesSchema(): string {
   const schema = {
     $schema: 'https://json-schema.org/draft-07/schema#',
     title: 'Values of the chart matte',
-    ...toObject(readChartValues()),
+    ...toObject(readChartValues(), ''),
   }
   // Helm adds `global` to the values of every chart.
-  const properties = { ...schema.properties, global: { type: 'object', description: 'Not used; Helm adds it.' } }
-  return `${JSON.stringify({ ...schema, properties }, null, 2)}\n`
+  const global = { type: 'object', description: 'Not used; Helm adds it.', properties: globalHints }
+  return `${JSON.stringify({ ...schema, properties: { ...schema.properties, global } }, null, 2)}\n`
 }
 
 export const writeValuesTable = (before: string): string =>
@@ -23,12 +24,12 @@ export const writeValuesTable = (before: string): string =>
     'values',
     toTable(
       ['value', 'default', 'meaning'],
-      flatten(readChartValues())
+      flatten(readChartValues().map(closeAliases))
         .filter(({ children }) => children.length === 0)
-        .map(({ path, defaultValue, description }) => [
+        .map(({ path, defaultValue, description, sameAs }) => [
           `\`${path.join('.')}\``,
-          `\`${JSON.stringify(defaultValue)}\``,
-          description,
+          sameAs === undefined ? `\`${JSON.stringify(defaultValue)}\`` : '',
+          sameAs === undefined ? description : `${description} As \`${sameAs}\`.`.trim(),
         ]),
     ),
   )
@@ -51,15 +52,32 @@ function toRule(row: string): string {
   return `  # ${reason}\n  - { apiGroups: ["${group}"], resources: [${resource}], verbs: [${verbs}] }\n`
 }
 
-const toObject = (values: readonly ChartValue[]) => ({
-  type: 'object',
-  additionalProperties: false,
-  properties: Object.fromEntries(values.map((value) => [value.path.at(-1) ?? '', toSchema(value)])),
+/** What an alias stands for is listed once. */
+const closeAliases = (value: ChartValue): ChartValue => ({
+  ...value,
+  children: value.sameAs === undefined ? value.children.map(closeAliases) : [],
 })
 
-function toSchema({ description, defaultValue, children, schema }: ChartValue): JsonSchema {
+const nameOf = ({ path }: ChartValue): string => path.at(-1) ?? ''
+
+function toObject(values: readonly ChartValue[], path: string) {
+  const podKeys = values.find((value) => nameOf(value) === 'pod')?.children.map(nameOf) ?? []
+  const hints = hintsOf(path, values.map(nameOf), podKeys)
+  const properties = Object.fromEntries(values.map((value) => [nameOf(value), toSchema(value)]))
+  return {
+    type: 'object',
+    additionalProperties: false,
+    properties: { ...properties, ...hints.properties },
+    patternProperties: hints.patternProperties,
+  }
+}
+
+function toSchema({ path, description, defaultValue, children, schema, sameAs }: ChartValue): JsonSchema {
   const described = description === '' ? {} : { description }
-  if (children.length > 0) return { ...described, ...toObject(children) }
+  // Only the path in a hint would differ.
+  const pointer = sameAs?.split('.').map((name) => `/properties/${name}`)
+  if (pointer !== undefined) return { ...described, $ref: `#${pointer.join('')}` }
+  if (children.length > 0) return { ...described, ...toObject(children, `${path.join('.')}.`) }
   return { ...described, type: typeOf(defaultValue), ...schema }
 }
 

@@ -16,13 +16,15 @@ export type ChartValue = {
   readonly children: readonly ChartValue[]
   /** Of the line `@schema`. */
   readonly schema: JsonSchema
+  /** Where the same values stand first; of a group that is an alias (`*pod`). */
+  readonly sameAs?: string
 }
 
 /** @throws Error naming every value that has no sentence */
 export function readChartValues(): readonly ChartValue[] {
   const document = parseDocument(readFileSync(join(rootDir, 'charts/matte/values.yaml'), 'utf8'))
   if (!isMap(document.contents)) throw new Error('values.yaml is no map')
-  const values = readMap(document, document.contents, [])
+  const values = readMap({ document, seen: new Map() }, document.contents, [])
   const silent = flatten(values).filter(({ description, children }) => description === '' && children.length === 0)
   if (silent.length > 0) throw new Error(`without a sentence: ${silent.map(({ path }) => path.join('.')).join(', ')}`)
   return values
@@ -31,20 +33,27 @@ export function readChartValues(): readonly ChartValue[] {
 export const flatten = (values: readonly ChartValue[]): readonly ChartValue[] =>
   values.flatMap((value) => [value, ...flatten(value.children)])
 
-function readMap(document: Document, map: YAMLMap, above: readonly string[]): readonly ChartValue[] {
+/** `seen`: where each group stands. */
+type Reading = { readonly document: Document; readonly seen: Map<Node, string> }
+
+function readMap(reading: Reading, map: YAMLMap, above: readonly string[]): readonly ChartValue[] {
+  const { document, seen } = reading
+  seen.set(map, above.join('.'))
   return map.items.filter(isPair).map(({ key, value }, index) => {
     const path = [...above, isScalar(key) ? String(key.value) : '']
     // The comment above a map's first key is the map's own; a blank line ends the comment of what came before.
     const comment = (index === 0 ? map.commentBefore : undefined) ?? (key as Node).commentBefore ?? ''
     const { description, schema } = readComment(comment, path)
     const node = isAlias(value) ? value.resolve(document) : value
+    const sameAs = isAlias(value) && isMap(node) ? seen.get(node) : undefined
     const isGroup = isMap(node) && node.items.length > 0 && Object.keys(schema).length === 0
     return {
       path,
       description,
       schema,
       defaultValue: (node as Node | null)?.toJS(document) ?? null,
-      children: isGroup ? readMap(document, node, path) : [],
+      children: isGroup ? readMap({ ...reading, seen: sameAs === undefined ? seen : new Map() }, node, path) : [],
+      ...(sameAs !== undefined && { sameAs }),
     }
   })
 }

@@ -127,7 +127,7 @@ const etagOf = (error: unknown): string =>
 /** A store that is up connects in milliseconds; 30 s without a byte is a dead transfer. */
 const timeouts = { connectionTimeout: 1_000, requestTimeout: 30_000, socketTimeout: 30_000 }
 
-function newClient({ endpoint, region, accessKeyId, secretAccessKey, sessionToken }: SignerOptions): S3Client {
+export function newClient({ endpoint, region, accessKeyId, secretAccessKey, sessionToken }: SignerOptions): S3Client {
   return new S3Client({
     endpoint,
     region,

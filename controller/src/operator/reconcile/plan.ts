@@ -8,9 +8,8 @@ import { buildStatus, shouldWrite } from '../pool/status/status.ts'
 import { planRollout } from '../rollout/canary.ts'
 import type { RevisionObservation } from '../rollout/rollout-input.ts'
 import type { RolloutPlan } from '../rollout/rollout-plan.ts'
-import { decideReplicas } from '../scale/decide.ts'
+import { decideReplicas, followOwner } from '../scale/decide.ts'
 import type { Decision } from '../scale/decision.ts'
-import { describeExternal } from '../scale/sentence.ts'
 import type { Observed } from './gather.ts'
 import { hasEnded, isReady, revisionOfPod } from './observe/observe-pods.ts'
 import { objectSteps, scaleSteps } from './plan-steps.ts'
@@ -90,18 +89,8 @@ function isUrgent(previous: Partial<PoolStatus> | undefined, next: PoolStatus): 
 }
 
 /** By the scaling rule, or what an external owner wrote. */
-function decide({ pool, scale }: Observed): Decision {
-  if (pool.spec.scaling.owner === 'matte') return decideReplicas(scale)
-  const replicas = pool.spec.replicas ?? 0
-  return {
-    replicas,
-    rule: 'external',
-    sentence: describeExternal(replicas),
-    inputs: { replicas },
-    memory: scale.memory,
-    requeueAfterMs: 1_000,
-  }
-}
+const decide = ({ pool: { spec }, scale }: Observed): Decision =>
+  spec.scaling.owner === 'matte' ? decideReplicas(scale) : followOwner(scale, spec.replicas ?? 0)
 
 /** A status may have nothing but a leader's term yet. */
 const stateOf = (status: Partial<PoolStatus> | undefined) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decideReplicas, stabilizationSecondsFor, startMemory } from './decide.ts'
+import { decideReplicas, followOwner, stabilizationSecondsFor, startMemory } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { type Changes, given, scaling, steady } from './scale.fixtures.ts'
 
@@ -226,5 +226,35 @@ describe('a burst', () => {
     const decisions = follow(20, (second) => ({ scaling: scaled, demand: second < 5 ? burst : steady(0.1) }), 9)
     expect(replicasOf(decisions)).toEqual([...Array(10).fill(9), ...Array(10).fill(1)])
     expect(decisions[3]).toMatchObject({ rule: 'burst', sentence: expect.stringContaining('Stays at 9 pods') })
+  })
+})
+
+describe('followOwner', () => {
+  it("takes the owner's number, and says what the demand needs beside it", () => {
+    const decision = followOwner(given({ demand: steady(16), pods: { current: 3, ready: 3 } }), 3)
+    expect(decision).toMatchObject({ replicas: 3, rule: 'external', inputs: { replicas: 3, rate: 16, wantedPods: 11 } })
+  })
+
+  it('says at zero that a request waits, or that none does', () => {
+    const none = { current: 0, ready: 0 }
+    const wanted = (backlog: number) => followOwner(given({ demand: { backlog }, pods: none }), 0).inputs.wantedPods
+    expect(wanted(1)).toBe(1)
+    expect(wanted(0)).toBe(0)
+  })
+
+  it.each<[string, Changes]>([
+    ['was never read', { demand: undefined }],
+    ['is too old', { demand: steady(16), demandAgeSeconds: 31 }],
+  ])('names no demand that %s, so that a scaler cannot take it for a low one', (_, changes) => {
+    const { replicas, inputs } = followOwner(given(changes), 4)
+    expect(replicas).toBe(4)
+    for (const name of ['wantedPods', 'rate', 'backlog', 'steadyPods']) expect(inputs).not.toHaveProperty(name)
+  })
+
+  it('names no bounds and no stabilization window, which are not in use', () => {
+    const { inputs } = followOwner(given({ demand: steady(16) }), 4)
+    for (const name of ['minReplicas', 'maxReplicas', 'stabilizedPods', 'stabilizationWindowSeconds']) {
+      expect(inputs).not.toHaveProperty(name)
+    }
   })
 })

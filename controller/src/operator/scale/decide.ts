@@ -4,7 +4,7 @@ import type { Demand } from '@matte/core/scale/demand'
 import { boundsInForce, type Limit, limitOf } from './bounds.ts'
 import type { Decision, EffectiveScaling, Rule, ScaleInput } from './decision.ts'
 import { listInputs } from './inputs.ts'
-import { describeDecision, type KeptFor } from './sentence.ts'
+import { describeDecision, describeExternal, type KeptFor } from './sentence.ts'
 import { highestPeak, rememberPeak, type ScaleMemory } from './stabilization.ts'
 import { clampValue, countTerms, type Terms } from './terms.ts'
 
@@ -32,10 +32,33 @@ export const stabilizationSecondsFor = (scaling: EffectiveScaling, startSeconds:
 
 /** Pure. The answer is a whole, finite number within the bounds in force, whatever the input is. */
 export function decideReplicas(input: ScaleInput): Decision {
-  const { demand, demandAgeSeconds, scaling } = input
-  const isStale = !demand || !(demandAgeSeconds <= scaling.fallback.afterSeconds)
-  return isStale ? fallBack(input) : follow(input, demand)
+  const demand = currentDemand(input)
+  return demand ? follow(input, demand) : fallBack(input)
 }
+
+/**
+ * Pure: the number of an external owner, and beside it what the demand needs, which the owner can read from the metrics
+ * (docs/external-scalers.md). Without current demand the terms are absent and not old, so that a scaler that reads
+ * them knows that it knows nothing.
+ */
+export function followOwner(input: ScaleInput, replicas: number): Decision {
+  const demand = currentDemand(input)
+  const known = { input: { ...input, demand }, ...(demand && { terms: termsOf(input, demand) }) }
+  return {
+    replicas,
+    rule: 'external',
+    sentence: describeExternal(replicas),
+    inputs: { ...listInputs(known), replicas },
+    memory: input.memory,
+    requeueAfterMs: tickMs,
+  }
+}
+
+const currentDemand = ({ demand, demandAgeSeconds, scaling }: ScaleInput): Demand | undefined =>
+  demandAgeSeconds <= scaling.fallback.afterSeconds ? demand : undefined
+
+const termsOf = ({ scaling, slotsPerPod, pods }: ScaleInput, demand: Demand): Terms =>
+  countTerms(demand, { scaling, slotsPerPod, readySlots: clampValue(pods.ready) * slotsPerPod })
 
 /** Without demand: the pods that there are or the fallback's, whichever is more. */
 function fallBack(input: ScaleInput): Decision {
@@ -45,8 +68,7 @@ function fallBack(input: ScaleInput): Decision {
 
 function follow(input: ScaleInput, demand: Demand): Decision {
   const { nowSeconds, scaling, memory, pods } = input
-  const readySlots = clampValue(pods.ready) * input.slotsPerPod
-  const terms = countTerms(demand, { scaling, slotsPerPod: input.slotsPerPod, readySlots })
+  const terms = termsOf(input, demand)
   const { panicWindowSeconds } = scaling
   const burstUntilSeconds = terms.isBurst ? nowSeconds + clampValue(panicWindowSeconds) : memory.burstUntilSeconds
   const stay = nowSeconds < burstUntilSeconds ? 'burst' : input.demandAgeSeconds > freshSeconds ? 'age' : undefined

@@ -4,6 +4,10 @@ import type { DecisionFacts } from './sentence.ts'
 /** The CRD's bound of a value in `scalingHistory`; a larger value is cut to it. */
 const inputMax = 1_000_000_000
 
+/** An external owner's pool has no stabilization window and no bounds. */
+type Facts = Pick<DecisionFacts, 'input' | 'terms'> &
+  Partial<Pick<DecisionFacts, 'stabilizationWindowSeconds' | 'stabilized' | 'bounds'>>
+
 /** Finite numbers only, with three decimal places. Unknown values are left out. */
 export function listInputs({
   input,
@@ -11,7 +15,7 @@ export function listInputs({
   stabilizationWindowSeconds,
   stabilized,
   bounds,
-}: DecisionFacts): Record<string, number> {
+}: Facts): Record<string, number> {
   const { demand, pods } = input
   const values: Record<string, number | undefined> = {
     ...demand,
@@ -30,8 +34,8 @@ export function listInputs({
     readyPods: pods.ready,
     startingPods: pods.starting,
     drainingPods: pods.draining,
-    minReplicas: bounds.minReplicas,
-    maxReplicas: bounds.maxReplicas,
+    minReplicas: bounds?.minReplicas,
+    maxReplicas: bounds?.maxReplicas,
   }
   const known = Object.entries(values).filter((entry): entry is [string, number] => Number.isFinite(entry[1]))
   return Object.fromEntries(known.map(([name, value]) => [name, roundValue(value)]))

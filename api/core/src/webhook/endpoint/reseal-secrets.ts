@@ -1,0 +1,65 @@
+// A master key is replaced in three steps: it is added to the list, made the first of it, and, once nothing is sealed
+// under the former one, that one is taken out. This is what comes before the last step.
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import { type MasterKeys, seal, UnsealError, unseal } from '../../runtime/seal.ts'
+
+/** In this order: a rotation moves an endpoint's secret into the second of its columns, which is read later. */
+const places = [
+  { table: 'workspace', column: 'callback_secret_sealed' },
+  { table: 'webhook_endpoint', column: 'secret_sealed' },
+  { table: 'webhook_endpoint', column: 'previous_secret_sealed' },
+] as const
+
+type Place = (typeof places)[number]
+type Sealed = { readonly id: string; readonly sealed: string }
+
+/** How many secrets are now under the first key that were not, and what kept each of the others, each reason once. */
+type Resealed = { readonly resealed: number; readonly kept: number; readonly reasons: readonly string[] }
+
+const rowsAtOnce = 500
+
+/** Seals under the first key what another one sealed. What somebody writes meanwhile is left as it was written. */
+export async function resealSecrets(db: Db, keys: MasterKeys): Promise<Resealed> {
+  const [first] = keys.keys()
+  if (first === undefined) throw new Error('no master key')
+  const reasons = new Set<string>()
+  let resealed = 0
+  let kept = 0
+  for (const place of places) {
+    let after = '00000000-0000-0000-0000-000000000000'
+    for (;;) {
+      const rows = await sealedByOthers(db, place, { first, after })
+      for (const row of rows) {
+        try {
+          if (await replace(db, place, { ...row, fresh: seal(keys, row.id, unseal(keys, row.id, row.sealed)) }))
+            resealed++
+        } catch (error) {
+          if (!(error instanceof UnsealError)) throw error
+          reasons.add(error.message)
+          kept++
+        }
+      }
+      after = rows.at(-1)?.id ?? after
+      if (rows.length < rowsAtOnce) break
+    }
+  }
+  return { resealed, kept, reasons: [...reasons] }
+}
+
+/** A deleted endpoint has an empty text in place of its secret. */
+async function sealedByOthers(db: Db, { table, column }: Place, { first, after }: { first: string; after: string }) {
+  const sealed = sql.ref(column)
+  const { rows } = await sql<Sealed>`
+    select id, ${sealed} as sealed from ${sql.table(table)}
+     where id > ${after} and ${sealed} <> '' and split_part(${sealed}, '.', 1) <> ${first}
+     order by id limit ${rowsAtOnce}`.execute(db)
+  return rows
+}
+
+async function replace(db: Db, { table, column }: Place, { id, sealed, fresh }: Sealed & { fresh: string }) {
+  const { numAffectedRows = 0n } = await sql`
+    update ${sql.table(table)} set ${sql.ref(column)} = ${fresh}
+     where id = ${id} and ${sql.ref(column)} = ${sealed}`.execute(db)
+  return numAffectedRows > 0n
+}

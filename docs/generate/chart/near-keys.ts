@@ -1,0 +1,74 @@
+// Keys of values that are not ours but nearly. Helm judges values by the schema before a template runs, and its own
+// words for an unknown key name that key and not the one that was meant (A71). So each key that is one letter away from
+// a known one, and each that other charts have, gets a rule that no value passes and whose text Helm prints.
+import type { JsonSchema } from './values.ts'
+
+type Hints = { readonly properties: JsonSchema; readonly patternProperties: JsonSchema }
+
+const hint = (text: string): JsonSchema => ({ const: text })
+const write = (key: string): JsonSchema => hint(`no such value: write ${key}`)
+
+/** Shorter ones are near to too much. */
+const lengthMin = 4
+
+/** Names that other charts have, by the path of the object in which somebody would look for them. */
+const foreign: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '': {
+    replicaCount: 'api.replicas, controller.replicas or dispatcher.replicas',
+    imagePullSecrets: 'image.pullSecrets',
+    nameOverride: 'fullnameOverride',
+    externalDatabase: 'database.existingSecret',
+    minio: 'versitygw',
+    serviceMonitor: 'metrics',
+    env: 'api.pod.extraEnv, and so for each component',
+    nodeSelector: 'api.pod.nodeSelector, and so for each component',
+    tolerations: 'api.pod.tolerations, and so for each component',
+    affinity: 'api.pod.affinity, and so for each component',
+    resources: 'api.resources, and so for each component',
+  },
+  'database.': { enabled: 'database.builtIn' },
+  'nats.': { enabled: 'nats.builtIn' },
+  'objectStore.': { enabled: 'objectStore.builtIn' },
+  'postgresql.': { enabled: 'database.builtIn' },
+  'natsServer.': { enabled: 'nats.builtIn' },
+  'versitygw.': { enabled: 'objectStore.builtIn' },
+  'ingress.': { hosts: 'publicUrl', hostname: 'publicUrl', ingressClassName: 'ingress.className' },
+}
+
+/** Of `global`, which Helm adds and other charts read. */
+export const globalHints: JsonSchema = {
+  imageRegistry: write('image.registry'),
+  imagePullSecrets: write('image.pullSecrets'),
+}
+
+/** What the object at `path` (`api.`, or nothing for the root) says about keys that it does not have. */
+export function hintsOf(path: string, known: readonly string[], podKeys: readonly string[]): Hints {
+  const properties: Record<string, JsonSchema> = {}
+  for (const [key, right] of Object.entries(foreign[path] ?? {})) properties[key] = write(right)
+  if (known.includes('pod')) {
+    for (const key of podKeys) properties[key] = write(`${path}pod.${key}`)
+    Object.assign(properties, { replicaCount: write(`${path}replicas`), env: write(`${path}pod.extraEnv`) })
+  }
+  const taken = [...known, ...Object.keys(properties)]
+  const patterns = known.flatMap((key): [string, JsonSchema][] => {
+    const pattern = oneLetterFrom(key)
+    const isClear = key.length >= lengthMin && !taken.some((other) => new RegExp(pattern).test(other))
+    return isClear ? [[pattern, hint(`no such value: did you mean ${key}?`)]] : []
+  })
+  for (const key of known) delete properties[key]
+  return { properties, patternProperties: Object.fromEntries(patterns) }
+}
+
+/** Matches the word with one letter more, less or other, or two exchanged; never the word itself. */
+export function oneLetterFrom(word: string): string {
+  const ways = new Set<string>()
+  for (let at = 0; at <= word.length; at += 1) {
+    const [before, letter, after] = [word.slice(0, at), word.slice(at, at + 1), word.slice(at + 1)]
+    ways.add(`${before}\\w${letter}${after}`)
+    if (letter === '') continue
+    ways.add(`${before}[^${letter}]?${after}`)
+    const next = after.slice(0, 1)
+    if (next !== '' && next !== letter) ways.add(`${before}${next}${letter}${after.slice(1)}`)
+  }
+  return `^(${[...ways].join('|')})$`
+}

@@ -1,0 +1,118 @@
+// What an operator does by command when keys or servers are replaced.
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { parseMasterKeys } from '@matte/core/runtime/seal'
+import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
+import { readDialledEndpoint, rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
+import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
+import { describe, expect, it } from 'vitest'
+import { useDatabase } from '../support/database.ts'
+import { givenWorkspace } from '../support/factories.ts'
+import { createTestBucket, newBucketName, sharedStore } from '../support/store.ts'
+
+const database = useDatabase()
+const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
+
+async function admin(args: readonly string[], env: Record<string, string>): Promise<Record<string, unknown>> {
+  const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
+    env: { PATH: process.env.PATH, DATABASE_URL: database.url, ...env },
+  })
+  return JSON.parse(stdout) as Record<string, unknown>
+}
+
+const newKey = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`
+const refused = (args: readonly string[], env: Record<string, string>) =>
+  admin(args, env).catch(({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr }))
+
+describe('matte-admin secrets reseal', () => {
+  const [old, fresh] = [newKey('old'), newKey('fresh')]
+  const both = `${fresh},${old}`
+
+  /** A callback secret, and an endpoint in the middle of a rotation, sealed under the old key. */
+  async function givenSecrets() {
+    const { db } = database
+    const keys = parseMasterKeys(old)
+    const { id: workspaceId } = await givenWorkspace(db)
+    const targetUrl = 'https://receiver.example/hook'
+    const wanted = { workspaceId, targetUrl, url: new URL(targetUrl), eventTypes: [], description: null }
+    const { id } = await createEndpoint(db, keys, wanted)
+    await rotateEndpointSecret(db, keys, { workspaceId, id, overlapSeconds: 3_600 })
+    const read = async (list: string) => ({
+      callback: await getCallbackSecret(db, parseMasterKeys(list), workspaceId),
+      endpoint: await readDialledEndpoint(db, parseMasterKeys(list), id),
+    })
+    return { before: await read(old), read }
+  }
+
+  it('lets the former key be taken out, and changes no secret', async () => {
+    const { before, read } = await givenSecrets()
+    await expect(read(fresh)).rejects.toThrow(/master key old is not configured/)
+    expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: both })).toEqual({ resealed: 3, sealedBy: 'fresh' })
+    expect(await read(fresh)).toEqual(before)
+    expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: both })).toEqual({ resealed: 0, sealedBy: 'fresh' })
+  })
+
+  it('says what does not open, seals the rest, and fails', async () => {
+    const { read } = await givenSecrets()
+    const other = newKey('other')
+    const result = await refused(['secrets', 'reseal'], { MASTER_KEYS: `${other},${fresh}` })
+    expect(result).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/3 stay .*master key old is not configured/),
+    })
+    expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: `${other},${old},${fresh}` })).toMatchObject({
+      resealed: 3,
+    })
+    await read(other)
+  })
+
+  it('asks for the keys', async () => {
+    expect(await refused(['secrets', 'reseal'], {})).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/MASTER_KEYS/),
+    })
+    expect(await refused(['secrets', 'reseal'], { MASTER_KEYS: 'k1:short' })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/32 bytes/),
+    })
+  })
+})
+
+describe('matte-admin store copy', () => {
+  it('copies what is missing or differs, over more than a page, and keeps the rest', async () => {
+    const [from, to] = [await createTestBucket(), await createTestBucket(sharedStore(), { name: newBucketName() })]
+    const { endpoint, accessKeyId, secretAccessKey } = sharedStore()
+    const env = {
+      ...{ S3_ENDPOINT: endpoint, S3_BUCKET: from.name, S3_ACCESS_KEY_ID: accessKeyId },
+      ...{ S3_SECRET_ACCESS_KEY: secretAccessKey, TO_S3_ENDPOINT: endpoint, TO_S3_BUCKET: to.name },
+      ...{ TO_S3_ACCESS_KEY_ID: accessKeyId, TO_S3_SECRET_ACCESS_KEY: secretAccessKey },
+    }
+    const put = (bucket: typeof from, key: string, text: string) =>
+      bucket.put(key, Buffer.from(text), { contentType: 'image/png' })
+    const keys = Array.from({ length: 1_010 }, (_, index) => `results/${String(index).padStart(5, '0')}.png`)
+    for (let at = 0; at < keys.length; at += 50)
+      await Promise.all(keys.slice(at, at + 50).map((key) => put(from, key, key)))
+    await put(to, 'other', 'is kept')
+    const all = { copied: 1_010, copiedBytes: keys.join('').length, unchanged: 0 }
+    expect(await admin(['store', 'copy'], env)).toEqual(all)
+    await put(from, 'results/00007.png', 'another text')
+    await to.delete('results/01009.png')
+    expect(await admin(['store', 'copy'], env)).toEqual({ copied: 2, copiedBytes: 12 + 17, unchanged: 1_008 })
+    expect(await to.keys()).toEqual(['other', ...keys])
+    const [before, after] = [await from.head('results/00007.png', 100), await to.head('results/00007.png', 100)]
+    expect(after).toEqual(before)
+    from.close()
+    to.close()
+  })
+
+  it('asks for both stores, and for their credentials', async () => {
+    expect(await refused(['store', 'copy'], {})).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/S3_ENDPOINT is not set/),
+    })
+    const half = await refused(['store', 'copy'], { TO_S3_ENDPOINT: 'http://127.0.0.1:1' })
+    expect(half).toMatchObject({ code: 2, stderr: expect.stringMatching(/TO_S3_ACCESS_KEY_ID/) })
+  })
+})

@@ -1,0 +1,65 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { rootDir } from '@matte/local/paths'
+import { describe, expect, it } from 'vitest'
+import { readBlocks, runBlock } from './page.ts'
+
+const where = { dir: mkdtempSync(join(tmpdir(), 'matte-page-')), env: { GIVEN: 'a word' }, path: 'page.md' }
+const block = (script: string, ...prints: string[]) => ({ section: '', line: 1, script, prints })
+
+describe('a block of a page', () => {
+  it('knows what it was given, and what the one before assigned', async () => {
+    await runBlock(block('mine="$GIVEN, and another"'), where)
+    expect(await runBlock(block('echo "$mine"', 'a word, and another'), where)).toBe('a word, and another\n')
+  })
+
+  it('fails at its first command that fails, in a pipe too', async () => {
+    await expect(runBlock(block('false\ntrue'), where)).rejects.toThrow(/page.md:1 failed/)
+    await expect(runBlock(block('false | cat\ntrue'), where)).rejects.toThrow(/page.md:1 failed/)
+  })
+
+  it('prints the lines that the page shows, in their order, however wide the columns are', async () => {
+    const table = block(
+      'printf "NAME   READY\\nmatte-api   3/3   5s\\nother\\n"',
+      'NAME READY',
+      '…matte-api 3/3…',
+      'other',
+    )
+    await runBlock(table, where)
+    await expect(runBlock({ ...table, prints: ['other', 'matte-api'] }, where)).rejects.toThrow(/prints/)
+    await expect(runBlock({ ...table, prints: ['matte-api 2/2'] }, where)).rejects.toThrow(/prints/)
+  })
+})
+
+describe('the pages', () => {
+  const dir = join(rootDir, 'docs/operations')
+  const pages = readdirSync(dir).filter((name) => name !== 'README.md')
+
+  it('are all run, each section that has commands', () => {
+    const tests = readdirSync(import.meta.dirname)
+      .filter((name) => name.endsWith('.test.ts') && name !== 'page.test.ts')
+      .map((name) => readFileSync(join(import.meta.dirname, name), 'utf8'))
+      .join('\n')
+    const sections = pages.flatMap((name) =>
+      readBlocks(readFileSync(join(dir, name), 'utf8')).map(({ section }) => ({ name, section })),
+    )
+    expect(sections.length).toBeGreaterThan(20)
+    for (const { name, section } of sections) {
+      expect(tests, `${name} is run`).toContain(`page('${name}'`)
+      expect(tests, `${name}, ${section}, is run`).toContain(`('${section}')`)
+    }
+  })
+
+  it('say why, where commands are for the reader alone', () => {
+    for (const name of pages) {
+      const text = readFileSync(join(dir, name), 'utf8')
+      const before = text.split('\n```bash\n').slice(0, -1)
+      for (const reason of before) {
+        expect(reason.slice(-500), `${name}: the text before a block marked bash`).toMatch(
+          /not\s+run\s+by\s+the\s+test/i,
+        )
+      }
+    }
+  })
+})

@@ -1,0 +1,47 @@
+// docs/operations/upgrade.md, scale.md, and what the pages that only tell look at, as written.
+import { describe, expect, it } from 'vitest'
+import { chartDir, findMissing } from '../helm.ts'
+import { useInstallation } from './installation.ts'
+
+describe.skipIf(findMissing('cluster'))('the pages about versions and sizes', () => {
+  const installation = useInstallation()
+  const { kubectl, makeTask, readTask, page } = installation
+  const replicas = (name: string) => kubectl('get', 'deploy', `matte-${name}`, '-o', 'jsonpath={.status.readyReplicas}')
+
+  it('scale: replicas, an autoscaler and back, a pool, connections, and no new tasks for a while', async () => {
+    const scale = page('scale.md')
+    await scale('API and dispatcher')
+    expect(await replicas('dispatcher')).toBe('1')
+    expect(await kubectl('get', 'hpa', '-o', 'name')).toBe('')
+    await scale('Pools')
+    expect(await scale('Connections to PostgreSQL')).toMatch(
+      /matte-api\|\d+\nmatte-controller\|\d+\nmatte-dispatcher\|/,
+    )
+    await scale('Stop')
+    expect(await makeTask()).toMatchObject({ status: 'succeeded' })
+  })
+
+  it('upgrade: shows the difference, changes it, and goes back', async () => {
+    const upgrade = page('upgrade.md')
+    const made = await makeTask()
+    expect(await upgrade('See what would change')).toBe('')
+    await installation.helm(
+      'upgrade',
+      'matte',
+      chartDir,
+      '--reset-then-reuse-values',
+      '--set',
+      'plans.pro.monthlyQuota=7',
+    )
+    await upgrade('Upgrade')
+    await upgrade('Roll back')
+    expect(await readTask(made.taskId)).toEqual(made)
+  })
+
+  it('lose a node, outages, sizing: what they look at is there', async () => {
+    await page('lose-a-node.md')('Where is what')
+    await page('outages.md')('')
+    await page('sizing.md')('Disk of the database')
+    expect(await page('sizing.md')('Disk of the store')).toMatch(/\d kB/)
+  })
+})

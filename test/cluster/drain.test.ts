@@ -1,0 +1,78 @@
+// Nodes drained under load, one after the other, as for an upgrade of the cluster.
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findMissing, run, runOrThrow } from '../chart/helm.ts'
+import { findBrokenRules } from '../support/invariants.ts'
+import { reportSkip } from '../support/skips.ts'
+import { findDifferences, findLossesAndRepeats } from './support/account.ts'
+import { connectToDatabase } from './support/database.ts'
+import { type Load, loadSelector, startLoad } from './support/load.ts'
+import { findErrors, type Tolerance } from './support/phases.ts'
+import { openRelease } from './support/release.ts'
+import { print, printPhases, secondsSince } from './support/table.ts'
+
+const between = 4
+
+function findNodes(): readonly string[] {
+  const reason = 'there is one node only: a drained node needs another one'
+  const nodes = findMissing('cluster') === undefined ? listNodes() : []
+  if (nodes.length === 1) reportSkip({ matching: 'drain.test.ts', reason })
+  return nodes.length > 1 ? nodes : []
+}
+
+const listNodes = (): readonly string[] =>
+  execFileSync('kubectl', ['get', 'nodes', '-o', 'jsonpath={.items[*].metadata.name}']).toString().trim().split(' ')
+
+describe.skipIf(findNodes().length === 0)('an installation on several nodes under load', () => {
+  const release = openRelease()
+  const { kubectl, namespace } = release
+  const tolerances = new Map<string, Tolerance>()
+  let load: Load
+
+  beforeAll(async () => {
+    // Two controllers, as on a cluster whose nodes come and go.
+    await release.install(['--set', 'controller.replicas=2', '--set', 'dispatcher.replicas=2'])
+    load = await startLoad(release)
+    await load.phase('load alone')
+    await load.untilMoreEnded(10)
+  })
+
+  afterAll(async () => {
+    for (const node of listNodes()) await run('kubectl', ['uncordon', node])
+    await release.end()
+  })
+
+  it('goes on while each node is drained', async () => {
+    for (const node of listNodes()) {
+      const there = await kubectl('get', 'pods', '--field-selector', `spec.nodeName=${node}`, '-o', 'name')
+      const has = (name: string): boolean => there.includes(`pod/matte-${name}-0`)
+      const phase = `drain ${node}`
+      // A server of one pod is away while it moves. An answer that the store had begun to give ends early.
+      tolerances.set(phase, {
+        outage: has('postgresql') || has('object-store'),
+        broken: has('object-store'),
+      })
+      const begun = performance.now()
+      await load.phase(phase)
+      await runOrThrow('kubectl', [
+        ...['drain', node, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=300s'],
+        // What belongs to others stays, and so does the client.
+        ...['--pod-selector', loadSelector.replace('=', '!=')],
+      ])
+      await runOrThrow('kubectl', ['uncordon', node])
+      await release.untilServing()
+      await load.untilMoreEnded(between)
+      print(`${phase}: ${secondsSince(begun)}; it had ${there.trim().split('\n').length} pods of ${namespace}`)
+    }
+  })
+
+  it('has lost nothing, done nothing twice, and shown no error but the documented ones', async () => {
+    const lines = await load.end()
+    printPhases(lines)
+    expect(findLossesAndRepeats(lines)).toEqual([])
+    expect(findErrors(lines, (phase) => tolerances.get(phase) ?? {})).toEqual([])
+    expect(findDifferences(lines)).toEqual([])
+    await using database = await connectToDatabase(release)
+    expect(await findBrokenRules(database.db)).toEqual({})
+  })
+})

@@ -1,0 +1,3 @@
+import { removeDefinition } from './definition.ts'
+
+export default removeDefinition

@@ -1,0 +1,96 @@
+// A release of the chart in a namespace of its own, where Pod Security enforces `restricted`; used as a user does, by
+// helm and kubectl.
+import { randomBytes } from 'node:crypto'
+import { chartDir, run, runOrThrow } from '../../chart/helm.ts'
+import { until } from '../../support/until.ts'
+import { removeDefinition } from './definition.ts'
+
+export type Release = {
+  readonly namespace: string
+  kubectl(...args: string[]): Promise<string>
+  helm(...args: string[]): Promise<string>
+  /** Creates objects; `kubectl apply` would keep a copy of each in an annotation, for which images are too large. */
+  create(object: object): Promise<void>
+  /** Returns when its pods answer and its pools are Ready. */
+  install(args?: readonly string[]): Promise<void>
+  upgrade(args: readonly string[]): Promise<void>
+  untilServing(): Promise<void>
+  /** The names of the pods of a component that do not end. */
+  podsOf(component: string): Promise<readonly string[]>
+  end(): Promise<void>
+}
+
+const name = 'matte'
+const seconds = '--timeout=240s'
+
+export function openRelease(): Release {
+  const namespace = `matte-cluster-${randomBytes(3).toString('hex')}`
+  const kubectl = (...args: string[]): Promise<string> => runOrThrow('kubectl', ['-n', namespace, ...args])
+  const helm = (...args: string[]): Promise<string> => runOrThrow('helm', [...args, '-n', namespace])
+
+  async function untilServing(): Promise<void> {
+    await kubectl('wait', 'job', '--all', '--for=condition=Complete', seconds)
+    for (const component of ['api', 'controller', 'dispatcher']) {
+      await kubectl('rollout', 'status', `deploy/${name}-${component}`, seconds)
+    }
+    for (const server of ['postgresql', 'nats', 'object-store']) {
+      await kubectl('rollout', 'status', `sts/${name}-${server}`, seconds)
+    }
+    await kubectl('wait', 'tritonpool', '--all', '--for=condition=Ready', seconds)
+  }
+
+  return {
+    namespace,
+    kubectl,
+    helm,
+    untilServing,
+    create: async (object) => {
+      await runOrThrow('kubectl', ['-n', namespace, 'create', '-f', '-'], JSON.stringify(object))
+    },
+    install: async (args = []) => {
+      await createNamespace(namespace)
+      await helm('install', name, chartDir, ...args)
+      await untilServing()
+    },
+    upgrade: async (args) => {
+      await helm('upgrade', name, chartDir, ...args)
+      await untilServing()
+    },
+    podsOf: async (component) => {
+      const { items } = JSON.parse(await kubectl('get', 'pods', '-l', selectorOf(component), '-o', 'json')) as PodList
+      return items
+        .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+        .map(({ metadata }) => metadata.name)
+    },
+    end: async () => {
+      await run('helm', ['uninstall', name, '-n', namespace])
+      await deleteNamespace(namespace)
+      await removeDefinition().catch(() => undefined) // another release of the test is still there
+    },
+  }
+}
+
+type PodList = {
+  readonly items: readonly { readonly metadata: { readonly name: string; deletionTimestamp?: string } }[]
+}
+
+export const selectorOf = (component: string): string =>
+  component === 'triton' ? 'matte.dev/pool' : `app.kubernetes.io/component=${component}`
+
+export async function createNamespace(namespace: string): Promise<void> {
+  await runOrThrow('kubectl', ['create', 'namespace', namespace])
+  await runOrThrow('kubectl', ['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted'])
+}
+
+/** Also ends what has a long grace: nobody needs it any more. */
+export async function deleteNamespace(namespace: string): Promise<void> {
+  await run('kubectl', ['delete', 'namespace', namespace, '--wait=false'])
+  await until(
+    `namespace ${namespace} is gone`,
+    async () => {
+      await run('kubectl', ['-n', namespace, 'delete', 'pods', '--all', '--grace-period=0', '--force'])
+      return (await run('kubectl', ['get', 'namespace', namespace])).failed
+    },
+    { timeoutMs: 240_000, everyMs: 1_000 },
+  )
+}
