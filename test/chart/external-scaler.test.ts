@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { findKedaDefinitions, kedaModule } from '../support/keda.ts'
+import { findKedaDefinitions, kedaModule } from '../support/keda/definitions.ts'
 import { reportSkip } from '../support/skips.ts'
 import { chartDir, findMissing, render, run } from './helm.ts'
 

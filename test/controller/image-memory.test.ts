@@ -23,7 +23,7 @@ const rounds = Number(process.env.MEMORY_ROUNDS ?? 0)
 const imageMemory = 2_400_000_000
 const besideMax = 500_000_000
 /** Rounds whose tasks are open at the same time, so that images always wait for memory. */
-const roundsOpen = 2
+const roundsOpen = 3
 
 /** In the folder of this machine's architecture. */
 const jemalloc = ['x86_64-linux-gnu', 'aarch64-linux-gnu', '.']
@@ -107,6 +107,8 @@ describe.skipIf(missing)('a controller as the image runs it', () => {
         HOST: '127.0.0.1',
         HEALTH_PORT: String(port),
         IMAGE_MEMORY_BYTES: String(imageMemory),
+        // Many pods, so that images wait for memory and for nothing else.
+        SLOTS_AHEAD: '32',
       },
       url,
       ports: [port],

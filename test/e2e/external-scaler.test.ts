@@ -9,7 +9,7 @@ import { type TritonPool, tritonPools } from '@matte/controller/operator/pool/tr
 import { rootDir } from '@matte/local/paths'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { parse } from 'yaml'
-import { findKedaDefinitions } from '../support/keda.ts'
+import { findKedaDefinitions } from '../support/keda/definitions.ts'
 import { greyPng } from '../support/photos.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { reportSkip } from '../support/skips.ts'

@@ -45,7 +45,7 @@ function inputReader(setting: Setting, scaling: EffectiveScaling) {
   }
 }
 
-/** Matte's own rule: the function that the controller calls, once a second. `changes` are for the table of prices alone. */
+/** Matte's own rule: the controller's function, once a second. `changes` are for the table of prices alone. */
 export const matte =
   (changes: Partial<EffectiveScaling> = {}): MakeScaler =>
   (setting) => {

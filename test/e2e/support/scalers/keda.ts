@@ -1,7 +1,7 @@
 // KEDA's definitions on the cluster, and its ScaledObject.
 import type { Resource } from '@matte/controller/operator/kube/client'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
-import type { Definition } from '../../../support/keda.ts'
+import type { Definition } from '../../../support/keda/definitions.ts'
 import { until } from '../../../support/until.ts'
 import type { Cluster } from '../cluster.ts'
 
