@@ -14,7 +14,7 @@ export default defineConfig({
             '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
             'docs/generate/**/*.test.ts',
             'test/{bench,house,sim,support}/**/*.test.ts',
-            'test/cluster/support/*.test.ts',
+            'test/cluster/account/*.test.ts',
           ],
           testTimeout: 10_000,
         },
