@@ -14,6 +14,7 @@ export default defineConfig({
             '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
             'docs/generate/*.test.ts',
             'test/{bench,house,sim,support}/**/*.test.ts',
+            'test/image/licences.test.ts',
           ],
           testTimeout: 10_000,
         },
@@ -36,7 +37,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'chart',
-          include: ['test/chart/**/*.test.ts'],
+          include: ['test/chart/**/*.test.ts', 'test/image/image.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 600_000,
           maxWorkers: 1,
