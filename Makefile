@@ -66,11 +66,11 @@ images: ## build the two container images with docker, or CONTAINER_TOOL=podman
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:0.1.0 .
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/triton:0.1.0 -f models/Dockerfile .
 
-chart: $(installed) ## lint and test the chart, on a cluster too where the kube context has one, and package it into dist/
+chart: $(installed) ## lint and test the chart, also on the cluster of the kube context, and package it into dist/
 	@vitest run --project chart $(ARGS)
 	@node docs/generate/package-chart.ts
 
-sbom: $(installed) ## write what is in the built image, with licences, into dist/; fails on a licence that is not listed
+sbom: $(installed) ## list what is in the built image, with licences, in dist/; fails on a licence not listed
 	@node test/image/sbom.ts
 
 house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow

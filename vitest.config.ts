@@ -14,7 +14,7 @@ export default defineConfig({
             '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
             'docs/generate/*.test.ts',
             'test/{bench,house,sim,support}/**/*.test.ts',
-            'test/image/licences.test.ts',
+            'test/image/{dockerfiles,licences}.test.ts',
           ],
           testTimeout: 10_000,
         },
