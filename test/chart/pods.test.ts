@@ -1,4 +1,4 @@
-// What every pod of the chart has: the options of its component, the pull secrets, a reason for each hole in its policy.
+// What every pod of the chart has: options of its component, pull secrets, a reason for each hole in its policy.
 import { describe, expect, it } from 'vitest'
 import { isMap, isSeq, type Node, parseAllDocuments, type YAMLMap } from 'yaml'
 import { chartDir, findMissing, render, runOrThrow } from './helm.ts'
