@@ -68,7 +68,7 @@ images: ## build the two container images with docker, or CONTAINER_TOOL=podman
 
 chart: $(installed) ## lint and test the chart, also on the cluster of the kube context, and package it into dist/
 	@vitest run --project chart $(ARGS)
-	@node docs/generate/package-chart.ts
+	@node docs/generate/chart/package.ts
 
 sbom: $(installed) ## list what is in the built image, with licences, in dist/; fails on a licence not listed
 	@node test/image/sbom.ts

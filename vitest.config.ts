@@ -12,7 +12,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
-            'docs/generate/*.test.ts',
+            'docs/generate/**/*.test.ts',
             'test/{bench,house,sim,support}/**/*.test.ts',
             'test/image/{dockerfiles,licences}.test.ts',
           ],

@@ -91,8 +91,9 @@ async function buildServing(config: Config, { db, bus, registry, logger }: Edges
   if (!config.tritonPools) return staticMode({ ...common, metrics, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { kubernetesMode } = await import('./operator/kubernetes-mode.ts')
-  const { kubeNamespace: namespace, plans, podPatch, podUserIds } = config
-  return kubernetesMode({ ...common, podMetrics: metrics, bus, registry, namespace, plans, podPatch, podUserIds })
+  const { kubeNamespace: namespace, plans, podPatch } = config
+  const platform = { userIds: config.podUserIds, ipv6: config.podIpv6 }
+  return kubernetesMode({ ...common, podMetrics: metrics, bus, registry, namespace, plans, podPatch, platform })
 }
 
 type Routing = { readonly source: PodSource; readonly picker: PodPicker }

@@ -73,6 +73,22 @@ describe.skipIf(findMissing('helm'))('every pod of the chart', () => {
     expect(secretsOf('own')).toEqual([{ name: 'own' }])
   })
 
+  it('of a Job that would change comes by a Job of another name, since none can be changed', async () => {
+    const jobOf = async (values: object): Promise<string | undefined> =>
+      (await render(values)).manifests.find(({ kind }) => kind === 'Job')?.metadata.name
+    const names = await Promise.all(
+      [
+        {},
+        { commonLabels: { team: 'images' } },
+        { setup: { pod: { annotations: { note: 'other' } } } },
+        { image: { tag: '2' } },
+        { image: { pullSecrets: ['registry'] } },
+        { triton: { pools: { demo: { slotsPerPod: 2 } } } },
+      ].map(jobOf),
+    )
+    expect(new Set(names).size).toBe(6)
+  })
+
   it('is tied to no architecture, but those of the demo', async () => {
     const { manifests } = await render()
     for (const { owner, spec } of podsOf(manifests)) expect(JSON.stringify(spec), owner).not.toContain('amd64')
