@@ -66,7 +66,7 @@ const images = ['matte/matte:', 'matte/triton:', 'postgres:15-bookworm', 'librar
 /** Why these tests cannot run here; each reason is reported once. */
 export function findMissing(part: 'helm' | 'cluster'): string | undefined {
   const reason = part === 'helm' ? missingHelm() : (missingHelm() ?? missingCluster())
-  if (reason !== undefined) reportSkip({ matching: part === 'helm' ? 'test/chart' : 'install.test.ts', reason })
+  if (reason !== undefined) reportSkip({ matching: 'test/chart', reason })
   return reason
 }
 
