@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { rootDir } from '@matte/local/paths'
 import { describe, expect, it } from 'vitest'
-import { metricsOf } from '../../metrics/document.ts'
+import { metricsByProcess } from '../../metrics/document.ts'
 import { dashboards, toDashboard } from './document.ts'
 import { toExpression } from './grafana-panel.ts'
 import type { DashboardSource, Query } from './panel.ts'
@@ -63,7 +63,9 @@ async function listMetrics(): Promise<ReadonlyMap<string, Metric>> {
     const [kind = '', name = '', ...labels] = line.split(' ')
     metrics.set(name, { kind, labels })
   }
-  for (const { name, kind, labels } of (['api', 'controller', 'dispatcher'] as const).flatMap(metricsOf)) {
+  for (const { name, kind, labels } of Object.values(metricsByProcess)
+    .flat()
+    .flatMap((group) => Object.values(group))) {
     metrics.set(name, { kind, labels: Object.keys(labels) })
   }
   for (const { name, type } of await createRegistry('test').getMetricsAsJSON()) {
