@@ -49,7 +49,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...rows,
     ...['core/storage', 'core/idempotency', 'core/workspace', 'core/credit', 'core/upload', 'core/webhook'],
   ],
-  'core/task/run': [...rows, 'core/workspace', 'core/credit', 'core/webhook', 'core/task'],
+  // Two processes end runs and count them alike, so what is counted is defined where runs end.
+  'core/task/run': [...rows, 'core/runtime/metrics', 'core/workspace', 'core/credit', 'core/webhook', 'core/task'],
   // Many objects are inspected at once, in a bounded number.
   'core/batch': [
     ...rows,

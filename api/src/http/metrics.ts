@@ -1,5 +1,7 @@
 import { type ErrorCode, errorCodes } from '@matte/core/error'
 import { counter, histogram } from '@matte/core/runtime/metrics/define'
+import { createEndingMetrics } from '@matte/core/task/run/ending-metrics'
+import type { Plans } from '@matte/core/workspace/plan'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
 import { needsCredential } from '../access.ts'
@@ -37,11 +39,13 @@ export const httpMetrics = {
 
 export type ApiMetrics = ReturnType<typeof createMetrics>
 
-export function createMetrics(registry: Registry) {
+export function createMetrics(registry: Registry, plans: Plans) {
   const errors = httpMetrics.errors.register(registry)
   return {
     tasksCreated: httpMetrics.tasksCreated.register(registry),
     duration: httpMetrics.duration.register(registry),
+    /** Of what callers cancel; a worker or a sweep ends the rest. */
+    ends: createEndingMetrics(registry, { plans: Object.keys(plans), statuses: ['canceled'] }),
     countError: (code: ErrorCode): void => errors.inc({ code }),
   }
 }

@@ -71,6 +71,7 @@ const result = { resultKey: 'key', resultFormat: 'png', resultSizeBytes: 1, widt
 const succeeded = { status: 'succeeded', ...result } as const
 const position = { createdAtMicros: '1', id: 'task' }
 const batch = { id: 'batch', workspace_id: workspaceId, total_count: 1, succeeded_count: 1, callback_url: null }
+const ended = { id: 'task', run: 1, queued_at: new Date(0), completed_at: new Date(0) }
 const lockedWorkspace = [{ id: workspaceId, plan: 'pro' }]
 const old = { id: 'task', createdAt: new Date(0), uploadId: 'u', batchId: 'batch', resultKey: null, hasRun: true }
 const window = { pool: 'one', revision: 'aaaaaaaa', done: 0, failed: 0, timedOut: 0, unavailable: 0, busySeconds: 0 }
@@ -86,7 +87,7 @@ type Sending = {
 const statements: Readonly<Record<string, Sending>> = {
   'batch/cancel-batch': {
     send: (db) => cancelBatch(db, workspaceId, 'batch'),
-    answers: [[batch], lockedWorkspace, [batch], [{ id: 'task', run: 1 }], [], [{ ...batch, completedNow: true }]],
+    answers: [[batch], lockedWorkspace, [batch], [ended], [], [{ ...batch, completedNow: true }]],
   },
   'batch/insert-children': {
     send: (db) => insertChildren(db, { ...common, batchId: 'batch', creditCost: 1 }, [source]),
@@ -148,7 +149,7 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'task/cancel-task': {
     send: (db) => cancelTask(db, workspaceId, 'task'),
-    answers: [[{ id: 'task', run: 1, status: 'queued', batch_id: null }], [{ id: 'task' }]],
+    answers: [[{ id: 'task', run: 1, status: 'queued', batch_id: null }], [ended]],
   },
   'task/claim-next-task': {
     send: (db) => claimNextTask(db, { models: ['service-v2'], plans, claimMs: 15_000 }),
@@ -177,7 +178,7 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'task/succeed-child': {
     send: (db) => finishTask(db, { ...claimed, batchId: 'batch' }, succeeded),
-    answers: [lockedWorkspace, [{ ...batch, completedNow: true }], [{ id: 'task' }]],
+    answers: [lockedWorkspace, [{ ...batch, completedNow: true }], [ended]],
   },
   'task/succeed-task': { send: (db) => finishTask(db, claimed, succeeded) },
   'task/sweep-tasks': { send: (db) => sweepTasks(db, { maxQueueAgeMs: 1 }) },
