@@ -11,43 +11,6 @@ import { toExpression } from './grafana-panel.ts'
 import type { DashboardSource, Query } from './panel.ts'
 import { scope } from './variables.ts'
 
-/** Metrics that have no definition yet. Delete this once it does. */
-const plannedMetrics = `
-histogram matte_task_stage_seconds stage
-histogram matte_task_processing_seconds
-histogram matte_task_queue_wait_seconds
-counter matte_task_attempts_total status reason
-gauge matte_tasks_in_flight
-gauge matte_slots_used
-counter matte_sweep_failures_total part
-counter matte_pod_ejections_total reason
-counter matte_stream_errors_total kind
-gauge matte_pods_ready
-gauge matte_pod_slots_used pool revision
-gauge matte_pool_replicas pool state
-gauge matte_pool_demand pool term
-gauge matte_pool_canary_weight pool
-histogram matte_scale_decision_delay_seconds
-histogram matte_pod_start_phase_seconds phase
-gauge matte_leader
-counter matte_reconcile_total queue outcome
-histogram matte_reconcile_seconds queue
-counter matte_kube_requests_total verb resource code
-counter matte_kube_drift_total resource
-counter matte_kube_watch_restarts_total resource reason
-histogram matte_task_completion_seconds plan status
-counter matte_task_failures_total code
-counter matte_credits_settled_total plan outcome
-counter matte_claims_expired_total kind
-counter matte_claim_failures_total kind
-gauge matte_pool_condition pool condition
-gauge matte_pool_replicas_limit pool bound
-counter matte_scale_decisions_total pool rule direction
-counter matte_rollouts_total pool outcome
-counter matte_deliveries_ended_total event outcome
-counter matte_claims_lost_total kind
-`
-
 type Metric = { readonly kind: string; readonly labels: readonly string[] }
 
 /** What every series has: from the registry, from Prometheus and, in Kubernetes, from the monitor. */
@@ -59,10 +22,6 @@ const queriesOf = ({ rows }: DashboardSource): readonly Query[] =>
 /** From the definitions of ours, and from the library of the others. */
 async function listMetrics(): Promise<ReadonlyMap<string, Metric>> {
   const metrics = new Map<string, Metric>()
-  for (const line of plannedMetrics.trim().split('\n')) {
-    const [kind = '', name = '', ...labels] = line.split(' ')
-    metrics.set(name, { kind, labels })
-  }
   for (const { name, kind, labels } of Object.values(metricsByProcess)
     .flat()
     .flatMap((group) => Object.values(group))) {
