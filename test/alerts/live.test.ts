@@ -2,15 +2,14 @@
 // processes while what they stand on is taken away. One second here is 20 of the rules; thresholds of age are smaller
 // by as much. Pools and leaders need a cluster, and refused certificates a server with one: promtool alone tests their
 // rules (test/chart/alerts).
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { findMissing } from '../chart/helm.ts'
+import { findMissingPrometheus } from '../dashboards/prometheus.ts'
 import { lemur } from '../support/photos.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { reportSkip } from '../support/skips.ts'
 import { useStack } from '../support/stack.ts'
 import { cutOut, submit, untilStatus } from '../support/tasks.ts'
 import { until } from '../support/until.ts'
@@ -164,14 +163,3 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
     const createInVain = (): Promise<unknown> => stack.client.createTask({ imageUrl }).catch(() => undefined)
   },
 )
-
-function findMissingPrometheus(): string | undefined {
-  try {
-    execFileSync('prometheus', ['--version'], { stdio: 'ignore' })
-    return undefined
-  } catch {
-    const reason = 'prometheus is not in $PATH'
-    reportSkip({ matching: 'test/alerts', reason })
-    return reason
-  }
-}
