@@ -74,7 +74,7 @@ chart: $(installed) ## lint and test the chart, also on the cluster of the kube 
 sbom: $(installed) ## list what is in the built image, with licences, in dist/; fails on a licence not listed
 	@node test/image/sbom.ts
 
-dashboards: $(installed) ## run the dashboards' queries on a cluster under load, and draw the pictures of docs/dashboards
+dashboards: $(installed) ## run the dashboards' queries on a cluster under load, and draw their pictures into docs
 	@MATTE_DASHBOARD_PICTURES=docs/dashboards vitest run --project e2e test/e2e/dashboards.test.ts
 
 house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow
