@@ -48,6 +48,8 @@ describe.skipIf(findMissingPrometheus('test/e2e/dashboards'))('the dashboards of
     prometheus = await startPrometheus(join(inject('runDir'), 'prometheus'), { namespace })
     prometheus.watch([stack.process('api'), ...controllers, stack.process('dispatcher')])
     await operator.untilPool(name, 'has a pod', ({ status }) => status?.readyReplicas === 1)
+    // What was counted before the first reading is no increase.
+    await until('all are read', async () => (await prometheus.query('count(up == 1)'))[0]?.points[0]?.[1] === 4)
     begun = Date.now() / 1_000
     callers = await startCallers(stack)
     load = await startLoad({ stack })
@@ -68,6 +70,10 @@ describe.skipIf(findMissingPrometheus('test/e2e/dashboards'))('the dashboards of
     await operator.untilPool(name, 'rolls back', (pool) => reasonOf(pool, 'RolledBack') !== undefined)
     print('a bad revision rolled back')
     load.rate(0)
+    await callers.stop()
+    await operator.untilPool(name, 'shrinks', ({ status }) => status?.readyReplicas === 1)
+    print('shrunk')
+    callers = await startCallers(operator.stack)
     await until(
       'every panel shows data',
       async () => {
