@@ -14,7 +14,8 @@ export default defineConfig({
             '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
             'docs/generate/**/*.test.ts',
             'test/{bench,house,sim,support}/**/*.test.ts',
-            'test/cluster/support/*.test.ts',
+            'test/cluster/account/*.test.ts',
+            'test/image/{dockerfiles,licences}.test.ts',
           ],
           testTimeout: 10_000,
         },
@@ -37,7 +38,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'chart',
-          include: ['test/chart/**/*.test.ts'],
+          include: ['test/chart/**/*.test.ts', 'test/image/image.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 600_000,
           maxWorkers: 1,

@@ -105,8 +105,9 @@ async function buildServing(config: Config, { db, bus, registry, edges, logger }
   if (!config.tritonPools) return staticMode({ ...common, metrics, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { kubernetesMode } = await import('./operator/kubernetes-mode.ts')
-  const { kubeNamespace: namespace, plans, podPatch, podUserIds } = config
-  const rest = { bus, registry, edges, namespace, plans, podPatch, podUserIds }
+  const { kubeNamespace: namespace, plans, podPatch } = config
+  const platform = { userIds: config.podUserIds, ipv6: config.podIpv6 }
+  const rest = { bus, registry, edges, namespace, plans, podPatch, platform }
   return kubernetesMode({ ...common, ...rest, podMetrics: metrics })
 }
 

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing } from '../chart/helm.ts'
 import { findBrokenRules } from '../support/invariants.ts'
+import { findErrors, type Tolerance } from './account/phases.ts'
+import { findDifferences, findLossesAndRepeats } from './account/tasks.ts'
 import type { Line } from './client/lines.ts'
-import { findDifferences, findLossesAndRepeats } from './support/account.ts'
 import { connectToDatabase } from './support/database.ts'
 import { credits, type Load, startLoad } from './support/load.ts'
-import { findErrors, type Tolerance } from './support/phases.ts'
 import { openRelease, selectorOf } from './support/release.ts'
 import { print, printPhases, secondsSince } from './support/table.ts'
 

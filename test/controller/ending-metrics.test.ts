@@ -1,10 +1,13 @@
 // Every way in which the controller ends a task is counted once, with the time since its acceptance by the database's
 // clock; and what happens to claims. Each test looks at what it has added to the metrics of the process.
-import { grantCredits } from '@matte/core/credit/lot-queries'
 import { setFaultAttempts } from '@matte/core/task/run/fault-injection'
+import { generateApiKey } from '@matte/core/workspace/api-key'
+import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import { scopes } from '@matte/core/workspace/scope'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Metrics, readMetrics } from '../e2e/support/metrics.ts'
+import { createClient } from '../support/client.ts'
 import { givenClaimed, givenTask, givenWorkspace, ownModel, readTask } from '../support/factories.ts'
 import { photo } from '../support/photos.ts'
 import { useStack } from '../support/stack.ts'
@@ -50,18 +53,19 @@ describe('the metrics of the ends of tasks', () => {
   })
 
   it('count the credit of a success as charged, and of a failure as released', async () => {
-    await sql`update workspace set plan = 'pro' where id = ${stack.workspaceId}`.execute(stack.db)
-    await grantCredits(stack.db, { workspaceId: stack.workspaceId, kind: 'test', amount: 10 })
+    const { id: workspaceId } = await givenWorkspace(stack.db, { plan: 'pro', credits: 10 })
+    const key = generateApiKey()
+    await insertApiKey(stack.db, key, { workspaceId, name: 'test', scopes, expiresAt: null })
+    const client = createClient(stack.process('api').url, key.key)
     const before = await read()
     const credits = 'matte_credits_settled_total'
-    await cutOut(stack.client)
+    await cutOut(client)
     expect(await grown(before, credits, { plan: 'pro', outcome: 'charged' })).toBe(1)
-    const { id } = await submit(stack.client, { bytes: photo('rocket.jpg').subarray(0, 40_000) })
-    await untilStatus(stack.client, id, 'failed')
+    const { id } = await submit(client, { bytes: photo('rocket.jpg').subarray(0, 40_000) })
+    await untilStatus(client, id, 'failed')
     expect(await grown(before, credits, { plan: 'pro', outcome: 'released' })).toBe(1)
     expect(await grown(before, `${completion}_count`, { plan: 'pro', status: 'failed' })).toBe(1)
     expect(await grown(before, 'matte_task_failures_total', { code: 'INPUT_UNREADABLE' })).toBe(1)
-    await sql`update workspace set plan = 'internal' where id = ${stack.workspaceId}`.execute(stack.db)
   })
 
   it('count the last attempt that fails, and the claim that was taken over for it', async () => {

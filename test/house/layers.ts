@@ -175,6 +175,8 @@ export const programs: readonly string[] = [
   'api/src/admin/main.ts',
   'controller/src/main.ts',
   'dispatcher/src/main.ts',
+  'charts/image/write-sbom.ts',
+  'docs/generate/chart/package.ts',
   'docs/generate/check-references.ts',
   'docs/generate/generate.ts',
   'docs/generate/lint-contract.ts',

@@ -97,9 +97,9 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     const limits = operator.registry.getSingleMetric('matte_pool_replicas_limit') as never
     expect(await countOf(limits, { pool: 'sleeper', bound: 'max' })).toBe(3)
     const conditions = operator.registry.getSingleMetric('matte_pool_condition') as never
-    await until('the metric of its condition follows', async () =>
-      countOf(conditions, { pool: 'sleeper', condition: 'Ready' }),
-    )
+    await until('the metric of its condition follows', async () => {
+      return (await countOf(conditions, { pool: 'sleeper', condition: 'Ready' })) === 1
+    })
     const delay = operator.registry.getSingleMetric('matte_scale_decision_delay_seconds')
     const { values } = (await delay?.get()) ?? { values: [] }
     expect(values.find((value) => 'metricName' in value && `${value.metricName}`.endsWith('_count'))?.value).toBe(1)

@@ -58,7 +58,7 @@ export async function startOperator({
     db,
     plans: defaultPlans,
     podPatch,
-    podUserIds: true,
+    platform: { userIds: true, ipv6: false },
     bus,
     registry,
     podMetrics: createPodMetrics(registry, edges),

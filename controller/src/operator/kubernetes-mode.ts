@@ -21,6 +21,7 @@ import { fieldManager, managedSelector } from './pool/labels.ts'
 import { poolCatalogue } from './pool/pool-catalogue.ts'
 import type { PodPatchForm } from './pool/spec/pod-patch.ts'
 import { tritonPools } from './pool/triton-pool.ts'
+import type { Platform } from './specs/platform.ts'
 
 type KubernetesModeOptions = {
   /** Undefined: the pod's own, or the context's. */
@@ -30,7 +31,7 @@ type KubernetesModeOptions = {
   readonly db: Db
   readonly plans: Plans
   readonly podPatch: PodPatchForm
-  readonly podUserIds: boolean
+  readonly platform: Platform
   readonly bus: Bus
   readonly registry: Registry
   readonly podMetrics: PodMetrics

@@ -1,6 +1,7 @@
 // Tables of the output, and its lines with the time since the file began.
+
+import { countPhases } from '../account/phases.ts'
 import type { Line } from '../client/lines.ts'
-import { countPhases } from './phases.ts'
 
 const begun = performance.now()
 

@@ -17,7 +17,6 @@ const times = [
 export function format(value: number, unit: Panel['unit']): string {
   if (!Number.isFinite(value)) return 'none'
   if (unit === 'percentunit') return `${digits(value * 100)} %`
-  if (unit === 'none' && value >= 10) return value.toFixed(0)
   if (unit === 'ops') return `${digits(value)}/s`
   if (unit !== 's' && unit !== 'bytes') return digits(value)
   const steps = unit === 's' ? times : sizes

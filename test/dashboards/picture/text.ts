@@ -1,10 +1,12 @@
 // Text whose width is known well enough to be cut.
 import { colors } from './colors.ts'
 
-/** DejaVu Sans is about so wide. */
+/** DejaVu Sans is about so wide; its capitals are wider. */
 const characterWidth = 0.6
+const capitalWidth = 0.72
 
-export const widthOf = (text: string, size: number): number => text.length * size * characterWidth
+export const widthOf = (text: string, size: number): number =>
+  [...text].reduce((sum, one) => sum + (/[A-Z]/.test(one) ? capitalWidth : characterWidth) * size, 0)
 
 export function cut(text: string, width: number, size: number): string {
   const fits = Math.floor(width / (size * characterWidth))

@@ -16,10 +16,14 @@ export function drawStat({ unit, thresholds }: Panel, { curves, box }: Drawn): s
     const size = Math.min(34, width / 4)
     const number = { x, y: box.y + box.height / 2 + size / 3, size, fill, anchor: 'middle', bold: true } as const
     const name = { x, y: box.y + box.height - 8, size: 10, fill: colors.faint, anchor: 'middle' } as const
-    return write(format(value, unit), number) + write(cut(curve.name, width - 8, 10), name)
+    return write(formatWhole(value, unit), number) + write(cut(curve.name, width - 8, 10), name)
   })
   return drawn.join('')
 }
+
+/** Counts are whole, whatever a rate makes of them. */
+const formatWhole = (value: number, unit: Panel['unit']): string =>
+  format(unit === 'none' ? Math.round(value) : value, unit)
 
 const barHeightMax = 22
 const barHeightMin = 17
@@ -44,7 +48,7 @@ export function drawBars({ unit, thresholds }: Panel, { curves, box }: Drawn): s
     return (
       write(cut(curve.name, nameEnd - box.x - 8, size), { x: nameEnd, y, size, anchor: 'end' }) +
       `<rect ${bar} fill="${fill}"/>` +
-      write(format(value, unit), { x: nameEnd + 12 + width, y, size })
+      write(formatWhole(value, unit), { x: nameEnd + 12 + width, y, size })
     )
   })
   const rest = sorted.length - shown.length

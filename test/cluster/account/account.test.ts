@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Line } from '../client/lines.ts'
-import { findDifferences, findLossesAndRepeats } from './account.ts'
 import { countPhases, findErrors } from './phases.ts'
+import { findDifferences, findLossesAndRepeats } from './tasks.ts'
 
 const whole = (key: string, id: string): Line[] => [
   { type: 'begun', key, kind: 'small' },
