@@ -1,7 +1,7 @@
-# One image, four commands: api, controller, dispatcher, admin. Builds with docker (with and without BuildKit), buildah and
-# podman, for every platform that Node and sharp have: `docker build -t matte .`. Runs as any user id, on a read-only root
-# file system. Both stages have one base, by digest, so that nothing but Debian's packages moves between two builds; a
-# mirror's own: --build-arg NODE_IMAGE=registry.example.com/node@sha256:…
+# One image, four commands: api, controller, dispatcher, admin. Builds with docker (with and without BuildKit),
+# buildah and podman, for every platform that Node and sharp have: `docker build -t matte .`. Runs as any user id, on
+# a read-only root file system. Both stages have one base, by digest, so that nothing but Debian's packages moves
+# between two builds; a mirror's own: --build-arg NODE_IMAGE=registry.example.com/node@sha256:…
 ARG NODE_DIGEST=sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
 ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim@${NODE_DIGEST}
 

@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 installed := node_modules/.installed
 
 .PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart sbom
-.PHONY: house gen verify
+.PHONY: dashboards house gen verify
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,12 +67,15 @@ images: ## build the two container images with docker, or CONTAINER_TOOL=podman
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:0.1.0 .
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/triton:0.1.0 -f models/Dockerfile .
 
-chart: $(installed) ## lint and test the chart, and package it into dist/; `make e2e` installs it
+chart: $(installed) ## lint and test the chart, also on the cluster of the kube context, and package it into dist/
 	@vitest run --project chart $(ARGS)
-	@node docs/generate/package-chart.ts
+	@node docs/generate/chart/package.ts
 
-sbom: $(installed) ## write what is in the built image, with licences, into dist/; fails on a licence that is not listed
+sbom: $(installed) ## list what is in the built image, with licences, in dist/; fails on a licence not listed
 	@node test/image/sbom.ts
+
+dashboards: $(installed) ## run the dashboards' queries on a cluster under load, and draw their pictures into docs
+	@MATTE_DASHBOARD_PICTURES=docs/dashboards vitest run --project e2e test/e2e/dashboards.test.ts
 
 house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow
 	@node test/house/main.ts --write $(ARGS)

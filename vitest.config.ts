@@ -12,9 +12,10 @@ export default defineConfig({
           name: 'unit',
           include: [
             '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
-            'docs/generate/*.test.ts',
+            'docs/generate/**/*.test.ts',
             'test/{bench,house,sim,support}/**/*.test.ts',
             'test/cluster/account/*.test.ts',
+            'test/image/{dockerfiles,licences}.test.ts',
           ],
           testTimeout: 10_000,
         },
@@ -23,7 +24,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'int',
-          include: ['test/{alerts,api,controller,dispatcher,core,kube,models,local}/**/*.test.ts'],
+          include: ['test/{alerts,api,controller,dashboards,dispatcher,core,kube,models,local}/**/*.test.ts'],
           globalSetup: 'test/support/global-setup.ts',
           // Bounds against hanging, not measures of speed: an inference alone takes seconds on a busy machine.
           testTimeout: 120_000,
@@ -37,7 +38,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'chart',
-          include: ['test/chart/**/*.test.ts'],
+          include: ['test/chart/**/*.test.ts', 'test/image/image.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 600_000,
           maxWorkers: 1,

@@ -71,7 +71,7 @@ type AppDeps = {
 
 /** The application, ready for `listen` or `inject`. Rejects when a route is declared wrongly. */
 export async function buildApp({ config, db, bucket, readiness, registry, ...deps }: AppDeps): Promise<App> {
-  const metrics = createMetrics(registry)
+  const metrics = createMetrics(registry, config.plans)
   const app: App = newApp(config, deps.logger, metrics)
 
   if (config.otelEndpoint !== undefined) traceRequests(app)

@@ -27,17 +27,12 @@ type Services = { readonly logger: Logger; readonly app: App; readonly services:
 
 export async function buildServices(config: Config, logger = createLogger('api', config.logLevel)): Promise<Services> {
   const registry = createRegistry('api')
-  const metrics = createEdgeMetrics(registry, ['database', 'nats', 'store'])
-  const database = openDatabase({
-    url: config.databaseUrl,
-    poolMax: config.databasePoolMax,
+  const { database, bucket, bus } = openEdges(
+    config,
+    createEdgeMetrics(registry, ['database', 'nats', 'store']),
     logger,
-    metrics,
-    applicationName: 'matte-api',
-  })
+  )
   const { db, oldestWaitMs } = database
-  const bucket = openStore(config, metrics)
-  const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, logger, metrics, name: 'matte-api' })
   const settings = settingsCache(db, logger)
   const probe = storeProbe(bucket, logger)
   const usage = keyUsage(db, logger)
@@ -86,6 +81,15 @@ export async function buildServices(config: Config, logger = createLogger('api',
       bus,
       httpServer(app, config, stopping),
     ],
+  }
+}
+
+function openEdges(config: Config, metrics: EdgeMetrics, logger: Logger) {
+  const { databaseUrl, databasePoolMax: poolMax, natsUrl, natsStreamPrefix: prefix } = config
+  return {
+    database: openDatabase({ url: databaseUrl, poolMax, logger, metrics, applicationName: 'matte-api' }),
+    bucket: openStore(config, metrics),
+    bus: openBus({ url: natsUrl, prefix, logger, metrics, name: 'matte-api' }),
   }
 }
 

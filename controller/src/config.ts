@@ -56,6 +56,10 @@ export const schema = {
       "run the pods of TritonPools as the user of NVIDIA's image; off where the platform gives each namespace user " +
       'ids of its own, such as OpenShift',
   }),
+  podIpv6: flag('POD_IPV6', {
+    default: false,
+    description: 'have the pods of TritonPools listen on IPv6 as well as IPv4; the nodes need it',
+  }),
   modelsStatic: json<readonly StaticModel[]>(
     'MODELS_STATIC',
     {

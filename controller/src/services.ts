@@ -71,7 +71,10 @@ type Edges = ReturnType<typeof openEdges>
 function openEdges(config: Config, logger: Logger) {
   const { databaseUrl: url, databasePoolMax: poolMax } = config
   const registry = createRegistry('controller')
-  const metrics = createEdgeMetrics(registry, ['database', 'nats', 'store'])
+  const metrics = createEdgeMetrics(registry, [
+    ...(['database', 'nats', 'store', 'triton'] as const),
+    ...(config.tritonPools ? (['kubernetes'] as const) : []),
+  ])
   const database = openDatabase({ url, poolMax, applicationName: 'matte-controller', logger, metrics })
   const bucket = openBucket({
     internalEndpoint: config.s3Endpoint,
@@ -92,24 +95,27 @@ function openEdges(config: Config, logger: Logger) {
   })
   // The bucket is the API's to make: an empty one in place of one that is gone would lack every input.
   const store = storeProbe({ probe: bucket.probe }, logger)
-  return { database, db: database.db, bus, bucket, store, registry, logger }
+  const taskMetrics = createTaskMetrics(registry, config.plans)
+  return { database, db: database.db, bus, bucket, store, registry, edges: metrics, metrics: taskMetrics, logger }
 }
 
-async function buildServing(config: Config, { db, bus, registry, logger }: Edges): Promise<Serving> {
-  const metrics = createPodMetrics(registry)
+async function buildServing(config: Config, { db, bus, registry, edges, logger }: Edges): Promise<Serving> {
+  const metrics = createPodMetrics(registry, edges)
   const common = { db, logger, Stub: loadTriton(), channels: config.channelsPerPod }
   if (!config.tritonPools) return staticMode({ ...common, metrics, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { kubernetesMode } = await import('./operator/kubernetes-mode.ts')
-  const { kubeNamespace: namespace, plans, podPatch, podUserIds } = config
-  return kubernetesMode({ ...common, podMetrics: metrics, bus, registry, namespace, plans, podPatch, podUserIds })
+  const { kubeNamespace: namespace, plans, podPatch } = config
+  const platform = { userIds: config.podUserIds, ipv6: config.podIpv6 }
+  const rest = { bus, registry, edges, namespace, plans, podPatch, platform }
+  return kubernetesMode({ ...common, ...rest, podMetrics: metrics })
 }
 
 type Routing = { readonly source: PodSource; readonly picker: PodPicker }
 
 /** What claims tasks and runs them. */
 function buildWorker(config: Config, edges: Edges, { source, picker }: Routing): readonly Service[] {
-  const { db, bus, bucket, store, registry, logger } = edges
+  const { db, bus, bucket, store, registry, metrics, logger } = edges
   const { plans, claimMs, inferenceTimeoutMs } = config
   // Several processes of one machine share its host name.
   const inferences = inferenceRecord({ db, replica: `${hostname()}-${process.pid}`, logger })
@@ -126,7 +132,7 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
     claimMs,
     inferenceTimeoutMs,
     faultInjection: config.environment !== 'production',
-    metrics: createTaskMetrics(registry),
+    metrics,
     inferences,
     logger,
     nudgeDelivery: createNudge(bus, logger).delivery,
@@ -138,6 +144,7 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
     inFlightMax: config.tasksInFlightMax,
     claimEveryMs: config.claimEveryMs,
     claim: (models) => claimNextTask(db, { models, plans, claimMs }),
+    claimFailed: () => metrics.claims.failures.inc({ kind: 'task' }),
     run: (task, signal) => runTask(deps, task, signal),
     // The rest of the limit is for giving tasks back and closing connections.
     finishWithinMs: Math.floor(config.stopWithinMs * 0.7),

@@ -10,39 +10,45 @@ import { type Counts, loop } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
 import { sweepInferenceWindows } from '@matte/core/scale/inference-queries'
 import type { Bucket } from '@matte/core/storage/bucket'
+import type { EndedTask } from '@matte/core/task/run/end-run'
 import { handOverDeadLetters } from '@matte/core/task/run/hand-over-dead-letters'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import type { Logger } from 'pino'
-import { Counter, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { Config } from './config.ts'
+import { sweepMetrics, type taskSweepParts } from './sweep-metrics.ts'
+import type { TaskMetrics } from './worker/task-metrics.ts'
 
 type SweeperDeps = {
   readonly db: Db
   readonly bus: Bus
   readonly bucket: Bucket
   readonly registry: Registry
+  readonly metrics: Pick<TaskMetrics, 'ends' | 'claims'>
   readonly logger: Logger
 }
 
 type Swept = Awaited<ReturnType<typeof sweepParts>>
 
-export function sweepers(config: Config, { db, bus, bucket, registry, logger }: SweeperDeps): readonly Service[] {
+export function sweepers(
+  config: Config,
+  { db, bus, bucket, registry, metrics, logger }: SweeperDeps,
+): readonly Service[] {
   const { plans, maxQueueAgeSeconds, sweepEveryMs, retentionEveryMs } = config
   const maxQueueAgeMs = maxQueueAgeSeconds * 1_000
-  const failed = new Counter({
-    name: 'matte_sweep_failures_total',
-    help: 'Parts of sweeps that failed, or of which a row failed, by part',
-    labelNames: ['part'],
-    registers: [registry],
-  })
+  const failed = sweepMetrics.failures.register(registry)
   const publish: Parameters<typeof handOverDeadLetters>[1] = (body, id) =>
     publishDeadLetter(bus, { modelVersion: body.modelVersion, body, id })
 
-  // Dead letters come last: NATS may hang until its time-out.
+  const ended = (task: EndedTask, lapsed: boolean): void => {
+    metrics.ends.record(task.ends)
+    if (lapsed) metrics.claims.expired.inc({ kind: 'task' })
+  }
+
   const sweep = (signal: AbortSignal) =>
-    sweepParts(
+    sweepParts<(typeof taskSweepParts)[number]>(
       {
-        runs_ended: (pass) => sweepTasks(db, { maxQueueAgeMs, ...pass }),
+        runs_ended: (pass) => sweepTasks(db, { maxQueueAgeMs, ended, ...pass }),
         idempotency_records_deleted: () => deleteExpiredRequests(db),
         inference_windows_deleted: () => sweepInferenceWindows(db),
         dead_letters: (pass) => handOverDeadLetters(db, publish, pass),

@@ -54,7 +54,7 @@ export async function deliver(deps: DeliverDeps, assignment: Assignment, signal:
     await inSpan('webhook.deliver', options, async (span) => {
       const target = await readTarget(deps, delivery)
       if (target === undefined) {
-        await cancelClaimedDelivery(deps.db, delivery)
+        countEnd(deps, delivery, (await cancelClaimedDelivery(deps.db, delivery)) && 'canceled')
         log.info('delivery canceled: its endpoint is disabled or deleted')
         return
       }
@@ -67,12 +67,31 @@ export async function deliver(deps: DeliverDeps, assignment: Assignment, signal:
     })
   } catch (error) {
     if (signal.aborted) {
-      await giveBackDelivery(deps.db, delivery).catch(() => undefined) // else it lapses
+      await giveBack(deps, delivery)
       log.info('delivery given back')
     } else {
       log.error({ err: error }, 'delivery attempt without record')
     }
   }
+}
+
+/** What cannot be given back lapses. */
+async function giveBack({ db, metrics }: DeliverDeps, delivery: ClaimedDelivery): Promise<void> {
+  const isLost = await giveBackDelivery(db, delivery).then(
+    (row) => row === undefined,
+    () => false,
+  )
+  if (isLost) metrics.claims.lost.inc({ kind: 'delivery' })
+}
+
+/** Undefined: the claim was lost, and nothing was written. */
+function countEnd(
+  { metrics }: DeliverDeps,
+  { event }: ClaimedDelivery,
+  status: RecordedStatus | 'canceled' | undefined,
+): void {
+  if (status === undefined) metrics.claims.lost.inc({ kind: 'delivery' })
+  else if (status !== 'pending') metrics.ended.inc({ event, outcome: status })
 }
 
 type Target = { readonly targetUrl: string; readonly secret: string; readonly previousSecret?: string | undefined }
@@ -165,11 +184,13 @@ type Recorded = {
   readonly status: RecordedStatus | undefined
 }
 
-function report({ metrics, retry }: DeliverDeps, log: Logger, { delivery, result, status }: Recorded): void {
+function report(deps: DeliverDeps, log: Logger, { delivery, result, status }: Recorded): void {
+  const { metrics, retry } = deps
   const { error, statusCode, durationMs, cause } = result
   const outcome = error ?? 'delivered'
   metrics.attempts.inc({ outcome })
   metrics.duration.observe(durationMs / 1_000)
+  countEnd(deps, delivery, status)
   const fields = {
     outcome,
     status_code: statusCode,

@@ -55,7 +55,7 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
   let gathering: NodeJS.Timeout | undefined
   let nextDue: NodeJS.Timeout | undefined
 
-  async function pass(signal: AbortSignal): Promise<Record<string, number>> {
+  async function pass(signal: AbortSignal): Promise<void> {
     clearTimeout(nextDue)
     const { waiting, oldestDueAgeMs, nextDueInMs } = await readDueState(db, slots + 1)
     metrics.dueAge.set(oldestDueAgeMs / 1_000)
@@ -63,13 +63,13 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
     const limit = Math.min(waiting, attempts.free())
     const claimed = limit > 0 && !signal.aborted ? await claim(limit) : 0
     moreWaits = waiting > claimed
-    return {} // each attempt has a log line of its own
   }
 
   async function claim(limit: number): Promise<number> {
     const claimedAtMs = clock.monotonicMs()
     const deliveries = await claimDueDeliveries(db, { limit, claimMs, perTargetInFlight, perWorkspaceInFlight })
     for (const delivery of deliveries) begin(delivery, claimedAtMs)
+    metrics.claims.expired.inc({ kind: 'delivery' }, deliveries.filter(({ takenOver }) => takenOver).length)
     return deliveries.length
   }
 
@@ -88,7 +88,7 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
     inner.wake()
   }
 
-  const inner = loop({ name: 'due-deliveries', everyMs, run: pass, logger })
+  const inner = loop({ name: 'due-deliveries', everyMs, run: countingFailures(metrics, pass), logger })
 
   return {
     name: inner.name,
@@ -104,3 +104,15 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
     },
   }
 }
+
+const countingFailures =
+  ({ claims }: DeliveryMetrics, pass: (signal: AbortSignal) => Promise<void>) =>
+  async (signal: AbortSignal): Promise<Record<string, number>> => {
+    try {
+      await pass(signal)
+    } catch (error) {
+      claims.failures.inc({ kind: 'delivery' })
+      throw error
+    }
+    return {} // each attempt has a log line of its own
+  }

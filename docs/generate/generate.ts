@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
+import { dashboardFiles } from './chart/dashboards/document.ts'
 import { writeOperatorRules, writeValuesSchema, writeValuesTable } from './chart/documents.ts'
 import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
 import { writeMetrics } from './metrics/document.ts'
@@ -22,6 +23,7 @@ const generated: Readonly<Record<string, (before: string) => string>> = {
   'docs/tritonpool-reference.md': writePoolReference,
   'docs/tritonpool.md': writeSituationList,
   ...situationDocuments,
+  ...dashboardFiles,
 }
 
 const checking = process.argv.includes('--check')

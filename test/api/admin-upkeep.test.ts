@@ -6,11 +6,14 @@ import { promisify } from 'node:util'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { readDialledEndpoint, rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
+import { resealSecrets } from '@matte/core/webhook/endpoint/reseal-secrets'
 import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
 import { createTestBucket, newBucketName, sharedStore } from '../support/store.ts'
+import { until } from '../support/until.ts'
 
 const database = useDatabase()
 const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
@@ -68,6 +71,27 @@ describe('matte-admin secrets reseal', () => {
     await read(other)
   })
 
+  it('leaves what is rotated meanwhile as the rotation wrote it', async () => {
+    const { db } = database
+    const { id: workspaceId } = await givenWorkspace(db)
+    const targetUrl = 'https://receiver.example/hook'
+    const wanted = { workspaceId, targetUrl, url: new URL(targetUrl), eventTypes: [], description: null }
+    const { id } = await createEndpoint(db, parseMasterKeys(old), wanted)
+    const keys = parseMasterKeys(both)
+    const [rotated, resealing] = await db.transaction().execute(async (tx) => {
+      const { signingSecret } = await rotateEndpointSecret(tx, keys, { workspaceId, id, overlapSeconds: 0 })
+      const begun = resealSecrets(db, keys)
+      await until('it waits for the row', async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+        return rows.length > 0
+      })
+      return [signingSecret, { begun }] as const
+    })
+    await resealing.begun
+    expect((await readDialledEndpoint(db, keys, id))?.secret).toBe(rotated)
+  })
+
   it('asks for the keys', async () => {
     expect(await refused(['secrets', 'reseal'], {})).toMatchObject({
       code: 1,
@@ -85,6 +109,8 @@ describe('matte-admin store copy', () => {
     const [from, to] = [await createTestBucket(), await createTestBucket(sharedStore(), { name: newBucketName() })]
     const { endpoint, accessKeyId, secretAccessKey } = sharedStore()
     const env = {
+      // It asks none: a move of the store does not depend on where the database is.
+      DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none',
       ...{ S3_ENDPOINT: endpoint, S3_BUCKET: from.name, S3_ACCESS_KEY_ID: accessKeyId },
       ...{ S3_SECRET_ACCESS_KEY: secretAccessKey, TO_S3_ENDPOINT: endpoint, TO_S3_BUCKET: to.name },
       ...{ TO_S3_ACCESS_KEY_ID: accessKeyId, TO_S3_SECRET_ACCESS_KEY: secretAccessKey },

@@ -1,5 +1,6 @@
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { describe, expect, it } from 'vitest'
+import { readMetrics } from '../e2e/support/metrics.ts'
 import type { Client, Task } from '../support/client.ts'
 import { withNats } from '../support/nats.ts'
 import { until } from '../support/until.ts'
@@ -122,8 +123,14 @@ describe('DELETE /open/developer/batch-tasks/{batchId}', () => {
     const { client, batches } = await givenBatches(1, 4, 'pro')
     const [{ id, tasks }] = batches as [Batch]
     await claim(world.db, tasks[0]?.id ?? '')
+    const before = await readMetrics(world.api)
     const { status, data } = await client.call<Batch>('DELETE', `/batch-tasks/${id}`)
     expect(status).toBe(200)
+    const after = await readMetrics(world.api)
+    const grown = (name: string, labels: Readonly<Record<string, string>>) =>
+      after.sum(name, { plan: 'pro', ...labels }) - before.sum(name, { plan: 'pro', ...labels })
+    expect(grown('matte_task_completion_seconds_count', { status: 'canceled' })).toBe(3)
+    expect(grown('matte_credits_settled_total', { outcome: 'released' })).toBe(3)
     expect(data).toMatchObject({ id, status: 'processing', canceledCount: 3 })
     expect(data.tasks.map((task) => task.status)).toEqual(['processing', 'canceled', 'canceled', 'canceled'])
     expect(await get(client, id)).toEqual(data)

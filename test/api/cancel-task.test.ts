@@ -1,5 +1,6 @@
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { describe, expect, it } from 'vitest'
+import { readMetrics } from '../e2e/support/metrics.ts'
 import { claimNext } from '../support/factories.ts'
 import { claim, smallImage, succeed, useApi } from './given.ts'
 
@@ -14,6 +15,7 @@ async function givenTask(plan = 'pro') {
 describe('DELETE /open/developer/tasks/{taskId}', () => {
   it('cancels a queued task, for good, and gives its credit back', async () => {
     const { client, id, workspaceId } = await givenTask()
+    const before = await readMetrics(world.api)
     const canceled = await client.cancelTask(id)
     expect(canceled).toMatchObject({ id, status: 'canceled', resultUrl: null, completedAt: expect.any(String) })
     expect(canceled).not.toHaveProperty('creditCost')
@@ -23,6 +25,14 @@ describe('DELETE /open/developer/tasks/{taskId}', () => {
       .where('workspace_id', '=', workspaceId)
       .executeTakeFirst()
     expect(lot).toEqual({ available: 10, held: 0, spent: 0 })
+
+    const after = await readMetrics(world.api)
+    const grown = (name: string, labels: Readonly<Record<string, string>>) =>
+      after.sum(name, { plan: 'pro', ...labels }) - before.sum(name, { plan: 'pro', ...labels })
+    expect(grown('matte_task_completion_seconds_count', { status: 'canceled' })).toBe(1)
+    const seconds = (Date.parse(canceled.completedAt ?? '') - Date.parse(canceled.createdAt)) / 1_000
+    expect(grown('matte_task_completion_seconds_sum', { status: 'canceled' })).toBeCloseTo(seconds, 2)
+    expect(grown('matte_credits_settled_total', { outcome: 'released' })).toBe(1)
   })
 
   it.each([

@@ -77,7 +77,10 @@ describe.skipIf(findMissing('helm'))('monitors of the chart', () => {
   })
 
   it('give the same job either way, so that rules and dashboards need not know', async () => {
-    for (const [value, kind] of [['podMonitors', 'PodMonitor'] as const, ['serviceMonitors', 'ServiceMonitor'] as const]) {
+    for (const [value, kind] of [
+      ['podMonitors', 'PodMonitor'] as const,
+      ['serviceMonitors', 'ServiceMonitor'] as const,
+    ]) {
       const { manifests } = await render({ metrics: { [value]: true } })
       const jobs = ofKind(manifests, kind).map((one) => one.metadata.labels[specOf(one).jobLabel ?? ''])
       expect(jobs).toEqual(['matte', 'matte', 'matte'])

@@ -15,7 +15,7 @@ describe.skipIf(findMissing('helm'))('the packaged chart', () => {
   let file = ''
   let said = ''
   beforeAll(async () => {
-    said = await runOrThrow('node', [join(rootDir, 'docs/generate/package-chart.ts'), dir])
+    said = await runOrThrow('node', [join(rootDir, 'docs/generate/chart/package.ts'), dir])
     file = join(dir, readdirSync(dir)[0] ?? '')
   })
   afterAll(() => rmSync(dir, { recursive: true }))

@@ -1,4 +1,4 @@
-// What every pod of the chart has: the options of its component, the pull secrets, a reason for each hole in its policy.
+// What every pod of the chart has: options of its component, pull secrets, a reason for each hole in its policy.
 import { describe, expect, it } from 'vitest'
 import { isMap, isSeq, type Node, parseAllDocuments, type YAMLMap } from 'yaml'
 import { chartDir, findMissing, render, runOrThrow } from './helm.ts'
@@ -71,6 +71,22 @@ describe.skipIf(findMissing('helm'))('every pod of the chart', () => {
     const secretsOf = (name: string): unknown => JSON.parse(pools[name] ?? '').podPatch.spec.imagePullSecrets
     expect(secretsOf('demo')).toEqual([{ name: 'registry' }])
     expect(secretsOf('own')).toEqual([{ name: 'own' }])
+  })
+
+  it('of a Job that would change comes by a Job of another name, since none can be changed', async () => {
+    const jobOf = async (values: object): Promise<string | undefined> =>
+      (await render(values)).manifests.find(({ kind }) => kind === 'Job')?.metadata.name
+    const names = await Promise.all(
+      [
+        {},
+        { commonLabels: { team: 'images' } },
+        { setup: { pod: { annotations: { note: 'other' } } } },
+        { image: { tag: '2' } },
+        { image: { pullSecrets: ['registry'] } },
+        { triton: { pools: { demo: { slotsPerPod: 2 } } } },
+      ].map(jobOf),
+    )
+    expect(new Set(names).size).toBe(6)
   })
 
   it('is tied to no architecture, but those of the demo', async () => {

@@ -1,8 +1,6 @@
-// What the chart makes of its values, by `helm template`.
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+// What the chart makes of its values, by `helm template`. Single values are in charts/matte/tests, refusals in lint/.
 import { describe, expect, it } from 'vitest'
-import { chartDir, findMissing, render, runOrThrow } from './helm.ts'
+import { findMissing, render } from './helm.ts'
 import type { Manifest, PodSpec } from './manifest.ts'
 
 const production = {
@@ -30,10 +28,6 @@ const envOf = (manifests: readonly Manifest[], owner: string) =>
   podsOf(manifests).find((pod) => pod.owner === owner)?.spec.containers[0]?.env ?? []
 
 describe.skipIf(findMissing('helm'))('the chart', () => {
-  it('is clean to helm lint --strict', async () => {
-    await runOrThrow('helm', ['lint', '--strict', chartDir])
-  })
-
   it('needs no definition of others, no hook but its test, and nothing of the cluster, without values', async () => {
     const { manifests, refusal } = await render()
     expect(refusal).toBe('')
@@ -109,26 +103,6 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     for (const { owner, spec } of pods) expect(JSON.stringify(spec), owner).not.toMatch(/runAsUser|fsGroup"/)
   })
 
-  it.each([
-    ['a key that is unknown', { api: { replica: 3 } }, /replica/],
-    ['a number out of range', { api: { replicas: 0 } }, /replicas/],
-    ['an unknown mode', { mode: 'prod' }, /mode/],
-    [
-      'a store of your own without its place',
-      { objectStore: { builtIn: false } },
-      /objectStore\.endpoint.*\n.*existingSecret/,
-    ],
-    ['a gateway without a parent', { gateway: { enabled: true } }, /gateway\.parentRefs/],
-    ['nobody to make secrets', { setup: { enabled: false } }, /setup\.enabled/],
-  ])('refuses %s and says what to set', async (_name, values, words) => {
-    expect((await render(values)).refusal).toMatch(words)
-  })
-
-  it('refuses the built-in servers in production, all at once', async () => {
-    const { refusal } = await render({ mode: 'production' })
-    for (const word of ['database', 'nats', 'objectStore', 'masterKeys', 'publicUrl']) expect(refusal).toContain(word)
-  })
-
   it('has no built-in server, and asks for the named Secrets, in production', async () => {
     const { manifests, refusal } = await render(production)
     expect(refusal).toBe('')
@@ -139,28 +113,6 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     expect([...new Set(secrets)].sort()).toEqual(['database', 'keys', 'nats', 'store'])
   })
 
-  it('trusts the proxy that it is exposed by, and no other', async () => {
-    const hopsOf = async (values: object): Promise<string | undefined> =>
-      envOf((await render(values)).manifests, 'Deployment matte-api').find(({ name }) => name === 'TRUSTED_PROXY_HOPS')
-        ?.value
-    expect(await hopsOf({})).toBe('0')
-    expect(await hopsOf({ ingress: { enabled: true } })).toBe('1')
-    expect(await hopsOf({ ingress: { enabled: true }, api: { trustedProxyHops: 2 } })).toBe('2')
-    expect(await hopsOf({ ingress: { enabled: true }, api: { trustedProxyHops: 0 } })).toBe('0')
-  })
-
-  it('has no test that would wait for a Secret that nobody makes', async () => {
-    const { manifests } = await render({ ...production, setup: { enabled: false } })
-    expect(manifests.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] !== undefined)).toEqual([])
-  })
-
-  it('leaves the number of pods to its autoscaler', async () => {
-    const { manifests } = await render({ api: { autoscaling: { enabled: true } } })
-    const api = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'matte-api')
-    expect(api?.spec?.replicas).toBeUndefined()
-    expect(kindsOf(manifests)).toContain('HorizontalPodAutoscaler')
-  })
-
   it('takes the definition that fits what podPatch may do', async () => {
     const rulesOf = async (podPatch: string): Promise<number> => {
       const { manifests } = await render({ controller: { podPatch } })
@@ -168,12 +120,6 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     }
     expect(await rulesOf('any')).toBeLessThan(await rulesOf('restricted'))
     expect(kindsOf((await render({ crds: { enabled: false } })).manifests)).not.toContain('CustomResourceDefinition')
-  })
-
-  it.each(readdirSync(join(chartDir, 'examples')))('renders the example %s', async (file) => {
-    const { manifests, refusal } = await render({}, ['-f', join(chartDir, 'examples', file)])
-    expect(refusal).toBe('')
-    expect(manifests.length).toBeGreaterThan(10)
   })
 })
 

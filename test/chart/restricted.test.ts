@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type PoolSpecInput, withDefaults } from '@matte/controller/operator/pool/triton-pool'
+import { fitToPlatform } from '@matte/controller/operator/specs/platform'
 import { buildPodTemplate } from '@matte/controller/operator/specs/pod-template'
-import { leaveUserIds } from '@matte/controller/operator/specs/user-ids'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { reportSkip } from '../support/skips.ts'
@@ -49,7 +49,9 @@ const tritonPodOf = (name: string, spec: PoolSpecInput, idsByPlatform: boolean):
   const metadata = { name, uid: 'u', generation: 1 }
   const pool = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata, spec: withDefaults(spec) } as const
   // A class that this cluster does not have says nothing about the pod.
-  const { runtimeClassName: _, ...pod } = buildPodTemplate(idsByPlatform ? leaveUserIds(pool) : pool).spec
+  const { runtimeClassName: _, ...pod } = buildPodTemplate(
+    fitToPlatform(pool, { userIds: !idsByPlatform, ipv6: idsByPlatform }),
+  ).spec
   return pod as unknown as PodSpec
 }
 

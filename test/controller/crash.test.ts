@@ -2,6 +2,7 @@
 // meanwhile, so that the task is certain to be in flight when it happens.
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readMetrics } from '../e2e/support/metrics.ts'
 import type { Task } from '../support/client.ts'
 import { readHistory, readTask } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
@@ -98,6 +99,8 @@ describe('a controller', () => {
     await until('the first finds its claim gone', () =>
       first.log().some(({ msg, task_id }) => msg.startsWith('claim was lost') && task_id === task.id),
     )
+    expect((await readMetrics(first)).sum('matte_claims_lost_total', { kind: 'task' })).toBe(1)
+    expect((await readMetrics(second)).sum('matte_claims_expired_total', { kind: 'task' })).toBe(1)
     await second.stop()
     await expectOneEffect(effects(), task.id)
     const after = await stack.client.getTask(task.id)

@@ -2,6 +2,7 @@
 // pod that went costs a task an attempt, whichever way its server goes (D32).
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
+import { readMetrics } from '../e2e/support/metrics.ts'
 import { readHistory } from '../support/factories.ts'
 import { type Fake, type FakeOptions, startFake } from '../support/fake-triton.ts'
 import { findBrokenRules } from '../support/invariants.ts'
@@ -73,6 +74,8 @@ describe('with several pods', () => {
     const before = await readRows()
     const timesBefore = givenBack()
     expect(before.map(({ attempt }) => attempt)).toEqual([0, 0, 0, 0])
+    const errors = { dependency: 'triton', reason: 'unreachable' }
+    expect((await readMetrics(controller)).sum('matte_dependency_errors_total', errors)).toBeGreaterThanOrEqual(4)
 
     const [, port = ''] = (first?.address ?? '').split(':')
     const ports = { grpc: Number(port), http: 0, metrics: 0 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readMetrics } from '../e2e/support/metrics.ts'
 import { givenTask, givenWorkspace } from '../support/factories.ts'
 import { freePorts } from '../support/free-ports.ts'
 import type { TestProcess } from '../support/processes.ts'
@@ -48,6 +49,17 @@ describe('a controller whose API server is away', () => {
     await controller.untilLogged('listing failed')
     const { rows } = await sql`select name from model where available`.execute(stack.db)
     expect(rows).toContainEqual({ name: 'service-v2' })
+  })
+
+  it('counts what it could not ask, and why', async () => {
+    const errors = { dependency: 'kubernetes', reason: 'unreachable' }
+    await until('a refused connection is counted', async () => {
+      const metrics = await readMetrics(controller)
+      return metrics.sum('matte_dependency_errors_total', errors) > 0
+    })
+    const metrics = await readMetrics(controller)
+    const all = metrics.sum('matte_dependency_errors_total', { dependency: 'kubernetes' })
+    expect(metrics.sum('matte_dependency_errors_total', errors)).toBe(all)
   })
 
   it('stops cleanly', async () => {

@@ -112,7 +112,10 @@ for (const { version, url, missing } of databases()) {
     }
     const endings: Record<string, (task: ClaimedTask) => Promise<unknown>> = {
       succeeded: async (task) => (await finishTask(database.db, task, success(task)))?.status,
-      failed: (task) => failAttempt(database.db, task, 'INPUT_UNREADABLE'),
+      failed: async (task) => {
+        const ended = await failAttempt(database.db, task, 'INPUT_UNREADABLE')
+        return typeof ended === 'string' ? ended : ended.status
+      },
     }
     const cases = Object.keys(changes).flatMap((change) =>
       Object.keys(endings).map((ending) => [ending, change] as const),

@@ -42,6 +42,14 @@ const untilStatus = (taskId: string, status: string) =>
     return delivery.status === status && delivery
   })
 
+/** Of `task.succeeded`, by outcome. */
+const endedOf = async (metrics: Dispatcher['metrics']): Promise<Record<string, number>> => {
+  const sample = /^matte_deliveries_ended_total{event="task\.succeeded",outcome="(\w+)",.*} (\d+)$/gm
+  return Object.fromEntries(
+    [...(await metrics()).matchAll(sample)].map(([, outcome, count]) => [outcome, Number(count)]),
+  )
+}
+
 it('sends the stored bytes, signed with the secret of the workspace in both schemes', async () => {
   const receiver = await givenReceiver()
   const { workspaceId, taskId } = await givenDelivery(database.db, `${receiver.url}/hook?x=1`)
@@ -67,7 +75,7 @@ it('sends the stored bytes, signed with the secret of the workspace in both sche
 it('tries again when it is due, signed afresh under the same id, and stops at the first success', async () => {
   const receiver = await givenReceiver((response) => response.writeHead(receiver.received.length < 5 ? 500 : 204).end())
   const { taskId } = await givenDelivery(database.db, receiver.url)
-  const { lines } = await dispatch({ retry: { maxRetries: 12, retryUnitMs: 20 } })
+  const { lines, metrics } = await dispatch({ retry: { maxRetries: 12, retryUnitMs: 20 } })
   await untilStatus(taskId, 'delivered')
   const attempts = await readAttempts(database.db, taskId)
   expect(attempts.map(({ attempt, status_code, error }) => [attempt, status_code, error])).toEqual([
@@ -85,6 +93,7 @@ it('tries again when it is due, signed afresh under the same id, and stops at th
     ...[1, 2, 3, 4].map((attempt) => ({ attempt, outcome: 'STATUS', next: 'retry', retry_in_ms: 20 * 2 ** attempt })),
     { attempt: 5, task_id: taskId, outcome: 'delivered', status_code: 204, next: 'delivered' },
   ])
+  expect(await endedOf(metrics)).toEqual({ delivered: 1, exhausted: 0, canceled: 0 })
 })
 
 it('gives up after the thirteenth failure', async () => {
@@ -98,6 +107,8 @@ it('gives up after the thirteenth failure', async () => {
   expect(receiver.received).toHaveLength(13)
   expect(await readAttempts(database.db, taskId)).toHaveLength(13)
   expect(await metrics()).toMatch(/matte_delivery_attempts_total{outcome="STATUS".*} 13/)
+  await until('its end is counted', async () => (await endedOf(metrics)).exhausted === 1)
+  expect(await endedOf(metrics)).toEqual({ delivered: 0, exhausted: 1, canceled: 0 })
 })
 
 it('records a target that must not be dialled as refused, and never dials it', async () => {
@@ -166,6 +177,19 @@ it('records an answer that came while the database was away, and sends nothing t
   await untilStatus(taskId, 'delivered')
   expect(receiver.received).toHaveLength(1)
   expect(await readAttempts(database.db, taskId)).toHaveLength(1)
+})
+
+it('counts each round of claims that fails, and goes on when the database is right again', async () => {
+  const receiver = await givenReceiver()
+  const { taskId } = await givenDelivery(database.db, receiver.url)
+  await sql`alter table delivery rename to away`.execute(database.db)
+  ends.push(async () => void (await sql`alter table if exists away rename to delivery`.execute(database.db)))
+  const { metrics } = await dispatch()
+  const failures = async () =>
+    Number(/^matte_claim_failures_total{kind="delivery",.*} (\d+)$/m.exec(await metrics())?.[1])
+  await until('two rounds have failed', async () => (await failures()) >= 2)
+  await sql`alter table away rename to delivery`.execute(database.db)
+  await untilStatus(taskId, 'delivered')
 })
 
 it('sends nothing under a claim that may have lapsed, as after a process was stopped and continued', async () => {

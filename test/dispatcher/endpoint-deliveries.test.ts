@@ -246,12 +246,13 @@ describe('a dispatcher', () => {
       ? sql`update webhook_endpoint set status = 'disabled', disabled_reason = 'OWNER' where id = ${endpoint.id}`
       : sql`update webhook_endpoint set deleted_at = now() where id = ${endpoint.id}`
     ).execute(database.db)
-    const { lines } = await dispatch()
+    const { lines, metrics } = await dispatch()
     expect(await untilStatus(endpoint.id, 'canceled')).toMatchObject({ attempt: 0, claim: null })
     expect(receiver.received).toEqual([])
     expect(lines).toContainEqual(
       expect.objectContaining({ msg: 'delivery canceled: its endpoint is disabled or deleted' }),
     )
+    expect(await metrics()).toMatch(/matte_deliveries_ended_total{event="welcome",outcome="canceled",.*} 1/)
   })
 
   it('never writes a secret into its log', async () => {

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { readMetrics } from '../e2e/support/metrics.ts'
 import { useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
 import { until } from '../support/until.ts'
@@ -90,9 +91,10 @@ it('killed in the middle of an attempt, has it made again by another and recorde
   await until('the request is there', () => receiver.received.length === 1)
   killed.kill('SIGKILL')
   await killed.exited
-  await givenProcess()
+  const other = await givenProcess()
   await lapseClaims(database.db)
   await untilDelivered(taskId)
+  expect((await readMetrics(other)).sum('matte_claims_expired_total', { kind: 'delivery' })).toBe(1)
   expect(await readAttempts(database.db, taskId)).toMatchObject([{ attempt: 1, error: null, status_code: 204 }])
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
 })
@@ -113,6 +115,9 @@ it('stopped past its claim and continued, has no second effect', async () => {
   answers[0]?.writeHead(500).end()
   stopped.kill('SIGCONT')
   await until('it sees that its claim is lost', () => stopped.lines.some(({ next }) => next === 'claim lost'))
+  const metrics = await readMetrics(stopped)
+  expect(metrics.sum('matte_claims_lost_total', { kind: 'delivery' })).toBe(1)
+  expect(metrics.sum('matte_deliveries_ended_total')).toBe(0)
   expect(await readDelivery(database.db, taskId)).toMatchObject({ status: 'delivered', attempt: 1 })
   expect(await readAttempts(database.db, taskId)).toMatchObject([{ attempt: 1, status_code: 204 }])
 })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { deployments, events, leases, podDisruptionBudgets, services } from '@matte/controller/operator/kube/client'
 import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { listModels } from '@matte/core/model/model-queries'
@@ -91,6 +92,14 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     await givenTask(database.db, await givenWorkspace(database.db), { model: 'sleeper' })
     const { status } = await pools.until('sleeper', 'has a pod', ({ readyReplicas = 0 }) => readyReplicas > 0)
     expect(status?.scalingHistory?.at(-1)).toMatchObject({ from: 0, to: 1, rule: 'wake' })
+    const decisions = operator.registry.getSingleMetric('matte_scale_decisions_total') as never
+    expect(await countOf(decisions, { pool: 'sleeper', rule: 'wake', direction: 'up' })).toBe(1)
+    const limits = operator.registry.getSingleMetric('matte_pool_replicas_limit') as never
+    expect(await countOf(limits, { pool: 'sleeper', bound: 'max' })).toBe(3)
+    const conditions = operator.registry.getSingleMetric('matte_pool_condition') as never
+    await until('the metric of its condition follows', async () => {
+      return (await countOf(conditions, { pool: 'sleeper', condition: 'Ready' })) === 1
+    })
     const delay = operator.registry.getSingleMetric('matte_scale_decision_delay_seconds')
     const { values } = (await delay?.get()) ?? { values: [] }
     expect(values.find((value) => 'metricName' in value && `${value.metricName}`.endsWith('_count'))?.value).toBe(1)
@@ -154,9 +163,18 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     const termOf = async () => (await namespace.kube().get(leases, 'matte-controller'))?.spec?.leaseTransitions ?? 0
     const before = await termOf()
     const second = await start()
+    const poolsIn = async ({ registry }: TestOperator): Promise<Set<string>> =>
+      new Set([...(await registry.metrics()).matchAll(/^matte_.*[{,]pool="([^"]+)"/gm)].map(([, pool = '']) => pool))
+    const live = new Set(['external', 'sleeper'])
+    await until('the leader reports the pools that there are', async () =>
+      isDeepStrictEqual(await poolsIn(operator), live),
+    )
+    expect(await poolsIn(second)).toEqual(new Set())
     await operator.stop()
+    expect(await poolsIn(operator)).toEqual(new Set())
     operator = second
     await until('the second leads', async () => (await leads()) === 1)
+    await until('it reports the pools', async () => isDeepStrictEqual(await poolsIn(operator), live))
     expect(await termOf()).toBeGreaterThan(before)
     await namespace.kube().mergePatch(tritonPools, 'external', { spec: { replicas: 0 } }, { subresource: 'scale' })
     const { status } = await pools.until(

@@ -5,7 +5,7 @@ import { hpaCpu } from './scalers/hpa-cpu.ts'
 import { ideal } from './scalers/ideal.ts'
 import { keda } from './scalers/keda.ts'
 import { knative } from './scalers/knative.ts'
-import { matte } from './scalers/matte.ts'
+import { hpaByWantedPods, matte } from './scalers/matte.ts'
 import { oracle } from './scalers/oracle.ts'
 import { traceNames } from './trace.ts'
 
@@ -15,6 +15,7 @@ export const scalers = {
   'KEDA lag 10 (default)': keda(10),
   'KEDA lag 2 (tuned)': keda(2),
   'HPA CPU 70 %': hpaCpu,
+  'HPA by wantedPods': hpaByWantedPods,
   'Knative KPA': knative,
   Matte: matte(),
 } as const

@@ -41,6 +41,8 @@ export type Stack = {
   readonly workspaceId: string
   /** One of the test's own servers. */
   server(name: ServerName): OwnServer
+  /** The settings that a process gets, for one that the test starts itself. */
+  env(name: ProcessName): Env
   /** A running process: the one started last by this name. */
   process(name: ProcessName): TestProcess
   /** Another process; a second controller, or the next after one was killed. `env` may be made of what it would get. */
@@ -90,6 +92,7 @@ export function useStack(options: StackOptions = {}): Stack {
       return there().workspaceId
     },
     server: (name) => there().server(name),
+    env: (name) => there().env(name),
     process: (name) => there().process(name),
     start: (name, env) => there().start(name, env),
   }
@@ -168,12 +171,14 @@ async function buildStack(
     if (found === undefined) throw new Error(`no ${name} is running`)
     return found
   }
+  const envOf = (name: ProcessName): Env => ({ ...common, ...testEnv[name], ...env[name] })
   return {
     db,
     bucket,
     natsUrl,
     prefix,
     workspaceId,
+    env: envOf,
     get client() {
       return createClient(alive('api').url, apiKey)
     },
@@ -184,7 +189,7 @@ async function buildStack(
     },
     process: alive,
     start: async (name, more = {}) => {
-      const usual = { ...common, ...testEnv[name], ...env[name] }
+      const usual = envOf(name)
       const changes = typeof more === 'function' ? more(usual) : more
       const started = await startTestProcess(name, dir, { ...usual, ...changes })
       running.push(started)

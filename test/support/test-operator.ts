@@ -11,6 +11,7 @@ import { createPodMetrics } from '@matte/controller/worker/routing/pod-metrics'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
+import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { type Logger, pino } from 'pino'
@@ -49,6 +50,7 @@ export async function startOperator({
   podPatch = 'restricted',
 }: TestOperatorOptions): Promise<TestOperator> {
   const registry = createRegistry('test')
+  const edges = createEdgeMetrics(registry, ['kubernetes', 'triton'])
   const serving = await kubernetesMode({
     namespace,
     channels: 1,
@@ -56,10 +58,11 @@ export async function startOperator({
     db,
     plans: defaultPlans,
     podPatch,
-    podUserIds: true,
+    platform: { userIds: true, ipv6: false },
     bus,
     registry,
-    podMetrics: createPodMetrics(registry),
+    podMetrics: createPodMetrics(registry, edges),
+    edges,
     logger: logger ?? pino({ level: process.env.MATTE_TEST_LOG ?? 'silent' }),
   })
   const noSlots = { slotsOn: () => 0 } as unknown as Parameters<typeof serving.leading>[0]

@@ -40,6 +40,8 @@ export type Command = {
   readonly options: readonly string[]
   /** It does something that cannot be undone, which `--yes` confirms. */
   readonly takesYes?: true
+  /** It asks no database: neither is one waited for, nor brought up to date. */
+  readonly withoutDatabase?: true
   /** Returns what is printed: with `--json` as one object, else a line per field. */
   readonly run: (deps: CommandDeps, given: Given) => Promise<Readonly<Record<string, unknown>>>
 }

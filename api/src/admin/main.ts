@@ -48,7 +48,8 @@ async function main(): Promise<void> {
   const database = openDatabase({ url: config.databaseUrl, poolMax: 2, logger, applicationName: 'matte-admin' })
   const { db } = database
   try {
-    await schemaAtStart(database, { logger, reachableWithinMs: config.databaseWaitMs }).start()
+    const { withoutDatabase = false } = asked.command
+    if (!withoutDatabase) await schemaAtStart(database, { logger, reachableWithinMs: config.databaseWaitMs }).start()
     const { plans, environment, maxQueueAgeSeconds } = config
     const production = environment === 'production'
     const servers = { store: storeOf(config), toStore: toStoreOf(config), masterKeys: readMasterKeys(config) }

@@ -1,5 +1,7 @@
 import { type ErrorCode, errorCodes } from '@matte/core/error'
 import { counter, histogram } from '@matte/core/runtime/metrics/define'
+import { createEndingMetrics } from '@matte/core/task/run/ending-metrics'
+import type { Plans } from '@matte/core/workspace/plan'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
 import { needsCredential } from '../access.ts'
@@ -18,8 +20,8 @@ export const httpMetrics = {
   duration: histogram({
     name: 'matte_http_request_duration_seconds',
     help:
-      'From the first byte of a request to the last of its answer. Unknown paths are one route, `none`; what is served ' +
-      'of the object store, and its statuses, are another.',
+      'From the first byte of a request to the last of its answer. Unknown paths are one route, `none`; what is ' +
+      'served of the object store, and its statuses, are another.',
     labels: {
       method: methods,
       route: 'as registered, without ids',
@@ -37,11 +39,13 @@ export const httpMetrics = {
 
 export type ApiMetrics = ReturnType<typeof createMetrics>
 
-export function createMetrics(registry: Registry) {
+export function createMetrics(registry: Registry, plans: Plans) {
   const errors = httpMetrics.errors.register(registry)
   return {
     tasksCreated: httpMetrics.tasksCreated.register(registry),
     duration: httpMetrics.duration.register(registry),
+    /** Of what callers cancel; a worker or a sweep ends the rest. */
+    ends: createEndingMetrics(registry, { plans: Object.keys(plans), statuses: ['canceled'] }),
     countError: (code: ErrorCode): void => errors.inc({ code }),
   }
 }

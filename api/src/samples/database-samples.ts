@@ -26,7 +26,8 @@ type SamplesDeps = {
 }
 
 const everyMs = 10_000
-/** For what costs more than a few look-ups. */
+/** For what reads thousands of rows while there is a backlog, and for what always does. */
+const minuteMs = 60_000
 const rarelyMs = 300_000
 const deliveriesMax = 10_000
 /** Ids in one line of the log. */
@@ -37,7 +38,7 @@ export function databaseSamples(deps: SamplesDeps): Service {
   const often = { clock, everyMs }
   const queue = sampled({ ...often, read: () => readWaitingTasks(db, plans) })
   const due = sampled({ ...often, read: () => readDueState(db, deliveriesMax) })
-  const held = sampled({ ...often, read: () => readHeldCredits(db) })
+  const held = sampled({ clock, everyMs: minuteMs, read: () => readHeldCredits(db) })
   const lag = sampled({ ...often, read: () => readRetentionLag(db) })
   const taskLag = sampled({ clock, everyMs: rarelyMs, read: () => readTaskRetentionLag(db, plans) })
   const violations = sampled({ clock, everyMs: rarelyMs, read: () => checkInvariants(db, logger) })

@@ -9,8 +9,8 @@ export const sampleMetrics = {
   queuedAge: gauge({
     name: 'matte_task_queued_age_seconds',
     help:
-      'How long the oldest task that a worker may claim has waited, by the clock of the database; 0 when there is none. ' +
-      'What the limit of its own workspace holds back does not count; what lost its worker counts from then.',
+      'How long the oldest task that a worker may claim has waited, by the clock of the database; 0 when there is ' +
+      'none. What the limit of its own workspace holds back does not count; what lost its worker counts from then.',
     labels: { model_version: modelVersion },
     reader: 'alert',
     joinedBy: 'max',
@@ -32,7 +32,7 @@ export const sampleMetrics = {
   }),
   creditsHeld: gauge({
     name: 'matte_credits_held',
-    help: 'Credits held by tasks that have not ended, added up over the 10,000 oldest.',
+    help: 'Credits held by tasks that have not ended, added up over the 10,000 oldest; read every minute.',
     reader: 'product',
     unit: 'credits',
     joinedBy: 'max',
@@ -40,8 +40,8 @@ export const sampleMetrics = {
   violations: gauge({
     name: 'matte_invariant_violations',
     help:
-      'Rows that break a rule that no row may break, counted up to 100, among those that changed last; 0 always. Read ' +
-      'every five minutes. The log has the ids: `an invariant is broken`.',
+      'Rows that break a rule that no row may break, counted up to 100, among those that changed last; 0 always. ' +
+      'Read every five minutes. The log has the ids: `an invariant is broken`.',
     labels: { invariant: invariantNames },
     reader: 'alert',
     unit: 'rows',
@@ -50,9 +50,9 @@ export const sampleMetrics = {
   retentionLag: gauge({
     name: 'matte_retention_lag_seconds',
     help:
-      'How long the oldest that is due to be deleted has been due: unused uploads, objects whose rows are gone, lapsed ' +
-      'credits, and finished tasks past the days of their plan (read every five minutes). An object that the store ' +
-      'refuses to delete is due again ten minutes later.',
+      'How long the oldest that is due to be deleted has been due: unused uploads, objects whose rows are gone, ' +
+      'lapsed credits, and finished tasks past the days of their plan (read every five minutes). An object that the ' +
+      'store refuses to delete is due again ten minutes later.',
     labels: { what: retained },
     reader: 'alert',
     joinedBy: 'max',

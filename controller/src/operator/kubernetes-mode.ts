@@ -3,6 +3,7 @@
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
 import { ConfigError } from '@matte/core/runtime/env'
+import type { EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Plans } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -20,6 +21,7 @@ import { fieldManager, managedSelector } from './pool/labels.ts'
 import { poolCatalogue } from './pool/pool-catalogue.ts'
 import type { PodPatchForm } from './pool/spec/pod-patch.ts'
 import { tritonPools } from './pool/triton-pool.ts'
+import type { Platform } from './specs/platform.ts'
 
 type KubernetesModeOptions = {
   /** Undefined: the pod's own, or the context's. */
@@ -29,23 +31,24 @@ type KubernetesModeOptions = {
   readonly db: Db
   readonly plans: Plans
   readonly podPatch: PodPatchForm
-  readonly podUserIds: boolean
+  readonly platform: Platform
   readonly bus: Bus
   readonly registry: Registry
   readonly podMetrics: PodMetrics
+  readonly edges: EdgeMetrics
   readonly logger: Logger
 }
 
 /** @throws ConfigError when this machine knows no cluster. */
 export async function kubernetesMode(options: KubernetesModeOptions): Promise<Serving> {
-  const { channels, Stub, db, registry, podMetrics, logger } = options
+  const { channels, Stub, db, registry, podMetrics, edges, logger } = options
   const loaded = await loadKubeConfig()
   if (loaded === undefined) {
     throw new ConfigError(
       'TRITON_POOLS is on, but there is no cluster: run it in a pod, set KUBECONFIG, or give MODELS_STATIC instead',
     )
   }
-  const metrics = createKubeMetrics(registry)
+  const metrics = createKubeMetrics(registry, edges)
   const namespace = options.namespace ?? loaded.namespace
   const kube = createKubeClient({ config: loaded.config, namespace, fieldManager, metrics, logger })
   const pools = reflector({ kube, resource: tritonPools, logger, metrics })

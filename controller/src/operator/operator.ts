@@ -34,7 +34,7 @@ import { startPhaseRecorder } from './reconcile/observe/start-phases.ts'
 import { type PoolMemory, rememberStart } from './reconcile/pool-memory.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
-import { leaveUserIds } from './specs/user-ids.ts'
+import { fitToPlatform, type Platform } from './specs/platform.ts'
 
 type OperatorOptions = {
   readonly kube: KubeClient
@@ -51,8 +51,7 @@ type OperatorOptions = {
   readonly db: Db
   readonly plans: Plans
   readonly podPatch: PodPatchForm
-  /** Whether pods of pools name a user; otherwise the platform gives them one. */
-  readonly podUserIds: boolean
+  readonly platform: Platform
   readonly bus: Bus
   readonly registry: Registry
   readonly logger: Logger
@@ -143,12 +142,12 @@ function observeWorld(options: OperatorOptions, reflectors: Reflectors, changed:
   const poolOf = ({ metadata }: KubeObject): string | undefined => metadata.labels?.[poolLabel]
   const live = <T extends KubeObject>(of: Reflector<T>) => liveIndex(of, poolOf, changed)
   const pools = liveIndex(options.pools, ({ metadata }) => metadata.name, changed)
-  const withoutUserIds = (name: string): TritonPool | undefined => {
+  const fitted = (name: string): TritonPool | undefined => {
     const pool = pools.get(name)
-    return pool && leaveUserIds(pool)
+    return pool && fitToPlatform(pool, options.platform)
   }
   return {
-    pools: options.podUserIds ? pools : { ...pools, get: withoutUserIds },
+    pools: { ...pools, get: fitted },
     deployments: live(reflectors.deployments),
     pods: live(reflectors.pods),
     services: live(reflectors.services),

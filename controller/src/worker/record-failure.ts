@@ -28,20 +28,24 @@ export async function recordFailure(deps: RecordFailureDeps, task: ClaimedTask, 
   const { db, metrics, store } = deps
   const { error, stopped, lost, log } = failure
   if (lost) {
-    metrics.ended.inc({ status: 'lost', reason: '' })
+    metrics.attemptEnded('lost')
     return log.warn('claim was lost; work stopped')
   }
   try {
     if (stopped || isUnavailable(error) || (await isOutage(store, error))) {
-      await giveBackClaim(db, task, 0)
-      metrics.ended.inc({ status: 'given_back', reason: '' })
+      const isGivenBack = (await giveBackClaim(db, task, 0)) !== undefined
+      metrics.attemptEnded(isGivenBack ? 'given_back' : 'lost')
+      if (!isGivenBack) return log.warn({ err: error }, 'claim was lost; nothing given back')
       return log.info({ err: error, stopped }, 'task given back')
     }
     const reason = reasonOf(error)
-    const outcome = await failAttempt(db, task, reason)
-    metrics.ended.inc({ status: outcome, reason })
+    const ended = await failAttempt(db, task, reason)
+    const outcome = typeof ended === 'string' ? ended : 'failed'
+    metrics.attemptEnded(outcome, reason)
     log.warn({ err: error, reason, outcome }, 'task attempt failed')
-    if (outcome === 'failed') deps.nudgeDelivery(task.id)
+    if (typeof ended === 'string') return
+    metrics.ends.record(ended.ends)
+    deps.nudgeDelivery(task.id)
   } catch (notRecorded) {
     // The database does not take it: the claim lapses and another worker does the attempt again.
     log.error({ err: notRecorded, cause: error }, 'task outcome not recorded')

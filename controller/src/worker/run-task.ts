@@ -36,6 +36,7 @@ export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: Abo
   const signal = AbortSignal.any([stopped, claim.lost])
   const attributes = { 'matte.task_id': task.id, 'matte.run': task.run, 'matte.attempt': task.attempt }
   metrics.queueWait.observe(task.waitedMs / 1000)
+  if (task.takenOver) metrics.claims.expired.inc({ kind: 'task' })
   const endTimer = metrics.duration.startTimer()
   try {
     await inSpan('task.run', { kind: 'consumer', traceparent: task.traceparent, attributes }, () =>
@@ -71,7 +72,8 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     const outcome = { resultKey: key, resultFormat: format, resultSizeBytes, width, height, foreground }
     const ended = await metrics.stage('finish', () => finishTask(deps.db, task, { status: 'succeeded', ...outcome }))
     if (ended === undefined) return await discardResult(deps, key, log)
-    metrics.ended.inc({ status: 'succeeded', reason: '' })
+    metrics.attemptEnded('succeeded')
+    metrics.ends.record(ended.ends)
     // A batch's children wait for their turn in the plan's limit, which is no lateness of the pods.
     if (slotCounter(task) === 'open_singles') deps.inferences.recordEnd(pod, secondsOf(ended))
     log.info({ width, height, waited_ms: task.waitedMs, result_bytes: resultSizeBytes }, 'task succeeded')
@@ -89,7 +91,7 @@ const secondsOf = ({ queued_at, completed_at }: TaskRow): number =>
 
 /** The run was finished by somebody else: what this worker stored is referred to by nobody. */
 async function discardResult({ bucket, metrics }: RunTaskDeps, key: string, log: Logger): Promise<void> {
-  metrics.ended.inc({ status: 'lost', reason: '' })
+  metrics.attemptEnded('lost')
   log.warn('claim was lost; result discarded')
   await bucket.delete(key).catch((error: unknown) => log.warn({ err: error, object_key: key }, 'result not deleted'))
 }

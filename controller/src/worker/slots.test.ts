@@ -44,6 +44,7 @@ function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOp
     inFlightMax: 100,
     claimEveryMs: 600_000,
     finishWithinMs: 0,
+    claimFailed: () => undefined,
     logger: pino({ enabled: false }),
     claim: async (models) => {
       asked.push(models)

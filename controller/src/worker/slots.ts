@@ -19,6 +19,8 @@ export type SlotsOptions = {
   readonly inFlightMax: number
   readonly claimEveryMs: number
   readonly claim: (modelVersions: readonly string[]) => Promise<ClaimedTask | undefined>
+  /** Called when it failed, beside the line of log. */
+  readonly claimFailed: () => void
   /** Never rejects: whatever happens to a task is written to its row or left to the lapse of its claim. */
   readonly run: (task: ClaimedTask, signal: AbortSignal) => Promise<void>
   /** After the stop signal, tasks in flight have so long to finish before they are given back. */
@@ -44,6 +46,7 @@ export function createSlots(options: SlotsOptions) {
         inFlight.hold(task)
       }
     } catch (error) {
+      options.claimFailed()
       logger.warn({ err: error }, 'claiming failed; the timer claims again')
     }
     return options.claimEveryMs

@@ -1,5 +1,5 @@
-// What a packaged chart says beside its templates, for Artifact Hub and for clusters without the internet: the images that
-// it runs and what changed. Made when it is packaged, so that no two people edit one list.
+// What a packaged chart says beside its templates, for Artifact Hub and for clusters without the internet: the images
+// that it runs and what changed. Made when it is packaged, so that no two people edit one list.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'

@@ -3,12 +3,20 @@
 import { httpMetrics } from '@matte/api/http/metrics'
 import { capacityMetrics } from '@matte/api/limit/capacity'
 import { sampleMetrics } from '@matte/api/samples/sample-metrics'
+import { kubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
+import { startMetrics } from '@matte/controller/operator/reconcile/observe/start-phases'
+import { poolMetrics } from '@matte/controller/operator/reconcile/scale-metrics'
+import { sweepMetrics } from '@matte/controller/sweep-metrics'
+import { podMetrics } from '@matte/controller/worker/routing/pod-metrics'
+import { taskMetrics } from '@matte/controller/worker/task-metrics'
 import { busMetrics } from '@matte/core/bus/bus-metrics'
 import { databaseMetrics } from '@matte/core/db/metrics/database-metrics'
+import { claimMetrics } from '@matte/core/runtime/metrics/claim-metrics'
 import type { MetricDefinition } from '@matte/core/runtime/metrics/define'
 import { edgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import { processMetrics } from '@matte/core/runtime/metrics/registry'
 import { storeMetrics } from '@matte/core/storage/store-metrics'
+import { endingMetrics } from '@matte/core/task/run/ending-metrics'
 import { dueMetrics } from '@matte/core/webhook/due-metrics'
 import { deliveryMetrics } from '@matte/dispatcher/delivery-metrics'
 import { replaceSection, toTable } from '../markdown.ts'
@@ -17,18 +25,17 @@ type Group = Readonly<Record<string, MetricDefinition>>
 type Process = 'api' | 'controller' | 'dispatcher'
 
 /** Every metric of ours, by the process that exposes it; `all` is in each. */
-const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
+export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
   all: [processMetrics, edgeMetrics, databaseMetrics, busMetrics],
-  api: [httpMetrics, capacityMetrics, sampleMetrics, dueMetrics, storeMetrics],
-  controller: [storeMetrics],
-  dispatcher: [deliveryMetrics, dueMetrics],
+  api: [httpMetrics, capacityMetrics, sampleMetrics, dueMetrics, storeMetrics, endingMetrics],
+  controller: [
+    ...[storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics],
+    ...[kubeMetrics, poolMetrics, startMetrics],
+  ],
+  dispatcher: [deliveryMetrics, dueMetrics, claimMetrics],
 }
 
 const readers = ['alert', 'saturation', 'product'] as const
-
-/** What a process exposes, those of Node.js left out. */
-export const metricsOf = (process: Process): readonly MetricDefinition[] =>
-  [...metricsByProcess.all, ...metricsByProcess[process]].flatMap((group) => Object.values(group))
 
 export function writeMetrics(before: string): string {
   const withProcesses = Object.entries(metricsByProcess).reduce(

@@ -1,12 +1,13 @@
 // Every alert of the chart, as promtool evaluates it: it fires when it should, and not just below or for a moment.
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { chartDir, findMissing, render } from '../helm.ts'
+import { parse } from 'yaml'
+import { chartDir, findMissing, render, runOrThrow } from '../helm.ts'
 import { dependencyCases } from './dependency-cases.ts'
 import { objectiveCases } from './objective-cases.ts'
 import { poolCases } from './pool-cases.ts'
-import { checkRules, findMissingPromtool, testRules } from './promtool.ts'
+import { checkConfig, checkRules, findMissingPromtool, testRules } from './promtool.ts'
 import { recordCases } from './record-cases.ts'
 import { type AlertingRule, alertsOf, findRule, type RuleFile, renderRules } from './rules.ts'
 import { taskCases } from './task-cases.ts'
@@ -74,6 +75,14 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the alerts of the
     expect(await checkRules(own)).toBe('')
   })
 
+  it('are a file for those without the operator, by the command of the README', async () => {
+    const command = fenceOf('sh', 'matte.rules.yaml').replace('> matte.rules.yaml', '')
+    const file = parse(await runOrThrow('sh', ['-c', command.replaceAll('charts/matte', chartDir)])) as RuleFile
+    expect(alertsOf(file).map(nameOf)).toEqual(alertsOf(rules).map(nameOf))
+    expect(await checkRules(file)).toBe('')
+    expect(await checkConfig(fenceOf('yaml', 'scrape_configs'))).toBe('')
+  })
+
   it.each([
     [
       'an alert that there is not',
@@ -86,6 +95,16 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the alerts of the
     expect((await render({ metrics: { rules: { enabled: true, ...own } } })).refusal).toMatch(words)
   })
 })
+
+/** The first block of the chart's README of this kind that has the word. */
+function fenceOf(kind: string, word: string): string {
+  const readme = readFileSync(join(chartDir, 'README.md'), 'utf8')
+  const found = [...readme.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].find(
+    ([all, own]) => own === kind && all.includes(word),
+  )
+  if (found?.[2] === undefined) throw new Error(`README.md of the chart has no ${kind} with ${word}`)
+  return found[2]
+}
 
 const labelsOf = (alert: string, severity: string, window: string) => ({ alert, severity, ...(window && { window }) })
 const nameOf = ({ alert, labels }: AlertingRule): string => `${alert} ${labels.severity} ${labels.window ?? ''}`.trim()

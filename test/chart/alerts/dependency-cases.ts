@@ -39,7 +39,7 @@ const unreachable = [
   {
     alert,
     when: 'one and a half connections a minute fail',
-    series: { [errors(dependency, 'timeout')]: '0+3x4 13+1x10' },
+    series: { [errors(dependency, 'timeout')]: '0+1.5x20' },
     at: '12m',
     fires: [],
   },
@@ -79,7 +79,7 @@ const connections: readonly Case[] = [
     alert: 'MatteNatsDisconnected',
     when: 'NATS is away for nine minutes',
     series: { [natsOf('a')]: '0x9 1x10' },
-    at: '11m',
+    at: '9m',
     fires: [],
   },
   {
@@ -172,7 +172,7 @@ const readings: readonly Case[] = [
     alert: 'MatteReadingsMissing',
     when: 'the database is away for ten minutes',
     series: { [up('api')]: '1x30', [due]: '0x5 stale _x9 0x15', [broken]: '0x30' },
-    at: '18m',
+    at: '14m',
     fires: [],
   },
   {
@@ -218,7 +218,7 @@ export const dependencyCases: readonly Case[] = [
     alert: 'MatteProcessAbsent',
     when: 'the only dispatcher is replaced within four minutes',
     series: { [up('api')]: '1x20', [up('controller')]: '1x20', [up('dispatcher')]: '1x5 stale _x3 1x9' },
-    at: '10m',
+    at: '9m',
     fires: [],
   },
   {

@@ -64,7 +64,7 @@ const leading: readonly Case[] = [
     alert: 'MatteTwoLeaders',
     when: 'a former leader learns it after four minutes',
     series: { [leader('a')]: '1x4 0x10', [leader('b')]: '0 1x10' },
-    at: '6m',
+    at: '4m',
     fires: [],
   },
   {

@@ -21,6 +21,14 @@ export function findMissingPromtool(): string | undefined {
   }
 }
 
+/** What promtool objects to in a configuration of Prometheus; empty when nothing. */
+export async function checkConfig(config: string): Promise<string> {
+  const file = join(newDir(), 'prometheus.yaml')
+  writeFileSync(file, config)
+  const { stdout, stderr, failed } = await run('promtool', ['check', 'config', file])
+  return failed ? stdout + stderr : ''
+}
+
 /** What promtool objects to in a file of rules; empty when nothing. */
 export async function checkRules(rules: RuleFile): Promise<string> {
   const file = join(newDir(), 'rules.yaml')

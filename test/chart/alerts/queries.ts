@@ -1,6 +1,6 @@
 // What a query asks for, held against the definitions of the metrics: it is easy to ask for what never comes.
 import type { MetricDefinition } from '@matte/core/runtime/metrics/define'
-import { metricsOf } from '@matte/generate/metrics/document'
+import { metricsOf } from '../../support/metrics/documented-metrics.ts'
 
 const definitions = new Map<string, MetricDefinition>(
   (['api', 'controller', 'dispatcher'] as const).flatMap(metricsOf).map((definition) => [definition.name, definition]),

@@ -52,7 +52,7 @@ export const recordCases: readonly Case[] = [
     alert: 'MatteRetentionLate',
     when: 'the sweep catches up within fourteen minutes',
     series: { [lag]: '30000x14 0x9' },
-    at: '16m',
+    at: '14m',
     fires: [],
   },
 ]

@@ -101,8 +101,8 @@ export const taskCases: readonly Case[] = [
   },
   {
     alert: 'MatteTasksFailing',
-    when: 'four of a hundred fail',
-    series: { [failed('INTERNAL')]: '0+4x30', [ended('failed')]: '0+4x30', [ended('succeeded')]: '0+96x30' },
+    when: 'just under five of a hundred fail',
+    series: { [failed('INTERNAL')]: '0+49x30', [ended('failed')]: '0+49x30', [ended('succeeded')]: '0+951x30' },
     at: '20m',
     fires: [],
   },
@@ -143,8 +143,8 @@ export const taskCases: readonly Case[] = [
   },
   {
     alert: 'MatteApiRefusing',
-    when: 'four of a hundred find none',
-    series: { [refused]: '0+4x30', [requests]: '0+100x30' },
+    when: 'just under five of a hundred find none',
+    series: { [refused]: '0+49x30', [requests]: '0+1000x30' },
     at: '20m',
     fires: [],
   },
@@ -152,7 +152,7 @@ export const taskCases: readonly Case[] = [
     alert: 'MatteApiRefusing',
     when: 'half find none for five minutes',
     series: { [refused]: '0+50x5 250x30', [requests]: '0+100x30' },
-    at: '9m',
+    at: '7m',
     fires: [],
   },
 ]

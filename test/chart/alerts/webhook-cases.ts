@@ -85,7 +85,7 @@ export const webhookCases: readonly Case[] = [
     alert: 'MatteWebhooksFailing',
     when: 'all fail for ten minutes',
     series: { [attempts('delivered')]: '0x10 0+40x50', [attempts('connection_refused')]: '0+10x10 100x50' },
-    at: '14m',
+    at: '11m',
     fires: [],
   },
 ]

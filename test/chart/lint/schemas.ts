@@ -40,7 +40,7 @@ export const schemaLocation = (dir: string): string =>
 const fileOf = ({ group, version, kind }: Gvk): string =>
   `${kind.toLowerCase()}_${group === '' ? version : group}_${version}.json`
 
-/** Writes the schemas of the API server's kinds that these versions have (`apps/v1`), and all of others' definitions. */
+/** Writes the schemas of the kinds of these versions (`apps/v1`) that the API server has, and of all definitions. */
 export async function writeSchemas(dir: string, apiVersions: readonly string[]): Promise<void> {
   for (const apiVersion of apiVersions) {
     const path = apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`

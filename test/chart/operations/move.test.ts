@@ -26,8 +26,8 @@ describe.skipIf(findMissing('cluster'))('the page about servers of your own', ()
     await page('move.md', { NATS_URL: elsewhere.natsUrl })('NATS')
     expect(await builtIn()).not.toContain('nats')
     expect(await makeTask()).toMatchObject({ status: 'succeeded' })
-    const streams = await runOrThrow('kubectl', elsewhere.askNats)
-    expect(JSON.parse(streams)).toMatchObject({ streams: 2 })
+    const { streams } = JSON.parse(await runOrThrow('kubectl', elsewhere.askNats)) as { streams: number }
+    expect(streams).toBeGreaterThan(0)
   })
 
   it('object store', async () => {

@@ -10,9 +10,11 @@ describe.skipIf(findMissing('cluster'))('the page about secrets', () => {
   /** What a script says that runs in a pod of the API with a former secret. */
   const inPod = (script: string) =>
     kubectl('exec', 'deploy/matte-api', '-c', 'api', '--', 'node', '--input-type=module', '-e', script)
+  /** Its status, and the secret where there is one. */
   const signingSecret = (apiKey: string) =>
-    inPod(`const answer = await fetch('http://localhost:8080/api/v1/open/developer/signing-secret',
-      { headers: { 'x-api-key': '${apiKey}' } }); console.log(answer.status, JSON.stringify(await answer.json()))`)
+    inPod(`const url = 'http://localhost:8080/api/v1/open/developer/signing-secret'
+      const answer = await fetch(url, { headers: { 'x-api-key': '${apiKey}' } })
+      console.log(answer.status, (await answer.json()).data?.signingSecret)`)
 
   it('password of the database', async () => {
     const made = await makeTask()
@@ -65,7 +67,8 @@ describe.skipIf(findMissing('cluster'))('the page about secrets', () => {
     const statusOf = (url: string) => inPod(`console.log((await fetch(${JSON.stringify(url)})).status)`)
     expect(await statusOf(before)).toBe('200\n')
     await rotate('Keys of the store')
-    expect(await statusOf(before)).toBe('403\n')
+    // By which of the two a store says that it does not know the key is its own affair.
+    expect(await statusOf(before)).toMatch(/^40[34]\n/)
     expect(await readTask(made.taskId)).toEqual(made)
     expect(await makeTask()).toMatchObject({ status: 'succeeded' })
   })

@@ -13,7 +13,7 @@ const scrapeSeconds = 15
  * answer is in both cases the whole usage over the target.
  */
 export const hpaCpu: MakeScaler = (setting, { phase }) =>
-  hpaScaler(setting, phase, ({ now, meanBusy, desired, ready }) => {
+  hpaScaler(setting, { phase }, ({ now, meanBusy, desired, ready }) => {
     const scrapedAt = now - Math.floor(periodSeconds / 2)
     if (scrapedAt < scrapeSeconds) return undefined
     const used = meanBusy(scrapedAt - scrapeSeconds, scrapedAt)

@@ -7,7 +7,16 @@ import { clamp, type Scaler, type Setting, windowMax } from './scaler.ts'
 
 export const periodSeconds = 15
 const tolerance = 0.1
-const stabilizationSeconds = 300
+
+export type HpaRules = {
+  /** When in a period it decides, as a share of it. */
+  readonly phase: number
+  /** The `behavior` of the object; the defaults where it is left out. */
+  readonly stabilizationSeconds?: number
+  readonly upTo?: (desired: number) => number
+}
+
+const byDefault = (desired: number): number => Math.max(desired * 2, desired + 4)
 
 export type Recommendation = {
   /** Pods by the metric alone. */
@@ -19,7 +28,7 @@ export type Recommendation = {
 /** Decides at `phase` of each period. `recommend` returns undefined while it has no metric: nothing changes then. */
 export function hpaScaler(
   setting: Setting,
-  phase: number,
+  { phase, stabilizationSeconds = 300, upTo = byDefault }: HpaRules,
   recommend: (view: PoolView) => Recommendation | undefined,
 ): Scaler {
   const firstSecond = Math.floor(phase * periodSeconds)
@@ -31,7 +40,7 @@ export function hpaScaler(
     const isNear = Math.abs(recommendation.ratio - 1) <= tolerance
     const wanted = clamp(isNear ? view.desired : recommendation.replicas, setting)
     const stabilized = stabilize(wanted)
-    if (wanted > view.desired) return Math.min(wanted, Math.max(view.desired * 2, view.desired + 4))
+    if (wanted > view.desired) return Math.min(wanted, upTo(view.desired))
     return Math.min(stabilized, view.desired)
   }
 }

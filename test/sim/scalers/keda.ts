@@ -10,7 +10,7 @@ import type { MakeScaler } from './scaler.ts'
 export const keda =
   (lagThreshold: number): MakeScaler =>
   (setting, { phase }) =>
-    hpaScaler(setting, phase, ({ waiting, busy, desired }) => {
+    hpaScaler(setting, { phase }, ({ waiting, busy, desired }) => {
       const lag = waiting + busy
       return { replicas: Math.ceil(lag / lagThreshold), ratio: lag / (lagThreshold * desired) }
     })

@@ -1,8 +1,9 @@
 import { scalingDefaults } from '@matte/controller/operator/pool/spec/scaling'
-import { decideReplicas, startMemory } from '@matte/controller/operator/scale/decide'
-import type { EffectiveScaling } from '@matte/controller/operator/scale/decision'
-import { lateSeconds } from '../pool.ts'
-import type { MakeScaler } from './scaler.ts'
+import { decideReplicas, followOwner, startMemory } from '@matte/controller/operator/scale/decide'
+import type { EffectiveScaling, ScaleInput } from '@matte/controller/operator/scale/decision'
+import { lateSeconds, type PoolView } from '../pool.ts'
+import { hpaScaler, periodSeconds } from './hpa.ts'
+import type { MakeScaler, Setting } from './scaler.ts'
 
 /** A pool's default `scaling`, but for the bounds, which all scalers share. */
 const defaults = {
@@ -12,41 +13,71 @@ const defaults = {
   fallback: { afterSeconds: scalingDefaults.fallbackAfterSeconds, replicas: scalingDefaults.fallbackReplicas },
 }
 
-/**
- * Matte's own rule: the function that the controller calls, once a second, with exact demand in place of the
- * database's. `changes` are for the table of prices alone.
- */
+type Memory = ReturnType<typeof startMemory>
+
+/** The rule's input, with exact demand in place of the database's. */
+function inputReader(setting: Setting, scaling: EffectiveScaling) {
+  let serviceSeconds: number | undefined
+  return ({ now, desired, ready, waiting, busy, arrived, meanService }: PoolView, memory?: Memory): ScaleInput => {
+    serviceSeconds = meanService(60) ?? serviceSeconds
+    return {
+      nowSeconds: now,
+      scaling,
+      demand: {
+        arrivals3s: arrived(3),
+        arrivals30s: arrived(30),
+        backlog: waiting,
+        batchSlots: 0,
+        batchProcessing: 0,
+        processing: busy,
+        serviceSeconds,
+        // Shown in status, and no part of the rule.
+        oldestSeconds: 0,
+        p95Seconds: undefined,
+        missedShare: undefined,
+      },
+      demandAgeSeconds: 0,
+      slotsPerPod: 1,
+      pods: { current: desired, ready, starting: desired - ready, draining: 0 },
+      startSeconds: setting.startSeconds,
+      memory: memory ?? startMemory(now, desired),
+    }
+  }
+}
+
+/** Matte's own rule: the controller's function, once a second. `changes` are for the table of prices alone. */
 export const matte =
   (changes: Partial<EffectiveScaling> = {}): MakeScaler =>
-  ({ startSeconds, minReplicas, maxReplicas }) => {
-    const scaling = { ...defaults, minReplicas, maxReplicas, ...changes }
-    let memory: ReturnType<typeof startMemory> | undefined
-    let serviceSeconds: number | undefined
-    return ({ now, desired, ready, waiting, busy, arrived, meanService }) => {
-      serviceSeconds = meanService(60) ?? serviceSeconds
-      const decision = decideReplicas({
-        nowSeconds: now,
-        scaling,
-        demand: {
-          arrivals3s: arrived(3),
-          arrivals30s: arrived(30),
-          backlog: waiting,
-          batchSlots: 0,
-          batchProcessing: 0,
-          processing: busy,
-          serviceSeconds,
-          // Shown in status, and no part of the rule.
-          oldestSeconds: 0,
-          p95Seconds: undefined,
-          missedShare: undefined,
-        },
-        demandAgeSeconds: 0,
-        slotsPerPod: 1,
-        pods: { current: desired, ready, starting: desired - ready, draining: 0 },
-        startSeconds,
-        memory: memory ?? startMemory(now, desired),
-      })
+  (setting) => {
+    const { minReplicas, maxReplicas } = setting
+    const read = inputReader(setting, { ...defaults, minReplicas, maxReplicas, ...changes })
+    let memory: Memory | undefined
+    return (view) => {
+      const decision = decideReplicas(read(view, memory))
       memory = decision.memory
       return decision.replicas
     }
   }
+
+/**
+ * A HorizontalPodAutoscaler, or KEDA from one pod on, by what Matte says that the demand needs: the objects of
+ * charts/matte/examples/external-scaler. Prometheus reads the metric each 15 s, half a period before the scaler does.
+ */
+export const hpaByWantedPods: MakeScaler = (setting, { phase }) => {
+  const { minReplicas, maxReplicas } = setting
+  const read = inputReader(setting, { ...defaults, minReplicas, maxReplicas })
+  const scrapedAt = Math.floor(((phase + 0.5) % 1) * periodSeconds)
+  const rules = {
+    phase,
+    stabilizationSeconds: Math.ceil((60 + 1.5 * setting.startSeconds) / periodSeconds) * periodSeconds,
+    upTo: (desired: number) => desired + 12,
+  }
+  let wanted: number | undefined
+  const scaler = hpaScaler(setting, rules, ({ desired }) =>
+    wanted === undefined ? undefined : { replicas: wanted, ratio: wanted / desired },
+  )
+  return (view) => {
+    if (view.now % periodSeconds === scrapedAt) wanted = followOwner(read(view), view.desired).inputs.wantedPods
+    return scaler(view)
+  }
+}

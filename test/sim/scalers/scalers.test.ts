@@ -35,7 +35,7 @@ function follow(scaler: Scaler, seconds: number, viewAt: (now: number) => Partia
 describe('the HorizontalPodAutoscaler', () => {
   it('doubles at most, or adds four, every 15 s', () => {
     const wanted = follow(
-      hpaScaler(setting, 0, () => ({ replicas: 40, ratio: 9 })),
+      hpaScaler(setting, { phase: 0 }, () => ({ replicas: 40, ratio: 9 })),
       60,
       () => ({}),
     )
@@ -43,7 +43,7 @@ describe('the HorizontalPodAutoscaler', () => {
   })
 
   it('comes down to the highest recommendation of five minutes', () => {
-    const scaler = hpaScaler(setting, 0, ({ now }) =>
+    const scaler = hpaScaler(setting, { phase: 0 }, ({ now }) =>
       now < 40 ? { replicas: 5, ratio: 5 } : { replicas: 2, ratio: 0.4 },
     )
     const wanted = follow(scaler, 600, () => ({}))
@@ -55,7 +55,7 @@ describe('the HorizontalPodAutoscaler', () => {
   it('changes nothing within 10 % of the target', () => {
     expect(
       follow(
-        hpaScaler(setting, 0, () => ({ replicas: 3, ratio: 1.09 })),
+        hpaScaler(setting, { phase: 0 }, () => ({ replicas: 3, ratio: 1.09 })),
         60,
         () => ({}),
       ).at(-1),

@@ -3,22 +3,27 @@ import { settleHolds } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { announceBatch, countEndedChildren } from '../task/batch-progress.ts'
+import { type RunEnds, secondsBetween } from '../task/run/ending-metrics.ts'
 import { slotCounter } from '../task/task.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { batchNotFound, findBatch, listChildren } from './batch-queries.ts'
 import type { BatchWithTasks } from './read-batch.ts'
 
-type Canceled = { readonly id: string; readonly run: number }
+type Canceled = { readonly id: string; readonly run: number; readonly queued_at: Date; readonly completed_at: Date }
+
+/** `ends`: for the metrics. */
+type CanceledBatch = BatchWithTasks & { readonly ends: RunEnds }
 
 /**
  * Cancels what is still queued of a batch (D51), as of one moment: the workspace's row is locked, and with it every
  * claim of the workspace's queued tasks waits. Children that are processing go on.
  * @throws MatteError DEVELOPER_BATCH_NOT_FOUND, TASK_CANNOT_CANCEL when nothing is queued
  */
-export async function cancelBatch(db: Db, workspaceId: string, id: string): Promise<BatchWithTasks> {
+export async function cancelBatch(db: Db, workspaceId: string, id: string): Promise<CanceledBatch> {
   if ((await findBatch(db, workspaceId, id)) === undefined) throw batchNotFound()
   return db.transaction().execute(async (tx) => {
-    await lockWorkspace(tx, workspaceId)
+    const workspace = await lockWorkspace(tx, workspaceId)
+    if (workspace === undefined) throw batchNotFound()
     await tx.selectFrom('batch').select('id').where('id', '=', id).forNoKeyUpdate().execute()
     const canceled = await cancelQueuedChildren(tx, workspaceId, id)
     if (canceled.length === 0) {
@@ -29,9 +34,11 @@ export async function cancelBatch(db: Db, workspaceId: string, id: string): Prom
     // The lock on batch and workspace keeps the counts true, so this would be an error of ours.
     if (progress === undefined) throw new Error(`batch ${id} counts fewer open children than it has`)
     const runs = canceled.map(({ id: taskId, run }) => ({ taskId, run }))
-    await settleHolds(tx, runs, 'released')
+    const credits = await settleHolds(tx, runs, 'released')
     await announceBatch(tx, progress)
-    return { batch: progress.batch, tasks: await listChildren(tx, id) }
+    const seconds = canceled.map(({ queued_at, completed_at }) => secondsBetween(queued_at, completed_at))
+    const ends = { plan: workspace.plan, status: 'canceled', reason: null, seconds, credits } as const
+    return { batch: progress.batch, tasks: await listChildren(tx, id), ends }
   })
 }
 
@@ -41,7 +48,7 @@ async function cancelQueuedChildren(tx: Db, workspaceId: string, batchId: string
     with canceled as (
       update task set status = 'canceled', completed_at = now()
        where batch_id = ${batchId} and status = 'queued'
-      returning id, run
+      returning id, run, queued_at, completed_at
     ), event as (
       insert into task_event (task_id, run, type, payload)
       select id, run, 'canceled', jsonb_build_object('run', run) from canceled order by id
@@ -50,7 +57,7 @@ async function cancelQueuedChildren(tx: Db, workspaceId: string, batchId: string
       select ${workspaceId}::uuid, (now() at time zone 'utc')::date, count(*) from canceled having count(*) > 0
       on conflict (workspace_id, day) do update set canceled = u.canceled + excluded.canceled
     )
-    select id, run from canceled order by id`.execute(tx)
+    select * from canceled order by id`.execute(tx)
   return rows
 }
 

@@ -27,8 +27,7 @@ const reconnectMs = 500
 
 export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus {
   let live: NatsConnection | undefined
-  /** False also while the client makes `live` again by itself. */
-  let connected = false
+  const state = observeBus(metrics)
   let reported = false
 
   async function connectAndWatch(signal: AbortSignal): Promise<number> {
@@ -46,7 +45,7 @@ export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus
       if (signal.aborted) await live.close()
       else {
         reported = false
-        connected = true
+        state.connected = true
         logger.info({ server: live.getServer() }, 'bus connected')
         await watch(live)
       }
@@ -57,28 +56,21 @@ export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus
       reported = true
     }
     live = undefined
-    connected = false
+    state.connected = false
     return reconnectMs
   }
 
   async function watch(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
-      if (status.type === 'disconnect') {
-        connected = false
-        metrics?.failed('nats', 'disconnected')
-        logger.warn('bus disconnected')
-      }
-      if (status.type === 'reconnect') {
-        connected = true
-        logger.info('bus reconnected')
-      }
+      if (status.type === 'disconnect') logger.warn('bus disconnected')
+      if (status.type === 'reconnect') logger.info('bus reconnected')
       if (status.type === 'error') metrics?.failed('nats', status.error)
+      if (status.type === 'disconnect') metrics?.failed('nats', 'disconnected')
+      if (status.type === 'disconnect' || status.type === 'reconnect') state.connected = status.type === 'reconnect'
       if (status.type === 'close') return
     }
   }
 
-  if (metrics !== undefined)
-    busMetrics.connected.register(metrics.registry, (metric) => metric.set(connected && !live?.isClosed() ? 1 : 0))
   const connecting = repeat({ name: 'bus', pass: connectAndWatch })
   return {
     name: connecting.name,
@@ -91,4 +83,11 @@ export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus
     },
     connection: () => (live?.isClosed() ? undefined : live),
   }
+}
+
+/** `connected` is false also while the client makes its connection again by itself. */
+function observeBus(metrics: EdgeMetrics | undefined): { connected: boolean } {
+  const state = { connected: false }
+  if (metrics) busMetrics.connected.register(metrics.registry, (metric) => metric.set(Number(state.connected)))
+  return state
 }

@@ -63,18 +63,12 @@ export function failFastPool(pool: pg.Pool, options: FailFastOptions): FailFastP
   function refuseWhileAway(): void {
     if (away === undefined) return
     const nowMs = clock.monotonicMs()
-    if (nowMs < away.retryAtMs) {
-      const error = new DatabaseAway('the database is away', { cause: away.cause })
-      observer.notServed(error)
-      throw error
-    }
+    if (nowMs < away.retryAtMs) throw new DatabaseAway('the database is away', { cause: away.cause })
     away.retryAtMs = nowMs + retryEveryMs // this asker tries, the next ones still hear the old answer
   }
 
   function toPoolError(error: unknown): unknown {
-    const message = error instanceof Error ? error.message : ''
-    // The pool's words for no free connection; a connection that cannot be made has others.
-    if (message === 'timeout exceeded when trying to connect') {
+    if (isQueueTimeout(error)) {
       return away === undefined
         ? new DatabaseBusy('no database connection became free', { cause: error })
         : new DatabaseAway('the database is away', { cause: error })
@@ -97,16 +91,14 @@ export function failFastPool(pool: pg.Pool, options: FailFastOptions): FailFastP
         client.release(true)
       }
     } catch (error) {
-      const known = toPoolError(error)
-      observer.notServed(known)
-      throw known
+      throw toPoolError(error)
     } finally {
       waiting.delete(ticket)
     }
   }
 
   return {
-    connect,
+    connect: () => connect().catch(countUnserved(observer)),
     options: pool.options,
     end: () => {
       stuck.close()
@@ -120,6 +112,17 @@ export function failFastPool(pool: pg.Pool, options: FailFastOptions): FailFastP
     },
   }
 }
+
+/** The pool's words for no free connection; a connection that cannot be made has others. */
+const isQueueTimeout = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'timeout exceeded when trying to connect'
+
+const countUnserved =
+  ({ notServed }: DatabaseObserver) =>
+  (error: unknown): never => {
+    notServed(error)
+    throw error
+  }
 
 /** One wrapper a connection: Kysely keeps its own state by it. */
 function createGuard(shared: Shared): (client: pg.PoolClient) => Guarded {

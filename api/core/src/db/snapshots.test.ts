@@ -26,6 +26,10 @@ import { announceCleanups } from '../retention/announce-cleanup.ts'
 import { deleteDueObjects } from '../retention/delete-objects.ts'
 import { deleteOldTasks } from '../retention/delete-tasks.ts'
 import { releaseUnusedUploads } from '../retention/release-uploads.ts'
+import { readHeldCredits } from '../sample/held-credits.ts'
+import { findViolations, invariantNames } from '../sample/invariants.ts'
+import { readRetentionLag, readTaskRetentionLag } from '../sample/retention-lag.ts'
+import { readWaitingTasks } from '../sample/waiting-tasks.ts'
 import { readDemand } from '../scale/demand-queries.ts'
 import { recordInference } from '../scale/inference-queries.ts'
 import { emptyBuckets } from '../scale/latency.ts'
@@ -50,6 +54,7 @@ import { takeChildSlots } from '../workspace/limit/child-slots.ts'
 import { takeSingleSlot } from '../workspace/limit/single-slot.ts'
 import { defaultPlans, type Plan } from '../workspace/plan.ts'
 import type { Db } from './database.ts'
+import { prepare, templatesOf } from './snapshots.fixtures.ts'
 import type { Tables } from './tables/index.ts'
 
 /** From so many lines on a statement has a snapshot. */
@@ -66,6 +71,7 @@ const result = { resultKey: 'key', resultFormat: 'png', resultSizeBytes: 1, widt
 const succeeded = { status: 'succeeded', ...result } as const
 const position = { createdAtMicros: '1', id: 'task' }
 const batch = { id: 'batch', workspace_id: workspaceId, total_count: 1, succeeded_count: 1, callback_url: null }
+const ended = { id: 'task', run: 1, queued_at: new Date(0), completed_at: new Date(0) }
 const lockedWorkspace = [{ id: workspaceId, plan: 'pro' }]
 const old = { id: 'task', createdAt: new Date(0), uploadId: 'u', batchId: 'batch', resultKey: null, hasRun: true }
 const window = { pool: 'one', revision: 'aaaaaaaa', done: 0, failed: 0, timedOut: 0, unavailable: 0, busySeconds: 0 }
@@ -81,7 +87,7 @@ type Sending = {
 const statements: Readonly<Record<string, Sending>> = {
   'batch/cancel-batch': {
     send: (db) => cancelBatch(db, workspaceId, 'batch'),
-    answers: [[batch], lockedWorkspace, [batch], [{ id: 'task', run: 1 }], [], [{ ...batch, completedNow: true }]],
+    answers: [[batch], lockedWorkspace, [batch], [ended], [], [{ ...batch, completedNow: true }]],
   },
   'batch/insert-children': {
     send: (db) => insertChildren(db, { ...common, batchId: 'batch', creditCost: 1 }, [source]),
@@ -125,6 +131,16 @@ const statements: Readonly<Record<string, Sending>> = {
     answers: [[{ id: workspaceId, days: 30 }], [], [], lockedWorkspace, [], [old]],
   },
   'retention/release-unused-uploads': { send: (db) => releaseUnusedUploads(db) },
+  'sample/find-violations': { send: (db) => Promise.all(invariantNames.map((name) => findViolations(db, name))) },
+  'sample/read-samples': {
+    send: (db) =>
+      Promise.all([
+        readHeldCredits(db),
+        readRetentionLag(db),
+        readTaskRetentionLag(db, plans),
+        readWaitingTasks(db, plans),
+      ]),
+  },
   'scale/read-demand': {
     send: (db) => readDemand(db, { plans, pools: [{ pool: 'one', modelVersions: ['service-v2'] }] }),
   },
@@ -133,7 +149,7 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'task/cancel-task': {
     send: (db) => cancelTask(db, workspaceId, 'task'),
-    answers: [[{ id: 'task', run: 1, status: 'queued', batch_id: null }], [{ id: 'task' }]],
+    answers: [[{ id: 'task', run: 1, status: 'queued', batch_id: null }], [ended]],
   },
   'task/claim-next-task': {
     send: (db) => claimNextTask(db, { models: ['service-v2'], plans, claimMs: 15_000 }),
@@ -162,7 +178,7 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'task/succeed-child': {
     send: (db) => finishTask(db, { ...claimed, batchId: 'batch' }, succeeded),
-    answers: [lockedWorkspace, [{ ...batch, completedNow: true }], [{ id: 'task' }]],
+    answers: [lockedWorkspace, [{ ...batch, completedNow: true }], [ended]],
   },
   'task/succeed-task': { send: (db) => finishTask(db, claimed, succeeded) },
   'task/sweep-tasks': { send: (db) => sweepTasks(db, { maxQueueAgeMs: 1 }) },
@@ -256,41 +272,4 @@ async function sentBy({ send, answers = [] }: Sending): Promise<string[]> {
   })
   await send(db).catch(() => undefined) // some refuse an answer without rows
   return sent
-}
-
-function prepare(name: string, sql: string): string {
-  const lines = sql.replace(/^\n|\s+$/g, '').split('\n')
-  const indent = Math.min(...lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)))
-  const text = lines.map((line) => breakLine(line.slice(indent))).join('\n')
-  return text.startsWith('set ') ? `${text};\n` : `prepare ${name} as\n${text};\n` // a setting cannot be prepared
-}
-
-/** A line in pieces of at most 120 columns, divided after commas and before keywords. */
-function breakLine(line: string): string {
-  if (line.length <= 120) return line
-  const pieces = line.split(/(?<=,) | (?=(?:from|where|and|order by|limit|for update|returning) )/)
-  const lines = ['']
-  for (const piece of pieces) {
-    const last = lines.pop() ?? ''
-    if (last === '') lines.push(piece)
-    else if (last.length + piece.length < 120) lines.push(`${last} ${piece}`)
-    else lines.push(last, `  ${' '.repeat(line.search(/\S/))}${piece}`)
-  }
-  return lines.join('\n')
-}
-
-/** The lines of every `sql` template that takes several lines of a source. */
-function templatesOf(source: string): string[][] {
-  const templates: string[][] = []
-  let open: string[] | undefined
-  for (const line of source.split('\n')) {
-    const [before = '', after = '', ...rest] = line.split('`')
-    const opensOrCloses = line.includes('`') && rest.length % 2 === 0 // an odd number of marks
-    if (open === undefined) open = opensOrCloses && /\bsql(<.*>)?$/.test(before) ? [after] : undefined
-    else if (opensOrCloses) {
-      templates.push([...open, before])
-      open = undefined
-    } else open.push(line)
-  }
-  return templates.map((lines) => lines.map((line) => line.trim()).filter((line) => line !== ''))
 }

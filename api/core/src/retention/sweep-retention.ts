@@ -15,16 +15,24 @@ type RetentionDeps = {
   readonly bucket: Pick<Bucket, 'delete' | 'list'> | undefined
 }
 
+/** In this order: the store comes last, so that one that hangs holds nothing else up. */
+export const retentionParts = [
+  'credits_expired',
+  'uploads_released',
+  'tasks_deleted',
+  'cleanups_announced',
+  'objects_deleted',
+] as const
+
 /**
  * Everything that ends by time: credits, unused uploads, old tasks, the objects of both, and the day's notices.
- * In rounds of bounded size until nothing is left; any number of sweepers may do it at once. The store comes last, so
- * that one that hangs holds nothing else up.
+ * In rounds of bounded size until nothing is left; any number of sweepers may do it at once.
  */
 export const sweepRetention = (
   { db, plans, bucket }: RetentionDeps,
   options: { now?: Date | undefined; signal?: AbortSignal } = {},
 ) =>
-  sweepParts(
+  sweepParts<(typeof retentionParts)[number]>(
     {
       credits_expired: (pass) => expireCredits(db, pass),
       uploads_released: (pass) => releaseUnusedUploads(db, pass),

@@ -44,7 +44,8 @@ const statements: Readonly<Record<InvariantName, RawBuilder<{ id: string }>>> = 
      cross join lateral (
         select count(*) as entries,
                coalesce(sum(amount) filter (where from_account = 'source'), 0) as granted,
-               coalesce(sum(case 'available' when to_account then amount when from_account then -amount end), 0) as available,
+               coalesce(sum(case 'available' when to_account then amount when from_account then -amount end), 0)
+                 as available,
                coalesce(sum(case 'held' when to_account then amount when from_account then -amount end), 0) as held,
                coalesce(sum(amount) filter (where to_account = 'spent'), 0) as spent,
                coalesce(sum(amount) filter (where to_account = 'expired'), 0) as expired,

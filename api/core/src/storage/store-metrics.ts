@@ -4,16 +4,16 @@ import { StorageError } from './storage-error.ts'
 
 const operations = ['head', 'get', 'put', 'open', 'delete', 'list', 'probe'] as const
 
-export type StoreOperation = (typeof operations)[number]
+type StoreOperation = (typeof operations)[number]
 
 /** All of this file; docs/metrics.md lists them. */
 export const storeMetrics = {
   duration: histogram({
     name: 'matte_store_request_duration_seconds',
     help:
-      'Time of one operation on the object store, its second try included; `open` ends with the head of what is passed ' +
-      'on to a client. `missing`: no such object, an answer; an object that has changed counts as ok. What the store ' +
-      'answers to presigned URLs, also through the gateway, is not in it.',
+      'Time of one operation on the object store, its second try included; `open` ends with the head of what is ' +
+      'passed on to a client. `missing`: no such object, an answer; an object that has changed counts as ok. What ' +
+      'the store answers to presigned URLs, also through the gateway, is not in it.',
     labels: { operation: operations, outcome: ['ok', 'missing', 'error'] },
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 30], // milliseconds on a store near by; 30 s is the limit
     reader: 'saturation',

@@ -2,6 +2,9 @@
 export const taskStatuses = ['queued', 'processing', 'succeeded', 'failed', 'canceled'] as const
 export type TaskStatus = (typeof taskStatuses)[number]
 
+/** Those that end a run. */
+export const endedStatuses = ['succeeded', 'failed', 'canceled'] as const satisfies readonly TaskStatus[]
+
 /** The right to work on one run; every write of a worker names all three. */
 export type Claim = { readonly id: string; readonly run: number; readonly claim: string }
 

@@ -2,7 +2,7 @@
  * Why an attempt counts as failed: a closed list, stored and shown to the receiver's owner. It is all that is kept
  * of an error; addresses and what a resolver said go to the log only.
  */
-const attemptErrors = [
+export const attemptErrors = [
   /** The target is not a public address, its port is denied, or its URL is not usable. */
   'TARGET_REFUSED',
   'DNS_FAILED',

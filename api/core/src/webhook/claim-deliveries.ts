@@ -42,6 +42,8 @@ export type ClaimedDelivery = ClaimRef & {
   readonly traceparent: string | null
   /** The database's clock when this was claimed, milliseconds since the epoch: the base of the signature's time. */
   readonly claimedAtMs: number
+  /** The claim before this one had expired: its dispatcher died, or was cut off from the database. */
+  readonly takenOver: boolean
 }
 
 /** Deliveries that one transaction marks at most, so that it is short when an hour's retries fall due together. */
@@ -191,7 +193,7 @@ const claimStatement = (workspaceIds: readonly string[], options: ClaimOptions) 
       select id from candidate where turn <= ${perWorkspaceInFlight}::int order by turn, since limit ${limit}::int
     ), picked as materialized (
       -- Judged again once locked. Without asking for "ready", or the planner might look for the id in its indexes.
-      select d.id from chosen join delivery d using (id)
+      select d.id, d.claim is not null as lapsed from chosen join delivery d using (id)
        where d.status = 'pending' and ${from} <= now() for update of d skip locked
     )
     update delivery d
@@ -201,5 +203,6 @@ const claimStatement = (workspaceIds: readonly string[], options: ClaimOptions) 
       from picked where d.id = picked.id
     returning d.id, d.claim, d.attempt, d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
               d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body,
-              d.traceparent, (extract(epoch from clock_timestamp()) * 1000)::float8 as "claimedAtMs"`
+              d.traceparent, (extract(epoch from clock_timestamp()) * 1000)::float8 as "claimedAtMs",
+              picked.lapsed as "takenOver"`
 }

@@ -52,7 +52,7 @@ export async function recordAttempt(
   return rows[0]?.status
 }
 
-/** Ends a claim without an attempt: due at once again, and the attempt is not counted. */
+/** Ends a claim without an attempt: due at once again, the attempt is not counted. Undefined: the claim was lost. */
 export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
   return db
     .updateTable('delivery')
@@ -60,10 +60,14 @@ export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
     .where('id', '=', id)
     .where('claim', '=', claim)
     .where('attempt', '=', attempt)
+    .returning('id')
     .executeTakeFirst()
 }
 
-/** Ends a claimed delivery whose endpoint gets nothing any more; the attempt was not made and is not counted. */
+/**
+ * Ends a claimed delivery whose endpoint gets nothing any more; the attempt was not made and is not counted. Undefined:
+ * the claim was lost.
+ */
 export function cancelClaimedDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
   return db
     .updateTable('delivery')
@@ -71,5 +75,6 @@ export function cancelClaimedDelivery(db: Db, { id, claim, attempt }: ClaimRef) 
     .where('id', '=', id)
     .where('claim', '=', claim)
     .where('attempt', '=', attempt)
+    .returning('id')
     .executeTakeFirst()
 }

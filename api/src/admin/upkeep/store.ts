@@ -9,6 +9,7 @@ const copy: Command = {
     'copy every object of the bucket of S3_* that is not, or not the same, in the bucket of TO_S3_*, which has to ' +
     'exist; deletes nothing',
   options: [],
+  withoutDatabase: true,
   run: async ({ store, toStore }) => {
     const copied = await copyObjects(given(store, 'S3_ENDPOINT'), given(toStore, 'TO_S3_ENDPOINT'))
     return { ...copied }

@@ -10,7 +10,7 @@ import type { Logger } from 'pino'
 import { events, type KubeClient } from './client.ts'
 import { createEventLimit } from './events/event-limit.ts'
 import { KubeError } from './http/kube-error.ts'
-import type { KubeMetrics } from './kube-metrics.ts'
+import type { EventOutcome, KubeMetrics } from './kube-metrics.ts'
 import type { Event, KubeObject } from './objects.ts'
 
 export type Note = {
@@ -63,7 +63,7 @@ export function eventRecorder(options: EventRecorderOptions) {
       try {
         metrics.events.inc({ outcome: await write(next) })
       } catch (error) {
-        metrics.events.inc({ outcome: 'failed' })
+        metrics.events.inc({ outcome: 'failed' satisfies EventOutcome })
         logger.debug({ err: error, reason: next.note.reason }, 'an Event could not be written')
       }
     }
@@ -82,7 +82,7 @@ export function eventRecorder(options: EventRecorderOptions) {
     /** Emits an Event about `object`, soon and if it can. */
     record: (object: KubeObject, note: Note): void => {
       if (stopped || waiting.length >= queueMax || !limit.take(object.metadata.uid ?? object.metadata.name)) {
-        metrics.events.inc({ outcome: 'dropped' })
+        metrics.events.inc({ outcome: 'dropped' satisfies EventOutcome })
         return
       }
       waiting.push({ object, note, at: new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, 'Z') })
@@ -108,7 +108,7 @@ function eventWriter(kube: KubeClient, clock: Clock, signal: AbortSignal) {
     }
   }
 
-  return async ({ object, note, at }: Pending): Promise<'created' | 'counted'> => {
+  return async ({ object, note, at }: Pending): Promise<Extract<EventOutcome, 'created' | 'counted'>> => {
     const { kind, metadata } = object
     const key = [kind, metadata.uid ?? metadata.name, note.type, note.reason, note.message].join('\n')
     const before = written.get(key)

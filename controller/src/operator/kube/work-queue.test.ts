@@ -35,7 +35,11 @@ function given(options: Partial<WorkQueueOptions> = {}) {
     ...options,
   })
   const outcomes = async () =>
-    Object.fromEntries((await metrics.reconciles.get()).values.map(({ labels, value }) => [labels.outcome, value]))
+    Object.fromEntries(
+      (await metrics.reconciles.get()).values
+        .filter(({ value }) => value > 0)
+        .map(({ labels, value }) => [labels.outcome, value]),
+    )
   const keys = (): string[] => runs.map(({ key }) => key)
   const run = (n: number): Run => {
     const found = runs[n]

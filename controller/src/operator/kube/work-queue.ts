@@ -5,7 +5,7 @@ import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { type Backoff, backoffMs } from './backoff.ts'
 import { KubeError } from './http/kube-error.ts'
-import type { KubeMetrics } from './kube-metrics.ts'
+import type { KubeMetrics, ReconcileOutcome } from './kube-metrics.ts'
 import { NotLeaderError } from './leadership.ts'
 import { add, addAt, begin, fail, type KeyState, nextRingMs, ring, succeed } from './queue/queue-state.ts'
 
@@ -135,8 +135,10 @@ type AttemptOptions = Pick<WorkQueueOptions, 'reconcile' | 'logger'> & {
   readonly signal: AbortSignal
 }
 
+type Attempted = { readonly outcome: ReconcileOutcome; readonly requeueMs: number }
+
 /** Never rejects. */
-async function attempt({ reconcile, logger, key, failures, signal }: AttemptOptions) {
+async function attempt({ reconcile, logger, key, failures, signal }: AttemptOptions): Promise<Attempted> {
   const limit = new AbortController()
   const timer = setTimeout(() => {
     logger.error({ key, timeout_ms: timeoutMs }, 'a reconcile takes too long and is aborted')
@@ -144,9 +146,9 @@ async function attempt({ reconcile, logger, key, failures, signal }: AttemptOpti
   }, timeoutMs)
   try {
     const requeueMs = await reconcile(key, AbortSignal.any([signal, limit.signal]))
-    if (requeueMs === undefined) return { outcome: 'done', requeueMs: 0 } as const
+    if (requeueMs === undefined) return { outcome: 'done', requeueMs: 0 }
     if (!(requeueMs >= 0)) throw new RangeError(`reconcile asked for ${requeueMs} ms`)
-    return { outcome: 'requeued', requeueMs: Math.min(requeueMs, dayMs) } as const
+    return { outcome: 'requeued', requeueMs: Math.min(requeueMs, dayMs) }
   } catch (error) {
     const outcome = limit.signal.aborted ? 'timeout' : outcomeOf(error)
     const fields = { key, failures: failures + 1, err: error }

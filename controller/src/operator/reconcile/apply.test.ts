@@ -69,7 +69,7 @@ describe('a step that the API server refuses', () => {
       leadership: { confirm: async () => ({}) },
       world: { pools: index, deployments: index, services: index, budgets: index, pods: index },
       events: { record: () => undefined },
-      metrics: { decisionDelay: { observe: () => undefined } },
+      metrics: { decisionDelay: { observe: () => undefined }, count: () => undefined },
       podPatch,
       logger: pino({ level: 'silent' }),
     } as unknown as ApplyDeps

@@ -43,6 +43,7 @@ export async function apply(
       deps.logger.info({ object: keyOf(step.live) }, 'a changed object was restored')
     if (step.kind !== 'status') continue
     for (const event of step.events) deps.events.record(observed.pool, event)
+    deps.metrics.count(observed.pool.metadata.name, plan)
     report(deps, observed, plan)
   }
   // Only an applied decision is remembered: after a conflict the next pass decides again from the same memory.

@@ -1,7 +1,6 @@
 // A pool and what belongs to it, for tests of plans.
 import { emptyBuckets } from '@matte/core/scale/latency'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget } from '../kube/objects.ts'
-import { deletionCostAnnotation, leaderTermAnnotation } from '../pool/labels.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import { servedPools } from '../pool/served-pools.ts'
 import { type PoolSpecInput, type TritonPool, withDefaults } from '../pool/triton-pool.ts'
@@ -11,7 +10,6 @@ import { buildTritonService } from '../specs/triton-service.ts'
 import { gather, type World } from './gather.ts'
 import { planPool } from './plan.ts'
 import { newMemory, type PoolMemory } from './pool-memory.ts'
-import type { PodAnnotations, Step } from './step.ts'
 
 const term = { count: 4, lease: 'lease-uid' }
 export const token = '4/lease-uid'
@@ -93,10 +91,10 @@ const indexOf = (objects: readonly KubeObject[]) => ({
   recordWrite: () => undefined,
 })
 
-export async function planOf(seen: Seen, memory: PoolMemory = newMemory(seen.pool)) {
+/** Only what gather and apply read: each part of the World has more members. */
+export function worldOf(seen: Seen): World {
   const { pool, deployments = [], services = [], budget = false, pods = [], demand = {}, slots } = seen
-  // Only what gather reads: each part of the World has more members.
-  const world = {
+  return {
     pools: indexOf([pool]),
     deployments: indexOf(deployments),
     pods: indexOf(pods),
@@ -128,26 +126,12 @@ export async function planOf(seen: Seen, memory: PoolMemory = newMemory(seen.poo
     models: { ask: () => undefined, of: () => undefined, close: () => undefined },
     clock: { monotonicMs: () => 1_000, nowMs: () => now },
   } as unknown as World
-  const observed = await gather(world, 'p', memory)
-  if (observed === undefined) throw new Error('the pool is gone')
-  return planPool(observed, { memory, term })
 }
 
-/** The steps as words. */
-export const words = (steps: readonly Step[]): string[] =>
-  steps.map((step) => {
-    if (step.kind === 'create' || step.kind === 'delete') return `${step.kind} ${step.object.kind}`
-    if (step.kind === 'restore') return `restore ${step.object.kind}`
-    if (step.kind === 'annotate') return `annotate ${step.changes.map(describeChange).join(', ')}`
-    if (step.kind === 'scale') return `scale ${step.from} to ${step.to}`
-    return 'status'
-  })
-
-const describeChange = ({ pod, annotations }: PodAnnotations): string => {
-  const cost = annotations[deletionCostAnnotation]
-  const isFenced = annotations[leaderTermAnnotation] === token
-  const name = isFenced ? pod.metadata.name : `${pod.metadata.name} unfenced`
-  return cost === undefined ? name : `${name} ${cost}`
+export async function planOf(seen: Seen, memory: PoolMemory = newMemory(seen.pool)) {
+  const observed = await gather(worldOf(seen), 'p', memory)
+  if (observed === undefined) throw new Error('the pool is gone')
+  return planPool(observed, { memory, term })
 }
 
 /** A pool with all that belongs to it, and its status as it was last written. */

@@ -1,11 +1,29 @@
 import { describe, expect, it } from 'vitest'
-import { leaderTermAnnotation } from '../pool/labels.ts'
+import { deletionCostAnnotation, leaderTermAnnotation } from '../pool/labels.ts'
 import { buildDisruptionBudget } from '../specs/disruption-budget.ts'
 import { targetRevision } from '../specs/triton-deployment.ts'
 import { buildTritonService } from '../specs/triton-service.ts'
-import { asked, deploymentOf, now, planOf, podOf, poolOf, type Seen, settled, token, words } from './plan.fixtures.ts'
+import { asked, deploymentOf, now, planOf, podOf, poolOf, type Seen, settled, token } from './plan.fixtures.ts'
 import { restorationOf } from './plan-steps.ts'
 import { newMemory } from './pool-memory.ts'
+import type { PodAnnotations, Step } from './step.ts'
+
+/** The steps as words. */
+const words = (steps: readonly Step[]): string[] =>
+  steps.map((step) => {
+    if (step.kind === 'create' || step.kind === 'delete') return `${step.kind} ${step.object.kind}`
+    if (step.kind === 'restore') return `restore ${step.object.kind}`
+    if (step.kind === 'annotate') return `annotate ${step.changes.map(describeChange).join(', ')}`
+    if (step.kind === 'scale') return `scale ${step.from} to ${step.to}`
+    return 'status'
+  })
+
+const describeChange = ({ pod, annotations }: PodAnnotations): string => {
+  const cost = annotations[deletionCostAnnotation]
+  const isFenced = annotations[leaderTermAnnotation] === token
+  const name = isFenced ? pod.metadata.name : `${pod.metadata.name} unfenced`
+  return cost === undefined ? name : `${name} ${cost}`
+}
 
 describe('the plan of a pool', () => {
   it('writes its first status, and creates everything that is missing, without pods', async () => {

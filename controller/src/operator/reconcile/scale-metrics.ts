@@ -1,64 +1,161 @@
-// The leader's metrics of its pools.
-import { durationBuckets } from '@matte/core/runtime/metrics/define'
-import { Gauge, Histogram, type Registry } from 'prom-client'
+// The leader's metrics of its pools. A pool that is deleted, and every pool once this replica no longer leads, leaves
+// no series behind; what the counters of a pool have counted ends with them.
+import { counter, gauge, histogram } from '@matte/core/runtime/metrics/define'
+import type { Registry } from 'prom-client'
+import { conditionTypes } from '../pool/reasons.ts'
 import { countPods } from '../pool/status/status-input.ts'
+import type { RolloutEvent } from '../rollout/rollout-plan.ts'
+import { rules } from '../scale/decision.ts'
 import type { Observed } from './gather.ts'
 import type { PoolPlan } from './plan.ts'
 
+const pool = 'names of the TritonPools, in the leader only'
+const states = ['desired', 'ready', 'draining'] as const
+const bounds = ['min', 'max'] as const
+const directions = ['up', 'down'] as const
+const rolloutOutcomes = ['started', 'promoted', 'rolled_back', 'withdrawn'] as const
+
+/** All of this file; docs/metrics.md lists them. */
+export const poolMetrics = {
+  replicas: gauge({
+    name: 'matte_pool_replicas',
+    reader: 'saturation',
+    help: 'Pods of a pool: desired, ready, and those that finish their requests in flight.',
+    labels: { pool, state: states },
+  }),
+  limit: gauge({
+    name: 'matte_pool_replicas_limit',
+    reader: 'saturation',
+    help: "The bounds in force for a pool's number of pods, those of a schedule included.",
+    labels: { pool, bound: bounds },
+  }),
+  condition: gauge({
+    name: 'matte_pool_condition',
+    reader: 'alert',
+    help: '1 while the condition in the status of a pool is True, 0 while it is False or Unknown.',
+    labels: { pool, condition: conditionTypes },
+  }),
+  demand: gauge({
+    name: 'matte_pool_demand',
+    reader: 'saturation',
+    help:
+      'Inputs of the last scaling decision about a pool, and terms computed from them; see docs/autoscaling.md. For a ' +
+      'pool of an external owner what the demand needs, without bounds and stabilization; absent while it is not known.',
+    labels: { pool, term: 'names of the inputs, as in `status.scalingHistory` and the log' },
+  }),
+  weight: gauge({
+    name: 'matte_pool_canary_weight',
+    help: "Share of the requests that a pool's canary gets, in percent; 0 without a canary.",
+    labels: { pool },
+  }),
+  decisions: counter({
+    name: 'matte_scale_decisions_total',
+    help: 'Changes of the desired number of pods, by the rule that won and by direction; each has an Event.',
+    labels: { pool, rule: rules, direction: directions },
+  }),
+  rollouts: counter({
+    name: 'matte_rollouts_total',
+    help: 'Revisions that were tried beside the one that serves, and what became of them.',
+    labels: { pool, outcome: rolloutOutcomes },
+  }),
+  decisionDelay: histogram({
+    name: 'matte_scale_decision_delay_seconds',
+    reader: 'saturation',
+    help:
+      'From the moment the oldest waiting request began to wait until more pods were asked for; no sample when none ' +
+      'waited.',
+  }),
+}
+
 export type ScaleMetrics = ReturnType<typeof createScaleMetrics>
 
+const outcomeOf: Readonly<Partial<Record<RolloutEvent['reason'], (typeof rolloutOutcomes)[number]>>> = {
+  RolloutStarted: 'started',
+  RolloutPromoted: 'promoted',
+  RolloutRolledBack: 'rolled_back',
+  RolloutWithdrawn: 'withdrawn',
+}
+
+const decisionsOf = (name: string) =>
+  rules.flatMap((rule) => directions.map((direction) => ({ pool: name, rule, direction })))
+const rolloutsOf = (name: string) => rolloutOutcomes.map((outcome) => ({ pool: name, outcome }))
+
 export function createScaleMetrics(registry: Registry) {
-  const registers = [registry]
-  const replicas = new Gauge({
-    name: 'matte_pool_replicas',
-    help: 'Pods of a pool by state (desired, ready, draining), reported by the leader',
-    labelNames: ['pool', 'state'],
-    registers,
-  })
-  const demand = new Gauge({
-    name: 'matte_pool_demand',
-    help: 'Demand and terms of the last scaling decision about a pool, reported by the leader; see docs/autoscaling.md',
-    labelNames: ['pool', 'term'],
-    registers,
-  })
-  const weight = new Gauge({
-    name: 'matte_pool_canary_weight',
-    help: "Share of the requests that a pool's canary gets, in percent; 0 without a canary",
-    labelNames: ['pool'],
-    registers,
-  })
+  const gauges = registerGauges(registry)
+  const decisions = poolMetrics.decisions.register(registry)
+  const rollouts = poolMetrics.rollouts.register(registry)
   const shown = new Map<string, readonly string[]>()
 
-  function hideOne(pool: string): void {
-    for (const state of ['desired', 'ready', 'draining']) replicas.remove({ pool, state })
-    for (const term of shown.get(pool) ?? []) demand.remove({ pool, term })
-    weight.remove({ pool })
-    shown.delete(pool)
+  /** A rate misses the first of a series that begins with it, so those of a pool begin at zero. */
+  function beginCounting(name: string): void {
+    for (const labels of decisionsOf(name)) decisions.inc(labels, 0)
+    for (const labels of rolloutsOf(name)) rollouts.inc(labels, 0)
+  }
+
+  function hideOne(name: string): void {
+    hideGauges(gauges, name, shown.get(name) ?? [])
+    for (const labels of decisionsOf(name)) decisions.remove(labels)
+    for (const labels of rolloutsOf(name)) rollouts.remove(labels)
+    shown.delete(name)
   }
 
   return {
-    decisionDelay: new Histogram({
-      name: 'matte_scale_decision_delay_seconds',
-      help: 'From the arrival of the oldest waiting request to the write of a higher number of pods',
-      buckets: durationBuckets,
-      registers,
-    }),
+    decisionDelay: poolMetrics.decisionDelay.register(registry),
     /** Sets the metrics of a pool to its last observation and decision. */
-    show: ({ pool: { metadata }, observation }: Observed, { decision, rollout }: PoolPlan): void => {
-      const pool = metadata.name
-      const { ready, draining } = countPods(observation.pods)
-      for (const [state, count] of Object.entries({ desired: decision.replicas, ready, draining })) {
-        replicas.set({ pool, state }, count)
-      }
-      const terms = Object.keys(decision.inputs)
-      for (const term of shown.get(pool) ?? []) if (!terms.includes(term)) demand.remove({ pool, term })
-      for (const [term, value] of Object.entries(decision.inputs)) demand.set({ pool, term }, value)
-      weight.set({ pool }, rollout.state.weight)
-      shown.set(pool, terms)
+    show: (observed: Observed, plan: PoolPlan): void => {
+      const { name } = observed.pool.metadata
+      if (!shown.has(name)) beginCounting(name)
+      setGauges(gauges, observed, plan)
+      const terms = Object.keys(plan.decision.inputs)
+      for (const term of shown.get(name) ?? []) if (!terms.includes(term)) gauges.demand.remove({ pool: name, term })
+      shown.set(name, terms)
+    },
+    /** What a plan that was carried out has changed. */
+    count: (name: string, { decision, from, rollout }: PoolPlan): void => {
+      // It was carried out as this replica ceased to lead: nobody would remove the series again.
+      if (!shown.has(name)) return
+      const { rule, replicas } = decision
+      if (replicas !== from) decisions.inc({ pool: name, rule, direction: replicas > from ? 'up' : 'down' })
+      const outcome = rollout.event && outcomeOf[rollout.event.reason]
+      if (outcome) rollouts.inc({ pool: name, outcome })
     },
     /** The pool is gone; without a name, this replica no longer leads. */
-    hide: (pool?: string): void => {
-      for (const name of pool === undefined ? [...shown.keys()] : [pool]) hideOne(name)
+    hide: (name?: string): void => {
+      for (const each of name === undefined ? [...shown.keys()] : [name]) hideOne(each)
     },
   }
+}
+
+type Gauges = ReturnType<typeof registerGauges>
+
+const registerGauges = (registry: Registry) => ({
+  replicas: poolMetrics.replicas.register(registry),
+  limit: poolMetrics.limit.register(registry),
+  condition: poolMetrics.condition.register(registry),
+  demand: poolMetrics.demand.register(registry),
+  weight: poolMetrics.weight.register(registry),
+})
+
+function setGauges(gauges: Gauges, { pool: { metadata }, observation }: Observed, plan: PoolPlan): void {
+  const { name } = metadata
+  const { decision, rollout, status } = plan
+  const { ready, draining } = countPods(observation.pods)
+  const counts = { desired: decision.replicas, ready, draining }
+  for (const state of states) gauges.replicas.set({ pool: name, state }, counts[state])
+  gauges.limit.set({ pool: name, bound: 'min' }, observation.bounds.minReplicas)
+  gauges.limit.set({ pool: name, bound: 'max' }, observation.bounds.maxReplicas)
+  for (const condition of conditionTypes) {
+    const isTrue = status.conditions.some((one) => one.type === condition && one.status === 'True')
+    gauges.condition.set({ pool: name, condition }, isTrue ? 1 : 0)
+  }
+  for (const [term, value] of Object.entries(decision.inputs)) gauges.demand.set({ pool: name, term }, value)
+  gauges.weight.set({ pool: name }, rollout.state.weight)
+}
+
+function hideGauges(gauges: Gauges, name: string, terms: readonly string[]): void {
+  for (const state of states) gauges.replicas.remove({ pool: name, state })
+  for (const bound of bounds) gauges.limit.remove({ pool: name, bound })
+  for (const condition of conditionTypes) gauges.condition.remove({ pool: name, condition })
+  for (const term of terms) gauges.demand.remove({ pool: name, term })
+  gauges.weight.remove({ pool: name })
 }

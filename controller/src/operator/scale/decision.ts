@@ -33,19 +33,22 @@ export type ScaleInput = {
   readonly memory: ScaleMemory
 }
 
-export type Rule =
-  | 'rate'
-  | 'backlog'
-  | 'batch'
-  | 'wake'
-  | 'stabilization'
-  | 'burst'
-  | 'minimum'
-  | 'maximum'
-  | 'schedule'
-  | 'fallback'
-  | 'idle'
-  | 'external'
+export const rules = [
+  'rate',
+  'backlog',
+  'batch',
+  'wake',
+  'stabilization',
+  'burst',
+  'minimum',
+  'maximum',
+  'schedule',
+  'fallback',
+  'idle',
+  'external',
+] as const
+
+export type Rule = (typeof rules)[number]
 
 export type Decision = {
   readonly replicas: number

@@ -4,6 +4,7 @@ import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { buildChecksumContainers, checksumContainer } from './checksum-container.ts'
 import { isObject, type Json, type JsonObject, mergePatch } from './merge-patch.ts'
+import { listenAnnotation } from './platform.ts'
 import { claimMountPath, claimsOf, containerArguments, ports } from './triton-arguments.ts'
 
 type PodTemplate = {
@@ -44,7 +45,7 @@ export function buildPodTemplate({ metadata, spec }: TritonPool): PodTemplate {
       // A model that changes in place becomes a new revision by its checksum.
       ...(checksums.length > 0 && { annotations: { 'matte.dev/checksums': checksums.join() } }),
     },
-    spec: buildPodSpec(spec, { pool: metadata.name, uid: metadata.uid ?? '' }),
+    spec: buildPodSpec(spec, metadata),
   }
   const patched = mergePatch(template, (spec.podPatch ?? {}) as JsonObject)
   const patchedMetadata = objectAt(patched, 'metadata')
@@ -93,7 +94,7 @@ function objectAt(value: Json, key: string): JsonObject {
   return isObject(member) ? member : {}
 }
 
-function buildPodSpec(spec: PoolSpec, { pool, uid }: { pool: string; uid: string }): JsonObject {
+function buildPodSpec(spec: PoolSpec, metadata: TritonPool['metadata']): JsonObject {
   const { nodeSelector, tolerations, affinity, drain } = spec
   return {
     automountServiceAccountToken: false,
@@ -116,9 +117,9 @@ function buildPodSpec(spec: PoolSpec, { pool, uid }: { pool: string; uid: string
       topologyKey,
       // Better on one node than pending.
       whenUnsatisfiable: 'ScheduleAnyway',
-      labelSelector: { matchLabels: poolSelector(pool) },
+      labelSelector: { matchLabels: poolSelector(metadata.name) },
     })),
-    containers: [buildContainer(spec, uid)],
+    containers: [buildContainer(spec, metadata)],
     volumes: [
       { name: 'tmp', emptyDir: {} },
       // Python backends pass tensors in shared memory; the runtime's default of 64 MiB is enough for two instances.
@@ -131,13 +132,13 @@ function buildPodSpec(spec: PoolSpec, { pool, uid }: { pool: string; uid: string
   }
 }
 
-function buildContainer(spec: PoolSpec, uid: string): JsonObject {
+function buildContainer(spec: PoolSpec, { uid = '', annotations }: TritonPool['metadata']): JsonObject {
   const { image, imagePullPolicy, resources, drain } = spec
   return {
     name: tritonContainer,
     image,
     imagePullPolicy,
-    args: containerArguments(spec, uid),
+    args: containerArguments(spec, { uid, ipv6: annotations?.[listenAnnotation] === 'ipv6' }),
     env: [{ name: 'HOME', value: '/tmp' }, ...s3Environment(spec)],
     ports: Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, protocol: 'TCP' })),
     resources: resources as unknown as JsonObject,

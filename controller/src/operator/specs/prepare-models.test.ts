@@ -24,7 +24,7 @@ function prepare(names: readonly string[]): string {
     models: names.map((name) => ({ name, modelVersion: name, source: { imagePath: dir } })),
     resources: { limits: { cpu: '6' } },
   })
-  const args = containerArguments(spec, 'uid')
+  const args = containerArguments(spec, { uid: 'uid', ipv6: false })
   const [command = '', ...rest] = args.slice(0, args.indexOf('--') + 1)
   return execFileSync(command, [...rest, 'echo', 'started'], { encoding: 'utf8' })
 }

@@ -7,6 +7,9 @@ import { readScript } from './read-script.ts'
 
 export const ports = { http: 8000, grpc: 8001, metrics: 8002 } as const
 
+/** All addresses of both families; Triton's default is IPv4. Its HTTP servers and gRPC have words of their own. */
+const ipv6Flags = ['--http-address=ipv6:::', '--grpc-address=[::]', '--metrics-address=ipv6:::']
+
 export const claimMountPath = (index: number): string => `/mnt/models-${index}`
 
 /** The distinct claims of a pool's models, in the order of spec; the index is that of the mount. */
@@ -32,7 +35,9 @@ const hasGpu = ({ resources }: PoolSpec): boolean =>
 /** Triton reads the file of this name in a model's `configs/`, or `config.pbtxt` without one. */
 export const configName = (spec: PoolSpec): 'gpu' | 'cpu' => (hasGpu(spec) ? 'gpu' : 'cpu')
 
-function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository: string) => string): string[] {
+type Container = { readonly uid: string; readonly ipv6: boolean }
+
+function tritonArguments(spec: PoolSpec, { uid, ipv6 }: Container, toPath: (repository: string) => string): string[] {
   const claims = claimsOf(spec)
   const repositories = [...new Set(spec.models.map(({ source }) => toPath(repositoryOf(source, claims))))]
   const closed = `shared-memory,model-repository,trace,logging:${adminKey}=${uid}`
@@ -50,6 +55,7 @@ function tritonArguments(spec: PoolSpec, uid: string, toPath: (repository: strin
     `--http-port=${ports.http}`,
     `--grpc-port=${ports.grpc}`,
     `--metrics-port=${ports.metrics}`,
+    ...(ipv6 ? ipv6Flags : []),
     ...keepaliveFlags,
     `--grpc-restricted-protocol=${closed}`,
     `--http-restricted-api=${closed}`,
@@ -67,14 +73,14 @@ function coresAllowed({ limits }: PoolSpec['resources']): number | undefined {
 }
 
 /** The container's arguments; the image's entry point stays, since NVIDIA's prepares the driver's libraries. */
-export function containerArguments(spec: PoolSpec, uid: string): string[] {
+export function containerArguments(spec: PoolSpec, container: Container): string[] {
   const claims = claimsOf(spec)
   const cores = hasGpu(spec) ? undefined : coresAllowed(spec.resources)
   const local = spec.models.filter(({ source }) => source.s3 === undefined)
   // The configuration as it is suits one core. A model in S3 has no local copy to write into.
-  if (cores === undefined || cores < 2 || local.length === 0) return tritonArguments(spec, uid, (path) => path)
+  if (cores === undefined || cores < 2 || local.length === 0) return tritonArguments(spec, container, (path) => path)
   const prepared = local.flatMap(({ name, source }) => [repositoryOf(source, claims), name])
   const toCopy = (path: string): string => (path.startsWith('s3://') ? path : `/tmp/models${path}`)
   const script = ['sh', '-c', readScript('prepare-models.sh'), 'sh']
-  return [...script, String(cores), ...prepared, '--', ...tritonArguments(spec, uid, toCopy)]
+  return [...script, String(cores), ...prepared, '--', ...tritonArguments(spec, container, toCopy)]
 }

@@ -159,7 +159,7 @@ function become(list: List, entry: Entry, next: Member): void {
   entry.member = next
   logChange(logger, member, next)
   if (next.standing.state === 'ejected' && isUsable(member.standing)) {
-    metrics.ejections.inc({ reason: next.standing.reason })
+    metrics.ejected(next.standing.reason)
     plan(list, entry)
   }
   if (isListedOtherwise(member, next)) announce(list)
@@ -215,7 +215,7 @@ async function askModel(entry: Entry, model: string): Promise<ModelAnswer> {
 }
 
 function report(list: List, pod: Pod, outcome: Outcome): void {
-  if (outcome !== 'ok') list.options.metrics.streamErrors.inc({ kind: outcome })
+  if (outcome !== 'ok') list.options.metrics.inferenceFailed(outcome)
   const origin = list.origins.get(pod)
   // An answer from before the pod was taken out says nothing.
   if (origin === undefined || origin.entry.member.epoch !== origin.epoch || !isRouted(list, origin.entry)) return

@@ -1,55 +1,71 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { counter, gauge } from '@matte/core/runtime/metrics/define'
+import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
+import type { Registry } from 'prom-client'
+import { type InferenceError, inferenceErrorKinds } from '../triton/inference-error.ts'
 import type { PodPicker } from './pod-picker.ts'
 import { ejectionReasons } from './pod-probation.ts'
 import type { PodSource } from './pod-source.ts'
 
-export type PodMetrics = ReturnType<typeof createPodMetrics>
-
-export function createPodMetrics(registry: Registry) {
-  const registers = [registry]
-  const metrics = {
-    ejections: new Counter({
-      name: 'matte_pod_ejections_total',
-      help:
-        'Pods taken out of rotation by this process: inferences that timed out, were refused or failed in a row, ' +
-        'or a probe that found the pod unready',
-      labelNames: ['reason'],
-      registers,
-    }),
-    streamErrors: new Counter({
-      name: 'matte_stream_errors_total',
-      help:
-        'Inferences that ended without a mask: unavailable (the pod was gone), ' +
-        'failed (it answered an error), timeout',
-      labelNames: ['kind'],
-      registers,
-    }),
-  }
-  for (const reason of ejectionReasons) metrics.ejections.inc({ reason }, 0)
-  for (const kind of ['unavailable', 'failed', 'timeout']) metrics.streamErrors.inc({ kind }, 0)
-  return metrics
-}
-
-export function registerPodGauges(registry: Registry, source: PodSource, picker: PodPicker): void {
-  const registers = [registry]
-  new Gauge({
+/** All of this file; docs/metrics.md lists them. */
+export const podMetrics = {
+  ejections: counter({
+    name: 'matte_pod_ejections_total',
+    reader: 'alert',
+    help:
+      'Pods taken out of rotation by this process: inferences that timed out, were refused or failed in a row, ' +
+      'or a probe that found the pod unready.',
+    labels: { reason: ejectionReasons },
+  }),
+  streamErrors: counter({
+    name: 'matte_stream_errors_total',
+    reader: 'alert',
+    help:
+      'Inferences that ended without a mask: unavailable (the pod was gone), ' +
+      'failed (it answered an error), timeout.',
+    labels: { kind: inferenceErrorKinds },
+  }),
+  ready: gauge({
     name: 'matte_pods_ready',
-    help: 'Pods that this process may send to',
-    registers,
-    collect() {
-      this.set(new Set(source.pods().map(({ address }) => address)).size)
-    },
-  })
-  new Gauge({
+    reader: 'saturation',
+    help: 'Pods that this process may send to.',
+  }),
+  slotsUsed: gauge({
     name: 'matte_pod_slots_used',
     help:
       'Slots of pods that this process has requests in, by pool and revision; ' +
-      'not by pod, of which there may be a thousand',
-    labelNames: ['pool', 'revision'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { pool, revision, slots } of picker.slotsByRevision()) this.set({ pool, revision }, slots)
+      'not by pod, of which there may be a thousand.',
+    labels: {
+      pool: 'names of the TritonPools, or of the models of MODELS_STATIC',
+      revision: 'revisions that have a pod, or `static`',
     },
+  }),
+}
+
+export type PodMetrics = ReturnType<typeof createPodMetrics>
+
+const dependencyReasons = { unavailable: 'unreachable', timeout: 'timeout', failed: 'other' } as const
+
+/** `edges`: those of the process, where it has them already. */
+export function createPodMetrics(registry: Registry, edges = createEdgeMetrics(registry, ['triton'])) {
+  const ejections = podMetrics.ejections.register(registry)
+  const streamErrors = podMetrics.streamErrors.register(registry)
+  return {
+    ejected: (reason: (typeof ejectionReasons)[number]): void => {
+      ejections.inc({ reason })
+      // The others are counted as the inference that failed.
+      if (reason === 'unready') edges.count('triton', 'unreachable')
+    },
+    inferenceFailed: (kind: InferenceError['kind']): void => {
+      streamErrors.inc({ kind })
+      edges.count('triton', dependencyReasons[kind])
+    },
+  }
+}
+
+export function registerPodGauges(registry: Registry, source: PodSource, picker: PodPicker): void {
+  podMetrics.ready.register(registry, (metric) => metric.set(new Set(source.pods().map(({ address }) => address)).size))
+  podMetrics.slotsUsed.register(registry, (metric) => {
+    metric.reset()
+    for (const { pool, revision, slots } of picker.slotsByRevision()) metric.set({ pool, revision }, slots)
   })
 }

@@ -1,12 +1,14 @@
 import * as grpc from '@grpc/grpc-js'
 
+export const inferenceErrorKinds = ['unavailable', 'failed', 'timeout'] as const
+
 /**
  * How an inference failed, in three kinds. `unavailable`: the pod was not there, not ready, or stopped; the attempt
  * costs nothing (D32). `failed`: the model server refused or broke. `timeout`: no answer in time.
  */
 export class InferenceError extends Error {
   override name = 'InferenceError'
-  readonly kind: 'unavailable' | 'failed' | 'timeout'
+  readonly kind: (typeof inferenceErrorKinds)[number]
   constructor(kind: InferenceError['kind'], message: string, cause?: unknown) {
     super(message, { cause })
     this.kind = kind

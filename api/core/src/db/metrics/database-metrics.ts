@@ -8,8 +8,9 @@ export const databaseMetrics = {
   duration: histogram({
     name: 'matte_database_query_duration_seconds',
     help:
-      'Time of one statement from its sending to its answer, by what it begins with: the wait for a connection of the ' +
-      'pool is not in it. `transaction` is the time from BEGIN to the end of a transaction, whose statements count too.',
+      'Time of one statement from its sending to its answer, by what it begins with: the wait for a connection of ' +
+      'the pool is not in it. `transaction` is the time from BEGIN to the end of a transaction, whose statements ' +
+      'count too.',
     labels: { operation: statementKinds },
     // A statement takes one to a few milliseconds; a second is the age of the queue at which requests are refused (D6).
     buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5],
@@ -18,8 +19,9 @@ export const databaseMetrics = {
   errors: counter({
     name: 'matte_database_errors_total',
     help:
-      'Statements that failed, and askers that got no connection. `timeout` has those that waited too long for a lock, ' +
-      'an answer or a connection of the pool; `conflict` deadlocks; some of `constraint` are refusals of a request.',
+      'Statements that failed, and askers that got no connection. `timeout` has those that waited too long for a ' +
+      'lock, an answer or a connection of the pool; `conflict` deadlocks; some of `constraint` are refusals of a ' +
+      'request.',
     labels: { reason: databaseErrorReasons },
     reader: 'alert',
   }),

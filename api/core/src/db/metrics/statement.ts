@@ -3,7 +3,7 @@ import { connectionErrorReason } from '../../runtime/metrics/connection-error.ts
 
 export const statementKinds = ['select', 'insert', 'update', 'delete', 'transaction', 'other'] as const
 
-export type StatementKind = (typeof statementKinds)[number]
+type StatementKind = (typeof statementKinds)[number]
 
 /**
  * By the first word, and after `with` by the first part that writes. Most of ours write several tables in one

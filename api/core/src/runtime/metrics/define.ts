@@ -45,7 +45,7 @@ type Definition<Metric, Options extends unknown[] = []> = MetricDefinition & {
 }
 
 /** Bucket bounds in seconds: the promise is two seconds, so they are dense around it. */
-export const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 60]
+const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 60]
 
 export function counter<const L extends Labels = Record<never, never>>(
   facts: Facts<L>,

@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { findTask, type TaskRow, taskNotFound } from '../task-queries.ts'
-import { endRun } from './end-run.ts'
+import { type EndedTask, endRun } from './end-run.ts'
 
 /**
  * Cancels a task that is still queued.
  * @throws MatteError DEVELOPER_TASK_NOT_FOUND, TASK_CANNOT_CANCEL
  */
-export async function cancelTask(db: Db, workspaceId: string, id: string): Promise<TaskRow> {
+export async function cancelTask(db: Db, workspaceId: string, id: string): Promise<EndedTask> {
   const task = await findTask(db, workspaceId, id)
   if (task === undefined) throw taskNotFound()
   const canceled =

@@ -24,6 +24,8 @@ export type ClaimedTask = Claim & {
   readonly traceparent: string | null
   /** Milliseconds from the run's `queued_at` to this claim, by the database's clock. */
   readonly waitedMs: number
+  /** The claim before this one had expired: its worker died, or was cut off. Null: this is the first of the run. */
+  readonly takenOver: boolean | null
 }
 
 type ClaimOptions = {
@@ -75,7 +77,7 @@ async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume
     with running as materialized (
       select 1 as yes where not exists (select from setting where name = 'dispatchPaused' and value = 'true')
     ), due as materialized (
-      select id from task where ${isDue} and exists (select from running)
+      select id, claim is not null as lapsed from task where ${isDue} and exists (select from running)
        order by due_at limit 1
          for update skip locked
     ), seen_due as materialized (
@@ -117,10 +119,10 @@ async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume
       select id, run, 'processing', jsonb_build_object('run', run, 'attempt', attempt)
         from claimed where id in (select id from first)
     )
-    select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId",
+    select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId", c.output, c.attempt,
            c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
-           c.source_size_bytes as "sourceSizeBytes", c.output, c.attempt, c.fault_attempts as "faultAttempts",
-           c.created_at as "createdAt", c.callback_url as "callbackUrl", c.traceparent,
+           c.source_size_bytes as "sourceSizeBytes", c.fault_attempts as "faultAttempts", c.traceparent,
+           c.created_at as "createdAt", c.callback_url as "callbackUrl", (select lapsed from due) as "takenOver",
            (extract(epoch from clock_timestamp() - c.queued_at) * 1000)::bigint as "waitedMs",
            exists (select from seen_due) or exists (select from seen_slot) as again
       from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id`.execute(db)

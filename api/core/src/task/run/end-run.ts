@@ -13,6 +13,7 @@ import { announceBatch, countEndedChildren } from '../batch-progress.ts'
 import { type FailureReason, failureMessages } from '../failure.ts'
 import { slotCounter } from '../task.ts'
 import type { TaskRow } from '../task-queries.ts'
+import { type RunEnds, secondsBetween } from './ending-metrics.ts'
 
 type Succeeded = {
   readonly status: 'succeeded'
@@ -53,8 +54,15 @@ type RunRef<From extends keyof EndingFrom = keyof EndingFrom> = {
   readonly fence: RawBuilder<boolean>
 }
 
-/** The task as it is now. `deliveries`: rows that the dispatcher has to be nudged for, the batch's own left out. */
-export type EndedTask = TaskRow & { readonly deliveries: number }
+/** The task as it is now. */
+export type EndedTask = TaskRow & {
+  /** Rows that the dispatcher has to be nudged for, the batch's own left out. */
+  readonly deliveries: number
+  /** For the metrics. */
+  readonly ends: RunEnds
+}
+
+type EndedRow = TaskRow & { readonly deliveries: number; readonly plan: string; readonly credits: number }
 
 class FenceLost extends Error {}
 
@@ -94,9 +102,9 @@ async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask |
     outcome: ending.status === 'succeeded' ? 'captured' : 'released',
     at: sql`(select at from moment)`,
   })
-  const { rows } = await sql<EndedTask>`
+  const { rows } = await sql<EndedRow>`
     with slot as materialized (
-      select id from workspace where id = ${workspaceId} and ${counter} > 0 and ${status} > 0 for no key update
+      select id, plan from workspace where id = ${workspaceId} and ${counter} > 0 and ${status} > 0 for no key update
     ), moved as (
       update task set ${endingColumns(ending)}
        where id = ${id} and status = ${from} and ${fence} and exists (select from slot)
@@ -108,8 +116,20 @@ async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask |
       -- Not the statement's time: it may have begun before a lot's expiry, and waited for a sweep that came after.
       select clock_timestamp() as at from moved
     ), ${credit}, ${recordParts(ending)}, delivery as (${deliveryPart(run, ending)})
-    select *, (select count(*) from delivery) as deliveries from moved`.execute(db)
-  return rows[0]
+    select *, (select count(*) from delivery) as deliveries, (select plan from slot) as plan,
+           (select coalesce(sum(amount), 0) from hold) as credits
+      from moved`.execute(db)
+  return rows[0] && { ...rows[0], ends: endsOf(rows[0], ending) }
+}
+
+function endsOf({ plan, credits, queued_at, completed_at }: EndedRow, ending: Ending): RunEnds {
+  return {
+    plan,
+    status: ending.status,
+    reason: ending.status === 'failed' ? ending.reason : null,
+    seconds: [secondsBetween(queued_at, completed_at ?? queued_at)],
+    credits,
+  }
 }
 
 function endingColumns(ending: Ending): RawBuilder<unknown> {

@@ -19,7 +19,7 @@ export function finishTask(db: Db, task: ClaimedTask, ending: WorkerEnding): Pro
  * What a failed attempt comes to: the task waits for its next attempt, or has failed for good, or the claim was
  * lost meanwhile and nothing was written.
  */
-type AttemptOutcome = 'waiting' | 'failed' | 'lost'
+type AttemptOutcome = 'waiting' | EndedTask | 'lost'
 
 /**
  * Ends a failed attempt. A failure of the input ends the run at once; any other is tried again after 1, 5, 15 and
@@ -28,7 +28,7 @@ type AttemptOutcome = 'waiting' | 'failed' | 'lost'
 export async function failAttempt(db: Db, task: ClaimedTask, reason: FailureReason): Promise<AttemptOutcome> {
   if (isInputFailure(reason) || task.attempt >= maxAttempts) {
     const deadLetter = !isInputFailure(reason)
-    return (await finishTask(db, task, { status: 'failed', reason, deadLetter })) ? 'failed' : 'lost'
+    return (await finishTask(db, task, { status: 'failed', reason, deadLetter })) ?? 'lost'
   }
   const gapMs = attemptGapsMs[task.attempt - 1] ?? attemptGapsMs[0]
   const payload = { run: task.run, attempt: task.attempt, reason, message: failureMessages[reason] }

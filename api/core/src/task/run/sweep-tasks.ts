@@ -5,11 +5,13 @@ import type { Db } from '../../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
 import type { FailureReason } from '../failure.ts'
 import { maxAttempts } from '../limits.ts'
-import { endRun } from './end-run.ts'
+import { type EndedTask, endRun } from './end-run.ts'
 
 type SweepOptions = SweepPass & {
   /** A run that nobody took for so long fails with INFERENCE_TIMEOUT (D32). */
   readonly maxQueueAgeMs: number
+  /** Called with each run that was ended; `lapsed`: a worker had claimed it, and is gone. */
+  readonly ended?: (task: EndedTask, lapsed: boolean) => void
 }
 
 type Stuck = {
@@ -22,6 +24,7 @@ type Stuck = {
   traceparent: string | null
   attempt: number
   exhausted: boolean
+  lapsed: boolean
 }
 
 /** Ends at most `limit` runs; returns how many. */
@@ -32,18 +35,22 @@ export async function sweepTasks(db: Db, options: SweepOptions): Promise<number>
   const { rows } = await sql<Stuck>`
     select id, workspace_id as "workspaceId", batch_id as "batchId", status, run,
            callback_url as "callbackUrl", traceparent, attempt,
-           (status = 'processing' and attempt >= ${maxAttempts}) as exhausted
+           (status = 'processing' and attempt >= ${maxAttempts}) as exhausted, claim is not null as lapsed
       from task
      where status in ('queued', 'processing') and ${idle} and id <> all(${idsAside(options)}::uuid[])
        and (queued_at <= ${at} - ${maxQueueAgeMs} * interval '1 ms'
             or (status = 'processing' and attempt >= ${maxAttempts}))
      order by queued_at limit ${limit}`.execute(db)
-  return sumEach(rows, options, async ({ status, attempt, exhausted, ...task }) => {
+  return sumEach(rows, options, async ({ status, attempt, exhausted, lapsed, ...task }) => {
     const { run } = task
     const fence = sql<boolean>`(run = ${run} and attempt = ${attempt} and ${idle})`
     const reason: FailureReason = exhausted ? 'INTERNAL' : 'INFERENCE_TIMEOUT'
     const ref = { ...task, from: status, fence }
-    if (await endRun(db, ref, { status: 'failed', reason, deadLetter: status === 'processing' })) return 1
+    const ended = await endRun(db, ref, { status: 'failed', reason, deadLetter: status === 'processing' })
+    if (ended) {
+      options.ended?.(ended, lapsed)
+      return 1
+    }
     aside?.set(task.id, undefined) // somebody else was first, or its workspace counts no such task
     return 0
   })

@@ -148,6 +148,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     const { batchId } = request.params
     if (!isUuid(batchId)) throw batchNotFound()
     const canceled = await cancelBatch(db, request.caller.workspaceId, batchId)
+    metrics.ends.record(canceled.ends)
     if (canceled.batch.status === 'completed') nudge.delivery(batchId)
     return toBatchView(canceled, links)
   })

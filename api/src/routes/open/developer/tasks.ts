@@ -145,6 +145,7 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     const { taskId } = request.params
     if (!isUuid(taskId)) throw taskNotFound()
     const task = await cancelTask(db, request.caller.workspaceId, taskId)
+    metrics.ends.record(task.ends)
     // It may have been the last of its batch, which is then announced.
     if (task.batch_id !== null) nudge.delivery(task.batch_id)
     return toTaskView(task, links)

@@ -1,23 +1,15 @@
 // A call: a request with a name for logs and metrics, counted, and its answer read as JSON or thrown as KubeError.
+import type { ConnectionErrorReason } from '@matte/core/runtime/metrics/connection-error'
 import type { Logger } from 'pino'
 import type { KubeMetrics } from '../kube-metrics.ts'
 import type { Status } from '../objects.ts'
 import { KubeError, localError, refusal } from './kube-error.ts'
+import { failureOfError, failureOfStatus } from './server-failure.ts'
 import type { createTransport, KubeAnswer, KubeRequest, OpenAnswer } from './transport.ts'
-
-const requests = {
-  get: { method: 'GET' },
-  list: { method: 'GET' },
-  watch: { method: 'GET' },
-  apply: { method: 'PATCH', contentType: 'application/apply-patch+yaml' },
-  create: { method: 'POST' },
-  patch: { method: 'PATCH', contentType: 'application/merge-patch+json' },
-  update: { method: 'PUT' },
-  delete: { method: 'DELETE' },
-} as const
+import { requestOf, type Verb } from './verbs.ts'
 
 export type Call = Omit<KubeRequest, 'method' | 'contentType'> & {
-  readonly verb: keyof typeof requests
+  readonly verb: Verb
   /** Plural of the resource, with its subresource: the label of the metric. */
   readonly resource: string
   readonly name?: string | undefined
@@ -35,24 +27,30 @@ export function createCaller(transport: ReturnType<typeof createTransport>, metr
     logger.warn({ warning }, 'the API server warns')
   }
 
+  function countFailure(reason: ConnectionErrorReason | undefined): void {
+    if (reason !== undefined) metrics.serverFailed(reason)
+  }
+
   async function counted<A extends Head>({ verb, resource }: Call, pending: Promise<A>): Promise<A> {
     try {
       const answer = await pending
       metrics.requests.inc({ verb, resource, code: answer.status })
+      countFailure(failureOfStatus(verb, answer.status))
       warn(answer.headers.warning as string | undefined)
       return answer
     } catch (error) {
       metrics.requests.inc({ verb, resource, code: error instanceof KubeError ? error.reason : 'Unknown' })
+      countFailure(failureOfError(error))
       throw error
     }
   }
 
   return {
     call: async <T>(call: Call): Promise<T> =>
-      readAnswer<T>(call, await counted(call, transport.send({ ...call, ...requests[call.verb] }))),
+      readAnswer<T>(call, await counted(call, transport.send({ ...call, ...requestOf[call.verb] }))),
     /** As `call`, with the body still to come. */
     open: async (call: Call): Promise<OpenAnswer> => {
-      const answer = await counted(call, transport.open({ ...call, ...requests[call.verb] }))
+      const answer = await counted(call, transport.open({ ...call, ...requestOf[call.verb] }))
       if (answer.status === 200) return answer
       readAnswer(call, await answer.read())
       throw localError('BadAnswer', `${call.verb} ${call.resource}: answered ${answer.status}`)

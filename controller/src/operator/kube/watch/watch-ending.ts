@@ -1,18 +1,21 @@
 import { KubeError } from '../http/kube-error.ts'
 
 /** Why a watch ended; `matte_kube_watch_restarts_total` counts by it. */
-export type EndReason =
+export const endReasons = [
   /** The server's own limit of time: nothing is wrong. */
-  | 'ended'
+  'ended',
   /** Not a byte for too long. */
-  | 'idle'
-  | 'cut'
+  'idle',
+  'cut',
   /** What we have seen last is no longer in the server's history. */
-  | 'gone'
-  | 'refused'
-  | 'unreadable'
+  'gone',
+  'refused',
+  'unreadable',
   /** A comparing list found what the watch had missed. */
-  | 'drift'
+  'drift',
+] as const
+
+export type EndReason = (typeof endReasons)[number]
 
 export type Ending = {
   readonly reason: EndReason

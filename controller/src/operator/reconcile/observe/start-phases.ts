@@ -7,7 +7,8 @@
 //   loaded      until it is ready: all models are
 //   warm        until this process may send it requests
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
-import { Histogram, type Registry } from 'prom-client'
+import { histogram } from '@matte/core/runtime/metrics/define'
+import type { Registry } from 'prom-client'
 import type { Pod } from '../../kube/objects.ts'
 import { poolLabel } from '../../pool/labels.ts'
 import { isReady, tritonOf } from './observe-pods.ts'
@@ -24,8 +25,19 @@ type StartPhasesOptions = {
   readonly clock?: Clock
 }
 
-/** From half a second, for a small model whose image is on the node, to an hour. */
-const buckets = [0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600]
+/** All of this file; docs/metrics.md lists them. */
+export const startMetrics = {
+  phase: histogram({
+    name: 'matte_pod_start_phase_seconds',
+    help:
+      'Duration of one phase of the start of a pod, observed through the watch and measured by the clock of the ' +
+      "leader, who alone counts: it has a node, its container runs, Triton's ports are open, its models are loaded, " +
+      'requests may be sent.',
+    labels: { phase: startPhases },
+    // From half a second, for a small model whose image is on the node, to an hour.
+    buckets: [0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600],
+  }),
+}
 
 /** A pod that is older when it is first observed existed before us. Leaves room for clocks that differ. */
 const newPodMs = 30_000
@@ -39,14 +51,7 @@ type Start = {
 }
 
 export function startPhaseRecorder({ registry, reports, ready, clock = systemClock }: StartPhasesOptions) {
-  const seconds = new Histogram({
-    name: 'matte_pod_start_phase_seconds',
-    help: 'Duration of one phase of the start of a pod: scheduled, pulled, started, loaded, warm',
-    labelNames: ['phase'],
-    buckets,
-    registers: [registry],
-  })
-  for (const phase of startPhases) seconds.zero({ phase })
+  const seconds = startMetrics.phase.register(registry)
   const starts = new Map<string, Start>()
 
   /** Ends the phases up to `phase` now. Several that end at once were too short to be observed apart. */

@@ -11,7 +11,7 @@ prepare cancel_batch_4 as
 with canceled as (
   update task set status = 'canceled', completed_at = now()
    where batch_id = $1 and status = 'queued'
-  returning id, run
+  returning id, run, queued_at, completed_at
 ), event as (
   insert into task_event (task_id, run, type, payload)
   select id, run, 'canceled', jsonb_build_object('run', run) from canceled order by id
@@ -20,7 +20,7 @@ with canceled as (
   select $2::uuid, (now() at time zone 'utc')::date, count(*) from canceled having count(*) > 0
   on conflict (workspace_id, day) do update set canceled = u.canceled + excluded.canceled
 )
-select id, run from canceled order by id;
+select * from canceled order by id;
 
 prepare cancel_batch_5 as
 update "workspace" set "queued" = "queued" - $1, "open_singles" = "open_singles" - $2,

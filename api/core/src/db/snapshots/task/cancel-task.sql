@@ -3,7 +3,7 @@ select * from "task" where "id" = $1 and "workspace_id" = $2;
 
 prepare cancel_task_2 as
 with slot as materialized (
-  select id from workspace where id = $1 and "open_singles" > 0 and "queued" > 0 for no key update
+  select id, plan from workspace where id = $1 and "open_singles" > 0 and "queued" > 0 for no key update
 ), moved as (
   update task set status = $2, completed_at = now(), claim = null, claimed_until = null
    where id = $3 and status = $4 and run = $5 and exists (select from slot)
@@ -59,4 +59,6 @@ with slot as materialized (
     canceled = u.canceled + excluded.canceled, credits = u.credits + excluded.credits,
     latency_ms = u.latency_ms + excluded.latency_ms
 ), delivery as (select id from moved where false)
-select *, (select count(*) from delivery) as deliveries from moved;
+select *, (select count(*) from delivery) as deliveries, (select plan from slot) as plan,
+       (select coalesce(sum(amount), 0) from hold) as credits
+  from moved;

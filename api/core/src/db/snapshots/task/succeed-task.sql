@@ -1,6 +1,6 @@
 prepare succeed_task as
 with slot as materialized (
-  select id from workspace where id = $1 and "open_singles" > 0 and "processing" > 0 for no key update
+  select id, plan from workspace where id = $1 and "open_singles" > 0 and "processing" > 0 for no key update
 ), moved as (
   update task set status = $2, completed_at = now(), claim = null, claimed_until = null, width = $3::int,
     height = $4::int, result_key = $5, result_format = $6,
@@ -80,4 +80,6 @@ select $31::uuid, $32::uuid, $33::int,
        $37, $38::text
   from target
 on conflict do nothing returning id)
-select *, (select count(*) from delivery) as deliveries from moved;
+select *, (select count(*) from delivery) as deliveries, (select plan from slot) as plan,
+       (select coalesce(sum(amount), 0) from hold) as credits
+  from moved;

@@ -85,7 +85,7 @@ with recursive in_flight as materialized (
   select id from candidate where turn <= $7::int order by turn, since limit $8::int
 ), picked as materialized (
   -- Judged again once locked. Without asking for "ready", or the planner might look for the id in its indexes.
-  select d.id from chosen join delivery d using (id)
+  select d.id, d.claim is not null as lapsed from chosen join delivery d using (id)
    where d.status = 'pending' and coalesce(claimed_until, due_at) <= now() for update of d skip locked
 )
 update delivery d
@@ -95,4 +95,5 @@ update delivery d
   from picked where d.id = picked.id
 returning d.id, d.claim, d.attempt, d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
           d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body,
-          d.traceparent, (extract(epoch from clock_timestamp()) * 1000)::float8 as "claimedAtMs";
+          d.traceparent, (extract(epoch from clock_timestamp()) * 1000)::float8 as "claimedAtMs",
+          picked.lapsed as "takenOver";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { listChanges } from './chart/release.ts'
+import { listChanges } from './release.ts'
 
 describe('listChanges', () => {
   it('takes the first sentence of each entry of the newest section', () => {

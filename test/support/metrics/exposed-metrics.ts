@@ -1,5 +1,5 @@
-// What a process exposes at /metrics, held against its definitions: no name without one, none missing, no label or value
-// that is not listed. Everything that could grow with callers, keys or paths shows here.
+// What a process exposes at /metrics, held against its definitions: no name without one, none missing, no label and no
+// value that is not listed. Everything that could grow with callers, keys or paths shows here.
 import type { MetricDefinition } from '@matte/core/runtime/metrics/define'
 
 type Series = { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly value: number }

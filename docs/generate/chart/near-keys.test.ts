@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hintsOf, oneLetterFrom } from './chart/near-keys.ts'
+import { hintsOf, oneLetterFrom } from './near-keys.ts'
 
 describe('oneLetterFrom', () => {
   const pattern = new RegExp(oneLetterFrom('address'))

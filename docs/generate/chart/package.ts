@@ -5,7 +5,7 @@ import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
-import { writeReleaseChart } from './chart/release.ts'
+import { writeReleaseChart } from './release.ts'
 
 const destination = process.argv[2] ?? join(rootDir, 'dist')
 const work = mkdtempSync(join(tmpdir(), 'matte-chart-'))

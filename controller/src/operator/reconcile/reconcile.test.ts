@@ -1,0 +1,186 @@
+// What a pass over a pool leaves in the metrics, and what is left of it when this replica or the pool is gone.
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '../kube/objects.ts'
+import { conditionTypes } from '../pool/reasons.ts'
+import type { RolloutEvent } from '../rollout/rollout-plan.ts'
+import { gather } from './gather.ts'
+import { poolOf, type Seen, settled, worldOf } from './plan.fixtures.ts'
+import { planPool } from './plan.ts'
+import { newMemory } from './pool-memory.ts'
+import { reconcile } from './reconcile.ts'
+import { createScaleMetrics } from './scale-metrics.ts'
+
+const term = { count: 4, lease: 'lease-uid' }
+
+type Given = {
+  /** Called when the status is written, before the write is answered. */
+  readonly writing?: () => void
+}
+
+/** A replica that leads, in front of an API server that takes every write. */
+function given({ writing = () => undefined }: Given = {}) {
+  const registry = new Registry()
+  const metrics = createScaleMetrics(registry)
+  const memories = new Map()
+  const replica = { leads: true }
+  const take = async (_resource: unknown, object: KubeObject, options: { subresource?: string } = {}) => {
+    if (options.subresource === 'status') writing()
+    return object
+  }
+  const pass = (seen: Seen | undefined) => {
+    const world =
+      seen === undefined ? { ...worldOf({ pool: poolOf() }), pools: { get: () => undefined } } : worldOf(seen)
+    const deps = {
+      kube: { create: take, apply: take, mergePatch: async () => ({}), delete: async () => undefined },
+      leadership: { confirm: async () => ({}) },
+      world,
+      events: { record: () => undefined },
+      metrics,
+      podPatch: 'restricted',
+      logger: pino({ level: 'silent' }),
+      memories,
+      term: () => (replica.leads ? term : undefined),
+    } as unknown as Parameters<typeof reconcile>[0]
+    return reconcile(deps, 'p', new AbortController().signal)
+  }
+  const samples = async (): Promise<Map<string, number>> => {
+    const lines = (await registry.metrics()).matchAll(/^matte_(\S+\{.*pool=.*\}) (\S+)$/gm)
+    return new Map([...lines].map(([, sample = '', value]) => [sample, Number(value)]))
+  }
+  /** Those that are not zero, of one metric. */
+  const counted = async (name: string) =>
+    [...(await samples())].filter(([sample, value]) => sample.startsWith(name) && value !== 0).map(([sample]) => sample)
+  return { registry, metrics, replica, pass, samples, counted }
+}
+
+const waking = async (): Promise<Seen> => {
+  const { pool, ...parts } = await settled({ scaling: { minReplicas: 0, maxReplicas: 3 } }, [])
+  return { ...parts, pool, demand: { backlog: 2, oldestSeconds: 1 } }
+}
+
+describe('the metrics of a pool in the leader', () => {
+  it('show its bounds and each of its conditions, as 1 or 0', async () => {
+    const { pass, samples } = given()
+    await pass(await settled({ scaling: { minReplicas: 1, maxReplicas: 7 } }, ['a']))
+    const shown = await samples()
+    expect(shown.get('pool_replicas_limit{pool="p",bound="min"}')).toBe(1)
+    expect(shown.get('pool_replicas_limit{pool="p",bound="max"}')).toBe(7)
+    const conditions = conditionTypes.map((type) => shown.get(`pool_condition{pool="p",condition="${type}"}`))
+    expect(new Set(conditions)).toEqual(new Set([0, 1]))
+    expect(shown.get('pool_condition{pool="p",condition="ScalingActive"}')).toBe(1)
+    expect(shown.get('pool_condition{pool="p",condition="Degraded"}')).toBe(0)
+  })
+
+  it('count a decision once, by its rule, with its direction, and none that changes nothing', async () => {
+    const { pass, samples, counted } = given()
+    const seen = await waking()
+    await pass(seen)
+    expect(await counted('scale_decisions_total')).toEqual([
+      'scale_decisions_total{pool="p",rule="wake",direction="up"}',
+    ])
+    expect((await samples()).get('scale_decisions_total{pool="p",rule="wake",direction="up"}')).toBe(1)
+    expect((await samples()).get('scale_decisions_total{pool="p",rule="idle",direction="down"}')).toBe(0)
+
+    const quiet = given()
+    await quiet.pass(await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a']))
+    expect(await quiet.counted('scale_decisions_total')).toEqual([])
+  })
+
+  it('count nothing of a decision that was not written', async () => {
+    const { pass, counted } = given({
+      writing: () => {
+        throw new Error('the API server is away')
+      },
+    })
+    await expect(pass(await waking())).rejects.toThrow('away')
+    expect(await counted('scale_decisions_total')).toEqual([])
+  })
+
+  it('count a revision that is tried', async () => {
+    const { pass, counted } = given()
+    const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
+    const changed = { ...seen.pool, spec: { ...seen.pool.spec, image: 'another/image:2' } }
+    await pass({ ...seen, pool: changed })
+    expect(await counted('rollouts_total')).toEqual(['rollouts_total{pool="p",outcome="started"}'])
+  })
+
+  it.each([
+    ['RolloutPromoted', ['promoted']],
+    ['RolloutRolledBack', ['rolled_back']],
+    ['RolloutWithdrawn', ['withdrawn']],
+    ['RolloutStep', []],
+  ] as const)('count %s as %s', async (reason, outcomes) => {
+    const { metrics, counted } = given()
+    const { observed, plan } = await observe()
+    metrics.show(observed, plan)
+    const event: RolloutEvent = { type: 'Normal', reason, message: '' }
+    metrics.count('p', { ...plan, rollout: { ...plan.rollout, event } })
+    expect(await counted('rollouts_total')).toEqual(
+      outcomes.map((outcome) => `rollouts_total{pool="p",outcome="${outcome}"}`),
+    )
+  })
+
+  it('are absent from a replica that does not lead', async () => {
+    const { pass, replica, samples, registry } = given()
+    replica.leads = false
+    expect(await pass(await waking())).toBeUndefined()
+    expect(await samples()).toEqual(new Map())
+    expect(await registry.metrics()).toContain('matte_pool_condition')
+  })
+
+  it('go with the pool, and with the leadership', async () => {
+    const { pass, metrics, samples } = given()
+    await pass(await waking())
+    expect((await samples()).size).toBeGreaterThan(0)
+    await pass(undefined)
+    expect(await samples()).toEqual(new Map())
+    await pass(await waking())
+    metrics.hide()
+    expect(await samples()).toEqual(new Map())
+  })
+
+  it('do not come back when the leadership ends while a decision is being written', async () => {
+    const { pass, samples, metrics, replica } = given({
+      writing: () => {
+        replica.leads = false
+        metrics.hide() // as the end of the term does
+      },
+    })
+    await pass(await waking())
+    expect(await samples()).toEqual(new Map())
+  })
+
+  it('are as many for each pool, whatever happens to it, and none for pools that were there once', async () => {
+    const { metrics, samples } = given()
+    const { observed, plan } = await observe()
+    const show = (name: string): void => {
+      const pool = { ...observed.pool, metadata: { ...observed.pool.metadata, name } }
+      metrics.show({ ...observed, pool }, plan)
+      for (const rule of ['rate', 'idle'] as const)
+        metrics.count(name, { ...plan, from: 9, decision: { ...plan.decision, rule } })
+    }
+    const sizes: number[] = []
+    for (let pools = 1; pools <= 5; pools++) {
+      show(`pool-${pools}`)
+      show(`pool-${pools}`)
+      sizes.push((await samples()).size)
+    }
+    const [each = 0] = sizes
+    expect(sizes).toEqual([each, each * 2, each * 3, each * 4, each * 5])
+    for (let generation = 0; generation < 100; generation++) {
+      show(`gone-${generation}`)
+      metrics.hide(`gone-${generation}`)
+    }
+    expect((await samples()).size).toBe(each * 5)
+  })
+})
+
+async function observe() {
+  const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
+  const memory = newMemory(seen.pool)
+  const observed = await gather(worldOf(seen), 'p', memory)
+  if (observed === undefined) throw new Error('the pool is gone')
+  return { observed, plan: planPool(observed, { memory, term }) }
+}

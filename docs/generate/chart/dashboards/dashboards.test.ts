@@ -1,0 +1,126 @@
+// The sources of the dashboards against the definitions of the metrics, and their JSON against what Grafana's types
+// cannot say. That each query returns data is shown by test/dashboards and test/e2e/dashboards.test.ts.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { createRegistry } from '@matte/core/runtime/metrics/registry'
+import { rootDir } from '@matte/local/paths'
+import { describe, expect, it } from 'vitest'
+import { metricsByProcess } from '../../metrics/document.ts'
+import { dashboards, toDashboard } from './document.ts'
+import { toExpression } from './grafana-panel.ts'
+import type { DashboardSource, Query } from './panel.ts'
+import { scope } from './variables.ts'
+
+type Metric = { readonly kind: string; readonly labels: readonly string[] }
+
+/** What every series has: from the registry, from Prometheus and, in Kubernetes, from the monitor. */
+const commonLabels = ['process', 'namespace', 'job', 'pod', 'le']
+
+const queriesOf = ({ rows }: DashboardSource): readonly Query[] =>
+  rows.flatMap(({ panels }) => panels.flatMap(({ queries }) => queries))
+
+/** From the definitions of ours, and from the library of the others. */
+async function listMetrics(): Promise<ReadonlyMap<string, Metric>> {
+  const metrics = new Map<string, Metric>()
+  for (const { name, kind, labels } of Object.values(metricsByProcess)
+    .flat()
+    .flatMap((group) => Object.values(group))) {
+    metrics.set(name, { kind, labels: Object.keys(labels) })
+  }
+  for (const { name, type } of await createRegistry('test').getMetricsAsJSON()) {
+    if (!metrics.has(name)) metrics.set(name, { kind: String(type), labels: [] })
+  }
+  return metrics
+}
+
+const selectors = ({ expr }: Query): string[] =>
+  [...expr.matchAll(/\b(?:matte|process|nodejs)_\w+/g)].filter(isMetric).map(([name]) => name)
+
+/** Not a label that begins like one. */
+const isMetric = ({ 0: name, index, input = '' }: RegExpExecArray): boolean =>
+  input.charAt(index + name.length) === '{' || name.startsWith('matte_')
+
+function find(metrics: ReadonlyMap<string, Metric>, sample: string): Metric | undefined {
+  const found = metrics.get(sample)
+  if (found && found.kind !== 'histogram') return found
+  const histogram = metrics.get(sample.replace(/_(bucket|sum|count)$/, ''))
+  return histogram?.kind === 'histogram' ? histogram : undefined
+}
+
+/** In matchers, in the lists of aggregations, in the legend. */
+const labelsOf = ({ expr, legend }: Query): readonly string[] => [
+  ...[...expr.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"/g)].map(([, label = '']) => label),
+  ...[...expr.matchAll(/(?:by|ignoring|on) \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */)),
+  ...[...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label),
+]
+
+describe.each(dashboards)('$title', (source) => {
+  const { id, uid, panels = [] } = toDashboard(source)
+
+  it('names metrics that exist, by their own labels', async () => {
+    const metrics = await listMetrics()
+    for (const query of queriesOf(source)) {
+      const names = selectors(query)
+      expect(names.length, query.expr).toBeGreaterThan(0)
+      expect(names.filter((name) => find(metrics, name) === undefined)).toEqual([])
+      const known = new Set([...names.flatMap((name) => find(metrics, name)?.labels ?? []), ...commonLabels])
+      expect(
+        labelsOf(query).filter((label) => !known.has(label)),
+        query.expr,
+      ).toEqual([])
+    }
+  })
+
+  it('takes rates of counters, and of nothing else', async () => {
+    const metrics = await listMetrics()
+    for (const query of queriesOf(source)) {
+      const rated = [...query.expr.matchAll(/(?:rate|increase)\((\w+)\{/g)].map(([, name = '']) => name)
+      const kinds = new Map(selectors(query).map((name) => [name, find(metrics, name)?.kind]))
+      for (const [name, kind] of kinds) expect(rated.includes(name), query.expr).toBe(kind !== 'gauge')
+    }
+  })
+
+  it('looks at the chosen release alone', () => {
+    for (const query of queriesOf(source)) {
+      expect(toExpression(query).split(scope).length - 1, query.expr).toBe(selectors(query).length)
+      expect(toExpression(query)).not.toMatch(/\[R/)
+    }
+  })
+
+  it('keeps its uid, has no id of one Grafana, and names each panel once', () => {
+    expect(id).toBeUndefined()
+    expect(uid).toBe(source.uid)
+    const titles = panels.map(({ title }) => title)
+    expect(new Set(titles).size).toBe(titles.length)
+    expect(new Set(panels.map((panel) => panel.id)).size).toBe(panels.length)
+  })
+
+  it('has each panel in a place of its own', () => {
+    const taken = new Set<string>()
+    for (const { gridPos, title } of panels) {
+      const { x = 0, y = 0, w = 0, h = 0 } = gridPos ?? {}
+      expect(x + w, title).toBeLessThanOrEqual(24)
+      for (let column = x; column < x + w; column++) {
+        for (let line = y; line < y + h; line++) {
+          expect(taken.has(`${column} ${line}`), `${title} covers another panel`).toBe(false)
+          taken.add(`${column} ${line}`)
+        }
+      }
+    }
+  })
+
+  it('survives JSON: null is what Grafana reads as no lower bound', () => {
+    const steps = panels.flatMap(
+      (panel) => ('fieldConfig' in panel ? panel.fieldConfig?.defaults.thresholds?.steps : []) ?? [],
+    )
+    expect(steps.length).toBeGreaterThan(0)
+    const read = JSON.parse(JSON.stringify(steps)) as readonly { value: number | null }[]
+    expect(new Set(read.map(({ value }) => typeof value))).toEqual(new Set(['object', 'number']))
+  })
+
+  it('links to runbooks that exist', () => {
+    const runbooks = join(rootDir, 'charts/matte/runbooks')
+    const named = source.rows.flatMap((row) => row.panels.flatMap((panel) => panel.runbooks ?? []))
+    expect(named.filter((alert) => !existsSync(join(runbooks, `${alert}.md`)))).toEqual([])
+  })
+})

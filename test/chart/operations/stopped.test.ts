@@ -1,0 +1,29 @@
+// The value by which the pages stop the service.
+import { describe, expect, it } from 'vitest'
+import { findMissing, render } from '../helm.ts'
+
+describe.skipIf(findMissing('helm'))('stopped', () => {
+  const replicasOf = async (values: object) => {
+    const { manifests } = await render(values)
+    const deployments = manifests.filter(({ kind }) => kind === 'Deployment')
+    return Object.fromEntries(deployments.map(({ metadata, spec }) => [metadata.name, spec?.replicas]))
+  }
+  const autoscaled = { api: { autoscaling: { enabled: true } }, dispatcher: { autoscaling: { enabled: true } } }
+  const none = { 'matte-api': 0, 'matte-controller': 0, 'matte-dispatcher': 0 }
+
+  it('leaves no pod of API, controller and dispatcher, autoscaled or not', async () => {
+    expect(await replicasOf({ stopped: true })).toEqual(none)
+    expect(await replicasOf({ stopped: true, ...autoscaled })).toEqual(none)
+  })
+
+  it('is off by default, and leaves the number to an autoscaler then', async () => {
+    expect(await replicasOf({})).toEqual({ 'matte-api': 2, 'matte-controller': 1, 'matte-dispatcher': 1 })
+    expect(await replicasOf(autoscaled)).toEqual({ 'matte-controller': 1 })
+  })
+
+  it('leaves the setup Job as it is, so that stopping runs nothing', async () => {
+    const jobs = async (values: object) =>
+      (await render(values)).manifests.filter(({ kind }) => kind === 'Job').map(({ metadata }) => metadata.name)
+    expect(await jobs({ stopped: true })).toEqual(await jobs({}))
+  })
+})

@@ -1,0 +1,97 @@
+// From the chart before to this one, as `ct install --upgrade` does it, and by both major versions of Helm: what was
+// installed goes on serving with the key that it made, and passes its own test.
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { reportSkip } from '../support/skips.ts'
+import { chartDir, findMissing, run, runOrThrow } from './helm.ts'
+import { findHelms, starts } from './lint/programs.ts'
+import { checkOutChart, findPreviousChart } from './previous-chart.ts'
+
+const here = 'chart/upgrade.test.ts'
+const previous = findPreviousChart()
+if (previous === undefined)
+  reportSkip({ matching: here, reason: 'there is no chart of another version in the history' })
+const missing = findMissing('cluster')
+if (missing !== undefined) reportSkip({ matching: here, reason: missing })
+const definition = ['crd', 'tritonpools.matte.dev']
+const hadDefinition = missing === undefined && starts('kubectl', ['get', ...definition])
+
+function installation(program: string) {
+  const namespace = `matte-upgrade-${randomBytes(3).toString('hex')}`
+  const kubectl = (...args: string[]): Promise<string> => runOrThrow('kubectl', ['-n', namespace, ...args])
+  const helm = (...args: string[]): Promise<string> => runOrThrow(program, [...args, '-n', namespace])
+  const wait = (what: readonly string[], condition: string): Promise<string> =>
+    kubectl('wait', ...what, `--for=condition=${condition}`, '--timeout=240s')
+  return {
+    namespace,
+    kubectl,
+    helm,
+    key: async (): Promise<string> => {
+      const coded = await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data.MATTE_API_KEY}')
+      return Buffer.from(coded, 'base64').toString()
+    },
+    start: async (chart: string): Promise<void> => {
+      await runOrThrow('kubectl', ['create', 'namespace', namespace])
+      await runOrThrow('kubectl', ['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted'])
+      // Of a definition that another release left behind.
+      await helm('install', 'matte', chart, '--take-ownership')
+    },
+    untilServing: async (): Promise<void> => {
+      for (const owner of (await kubectl('get', 'deploy,statefulset', '-o', 'name', '-l', 'helm.sh/chart')).split(
+        /\s+/,
+      )) {
+        if (owner !== '') await kubectl('rollout', 'status', owner, '--timeout=240s')
+      }
+      await wait(['job', '--all'], 'Complete')
+      await wait(['tritonpool', '--all'], 'Ready')
+    },
+    removeBackground: async (key: string): Promise<string> => {
+      const exec = ['-n', namespace, 'exec', 'deploy/matte-api', '--', 'matte', 'try', '--key', key]
+      return (await run('kubectl', exec)).stderr
+    },
+    remove: async (): Promise<void> => {
+      await run(program, ['uninstall', 'matte', '-n', namespace, '--wait'])
+      await run('kubectl', ['delete', 'namespace', namespace, '--wait=true', '--timeout=180s'])
+      if (!hadDefinition) await run('kubectl', ['delete', ...definition, '--wait=true'])
+    },
+  }
+}
+
+for (const { name, program, missing: noHelm } of findHelms(here)) {
+  describe.skipIf(missing !== undefined || previous === undefined || noHelm)(`an upgrade by ${name}`, () => {
+    const dir = mkdtempSync(join(tmpdir(), 'matte-previous-'))
+    const release = installation(program)
+    afterAll(async () => {
+      await release.remove()
+      rmSync(dir, { recursive: true })
+    })
+
+    it(`from chart ${previous?.version} goes on serving, and passes its own test`, async () => {
+      if (previous === undefined) throw new Error('there is no chart before')
+      const { helm, kubectl, key, start, untilServing, removeBackground } = release
+      await start(checkOutChart(previous, dir))
+      await untilServing()
+      const before = await key()
+      expect(await removeBackground(before)).toContain('background removed in')
+      const volumes = await kubectl('get', 'pvc', '-o', 'jsonpath={.items[*].metadata.uid}')
+
+      await helm('upgrade', 'matte', chartDir)
+      await untilServing()
+      expect(await key()).toBe(before)
+      expect(await removeBackground(before)).toContain('background removed in')
+      expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is right')
+      expect(await kubectl('get', 'pvc', '-o', 'jsonpath={.items[*].metadata.uid}')).toBe(volumes)
+      expect(await helm('list', '-o', 'json')).toMatch(/"revision":"2".*"status":"deployed"/)
+    })
+
+    it('goes back by a rollback', async () => {
+      const { helm, key, untilServing, removeBackground } = release
+      await helm('rollback', 'matte', '1')
+      await untilServing()
+      expect(await removeBackground(await key())).toContain('background removed in')
+    })
+  })
+}

@@ -1,0 +1,111 @@
+// What counts as an API server that cannot be used, and why: a client in this program, and a server of the test's own
+// that answers as told.
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createKubeClient, pods } from '@matte/controller/operator/kube/client'
+import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
+import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
+import type { Pod } from '@matte/controller/operator/kube/objects'
+import { createRegistry } from '@matte/core/runtime/metrics/registry'
+import { pino } from 'pino'
+import { afterEach, expect, it } from 'vitest'
+import { makeThrowAwayCertificate } from '../support/throw-away-certificate.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+const { certificate, key } = makeThrowAwayCertificate()
+
+/** As from a file; whoever does not trust the certificate was not given it. */
+async function configOf(port: number, trusted: boolean) {
+  const dir = mkdtempSync(join(tmpdir(), 'matte-kubeconfig-'))
+  ends.push(() => rmSync(dir, { recursive: true, force: true }))
+  const authority = { 'certificate-authority-data': Buffer.from(certificate).toString('base64') }
+  const file = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'own',
+    contexts: [{ name: 'own', context: { cluster: 'own', user: 'user' } }],
+    clusters: [{ name: 'own', cluster: { server: `https://127.0.0.1:${port}`, ...(trusted && authority) } }],
+    users: [{ name: 'user', user: { token: 'token' } }],
+  }
+  writeFileSync(join(dir, 'config'), JSON.stringify(file))
+  const loaded = await loadKubeConfig(join(dir, 'config'))
+  if (loaded === undefined) throw new Error('the kubeconfig was not read')
+  return loaded.config
+}
+
+async function given(answer: (response: ServerResponse) => void, { trusted = true } = {}) {
+  const server = createServer({ cert: certificate, key }, (_request, response) => answer(response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const close = async (): Promise<void> => {
+    if (!server.listening) return
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  }
+  ends.push(close)
+  const config = await configOf(port, trusted)
+  const registry = createRegistry('test')
+  const metrics = createKubeMetrics(registry)
+  const logger = pino({ level: 'silent' })
+  const kube = createKubeClient({ config, namespace: 'default', fieldManager: 'test', metrics, logger })
+  ends.push(() => kube.close())
+  const errors = async (): Promise<(string | undefined)[]> => {
+    const sample = /^matte_dependency_errors_total\{dependency="kubernetes",reason="(\w+)",.*\} 1$/gm
+    return [...(await registry.metrics()).matchAll(sample)].map(([, reason]) => reason)
+  }
+  return { kube, errors, close }
+}
+
+const status = (code: number) => (response: ServerResponse) =>
+  response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify({ kind: 'Status', code }))
+
+const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'one' }, spec: {} } as Pod
+
+it.each([
+  [401, ['credentials'], ['credentials']],
+  [403, ['credentials'], []],
+  [404, [], []],
+  [409, [], []],
+  [429, [], []],
+  [500, ['other'], ['other']],
+  [503, ['other'], ['other']],
+] as const)('an answer of %i counts as %j to a read and as %j to a write', async (code, read, written) => {
+  const reading = await given(status(code))
+  await expect(reading.kube.list(pods)).rejects.toMatchObject({ status: code })
+  expect(await reading.errors()).toEqual(read)
+  const writing = await given(status(code))
+  await expect(writing.kube.create(pods, pod)).rejects.toMatchObject({ status: code })
+  expect(await writing.errors()).toEqual(written)
+})
+
+it('a certificate that nobody we trust has signed counts as one', async () => {
+  const { kube, errors } = await given(status(200), { trusted: false })
+  await expect(kube.get(pods, 'one')).rejects.toMatchObject({ status: 0 })
+  expect(await errors()).toEqual(['certificate'])
+})
+
+it('silence counts as a timeout, and what the caller gave up as nothing', async () => {
+  const { kube, errors } = await given(() => undefined)
+  await expect(kube.get(pods, 'one', { signal: AbortSignal.abort() })).rejects.toMatchObject({ reason: 'Aborted' })
+  expect(await errors()).toEqual([])
+  await expect(kube.get(pods, 'one', { timeoutMs: 50 })).rejects.toMatchObject({ reason: 'Timeout' })
+  expect(await errors()).toEqual(['timeout'])
+})
+
+it('a server that is gone counts as unreachable', async () => {
+  const { kube, errors, close } = await given(status(200))
+  await close()
+  await expect(kube.get(pods, 'one')).rejects.toMatchObject({ reason: 'Unreachable' })
+  expect(await errors()).toEqual(['unreachable'])
+})

@@ -1,0 +1,165 @@
+// What a controller's pod needs beside the bytes that images are given: the bundle of the image, with its malloc, under
+// the worst images of the plans for many rounds. Minutes and 3 GB, so only with MEMORY_ROUNDS, the number of rounds:
+// MEMORY_ROUNDS=30 vitest run --project int test/controller/image-memory.test.ts
+import { execFile } from 'node:child_process'
+import { randomFillSync } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { type RunningServer, startServer } from '@matte/local/lifecycle/server'
+import { answers } from '@matte/local/lifecycle/wait'
+import { rootDir } from '@matte/local/paths'
+import { nodePath } from '@matte/local/servers/process'
+import sharp, { type Sharp } from 'sharp'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { freePorts } from '../support/free-ports.ts'
+import { lemur } from '../support/photos.ts'
+import { reportSkip } from '../support/skips.ts'
+import { useStack } from '../support/stack.ts'
+import { until } from '../support/until.ts'
+
+const rounds = Number(process.env.MEMORY_ROUNDS ?? 0)
+/** By the chart: `controller.imageMemoryBytes`, and what its comment says that the limit needs beside it. */
+const imageMemory = 2_400_000_000
+const besideMax = 500_000_000
+/** Rounds whose tasks are open at the same time, so that images always wait for memory. */
+const roundsOpen = 3
+
+/** In the folder of this machine's architecture. */
+const jemalloc = ['x86_64-linux-gnu', 'aarch64-linux-gnu', '.']
+  .map((folder) => join('/usr/lib', folder, 'libjemalloc.so.2'))
+  .find((file) => existsSync(file))
+
+function whyNot(): string | undefined {
+  if (rounds < 1) return 'minutes and 3 GB: MEMORY_ROUNDS asks for it'
+  return jemalloc === undefined ? 'libjemalloc2 is not installed' : undefined
+}
+
+const missing = whyNot()
+if (missing !== undefined) {
+  reportSkip({ matching: relative(rootDir, import.meta.filename), reason: missing })
+}
+
+/** The environment that the Dockerfile gives its processes, with jemalloc where this machine has it. */
+function imageEnv(): Record<string, string> {
+  const [, lines = ''] = /^ENV ((?:.*\\\n)*.*)$/m.exec(readFileSync(join(rootDir, 'Dockerfile'), 'utf8')) ?? []
+  const values = [...lines.matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value])
+  return { ...Object.fromEntries(values), LD_PRELOAD: jemalloc ?? '' }
+}
+
+const noise = (channels: 3 | 4, width: number, height: number): Sharp =>
+  sharp(randomFillSync(Buffer.alloc(width * height * channels)), { raw: { width, height, channels } })
+const flat = (width: number, height: number): Sharp =>
+  sharp({ create: { width, height, channels: 4, background: '#33669980' } })
+
+/** The largest that the plans take: 50 megapixels, 20 MiB. A photo of noise whose result cannot be packed is worst. */
+async function makeImages(): Promise<Readonly<Record<string, Buffer>>> {
+  return {
+    photo: lemur(),
+    large: await noise(3, 7_000, 7_000).blur(1).jpeg({ quality: 65 }).toBuffer(),
+    flat: await flat(7_000, 7_000).webp({ quality: 50, effort: 0 }).toBuffer(),
+    deep: await flat(7_000, 7_000)
+      .toColourspace('rgb16')
+      .withMetadata({ orientation: 6 })
+      .png({ compressionLevel: 1, adaptiveFiltering: false, progressive: true })
+      .toBuffer(),
+    packed: await noise(4, 2_000, 2_450).png({ compressionLevel: 1, adaptiveFiltering: false }).toBuffer(),
+  }
+}
+
+/** One round: the file, and the format of its result. */
+const wishes = [
+  ['large', 'webp'],
+  ['large', 'png'],
+  ['packed', 'png'],
+  ['flat', 'webp'],
+  ['packed', 'webp'],
+  ['deep', 'png'],
+  ['photo', 'png'],
+  ['large', 'jpeg'],
+  ['photo', 'webp'],
+  ['packed', 'png'],
+] as const
+
+const print = (line: string): void => void process.stdout.write(`[memory] ${line}\n`)
+const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`
+
+describe.skipIf(missing)('a controller as the image runs it', () => {
+  const stack = useStack({ processes: ['api'] })
+  let controller: RunningServer | undefined
+
+  beforeAll(async () => {
+    const dir = join(inject('runDir'), 'image-memory')
+    const bundle = join(dir, 'app')
+    const env = { ...process.env, BUNDLE_DIR: bundle }
+    const rolldown = join(rootDir, 'node_modules/rolldown/bin/cli.mjs')
+    await promisify(execFile)(nodePath, [rolldown, '-c', 'rolldown.config.ts'], { cwd: rootDir, env })
+    const [port = 0] = await freePorts(1)
+    const url = `http://127.0.0.1:${port}`
+    controller = await startServer({
+      name: 'controller',
+      command: nodePath,
+      args: [join(bundle, 'controller.js')],
+      cwd: bundle,
+      env: {
+        ...stack.env('controller'),
+        ...imageEnv(),
+        HOST: '127.0.0.1',
+        HEALTH_PORT: String(port),
+        IMAGE_MEMORY_BYTES: String(imageMemory),
+        // Many pods, so that images wait for memory and for nothing else.
+        SLOTS_AHEAD: '32',
+      },
+      url,
+      ports: [port],
+      ready: () => answers(`${url}/readyz`),
+      logFile: join(dir, 'controller.log'),
+      lifetime: 'attached',
+    })
+  })
+  afterAll(() => controller?.stop())
+
+  const memoryOf = (field: 'VmRSS' | 'VmHWM'): number => {
+    const status = readFileSync(`/proc/${controller?.pid}/status`, 'utf8')
+    return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1_024
+  }
+
+  /** Waits far longer than other tests do: twenty of the largest images may be before this one. */
+  async function hasSucceeded(id: string): Promise<void> {
+    const ended = async () => {
+      const task = await stack.client.getTask(id)
+      return task.completedAt !== null && task
+    }
+    expect(await until(`task ${id} has ended`, ended, { timeoutMs: 900_000, everyMs: 500 })).toMatchObject({
+      status: 'succeeded',
+    })
+  }
+
+  it('needs no more beside the images than the chart leaves room for', { timeout: 7_200_000 }, async () => {
+    const { client } = stack
+    const keys: Record<string, string> = {}
+    for (const [name, bytes] of Object.entries(await makeImages())) {
+      print(`${name}: ${megabytes(bytes.length)}`)
+      keys[name] = await client.upload(bytes)
+    }
+    const before = memoryOf('VmRSS')
+    const open: Promise<unknown>[] = []
+    for (let round = 1; round <= rounds; round++) {
+      for (const [name, format] of wishes) {
+        const { id } = await client.createTask({ imageUrl: keys[name], output: { format } })
+        open.push(hasSucceeded(id))
+      }
+      await Promise.all(open.splice(0, open.length - (roundsOpen - 1) * wishes.length))
+      print(`round ${round}: ${megabytes(memoryOf('VmRSS'))} now, at most ${megabytes(memoryOf('VmHWM'))}`)
+    }
+    await Promise.all(open)
+    const peak = memoryOf('VmHWM')
+    print(
+      `at rest ${megabytes(before)}, at most ${megabytes(peak)} with ${megabytes(imageMemory)} for images: ` +
+        `${megabytes(peak - imageMemory)} beside them`,
+    )
+    expect(peak - imageMemory).toBeLessThan(besideMax)
+    // Images do fill what they are given: less would measure something else.
+    expect(peak - before).toBeGreaterThan(imageMemory / 2)
+  })
+})

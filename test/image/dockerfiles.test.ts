@@ -1,0 +1,30 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { rootDir } from '@matte/local/paths'
+import { describe, expect, it } from 'vitest'
+
+const read = (path: string): string => readFileSync(join(rootDir, path), 'utf8')
+
+/** What docker without BuildKit, or buildah, does not know. */
+const onlyOfSome =
+  /^#\s*syntax=|--mount=|--chmod=|--link\b|--parents\b|--exclude=|--security=|<<-?["']?[A-Z]+|^ADD .*git/m
+
+describe('the images', () => {
+  it.each(['Dockerfile', 'models/Dockerfile'])('are built from %s by any tool', (path) => {
+    expect(read(path)).not.toMatch(onlyOfSome)
+  })
+
+  it('start from one base, by digest', () => {
+    const text = read('Dockerfile')
+    expect(text).toMatch(/^ARG NODE_DIGEST=sha256:[0-9a-f]{64}$/m)
+    expect(text).toMatch(/^ARG NODE_IMAGE=\S+@\$\{NODE_DIGEST\}$/m)
+    const bases = [...text.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)
+    expect(new Set(bases)).toEqual(new Set([`\${NODE_IMAGE}`, 'scratch']))
+  })
+
+  it('have programs that may be run, which COPY does not change', () => {
+    for (const name of ['matte', 'matte-admin']) {
+      expect(statSync(join(rootDir, 'charts/image', name)).mode & 0o111, name).toBe(0o111)
+    }
+  })
+})

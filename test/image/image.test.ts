@@ -1,0 +1,40 @@
+// The image as it was built: its size, what is in it, and as whom it runs.
+import { describe, expect, it } from 'vitest'
+import { reportSkip } from '../support/skips.ts'
+import { findImage, image } from './built-image.ts'
+import { type Component, findUnlisted } from './licences.ts'
+
+/** 291 MB were measured (`du -sxb /`): Node 121, Debian 130, our programs 31. A tenth more is no accident. */
+const sizeMaxBytes = 320_000_000
+
+const built = findImage()
+if (built === undefined) reportSkip({ matching: 'image/image.test.ts', reason: `nothing here has the image ${image}` })
+
+describe.skipIf(built === undefined)('the image', () => {
+  const run = (script: string): string => built?.run(script) ?? ''
+
+  it(`is smaller than ${sizeMaxBytes / 1e6} MB`, () => {
+    // Some folders of Debian are root's alone, and small.
+    const size = Number(run('du -sxb / 2>/dev/null | cut -f1'))
+    process.stdout.write(`image: ${(size / 1e6).toFixed(0)} MB by ${built?.by}\n`)
+    expect(size).toBeGreaterThan(100_000_000)
+    expect(size).toBeLessThan(sizeMaxBytes)
+  })
+
+  it('lists what is in it, under licences that are listed', () => {
+    const { components, bomFormat } = JSON.parse(run('cat /app/sbom.json')) as {
+      readonly bomFormat: string
+      readonly components: readonly Component[]
+    }
+    expect(bomFormat).toBe('CycloneDX')
+    const names = components.map(({ name }) => name)
+    for (const name of ['fastify', 'sharp', 'node', 'libc6', 'libjemalloc2', 'tini']) expect(names).toContain(name)
+    expect(findUnlisted(components)).toEqual([])
+  })
+
+  it('has no package manager of npm, and nothing of ours that its user may change', () => {
+    expect(run('command -v npm || echo none')).toContain('none')
+    expect(run('id -u')).toContain('10001')
+    expect(run('find /app /usr/local -writable ! -type l | head -3')).toBe('')
+  })
+})
