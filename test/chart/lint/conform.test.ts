@@ -33,7 +33,7 @@ const everything = {
   publicUrl: 'https://matte.example.com',
   ipv6: true,
   image: { pullSecrets: ['registry'] },
-  metrics: switchOn(metrics),
+  metrics: { ...(switchOn(metrics) as object), serviceMonitors: false },
   networkPolicy,
   ingress: { enabled: true },
   gateway: { enabled: true, className: 'envoy' },
@@ -41,6 +41,9 @@ const everything = {
   controller: { replicas: 2 },
   dispatcher: { autoscaling: { enabled: true, minReplicas: 2 } },
 }
+
+/** The two kinds of monitors exclude each other. */
+const byServices = { ...everything, metrics: { serviceMonitors: true } }
 
 const poolsOf = (manifests: readonly Manifest[]): object[] =>
   Object.entries(manifests.find(({ metadata }) => metadata.name === 'matte-pools')?.data ?? {}).map(([name, spec]) => ({
@@ -71,6 +74,7 @@ describe.skipIf(missing.includes(true))('what the chart makes', () => {
   const cases: readonly (readonly [name: string, values: object, args: readonly string[]])[] = [
     ['without values', {}, []],
     ['with everything switched on', everything, []],
+    ['with ServiceMonitors in place of PodMonitors', byServices, []],
     ...readdirSync(join(chartDir, 'examples'))
       .filter((file) => file.endsWith('.yaml'))
       .map((file) => [`with ${file}`, {}, ['-f', join(chartDir, 'examples', file)]] as const),
