@@ -14,7 +14,7 @@ export default defineConfig({
             '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
             'docs/generate/**/*.test.ts',
             'test/{bench,house,sim,support}/**/*.test.ts',
-            'test/cluster/account/*.test.ts',
+            'test/cluster/{account,page}/*.test.ts',
             'test/image/{dockerfiles,licences}.test.ts',
           ],
           testTimeout: 10_000,
@@ -48,7 +48,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'cluster',
-          include: ['test/cluster/*.test.ts'],
+          include: ['test/cluster/{,operations/}*.test.ts'],
           globalSetup: 'test/cluster/support/global-setup.ts',
           // Bounds against hanging. One installation after the other: a small node has no room for two.
           testTimeout: 900_000,

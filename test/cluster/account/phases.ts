@@ -16,8 +16,8 @@ export type PhaseCounts = {
   waits: number
   /** 503, and 500 without the database, with Retry-After (D6, D8). */
   outages: number
-  otherErrors: number
-  broken: number
+  readonly otherErrors: string[]
+  readonly broken: string[]
   slowWhole: number
   slowCut: number
 }
@@ -36,7 +36,7 @@ export function countPhases(lines: readonly Line[]): readonly PhaseCounts[] {
 
 const newPhase = (name: string, beganAt: number): PhaseCounts => ({
   ...{ name, beganAt, answered: 0, accepted: 0, ended: 0, webhooks: 0 },
-  ...{ waits: 0, outages: 0, otherErrors: 0, broken: 0, slowWhole: 0, slowCut: 0 },
+  ...{ waits: 0, outages: 0, otherErrors: [], broken: [], slowWhole: 0, slowCut: 0 },
 })
 
 function count(phase: PhaseCounts, line: Line): void {
@@ -44,7 +44,7 @@ function count(phase: PhaseCounts, line: Line): void {
   if (line.type === 'accepted') phase.accepted += 1
   if (line.type === 'ended') phase.ended += 1
   if (line.type === 'webhook') phase.webhooks += 1
-  if (line.type === 'broken') phase.broken += 1
+  if (line.type === 'broken') phase.broken.push(`${line.op}: ${line.error}`)
 }
 
 /** A whole one counts where it began. */
@@ -57,11 +57,11 @@ const expectedCodes = new Set(
   Object.values(kinds).flatMap(({ end }) => ('refusedWith' in end ? [end.refusedWith] : [])),
 )
 
-function countRefusal(phase: PhaseCounts, { status, code, retryAfter }: Extract<Line, { type: 'refused' }>): void {
+function countRefusal(phase: PhaseCounts, { op, status, code, retryAfter }: Extract<Line, { type: 'refused' }>): void {
   const isOutage = status === 503 || (status === 500 && code === 'SYSTEM_INTERNAL_ERROR')
   if (retryAfter && (status === 429 || status === 409)) phase.waits += 1
   else if (retryAfter && isOutage) phase.outages += 1
-  else if (!expectedCodes.has(code)) phase.otherErrors += 1
+  else if (!expectedCodes.has(code)) phase.otherErrors.push(`${op}: ${status} ${code}`)
 }
 
 /** Sentences about what callers should not have seen; none: all is well. */
@@ -69,9 +69,9 @@ export function findErrors(lines: readonly Line[], toleranceOf: (phase: string) 
   return countPhases(lines).flatMap(({ name, otherErrors, outages, broken, slowCut }) => {
     const allowed = toleranceOf(name)
     return [
-      otherErrors > 0 && `${name}: ${otherErrors} errors that no document names`,
+      otherErrors.length > 0 && `${name}: errors that no document names: ${otherErrors.join(', ')}`,
       outages > 0 && allowed.outage !== true && `${name}: ${outages} answers of an outage`,
-      broken > 0 && allowed.broken !== true && `${name}: ${broken} broken connections`,
+      broken.length > 0 && allowed.broken !== true && `${name}: broken connections: ${broken.join(', ')}`,
       slowCut > 0 && allowed.outage !== true && allowed.broken !== true && `${name}: ${slowCut} uploads cut`,
     ].filter((sentence) => sentence !== false)
   })

@@ -29,7 +29,8 @@ export class Refused extends Error {
 }
 
 const origin = new URL(process.env.MATTE_API_ORIGIN ?? 'http://matte')
-const agent = new Agent({ keepAlive: true, maxSockets: 32 })
+/** Connections in turn: one that is idle for longer than the API goes on after SIGTERM may meet its end (A76). */
+const agent = new Agent({ keepAlive: true, maxSockets: 32, maxFreeSockets: 8, scheduling: 'fifo' })
 const silentMs = 90_000
 const givesUpMs = 300_000
 const afterBrokenMs = 300

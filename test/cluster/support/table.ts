@@ -1,6 +1,6 @@
 // Tables of the output, and its lines with the time since the file began.
 
-import { countPhases } from '../account/phases.ts'
+import { countPhases, type PhaseCounts } from '../account/phases.ts'
 import type { Line } from '../client/lines.ts'
 
 const begun = performance.now()
@@ -25,27 +25,22 @@ export function printTable(rows: readonly (readonly (string | number)[])[]): voi
 
 /** What the client saw in each phase. */
 export function printPhases(lines: readonly Line[]): void {
-  const phases = countPhases(lines).filter(({ name }) => name !== 'end')
-  const sum = (field: 'answered' | 'accepted' | 'ended' | 'webhooks' | 'waits' | 'outages' | 'otherErrors'): number =>
-    phases.reduce((total, phase) => total + phase[field], 0)
-  printTable([
-    ['phase', 'answered', 'accepted', 'ended', 'webhooks', '409, 429', 'outage', 'other', 'broken', 'slow', 'cut'],
-    ...phases.map((phase) => [
-      ...[phase.name, phase.answered, phase.accepted, phase.ended, phase.webhooks, phase.waits, phase.outages],
-      ...[phase.otherErrors, phase.broken, phase.slowWhole, phase.slowCut],
-    ]),
-    [
-      'all',
-      sum('answered'),
-      sum('accepted'),
-      sum('ended'),
-      sum('webhooks'),
-      sum('waits'),
-      sum('outages'),
-      sum('otherErrors'),
-      '',
-      '',
-      '',
-    ],
-  ])
+  const rows = countPhases(lines)
+    .filter(({ name }) => name !== 'end')
+    .map(({ name, ...counts }) => [name, ...columns.map(([, read]) => read(counts))] as const)
+  const sums = columns.map((_, index) => rows.reduce((total, row) => total + Number(row[index + 1]), 0))
+  printTable([['phase', ...columns.map(([title]) => title)], ...rows, ['all', ...sums]])
 }
+
+const columns: readonly (readonly [title: string, read: (phase: Omit<PhaseCounts, 'name'>) => number])[] = [
+  ['answered', ({ answered }) => answered],
+  ['accepted', ({ accepted }) => accepted],
+  ['ended', ({ ended }) => ended],
+  ['webhooks', ({ webhooks }) => webhooks],
+  ['409, 429', ({ waits }) => waits],
+  ['outage', ({ outages }) => outages],
+  ['other', ({ otherErrors }) => otherErrors.length],
+  ['broken', ({ broken }) => broken.length],
+  ['slow', ({ slowWhole }) => slowWhole],
+  ['cut', ({ slowCut }) => slowCut],
+]

@@ -39,8 +39,8 @@ export const poolMetrics = {
     name: 'matte_pool_demand',
     reader: 'saturation',
     help:
-      'Inputs of the last scaling decision about a pool, and terms computed from them; see docs/autoscaling.md. For a ' +
-      'pool of an external owner what the demand needs, without bounds and stabilization; absent while it is not known.',
+      'Inputs of the last scaling decision about a pool, and terms computed from them; see docs/autoscaling.md. Of a ' +
+      'pool of an external owner, what the demand needs, without bounds and stabilization; absent while unknown.',
     labels: { pool, term: 'names of the inputs, as in `status.scalingHistory` and the log' },
   }),
   weight: gauge({

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
-import { chartDir, run, runOrThrow } from '../helm.ts'
-import { openPage, type RunSection } from './page.ts'
+import { chartDir, run, runOrThrow } from '../../chart/helm.ts'
+import { openPage, type RunSection } from '../page/page.ts'
 
 export type Installation = {
   readonly namespace: string

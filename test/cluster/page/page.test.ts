@@ -33,13 +33,14 @@ describe('a block of a page', () => {
 })
 
 describe('the pages', () => {
+  const testsDir = join(rootDir, 'test/cluster/operations')
   const dir = join(rootDir, 'docs/operations')
   const pages = readdirSync(dir).filter((name) => name !== 'README.md')
 
   it('are all run, each section that has commands', () => {
-    const tests = readdirSync(import.meta.dirname)
-      .filter((name) => name.endsWith('.test.ts') && name !== 'page.test.ts')
-      .map((name) => readFileSync(join(import.meta.dirname, name), 'utf8'))
+    const tests = readdirSync(testsDir)
+      .filter((name) => name.endsWith('.test.ts'))
+      .map((name) => readFileSync(join(testsDir, name), 'utf8'))
       .join('\n')
     const sections = pages.flatMap((name) =>
       readBlocks(readFileSync(join(dir, name), 'utf8')).map(({ section }) => ({ name, section })),

@@ -1,6 +1,6 @@
 // docs/operations/move.md, as written, to servers in a second namespace: what was there before is there after.
 import { describe, expect, it } from 'vitest'
-import { findMissing, runOrThrow } from '../helm.ts'
+import { findMissing, runOrThrow } from '../../chart/helm.ts'
 import { startServersElsewhere } from './elsewhere.ts'
 import { useInstallation } from './installation.ts'
 

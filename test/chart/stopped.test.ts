@@ -1,6 +1,6 @@
 // The value by which the pages stop the service.
 import { describe, expect, it } from 'vitest'
-import { findMissing, render } from '../helm.ts'
+import { findMissing, render } from './helm.ts'
 
 describe.skipIf(findMissing('helm'))('stopped', () => {
   const replicasOf = async (values: object) => {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { expect } from 'vitest'
-import { run } from '../helm.ts'
+import { run } from '../../chart/helm.ts'
 
 type Block = { readonly section: string; readonly line: number; readonly script: string; readonly prints: string[] }
 

@@ -1,6 +1,6 @@
 // Servers of somebody's own, in a namespace of their own: one PostgreSQL, NATS and S3 store, without volumes.
 import { afterAll, beforeAll } from 'vitest'
-import { run, runOrThrow } from '../helm.ts'
+import { run, runOrThrow } from '../../chart/helm.ts'
 
 type Elsewhere = {
   readonly databaseUrl: string

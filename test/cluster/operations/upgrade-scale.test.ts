@@ -1,6 +1,6 @@
 // docs/operations/upgrade.md, scale.md, and what the pages that only tell look at, as written.
 import { describe, expect, it } from 'vitest'
-import { chartDir, findMissing } from '../helm.ts'
+import { chartDir, findMissing } from '../../chart/helm.ts'
 import { useInstallation } from './installation.ts'
 
 describe.skipIf(findMissing('cluster'))('the pages about versions and sizes', () => {

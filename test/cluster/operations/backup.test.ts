@@ -1,7 +1,7 @@
 // docs/operations/backup.md, lose-the-database.md and uninstall.md, as written: everything is removed and comes back.
 import { describe, expect, it } from 'vitest'
+import { findMissing } from '../../chart/helm.ts'
 import { until } from '../../support/until.ts'
-import { findMissing } from '../helm.ts'
 import { useInstallation } from './installation.ts'
 
 describe.skipIf(findMissing('cluster'))('the pages about losing things', () => {

@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { chartDir, findMissing, run, runOrThrow } from '../chart/helm.ts'
+import { findHelms, starts } from '../chart/lint/programs.ts'
 import { reportSkip } from '../support/skips.ts'
-import { chartDir, findMissing, run, runOrThrow } from './helm.ts'
-import { findHelms, starts } from './lint/programs.ts'
 import { checkOutChart, findPreviousChart } from './previous-chart.ts'
 
-const here = 'chart/upgrade.test.ts'
+const here = 'cluster/upgrade.test.ts'
 const previous = findPreviousChart()
 if (previous === undefined)
   reportSkip({ matching: here, reason: 'there is no chart of another version in the history' })

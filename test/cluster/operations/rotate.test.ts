@@ -1,6 +1,6 @@
 // docs/operations/rotate.md, as written: what was valid before is refused after, and the service serves.
 import { describe, expect, it } from 'vitest'
-import { findMissing } from '../helm.ts'
+import { findMissing } from '../../chart/helm.ts'
 import { useInstallation } from './installation.ts'
 
 describe.skipIf(findMissing('cluster'))('the page about secrets', () => {
