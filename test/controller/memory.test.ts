@@ -12,8 +12,10 @@ import { runtimeEnv } from '@matte/local/servers/runtime-env'
 import sharp, { type Sharp } from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { lemur } from '../support/photos.ts'
+import { reportSkip } from '../support/skips.ts'
 import { useStack } from '../support/stack.ts'
 import { cutOut, submit, untilStatus } from '../support/tasks.ts'
+import { imageEnv } from './image-env.ts'
 import type { Peak } from './peak-memory.ts'
 
 /** Nothing of noise can be packed, so neither file nor result is small. */
@@ -47,17 +49,26 @@ const files = {
   'large.webp': () => flat(5_000, 4_000).webp({ quality: 50, effort: 0 }),
 } satisfies Record<string, () => Sharp>
 
-describe('the worst files', () => {
+const mallocs = [
+  { name: "the system's malloc", env: runtimeEnv() },
+  { name: 'the jemalloc of the image', env: imageEnv() },
+]
+if (imageEnv() === undefined) {
+  reportSkip({ matching: 'the jemalloc of the image', reason: 'libjemalloc2 is not installed' })
+}
+
+describe.each(mallocs)('the worst files with $name', ({ env }) => {
   const folder = mkdtempSync(join(tmpdir(), 'matte-memory-'))
   let peaks: Peak[] = []
 
   beforeAll(async () => {
+    if (env === undefined) return
     for (const [name, make] of Object.entries(files)) writeFileSync(join(folder, name), await make().toBuffer())
     const names = Object.keys(files)
     const wishes = ['photo.png=webp', ...names, 'noise.png=jpeg', 'noise.png=webp', 'deep-interlaced-turned.png=webp']
     const program = join(import.meta.dirname, 'peak-memory.ts')
     const args = [program, ...wishes.map((wish) => join(folder, wish))]
-    const { stdout } = await promisify(execFile)(nodePath, args, { env: { ...process.env, ...runtimeEnv() } })
+    const { stdout } = await promisify(execFile)(nodePath, args, { env: { ...process.env, ...env } })
     peaks = stdout
       .trim()
       .split('\n')
@@ -66,7 +77,7 @@ describe('the worst files', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  it('take no more than the formula says', () => {
+  it.skipIf(env === undefined)('take no more than the formula says', () => {
     // What small images add is the process's own.
     const large = peaks.filter(({ allowedBytes }) => allowedBytes > 50_000_000)
     expect(large.filter(({ addedBytes, allowedBytes }) => addedBytes > allowedBytes)).toEqual([])

@@ -9,6 +9,7 @@ import { pixelBytes } from '@matte/controller/worker/image/image-memory'
 import { createImagePool } from '@matte/controller/worker/image/image-pool'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
 import type { Output } from '@matte/core/db/tables/task'
+import { until } from '../support/until.ts'
 
 export type Peak = {
   readonly name: string
@@ -28,7 +29,21 @@ const memoryBytes = (field: 'VmRSS' | 'VmHWM'): number =>
 /** Lets VmHWM begin again with what there is now. */
 const forgetPeak = (): void => writeFileSync('/proc/self/clear_refs', '5')
 
+/** jemalloc gives back over a second what was freed; glibc has done so at once. */
+async function untilGivenBack(): Promise<void> {
+  let last = memoryBytes('VmRSS')
+  let calm = 0
+  const isCalm = (): boolean => {
+    const now = memoryBytes('VmRSS')
+    calm = now < last ? 0 : calm + 1
+    last = now
+    return calm > 4
+  }
+  if (process.env.LD_PRELOAD) await until('freed memory is given back', isCalm, { everyMs: 300 })
+}
+
 async function measure(path: string, format: Output['format']): Promise<Omit<Peak, 'name'>> {
+  await untilGivenBack()
   const before = memoryBytes('VmRSS')
   const wish = { ...output, format }
   forgetPeak()

@@ -141,9 +141,9 @@ spec:
             failureThreshold: 6
           readinessProbe:
             httpGet: { path: /readyz, port: {{ .healthPort }} }
-            periodSeconds: 2
+            periodSeconds: 1
             timeoutSeconds: 3
-            failureThreshold: 3
+            failureThreshold: 5
           resources:
             {{- toYaml .values.resources | nindent 12 }}
           securityContext:

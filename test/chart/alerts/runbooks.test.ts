@@ -94,7 +94,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the runbooks', ()
     const book = own.manifests.find(({ metadata }) => metadata.name === 'cutter-runbooks')?.data ?? {}
     expect(Object.keys(book).sort()).toEqual(pages.map(({ alert }) => `${alert}.md`).sort())
     for (const text of Object.values(book)) expect(text).not.toMatch(/\$NAME/)
-    expect(book['MatteProcessAbsent.md']).toContain('kubectl -n here logs deploy/cutter-api --previous')
+    expect(book['MatteRetentionLate.md']).toContain('kubectl -n here exec deploy/cutter-api -- matte-admin sweep')
     const command = alertsOf(await renderRules())[0]?.annotations.runbook_command
     expect(command).toContain("get configmap matte-runbooks -o jsonpath='{.data.MatteAcceptFailing\\.md}'")
   })

@@ -43,7 +43,8 @@ export function useInstallation(): Installation {
     await kubectl('create', 'namespace', namespace)
     await kubectl('label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted')
     const image = tag === undefined ? [] : ['--set', `image.tag=${tag}`]
-    await helm('install', 'matte', chartDir, '--take-ownership', ...image)
+    // A definition that is there is somebody else's, and stays theirs.
+    await helm('install', 'matte', chartDir, '--set', `crds.enabled=${ownsDefinition}`, ...image)
     await untilServing(installation)
   })
 

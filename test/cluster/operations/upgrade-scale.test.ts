@@ -1,6 +1,7 @@
 // docs/operations/upgrade.md, scale.md, and what the pages that only tell look at, as written.
 import { describe, expect, it } from 'vitest'
 import { chartDir, findMissing } from '../../chart/helm.ts'
+import { until } from '../../support/until.ts'
 import { useInstallation } from './installation.ts'
 
 describe.skipIf(findMissing('cluster'))('the pages about versions and sizes', () => {
@@ -18,7 +19,8 @@ describe.skipIf(findMissing('cluster'))('the pages about versions and sizes', ()
       /matte-api\|\d+\nmatte-controller\|\d+\nmatte-dispatcher\|/,
     )
     await scale('Stop')
-    expect(await makeTask()).toMatchObject({ status: 'succeeded' })
+    // Each replica reads the switch within 5 s.
+    expect(await until('tasks are taken again', () => makeTask())).toMatchObject({ status: 'succeeded' })
   })
 
   it('upgrade: shows the difference, changes it, and goes back', async () => {

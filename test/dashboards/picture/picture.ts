@@ -36,7 +36,7 @@ export async function drawDashboard(source: DashboardSource, answers: Answers, s
     write(title, { x: gap + 4, y: 27, size: 18, bold: true }) +
     write(sentence, { x: gap + 220, y: 27, size: 12, fill: colors.faint }) +
     `${placed.map(({ drawing }) => drawing).join('')}</svg>`
-  return sharp(Buffer.from(svg)).png({ palette: true, colours: 64, compressionLevel: 9, effort: 10 }).toBuffer()
+  return sharp(Buffer.from(svg)).png({ palette: true, quality: 40, dither: 0, effort: 10 }).toBuffer()
 }
 
 const drawRow = (title: string, { x, y, height }: Box): string =>

@@ -127,7 +127,7 @@ const credits: Row = {
     },
     {
       title: 'Held',
-      sentence: 'Credits of tasks that have not ended. It follows the queue, and is 0 when all tasks have ended.',
+      sentence: 'Credits of tasks that have not ended, read every minute. It follows the queue, down to 0.',
       kind: 'lines',
       unit: 'none',
       queries: [
