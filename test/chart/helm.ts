@@ -1,8 +1,5 @@
 // Helm and kubectl as a user has them: by their commands, against the current kube context.
 import { execFile, execFileSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { rootDir } from '@matte/local/paths'
@@ -35,18 +32,8 @@ export async function runOrThrow(program: string, args: readonly string[], input
 
 /** The objects that the chart makes with these values, or Helm's refusal. */
 export async function render(values: object = {}, args: readonly string[] = []) {
-  const file = join(tmpdir(), `matte-values-${randomBytes(4).toString('hex')}.json`)
-  writeFileSync(file, JSON.stringify(values))
-  const { stdout, stderr, failed } = await run('helm', [
-    'template',
-    'matte',
-    chartDir,
-    '-n',
-    'here',
-    '-f',
-    file,
-    ...args,
-  ])
+  const command = ['template', 'matte', chartDir, '-n', 'here', '-f', '-', ...args]
+  const { stdout, stderr, failed } = await run('helm', command, JSON.stringify(values))
   const manifests = failed ? [] : parseAllDocuments(stdout).flatMap((document) => (document.toJS() as Manifest) ?? [])
   return { manifests, refusal: failed ? stderr : '' }
 }

@@ -1,6 +1,7 @@
 // What the gauges of the API are read from: the queue, held credits, retention, and the rules that no row may break.
 // Each rule is broken here by hand, as no code of ours can.
 import type { Db } from '@matte/core/db/database'
+import { boundedRead } from '@matte/core/sample/bounded-read'
 import { readHeldCredits } from '@matte/core/sample/held-credits'
 import { findViolations, type InvariantName, invariantNames } from '@matte/core/sample/invariants'
 import { readRetentionLag, readTaskRetentionLag } from '@matte/core/sample/retention-lag'
@@ -47,6 +48,13 @@ for (const { version, url, missing } of databases()) {
       if (found === undefined) throw new Error(`${of} is not shown`)
       return { waiting: found.waiting, minutes: Math.floor(found.oldestSeconds / 60) }
     }
+
+    it('a reading ends after seconds, and leaves the connection as it was', async () => {
+      const nap = boundedRead(db, (on) => sql`select pg_sleep(60)`.execute(on))
+      await expect(nap).rejects.toThrow('statement timeout')
+      const { rows } = await sql<{ statement_timeout: string }>`show statement_timeout`.execute(db)
+      expect(rows[0]?.statement_timeout).not.toBe('5s')
+    })
 
     describe('the queue', () => {
       it('shows every installed model, and the default one, also while nothing waits', async () => {

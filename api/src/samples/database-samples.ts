@@ -5,6 +5,7 @@ import type { Db } from '@matte/core/db/database'
 import type { Clock } from '@matte/core/runtime/clock'
 import { loop } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
+import { boundedRead } from '@matte/core/sample/bounded-read'
 import { readHeldCredits } from '@matte/core/sample/held-credits'
 import { findViolations, type InvariantName, invariantNames } from '@matte/core/sample/invariants'
 import { readRetentionLag, readTaskRetentionLag } from '@matte/core/sample/retention-lag'
@@ -34,14 +35,18 @@ const deliveriesMax = 10_000
 const idsMax = 20
 
 export function databaseSamples(deps: SamplesDeps): Service {
-  const { db, plans, clock, registry, logger } = deps
+  const { plans, clock, registry, logger } = deps
+  const within =
+    <Value>(read: (db: Db) => Promise<Value>) =>
+    () =>
+      boundedRead(deps.db, read)
   const often = { clock, everyMs }
-  const queue = sampled({ ...often, read: () => readWaitingTasks(db, plans) })
-  const due = sampled({ ...often, read: () => readDueState(db, deliveriesMax) })
-  const held = sampled({ clock, everyMs: minuteMs, read: () => readHeldCredits(db) })
-  const lag = sampled({ ...often, read: () => readRetentionLag(db) })
-  const taskLag = sampled({ clock, everyMs: rarelyMs, read: () => readTaskRetentionLag(db, plans) })
-  const violations = sampled({ clock, everyMs: rarelyMs, read: () => checkInvariants(db, logger) })
+  const queue = sampled({ ...often, read: within((db) => readWaitingTasks(db, plans)) })
+  const due = sampled({ ...often, read: within((db) => readDueState(db, deliveriesMax)) })
+  const held = sampled({ clock, everyMs: minuteMs, read: within(readHeldCredits) })
+  const lag = sampled({ ...often, read: within(readRetentionLag) })
+  const taskLag = sampled({ clock, everyMs: rarelyMs, read: within((db) => readTaskRetentionLag(db, plans)) })
+  const violations = sampled({ clock, everyMs: rarelyMs, read: within((db) => checkInvariants(db, logger)) })
 
   sampleMetrics.queuedAge.register(registry, (metric) => {
     metric.reset()

@@ -37,7 +37,7 @@ it('reads no more often than it is told, and takes a timer that is a little earl
   expect(asked()).toBe(2)
 })
 
-it('forgets what it knows when a reading fails, and reads again at once', async () => {
+it('forgets what it knows when a reading fails, and reads again when the next is due, not before', async () => {
   const { refresh, current, answerWith, pass, asked } = given()
   await refresh()
   expect(current()).toBe(1)
@@ -46,6 +46,9 @@ it('forgets what it knows when a reading fails, and reads again at once', async 
   await expect(refresh()).rejects.toThrow('away')
   expect(current()).toBeUndefined()
   answerWith(async () => 2)
+  await refresh()
+  expect([current(), asked()]).toEqual([undefined, 2])
+  pass(10_000)
   await refresh()
   expect([current(), asked()]).toEqual([2, 3])
 })

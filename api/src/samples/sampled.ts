@@ -7,7 +7,10 @@ type SampledOptions<Value> = {
 }
 
 export type Sampled<Value> = {
-  /** Reads unless that was done a moment ago; what is known is forgotten when reading fails. @throws as `read` */
+  /**
+   * Reads unless that was tried a moment ago, so that a reading that fails is no load of its own; what is known is
+   * forgotten when it fails. @throws as `read`
+   */
   refresh(): Promise<void>
   /** What was read last, or undefined when that is too old to be shown as if it were so now. */
   current(): Value | undefined
@@ -20,10 +23,12 @@ const earlyMs = 1_000
 
 export function sampled<Value>({ everyMs, clock, read }: SampledOptions<Value>): Sampled<Value> {
   let known: { readonly value: Value; readonly atMs: number } | undefined
+  let triedAtMs: number | undefined
   return {
     refresh: async () => {
       const atMs = clock.monotonicMs()
-      if (known !== undefined && atMs - known.atMs < everyMs - earlyMs) return
+      if (triedAtMs !== undefined && atMs - triedAtMs < everyMs - earlyMs) return
+      triedAtMs = atMs
       try {
         known = { value: await read(), atMs }
       } catch (error) {

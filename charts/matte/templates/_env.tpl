@@ -1,7 +1,7 @@
 {{- /* Environment variables by what they are for. */ -}}
 {{- define "matte.fromSecret" -}}
 - name: {{ .name }}
-  valueFrom: { secretKeyRef: { name: {{ .secret }}, key: {{ .key }} } }
+  valueFrom: { secretKeyRef: { name: {{ .secret | quote }}, key: {{ .key | quote }} } }
 {{- end -}}
 
 {{- define "matte.env.common" -}}

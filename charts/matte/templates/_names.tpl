@@ -12,29 +12,23 @@
 {{- /* What selects the pods of a component: dict "root" $ "component" "api". */ -}}
 {{- define "matte.selector" -}}
 app.kubernetes.io/name: matte
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
+{{- /* Also `labels`, those of one object; the chart's own come first. */ -}}
 {{- define "matte.labels" -}}
-{{ include "matte.selector" . }}
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
-{{- with .root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $own := dict "app.kubernetes.io/version" .root.Chart.AppVersion "app.kubernetes.io/managed-by" .root.Release.Service
+  "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) -}}
+{{- merge (include "matte.selector" . | fromYaml) $own (.labels | default dict) .root.Values.commonLabels | toYaml -}}
 {{- end -}}
 
 {{- /* The metadata of an object: dict "root" $ "component" "api" "name" "matte-api" and, if any, "annotations" and "labels". */ -}}
 {{- define "matte.metadata" -}}
 name: {{ .name }}
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ .root.Release.Namespace | quote }}
 labels:
   {{- include "matte.labels" . | nindent 2 }}
-  {{- with .labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
 {{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}
@@ -44,7 +38,10 @@ annotations:
 {{- /* An image behind `image.registry`: dict "root" $ "image" "docker.io/library/nats:2". */ -}}
 {{- define "matte.imageName" -}}
 {{- $registry := .root.Values.image.registry | trimSuffix "/" -}}
-{{- if $registry -}}{{ $registry }}/{{ .image | splitList "/" | rest | join "/" }}
+{{- $parts := splitList "/" .image -}}
+{{- /* Only what looks like a host is one, as in container runtimes. */ -}}
+{{- $path := ternary (rest $parts) $parts (and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts))) -}}
+{{- if $registry -}}{{ $registry }}/{{ join "/" $path }}
 {{- else -}}{{ .image }}
 {{- end -}}
 {{- end -}}

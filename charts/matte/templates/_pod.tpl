@@ -21,7 +21,7 @@ fsGroupChangePolicy: OnRootMismatch
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | quote }}
   {{- end }}
 {{- end }}
 {{- end -}}
@@ -29,10 +29,8 @@ imagePullSecrets:
 {{- /* Labels and annotations of pods: dict "root" $ "component" "api" "pod" .Values.api.pod and, if any, "annotations" a map. */ -}}
 {{- define "matte.podMetadata" -}}
 labels:
-  {{- include "matte.labels" . | nindent 2 }}
-  {{- with .pod.labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- /* Without the chart's version, so that an upgrade restarts only what it changes. */}}
+  {{- merge (include "matte.selector" . | fromYaml) (.pod.labels | default dict) .root.Values.commonLabels | toYaml | nindent 2 }}
 {{- with merge (dict) .pod.annotations (.annotations | default dict) }}
 annotations:
   {{- toYaml . | nindent 2 }}
@@ -50,7 +48,7 @@ envFrom:
 {{- /* Where pods run: dict "root" $ "component" "api" "pod" .Values.api.pod */ -}}
 {{- define "matte.scheduling" -}}
 {{- with .pod.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with .pod.nodeSelector }}
 nodeSelector:
@@ -85,6 +83,7 @@ A Deployment of the image: dict "root" $ "component" "api" "values" .Values.api 
 */ -}}
 {{- define "matte.deployment" -}}
 {{- $root := .root -}}
+{{- $values := .values -}}
 {{- $pod := .values.pod -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -96,6 +95,13 @@ spec:
   replicas: 0
   {{- else if .replicas }}
   replicas: {{ .replicas }}
+  {{- else }}
+  {{- /* Without the field the API server would put 1 where Helm had written a number before. */}}
+  {{- $name := printf "%s-%s" (include "matte.fullname" $root) .component }}
+  {{- with lookup "apps/v1" "Deployment" $root.Release.Namespace $name }}
+  # As many as there are, for the autoscaler to go on from.
+  replicas: {{ max (.spec.replicas | default 1 | int) ($values.autoscaling.minReplicas | int) }}
+  {{- end }}
   {{- end }}
   selector:
     matchLabels:

@@ -35,6 +35,7 @@ Tasks that ended in time, a vector for each plan. Prometheus 3 writes the bound 
 {{- define "matte.rules.inTime" -}}
 {{- $seconds := .Values.metrics.rules.objectives.completionSeconds -}}
 {{- $series := include "matte.rules.series" . -}}
+{{- if not $seconds -}}{{- fail "metrics.rules.objectives.completionSeconds has no value" -}}{{- end -}}
 {{- $vectors := list -}}
 {{- range $plan, $limit := $seconds -}}
 {{- $of := ternary (printf "plan!~%q" (join "|" (without (keys $seconds | sortAlpha) "default"))) (printf "plan=%q" $plan) (eq $plan "default") -}}
@@ -109,7 +110,11 @@ groups:
 {{- range $path, $_ := .Files.Glob "files/alerts/*.yaml" }}
 - name: {{ include "matte.fullname" $ }}.{{ base $path | trimSuffix ".yaml" }}
   rules:
-  {{- range $alert := include "matte.rules.file" (dict "root" $ "path" $path) | fromYamlArray }}
+  {{- $alerts := include "matte.rules.file" (dict "root" $ "path" $path) | fromYamlArray }}
+  {{- with regexFind "\\$\\(\\w+\\)" (toYaml $alerts) }}
+  {{- fail (printf "metrics.rules.thresholds.%s has no value" (trimAll "$()" .)) }}
+  {{- end }}
+  {{- range $alert := $alerts }}
   {{- $names = append $names $alert.alert }}
   {{- include "matte.rules.alert" (dict "root" $ "alert" $alert) | nindent 2 }}
   {{- end }}

@@ -8,6 +8,11 @@ const claims = 'matte_claim_failures_total{kind="task"}'
 const waiting = (pod: string) => `matte_database_pool_waiting{process="api",pod="${pod}"}`
 
 const due = 'matte_deliveries_due{process="api"}'
+const missingText =
+  'For 15 minutes no replica of the API has reported one of waiting tasks, due webhooks, retention and broken rules. ' +
+  'The alerts on it are blind meanwhile.'
+const queued = 'matte_tasks_queued{process="api",model_version="u2netp"}'
+const lag = 'matte_retention_lag_seconds{process="api",what="objects"}'
 const broken = 'matte_invariant_violations{process="api",invariant="ledger_balance"}'
 
 const absentText = (process: string) =>
@@ -143,35 +148,49 @@ const readings: readonly Case[] = [
   {
     alert: 'MatteReadingsMissing',
     when: 'the API runs and reads nothing',
-    series: { [up('api')]: '1x20', [broken]: '0x20' },
+    series: { [up('api')]: '1x20', [queued]: '0x20', [lag]: '0x20', [broken]: '0x20' },
     at: '15m',
     fires: [
       {
         severity: 'warning',
-        description:
-          'For 15 minutes no replica of the API has reported due webhooks or broken rules. The alerts on waiting ' +
-          'tasks, due webhooks, broken rules and retention are blind meanwhile.',
+        description: missingText,
       },
     ],
   },
   {
     alert: 'MatteReadingsMissing',
     when: 'broken rules are not read',
-    series: { [up('api')]: '1x20', [due]: '0x20' },
+    series: { [up('api')]: '1x20', [queued]: '0x20', [lag]: '0x20', [due]: '0x20' },
     at: '15m',
     fires: [
       {
         severity: 'warning',
-        description:
-          'For 15 minutes no replica of the API has reported due webhooks or broken rules. The alerts on waiting ' +
-          'tasks, due webhooks, broken rules and retention are blind meanwhile.',
+        description: missingText,
       },
     ],
   },
   {
     alert: 'MatteReadingsMissing',
+    when: 'the queue alone is not read',
+    series: { [up('api')]: '1x20', [lag]: '0x20', [broken]: '0x20', [due]: '0x20' },
+    at: '15m',
+    fires: [{ severity: 'warning', description: missingText }],
+  },
+  {
+    alert: 'MatteReadingsMissing',
+    when: 'retention alone is not read',
+    series: { [up('api')]: '1x20', [queued]: '0x20', [broken]: '0x20', [due]: '0x20' },
+    at: '15m',
+    fires: [{ severity: 'warning', description: missingText }],
+  },
+  {
+    alert: 'MatteReadingsMissing',
     when: 'the database is away for ten minutes',
-    series: { [up('api')]: '1x30', [due]: '0x5 stale _x9 0x15', [broken]: '0x30' },
+    series: {
+      [up('api')]: '1x30',
+      ...{ [queued]: '0x5 stale _x9 0x15', [due]: '0x5 stale _x9 0x15' },
+      ...{ [lag]: '0x30', [broken]: '0x30' },
+    },
     at: '14m',
     fires: [],
   },
