@@ -72,7 +72,7 @@ describe.skipIf(findMissing('cluster'))('the network policies', () => {
     const everything = [postgresql, store, nats, monitor, http, grpc, kubernetes]
     const open: Readonly<Record<string, readonly Target[]>> = {
       api: [postgresql, store, nats],
-      controller: [postgresql, store, nats, http, grpc, kubernetes],
+      controller: [postgresql, store, nats, grpc, kubernetes],
       dispatcher: [postgresql, nats],
     }
     for (const [name, targets] of Object.entries(open)) {
