@@ -58,7 +58,7 @@ const health: Row = {
       unit: 'none',
       width: 4,
       thresholds: badFrom(1),
-      queries: [{ expr: 'sum(max by (invariant) (matte_invariant_violations{}))', legend: 'rows' }],
+      queries: [{ expr: 'sum(max by (namespace, job, invariant) (matte_invariant_violations{}))', legend: 'rows' }],
     },
     {
       title: 'Failures of servers behind Matte',

@@ -7,7 +7,7 @@ import { worseFrom } from './thresholds.ts'
 const pods = (what: string): string => `matte_pool_demand{term="${what}"}`
 
 /** The leader alone has these; `max` bridges the moment in which two replicas believe that they lead. */
-const perPool = (metric: string, by = 'pool'): string => `max by (${by}) (${metric})`
+const perPool = (metric: string, by = 'pool'): string => `max by (namespace, ${by}) (${metric})`
 
 const ofPools = (panels: readonly Omit<Panel, 'needs'>[]): readonly Panel[] =>
   panels.map((panel) => ({ ...panel, needs: 'pools' }))
