@@ -31,7 +31,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
   },
 }
 
-/** One after the other, for ever again. */
+/** One after the other, forever again. */
 export const mix = [
   ...['small', 'megapixel', 'empty', 'small', 'damaged', 'small', 'megapixel', 'foreign'],
   ...['small', 'empty', 'small', 'megapixel', 'large'],
