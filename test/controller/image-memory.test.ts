@@ -154,7 +154,7 @@ describe.skipIf(missing)('a controller as the image runs it', () => {
     await Promise.all(open)
     const peak = memoryOf('VmHWM')
     print(
-      `at rest ${megabytes(before)}, at most ${megabytes(peak)} with ${megabytes(imageMemory)} for images: ` +
+      `idle ${megabytes(before)}, at most ${megabytes(peak)} with ${megabytes(imageMemory)} for images: ` +
         `${megabytes(peak - imageMemory)} beside them`,
     )
     expect(peak - imageMemory).toBeLessThan(besideMax)

@@ -1,6 +1,6 @@
 // promtool, given the chart's rules as a file.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
@@ -48,7 +48,10 @@ export async function testRules(rules: RuleFile, one: Case): Promise<string> {
   return failed ? stdout + stderr : ''
 }
 
-const newDir = (): string => mkdtempSync(join(tmpdir(), 'matte-rules-'))
+const base = mkdtempSync(join(tmpdir(), 'matte-rules-'))
+process.once('exit', () => rmSync(base, { recursive: true, force: true }))
+
+const newDir = (): string => mkdtempSync(join(base, 'case-'))
 
 function toPromtool(rules: RuleFile, { alert, series, at, fires }: Case) {
   const expected = fires.map(({ description, ...labels }) => {

@@ -21,6 +21,7 @@ export async function renderRules(rules: object = {}): Promise<RuleFile> {
   const { manifests, refusal } = await render({ metrics: { rules: { enabled: true, ...rules } } })
   if (refusal !== '') throw new Error(refusal)
   const found = manifests.find(({ kind }) => kind === 'PrometheusRule')
+  // Objects of the chart are typed as those that have pods; promtool checks what a file of rules has.
   return (found as unknown as { spec: RuleFile }).spec
 }
 

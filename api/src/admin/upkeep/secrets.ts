@@ -11,7 +11,7 @@ const reseal: Command = {
     const [sealedBy] = masterKeys.keys()
     const { resealed, kept, reasons } = await resealSecrets(db, masterKeys)
     if (kept > 0) {
-      throw new CommandError(`${resealed} were sealed anew, ${kept} stay as they are: ${reasons.join('; ')}`)
+      throw new CommandError(`${resealed} were sealed again, ${kept} stay as they are: ${reasons.join('; ')}`)
     }
     return { resealed, sealedBy }
   },
