@@ -23,17 +23,19 @@ export function findMissingPromtool(): string | undefined {
 
 /** What promtool objects to in a configuration of Prometheus; empty when nothing. */
 export async function checkConfig(config: string): Promise<string> {
-  const file = join(newDir(), 'prometheus.yaml')
+  const dir = newDir()
+  const file = join(dir, 'prometheus.yaml')
   writeFileSync(file, config)
-  const { stdout, stderr, failed } = await run('promtool', ['check', 'config', file])
+  const { stdout, stderr, failed } = await promtool(dir, ['check', 'config', file])
   return failed ? stdout + stderr : ''
 }
 
 /** What promtool objects to in a file of rules; empty when nothing. */
 export async function checkRules(rules: RuleFile): Promise<string> {
-  const file = join(newDir(), 'rules.yaml')
+  const dir = newDir()
+  const file = join(dir, 'rules.yaml')
   writeFileSync(file, stringify(rules))
-  const { stdout, stderr, failed } = await run('promtool', ['check', 'rules', '--lint-fatal', file])
+  const { stdout, stderr, failed } = await promtool(dir, ['check', 'rules', '--lint-fatal', file])
   return failed ? stdout + stderr : ''
 }
 
@@ -44,14 +46,15 @@ export async function testRules(rules: RuleFile, one: Case): Promise<string> {
   const groups = rules.groups.filter((group) => group.rules.some(({ alert }) => alert === one.alert))
   writeFileSync(join(dir, 'rules.yaml'), stringify({ groups }))
   writeFileSync(join(dir, 'case.yaml'), stringify(toPromtool(rules, one)))
-  const { stdout, stderr, failed } = await run('promtool', ['test', 'rules', join(dir, 'case.yaml')])
+  const { stdout, stderr, failed } = await promtool(dir, ['test', 'rules', join(dir, 'case.yaml')])
   return failed ? stdout + stderr : ''
 }
 
-const base = mkdtempSync(join(tmpdir(), 'matte-rules-'))
-process.once('exit', () => rmSync(base, { recursive: true, force: true }))
+const newDir = (): string => mkdtempSync(join(tmpdir(), 'matte-rules-'))
 
-const newDir = (): string => mkdtempSync(join(base, 'case-'))
+/** Runs promtool on files of this folder, which then goes. */
+const promtool = (dir: string, args: readonly string[]) =>
+  run('promtool', args).finally(() => rmSync(dir, { recursive: true, force: true }))
 
 function toPromtool(rules: RuleFile, { alert, series, at, fires }: Case) {
   const expected = fires.map(({ description, ...labels }) => {
