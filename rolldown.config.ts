@@ -7,7 +7,7 @@ import { defineConfig, type Plugin } from 'rolldown'
 const outDir = process.env.BUNDLE_DIR ?? 'dist'
 
 /** Packages with native code, or with files that they look for beside their own. */
-const apart = ['sharp', 'piscina', 'swagger-ui-dist']
+const apart = ['sharp', 'piscina', 'swagger-ui-dist', '@node-rs/argon2', 'pdfkit']
 
 /** A thread's file is named as in the sources, where it ends in `.ts`. */
 const threadFiles: Plugin = {

@@ -24,7 +24,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'int',
-          include: ['test/{alerts,api,controller,dashboards,dispatcher,core,kube,models,local}/**/*.test.ts'],
+          include: ['test/{alerts,api,app,controller,dashboards,dispatcher,core,kube,models,local}/**/*.test.ts'],
           globalSetup: 'test/support/global-setup.ts',
           // Bounds against hanging, not measures of speed: an inference alone takes seconds on a busy machine.
           testTimeout: 120_000,

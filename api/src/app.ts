@@ -1,6 +1,7 @@
 // The HTTP surface, as a table of contents: first what holds for every request, in order, then the routes.
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
+import type { SigningKeysCache } from '@matte/core/identity/signing-keys-cache'
 import { systemClock } from '@matte/core/runtime/clock'
 import type { Readiness } from '@matte/core/runtime/health'
 import type { SettingsCache } from '@matte/core/setting/settings-cache'
@@ -10,13 +11,16 @@ import { type FastifyInstance, fastify, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { requireDeclaredAccess } from './access.ts'
+import { tokenCache } from './auth/bearer.ts'
 import { callerCache } from './auth/caller-cache.ts'
 import { checkAccess } from './auth/check-access.ts'
 import type { KeyUsage } from './auth/key-usage.ts'
+import { memberCache } from './auth/member-cache.ts'
 import type { Config } from './config.ts'
 import { addEnvelope, requestId } from './envelope.ts'
 import { answerErrors } from './errors/answer-error.ts'
 import { gateway } from './gateway.ts'
+import { auditChanges } from './http/audit.ts'
 import { bodyLimitBytes, readDeclaredBodiesOnly } from './http/bodies.ts'
 import { answerClientErrors } from './http/client-error.ts'
 import { allowOrigins } from './http/cors.ts'
@@ -33,6 +37,7 @@ import { warnOfUnreadForwarding } from './limit/forwarded-for.ts'
 import { rateLimiter } from './limit/rate-limiter.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
+import { appRoutes } from './routes/app/app-routes.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -58,6 +63,7 @@ type AppDeps = {
   readonly settings: Pick<SettingsCache, 'current'>
   readonly probe: Pick<StoreProbe, 'isDown'>
   readonly usage: Pick<KeyUsage, 'note'>
+  readonly signingKeys: Pick<SigningKeysCache, 'current'>
   readonly waits: Pick<TaskWaits, 'untilEnded' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
   /** Milliseconds that the first in the queue for a database connection has waited. */
@@ -86,7 +92,12 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   if (config.trustedProxyHops === 0) warnOfUnreadForwarding(app, deps.logger)
   const limiter = rateLimiter(db, systemClock)
   const guard = credentialGuard(limiter, failedCredentialsPerMinute)
-  checkAccess(app, { callers: callerCache(db), guard, limiter, plans, usage: deps.usage, capacity })
+  const { usage, signingKeys } = deps
+  const { openRequestsPerMinute, publicUrl: issuer } = config
+  const byKey = { callers: callerCache(db), usage }
+  const byToken = { members: memberCache(db), signingKeys, tokens: tokenCache(), issuer }
+  checkAccess(app, { guard, limiter, plans, capacity, openRequestsPerMinute, ...byKey, ...byToken })
+  auditChanges(app, db)
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
   honourIdempotencyKeys(app, db)
@@ -119,6 +130,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   await app.register(apiKeyRoutes, { prefix, db })
   await app.register(signingSecretRoutes, { prefix, db, masterKeys })
   await app.register(usageRoutes, { prefix, db })
+  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...taskDeps, ...deps })
   await app.register(fileRoutes, { bucket, masterKeys: config.masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()

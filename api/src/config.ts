@@ -137,6 +137,11 @@ export const configSchema = {
     default: 60,
     min: 1,
   }),
+  openRequestsPerMinute: int('OPEN_REQUESTS_PER_MINUTE', {
+    description: 'requests from one IPv4 address or IPv6 /64 to operations before sign-in (register, login) before 429',
+    default: 60,
+    min: 1,
+  }),
   environment: choice('MATTE_ENV', ['development', 'production'], {
     description: 'production refuses what is for trials only',
     default: 'production',

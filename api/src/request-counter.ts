@@ -8,6 +8,7 @@ import type { Service } from '@matte/core/runtime/service'
 import { addRequests } from '@matte/core/usage/add-requests'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { surfaceOf } from './access.ts'
 
 const everyMs = 1_000
 /** Rows of one statement: it locks them until it commits, and creations of these workspaces wait meanwhile. */
@@ -55,8 +56,8 @@ export function requestCounter(db: Db, logger: Logger): RequestCounter {
 
 /** Counts every request whose key was valid, refused ones included. */
 export function countRequests(app: FastifyInstance, counter: Pick<RequestCounter, 'note'>): void {
-  app.addHook('onResponse', ({ caller }, _reply, done) => {
-    if (caller) counter.note(caller.workspaceId)
+  app.addHook('onResponse', ({ caller, routeOptions }, _reply, done) => {
+    if (caller && surfaceOf(routeOptions.config) === 'developer') counter.note(caller.workspaceId)
     done()
   })
 }

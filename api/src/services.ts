@@ -4,6 +4,7 @@ import { openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
+import { signingKeysCache } from '@matte/core/identity/signing-keys-cache'
 import { systemClock } from '@matte/core/runtime/clock'
 import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
@@ -38,6 +39,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const usage = keyUsage(db, logger)
   const waits = taskWaits(db, logger)
   const requests = requestCounter(db, logger)
+  const signingKeys = signingKeysCache(db, config.masterKeys, logger)
   const schema = schemaAtStart(database, { logger })
   const stopping = new AbortController()
   const ready = readiness({
@@ -55,6 +57,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     usage,
     waits,
     requests,
+    signingKeys,
     readiness: ready,
     stopping: stopping.signal,
     registry,
@@ -76,6 +79,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
       usage,
       waits,
       requests,
+      signingKeys,
       windowCleaner(db, logger),
       databaseSamples({ db, plans: config.plans, clock: systemClock, registry, logger }),
       bus,

@@ -1,4 +1,4 @@
-// Every route of the document, with every kind of credential and with another workspace's things. The routes come from
+// Every route of the Developer API (the App's are in test/app), with every kind of credential and with another workspace's things. The routes come from
 // the service's own document, which holds every route that needs a credential (access.ts refuses to start otherwise): a
 // new one is tested here without anyone remembering it, and one whose path has an unknown parameter fails until it is
 // said here whose id that is.
@@ -19,9 +19,11 @@ type Operation = {
 }
 
 const { paths } = (await buildDocument()) as { paths: Record<string, Record<string, Operation>> }
-const operations = Object.entries(paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
-)
+const operations = Object.entries(paths)
+  .flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
+  )
+  .filter((operation) => operation['x-required-scope'] !== undefined)
 
 const world = useApi()
 

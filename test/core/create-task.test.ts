@@ -123,7 +123,7 @@ for (const { version, url, missing } of databases()) {
       await create(workspace, await givenUpload(db, workspace.id), { monthlyQuota: 1 })
       const second = create(workspace, await givenUpload(db, workspace.id), { monthlyQuota: 1 })
       await expect(second).rejects.toMatchObject({
-        code: 'DEVELOPER_API_QUOTA_EXCEEDED',
+        code: 'QUOTA_EXCEEDED',
         details: { limit: 1, resetsAt: expect.stringMatching(/^\d{4}-\d\d-01T00:00:00\.000Z$/) },
       })
       await sql`update workspace set quota_month = quota_month - interval '1 month' where id = ${workspace.id}`.execute(

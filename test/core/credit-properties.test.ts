@@ -56,7 +56,7 @@ const refusals = [
   'CONFLICT',
 ]
 
-const limits = ['TASK_CONCURRENT_LIMIT', 'DEVELOPER_API_QUOTA_EXCEEDED', 'CREDITS_INSUFFICIENT']
+const limits = ['TASK_CONCURRENT_LIMIT', 'QUOTA_EXCEEDED', 'CREDITS_INSUFFICIENT']
 
 /** A refusal of the table is an answer; anything else, a broken CHECK or a deadlock, is a failure. */
 async function orRefused<T>(acting: Promise<T>): Promise<T | undefined> {

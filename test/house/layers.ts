@@ -39,6 +39,24 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/setting': [...rows, 'core/runtime'],
   'core/workspace': [...rows, 'core/runtime'],
   'core/workspace/limit': [...rows, 'core/workspace'],
+  'core/audit': rows,
+  // People, their sessions and tokens; mail and notifications go to them.
+  'core/identity': [...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/webhook'],
+  'core/mail': [...rows, 'core/runtime'],
+  'core/notification': [...rows, 'core/runtime', 'core/workspace', 'core/webhook', 'core/mail'],
+  'core/team': [
+    ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/credit'],
+    ...['core/identity', 'core/notification', 'core/mail'],
+  ],
+  'core/referral': [
+    ...[...rows, 'core/runtime', 'core/workspace', 'core/credit', 'core/identity', 'core/notification', 'core/mail'],
+  ],
+  // Money: orders, subscriptions, refunds, invoices; the providers beside them know no noun.
+  'core/payment/provider': ['core/error.ts', 'core/runtime'],
+  'core/payment': [
+    ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/credit', 'core/notification'],
+    ...['core/payment/provider'],
+  ],
   'core/credit': [...rows, 'core/workspace'],
   'core/usage': [...rows, 'core/workspace'],
   'core/upload': [...rows, 'core/storage', 'core/workspace'],
@@ -76,14 +94,14 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/uuid.ts': [],
   'api/envelope.ts': ['core/error.ts', 'api/access.ts'],
   'api/errors/http-status.ts': ['core/error.ts'],
-  'api/errors': ['core', 'api/envelope.ts', 'api/errors/http-status.ts', 'api/schemas'],
+  'api/errors': ['core', 'api/envelope.ts', 'api/errors/http-status.ts', 'api/schemas', 'api/access.ts'],
   'api/model-cache.ts': ['core'],
   'api/task-waits.ts': ['core'],
   'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/uuid.ts'],
   'api/samples': ['core'],
   'api/limit': ['core', 'api/errors', 'api/access.ts'],
-  'api/auth': ['core', 'api/limit', 'api/access.ts'],
+  'api/auth': ['core', 'api/limit', 'api/access.ts', 'api/uuid.ts'],
   'api/http': ['core', 'api/errors', 'api/schemas', 'api/access.ts'],
   'api/routes': ['core', 'api/http'],
   'api/routes/open/developer': [
@@ -91,6 +109,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['api/model-cache.ts', 'api/task-waits.ts'],
   ],
   'api/routes/legacy': ['api/routes/open/developer'],
+  'api/routes/app': [
+    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/limit', 'api/auth', 'api/routes/open/developer'],
+    ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/task-waits.ts'],
+  ],
   'api/admin': ['core', 'api/uuid.ts'],
 
   // The worker: slots and runs → routing → Triton; pixels know nobody.
@@ -159,7 +181,11 @@ export const edgeLibraries: Readonly<Record<string, readonly string[]>> = {
   '@nats-io/jetstream': ['core/bus'],
   '@nats-io/nats-core': ['core/bus'],
   '@nats-io/transport-node': ['core/bus'],
+  '@node-rs/argon2': ['core/identity'],
   fastify: ['api'],
+  jose: ['core/identity'],
+  nodemailer: ['dispatcher'],
+  stripe: ['core/payment/provider'],
   kysely: ['core'],
   pg: ['core/db', 'local'],
   piscina: ['controller/worker/image'],

@@ -32,6 +32,13 @@ export const errorCodes = [
 
 export type ErrorCode = (typeof errorCodes)[number]
 
+/** What the domain says where the interface has a code for each surface; `public-code.ts` of the API chooses. */
+export const nounCodes = ['TASK_NOT_FOUND', 'BATCH_NOT_FOUND', 'QUOTA_EXCEEDED'] as const
+
+type NounCode = (typeof nounCodes)[number]
+
+export type MatteCode = ErrorCode | NounCode
+
 export type Details = Record<string, unknown>
 
 type Given = { readonly details?: Details; readonly cause?: unknown; readonly retryAfterSeconds?: number }
@@ -42,11 +49,11 @@ type Given = { readonly details?: Details; readonly cause?: unknown; readonly re
  */
 export class MatteError extends Error {
   override name = 'MatteError'
-  readonly code: ErrorCode
+  readonly code: MatteCode
   readonly details: Details
   /** When trying again is worth it, by the database's clock; for `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
-  constructor(code: ErrorCode, message: string, { details = {}, cause, retryAfterSeconds }: Given = {}) {
+  constructor(code: MatteCode, message: string, { details = {}, cause, retryAfterSeconds }: Given = {}) {
     super(message, { cause })
     this.code = code
     this.details = details

@@ -4,16 +4,23 @@ import type { Caller } from '@matte/core/workspace/caller-queries'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CredentialGuard } from '../limit/credential-guard.ts'
 import type { CallerCache } from './caller-cache.ts'
+import type { KeyUsage } from './key-usage.ts'
 
-export type Credentials = { readonly callers: CallerCache; readonly guard: CredentialGuard }
+export type KeyDeps = {
+  readonly callers: CallerCache
+  readonly guard: CredentialGuard
+  readonly usage: Pick<KeyUsage, 'note'>
+}
+
+type LookUpDeps = Pick<KeyDeps, 'callers' | 'guard'>
 
 /**
  * Who sent this `X-API-Key`.
  * @throws MatteError API_KEY_MISSING, API_KEY_INVALID. A bad form or checksum is refused before any look-up; keys
  *   unknown, revoked and expired take one path (D5). RATE_LIMIT_EXCEEDED for one too many of them from one address.
  */
-export async function authenticate(
-  { callers, guard }: Credentials,
+export async function authenticateKey(
+  { callers, guard }: LookUpDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Caller> {
@@ -30,7 +37,7 @@ export async function authenticate(
   return caller
 }
 
-function findCaller({ callers, guard }: Credentials, request: FastifyRequest, hash: Buffer) {
+function findCaller({ callers, guard }: LookUpDeps, request: FastifyRequest, hash: Buffer) {
   const find = (): Promise<Caller | undefined> => callers.find(hash)
   return callers.knows(hash) ? find() : guard.lookUp(request, find)
 }

@@ -1,53 +1,94 @@
 // What a route's access (access.ts) asks of a request. The order of checks is D4's.
 import { MatteError } from '@matte/core/error'
-import type { Caller } from '@matte/core/workspace/caller-queries'
+import type { Member } from '@matte/core/identity/member-queries'
 import { type Plan, type Plans, planNamed } from '@matte/core/workspace/plan'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Role } from '@matte/core/workspace/role'
+import type { Scope } from '@matte/core/workspace/scope'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Capacity } from '../limit/capacity.ts'
-import { limitRequests } from '../limit/limit-requests.ts'
+import { limitAddress, limitRequests } from '../limit/limit-requests.ts'
 import type { RateLimiter } from '../limit/rate-limiter.ts'
-import { authenticate, type Credentials } from './api-key.ts'
-import type { KeyUsage } from './key-usage.ts'
+import { authenticateKey, type KeyDeps } from './api-key.ts'
+import { authenticateMember, type MemberDeps } from './bearer.ts'
+
+/** Who sends a request, be it with a key or signed in. */
+type RequestCaller = {
+  readonly workspaceId: string
+  readonly plan: string
+  readonly planLimits: Plan
+  /** Whose work it is: the member's, or of a key its maker's. Null: an operator made the key. */
+  readonly userId: string | null
+}
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set on every route that needs a credential, before its body is read. */
-    caller: Caller & { readonly planLimits: Plan }
+    caller: RequestCaller
+    /** Set on the routes of members, `self` included; there `role` may be null. */
+    member: Member
   }
 }
 
-type AuthDeps = Credentials & {
-  readonly capacity: Capacity
-  readonly plans: Plans
-  readonly usage: Pick<KeyUsage, 'note'>
-  readonly limiter: RateLimiter
-}
+type AuthDeps = KeyDeps &
+  MemberDeps & {
+    readonly capacity: Capacity
+    readonly plans: Plans
+    readonly limiter: RateLimiter
+    /** Requests a minute from one client address to operations that need no credential. */
+    readonly openRequestsPerMinute: number
+  }
 
-/** Credential, plan, scope and rate limit of every route that needs a credential, before its body is read. */
+/** Credential, plan, scope or role, and rate limit, before the body is read. */
 export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
-  const { plans, usage, limiter, capacity } = deps
-  // A decoration without a value, so that the shape of a request is fixed; the hook below sets it.
+  const { limiter, capacity } = deps
+  // Decorations without a value, so that the shape of a request is fixed; the hook below sets them.
   app.decorateRequest('caller', null as unknown as FastifyRequest['caller'])
+  app.decorateRequest('member', null as unknown as FastifyRequest['member'])
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public' } = request.routeOptions.config
-    if (access === 'public') return
-    const { scope } = access
-    const caller = await authenticate(deps, request, reply)
+    if (access === 'public' || access === 'provider') return
+    if (access === 'open') return limitAddress(limiter, deps.openRequestsPerMinute, { request, reply })
+    const caller =
+      access !== 'self' && 'scope' in access
+        ? await byKey(deps, access.scope, { request, reply })
+        : await byToken(deps, access === 'self' ? undefined : access.roles, { request, reply })
+    request.caller = caller
+    await limitRequests(limiter, caller, reply)
+  })
+
+  async function byKey(deps: AuthDeps, scope: Scope, exchange: Exchange): Promise<RequestCaller> {
+    const { apiKeyId, scopes, ...caller } = await authenticateKey(deps, exchange.request, exchange.reply)
     // As soon as it can be said whose the request is, and before it costs a statement.
-    capacity.countFor(request, caller.workspaceId)
-    const planLimits = planNamed(plans, caller.plan)
-    request.caller = { ...caller, planLimits }
+    capacity.countFor(exchange.request, caller.workspaceId)
+    const planLimits = planNamed(deps.plans, caller.plan)
     if (!planLimits.apiAccess) {
       throw new MatteError('DEVELOPER_API_ACCESS_DENIED', `The plan ${caller.plan} has no API access.`, {
         details: { plan: caller.plan },
       })
     }
-    if (!caller.scopes.includes(scope)) {
+    if (!scopes.includes(scope)) {
       throw new MatteError('API_KEY_INSUFFICIENT_SCOPE', `This needs a key with the scope ${scope}.`, {
-        details: { required: scope, scopes: caller.scopes },
+        details: { required: scope, scopes },
       })
     }
-    usage.note(caller.apiKeyId)
-    await limitRequests(limiter, request.caller, reply)
-  })
+    deps.usage.note(apiKeyId)
+    return { ...caller, planLimits }
+  }
+
+  async function byToken(deps: AuthDeps, roles: readonly Role[] | undefined, exchange: Exchange) {
+    const member = await authenticateMember(deps, exchange.request, exchange.reply)
+    capacity.countFor(exchange.request, member.workspaceId)
+    // Whoever is no member learns not even that the workspace is there (D10).
+    if (roles !== undefined && member.role === null) throw new MatteError('NOT_FOUND', 'There is no such workspace.')
+    if (roles !== undefined && !roles.some((role) => role === member.role)) {
+      throw new MatteError('AUTH_FORBIDDEN', `This needs one of the roles ${roles.join(', ')}.`, {
+        details: { required: roles, role: member.role },
+      })
+    }
+    exchange.request.member = member
+    const { workspaceId, plan, userId } = member
+    return { workspaceId, plan, planLimits: planNamed(deps.plans, plan), userId }
+  }
 }
+
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }

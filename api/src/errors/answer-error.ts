@@ -6,14 +6,23 @@ import { DatabaseBusy } from '@matte/core/db/fail-fast-pool'
 import { type ErrorCode, MatteError } from '@matte/core/error'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { surfaceOf } from '../access.ts'
 import type { ErrorAnswer } from '../envelope.ts'
 import { httpStatus } from './http-status.ts'
 import { toIssues } from './issues.ts'
+import { publicCode } from './public-code.ts'
 
 /** Seconds for `Retry-After` (D6): maintenance lasts, a store or a database is often back in seconds. */
 const retryAfterSeconds = { maintenance: 60, outage: 5, limit: 1, max: 3_600 } as const
 
-export function toErrorAnswer(requestId: string, { code, message, details }: MatteError): ErrorAnswer {
+type PublicError = Pick<MatteError, 'message' | 'details' | 'cause' | 'retryAfterSeconds'> & {
+  readonly code: ErrorCode
+}
+
+export function toErrorAnswer(
+  requestId: string,
+  { code, message, details }: Pick<PublicError, 'code' | 'message' | 'details'>,
+): ErrorAnswer {
   return { request_id: requestId, error: { code, message, details } }
 }
 
@@ -23,7 +32,7 @@ type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyRepl
 export const answerErrors =
   (count: (code: ErrorCode) => void): ErrorHandler =>
   (error, request, reply) => {
-    const known = toMatteError(error)
+    const known = toPublic(toMatteError(error), request)
     count(known.code)
     const status = httpStatus[known.code]
     if (status >= 500) request.log.error({ err: error, code: known.code }, 'request failed')
@@ -34,6 +43,12 @@ export const answerErrors =
     reply.header('x-request-id', request.id) // no hook has run where the router gave up
     return reply.code(status).send(toErrorAnswer(request.id, known))
   }
+
+/** With the code that this surface of the interface has for it. */
+function toPublic({ code, message, details, cause, retryAfterSeconds: seconds }: MatteError, request: FastifyRequest) {
+  const surface = surfaceOf(request.routeOptions?.config ?? {}) // no route where the router gave up
+  return { code: publicCode(code, surface), message, details, cause, retryAfterSeconds: seconds }
+}
 
 /** Any error as one of ours; what was not foreseen keeps its words to itself, as the cause. */
 export function toMatteError(error: unknown): MatteError {
@@ -80,7 +95,7 @@ function retryAfterOf({
   details,
   cause,
   retryAfterSeconds: seconds = retryAfterSeconds.limit,
-}: MatteError): number | undefined {
+}: PublicError): number | undefined {
   const { maintenance, outage, max } = retryAfterSeconds
   if (code === 'CONFLICT') return typeof details.retryAfter === 'number' ? details.retryAfter : undefined
   if (code === 'TASK_MAINTENANCE') return maintenance

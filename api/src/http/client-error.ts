@@ -21,7 +21,9 @@ function answerTo(error: { readonly code?: string }): string {
   const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
   const large = error.code === 'HPE_HEADER_OVERFLOW'
   const words = late ? 'the request did not arrive in time' : large ? 'must be at most 16 KiB' : 'is not valid HTTP'
-  const body = JSON.stringify(toErrorAnswer(id, invalidParam(large ? '/headers' : '', words)))
+  const body = JSON.stringify(
+    toErrorAnswer(id, { ...invalidParam(large ? '/headers' : '', words), code: 'INVALID_PARAMS' }),
+  )
   const head = [
     'HTTP/1.1 400 Bad Request',
     'Content-Type: application/json; charset=utf-8',

@@ -1,7 +1,9 @@
 import swagger from '@fastify/swagger'
 import type { FastifyContextConfig, FastifyInstance, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
+import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
+import { balanceSchema } from '../schemas/app/credit.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
@@ -31,6 +33,7 @@ const named = [
   signingSecretSchema,
   apiKeySchema,
   usageSchema,
+  balanceSchema,
 ]
 
 const description = `Removes the background from images.
@@ -73,6 +76,7 @@ const tags = [
   { name: 'Webhooks', description: 'Where the service sends events, and how a receiver knows it is the service.' },
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
+  { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 
@@ -100,6 +104,12 @@ export async function documentRoutes(app: FastifyInstance, publicUrl: string): P
             in: 'header',
             name: 'X-API-Key',
             description: 'A key of your workspace, of the form service_live_….',
+          },
+          accessToken: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: 'The access token of a session, from signing in or refreshing it; 15 minutes.',
           },
         },
       },
@@ -133,8 +143,8 @@ const preferHeader = Type.Optional(Type.String({ description: '`handling=strict`
 function describeRoute(schema: FastifySchema, url: string, config: FastifyContextConfig | undefined) {
   const { access = 'public' } = config ?? {}
   if (access === 'public') return schema
+  const { sentence: needs, security, extensions } = describeAccess(access)
   const { operationId = '', tags = [], headers, params, description: more } = schema as Documented
-  const needs = `Needs the scope \`${access.scope}\`.`
   const legacy = url.startsWith('/v1/')
   return {
     ...schema,
@@ -143,10 +153,29 @@ function describeRoute(schema: FastifySchema, url: string, config: FastifyContex
     description: more === undefined ? needs : `${more}\n\n${needs}`,
     headers: Type.Object({ 'X-Request-Id': requestIdHeader, Prefer: preferHeader, ...propertiesOf(headers) }),
     params: Type.Object(Object.fromEntries(Object.keys(propertiesOf(params)).map((name) => [name, id]))),
-    security: [{ apiKey: [] }],
-    'x-required-scope': access.scope,
+    security,
+    ...extensions,
     ...(config?.idempotent && { [idempotentMark]: true }),
   }
+}
+
+/** `extensions`: for the tests that walk the document, and whoever generates a client. */
+function describeAccess(access: Exclude<Access, 'public'>) {
+  if (access === 'open') return { sentence: 'Needs no credential.', security: [], extensions: { 'x-access': access } }
+  if (access === 'provider') {
+    const sentence = 'The signature of the payment provider is its credential.'
+    return { sentence, security: [], extensions: { 'x-access': access } }
+  }
+  if (access === 'self') {
+    const sentence = 'For whoever is signed in.'
+    return { sentence, security: [{ accessToken: [] }], extensions: { 'x-access': access } }
+  }
+  if ('scope' in access) {
+    const sentence = `Needs the scope \`${access.scope}\`.`
+    return { sentence, security: [{ apiKey: [] }], extensions: { 'x-required-scope': access.scope } }
+  }
+  const sentence = `For members in the role ${access.roles.join(', ')}.`
+  return { sentence, security: [{ accessToken: [] }], extensions: { 'x-required-roles': access.roles } }
 }
 
 /** Ids are UUIDs; what is none is answered like an unknown one (D3), so the routes' own schemas take any text. */

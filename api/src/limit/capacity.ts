@@ -11,7 +11,7 @@ import { invalidParam } from '@matte/core/invalid-params'
 import { counter, gauge } from '@matte/core/runtime/metrics/define'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
-import { needsCredential } from '../access.ts'
+import { isOperation } from '../access.ts'
 import { capacityExceeded } from '../errors/answer-error.ts'
 import { bodyDeadlineMs, expectWithin } from './late-body.ts'
 import { RequestRooms } from './rooms.ts'
@@ -86,9 +86,9 @@ export function refuseOverload(
   })
 
   app.addHook('onRequest', (request, reply, done) => {
-    if (!needsCredential(request.routeOptions.config)) return done()
+    if (!isOperation(request.routeOptions.config)) return done()
     if (oldestWaitMs() > queueAgeMaxMs) return done(refuse())
-    rooms.enter(request, `key ${request.headers['x-api-key']}`)
+    rooms.enter(request, `key ${request.headers['x-api-key']} ${request.headers.authorization}`)
     reply.raw.once('close', () => {
       if (rooms.has(request)) setTimeout(() => rooms.leave(request), lostAfterMs).unref()
     })

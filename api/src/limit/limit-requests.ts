@@ -1,7 +1,11 @@
 import { MatteError } from '@matte/core/error'
 import { windowSeconds } from '@matte/core/rate-limit/rate-window-queries'
+import type { Plan } from '@matte/core/workspace/plan'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { clientNetwork } from './client-network.ts'
 import type { RateLimiter, RateVerdict } from './rate-limiter.ts'
+
+type Caller = { readonly workspaceId: string; readonly planLimits: Pick<Plan, 'requestsPerMinute'> }
 
 /**
  * Counts the request against its workspace's limit, whatever key it came with, and puts the headers of D6 on the
@@ -10,7 +14,7 @@ import type { RateLimiter, RateVerdict } from './rate-limiter.ts'
  */
 export async function limitRequests(
   limiter: RateLimiter,
-  { workspaceId, planLimits }: FastifyRequest['caller'],
+  { workspaceId, planLimits }: Caller,
   reply: FastifyReply,
 ): Promise<void> {
   const verdict = await limiter.take(`workspace:${workspaceId}`, planLimits.requestsPerMinute)
@@ -27,11 +31,26 @@ export async function limitRequests(
   throw rateLimitExceeded(verdict, reply, { limitName: 'requests', message })
 }
 
+/**
+ * Counts a request to an operation that needs no credential against its client's address.
+ * @throws MatteError RATE_LIMIT_EXCEEDED
+ */
+export async function limitAddress(
+  limiter: RateLimiter,
+  perMinute: number,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<void> {
+  const verdict = await limiter.take(`open:${clientNetwork(request.ip)}`, perMinute)
+  if (verdict.allowed) return
+  const message = `This takes ${perMinute} requests a minute from one address; try again later.`
+  throw rateLimitExceeded(verdict, reply, { limitName: 'address', message })
+}
+
 /** Sets `Retry-After` itself: unlike other waits, this one may be known from an earlier answer of the database. */
 export function rateLimitExceeded(
   { limit, resetsAt, resetsInSeconds }: RateVerdict,
   reply: FastifyReply,
-  { limitName, message }: { readonly limitName: 'requests' | 'credentials'; readonly message: string },
+  { limitName, message }: { readonly limitName: 'requests' | 'credentials' | 'address'; readonly message: string },
 ): MatteError {
   reply.header('retry-after', resetsInSeconds)
   return new MatteError('RATE_LIMIT_EXCEEDED', message, {

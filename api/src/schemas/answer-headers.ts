@@ -50,10 +50,21 @@ const rateLimit = [
   'RateLimit',
 ] as const satisfies readonly HeaderName[]
 
-export type AnswerKind = { readonly status: number; readonly idempotent: boolean; readonly deprecated: boolean }
+export type AnswerKind = {
+  readonly status: number
+  readonly idempotent: boolean
+  readonly deprecated: boolean
+  /** By what the operation knows its caller. */
+  readonly credential: 'key' | 'token' | 'none'
+}
 
 /** Names, and whether each is always there. */
-export function headersOf({ status, idempotent, deprecated }: AnswerKind): ReadonlyMap<HeaderName, boolean> {
+export function headersOf({
+  status,
+  idempotent,
+  deprecated,
+  credential,
+}: AnswerKind): ReadonlyMap<HeaderName, boolean> {
   const headers = new Map<HeaderName, boolean>([
     ['X-Request-Id', true],
     ['Cache-Control', true],
@@ -62,7 +73,9 @@ export function headersOf({ status, idempotent, deprecated }: AnswerKind): Reado
     for (const name of names) headers.set(name, required)
   }
   // What is refused for its credential never reaches the limiter (D6); 403, 429 and 500 come from both sides of it.
-  if (status !== 401) set(![403, 429, 500].includes(status), ...rateLimit)
+  // Who is no member of a workspace is refused (404) before its requests are counted.
+  const before = credential === 'token' ? [403, 404, 429, 500] : [403, 429, 500]
+  if (status !== 401 && credential !== 'none') set(!before.includes(status), ...rateLimit)
   if (status === 429 || status === 503) set(true, 'Retry-After')
   if (status === 500 || (status === 409 && idempotent)) set(false, 'Retry-After')
   if (status !== 401 && status !== 429) set(false, 'X-Ignored-Fields', 'Preference-Applied')

@@ -53,8 +53,8 @@ export const errorSchema = named(
   },
 )
 
-/** Codes that every route with a credential can answer, in the order of their checks (D4). */
-const always: readonly ErrorCode[] = [
+/** Codes that every operation can answer by what it asks of its caller, in the order of their checks (D4). */
+const ofKeys: readonly ErrorCode[] = [
   'API_KEY_MISSING',
   'API_KEY_INVALID',
   'DEVELOPER_API_ACCESS_DENIED',
@@ -64,9 +64,31 @@ const always: readonly ErrorCode[] = [
   'SYSTEM_INTERNAL_ERROR',
 ]
 
+const ofEverybody: readonly ErrorCode[] = ['RATE_LIMIT_EXCEEDED', 'INVALID_PARAMS', 'SYSTEM_INTERNAL_ERROR']
+const ofSelf: readonly ErrorCode[] = ['AUTH_INVALID_TOKEN', ...ofEverybody]
+/** NOT_FOUND: not a member of the workspace, or no longer. */
+const ofMembers: readonly ErrorCode[] = ['AUTH_FORBIDDEN', 'NOT_FOUND', ...ofSelf]
+
 /** The responses of a route by status: its success and, named in the descriptions, every code it can answer. */
-export function responses<S extends TSchema>(status: 200 | 201, data: S, codes: readonly ErrorCode[]) {
-  const byStatus = Map.groupBy([...always, ...codes], (code) => httpStatus[code])
+export const responses = <S extends TSchema>(status: 200 | 201, data: S, codes: readonly ErrorCode[]) =>
+  respond(ofKeys, { status, data, codes })
+
+/** The same of an App operation for members in certain roles. */
+export const memberResponses = <S extends TSchema>(status: 200 | 201, data: S, codes: readonly ErrorCode[]) =>
+  respond(ofMembers, { status, data, codes })
+
+/** The same of one for whoever is signed in (`self`). */
+export const selfResponses = <S extends TSchema>(status: 200 | 201, data: S, codes: readonly ErrorCode[]) =>
+  respond(ofSelf, { status, data, codes })
+
+/** The same of one that needs no credential (`open`, `provider`). */
+export const openResponses = <S extends TSchema>(status: 200 | 201, data: S, codes: readonly ErrorCode[]) =>
+  respond(ofEverybody, { status, data, codes })
+
+type Answers<S> = { readonly status: 200 | 201; readonly data: S; readonly codes: readonly ErrorCode[] }
+
+function respond<S extends TSchema>(always: readonly ErrorCode[], { status, data, codes }: Answers<S>) {
+  const byStatus = Map.groupBy([...new Set([...always, ...codes])], (code) => httpStatus[code])
   const errors = Object.fromEntries(
     [...byStatus].map(([number, names]) => [number, { description: names.join(', '), ...refer(errorSchema) }]),
   )

@@ -5,7 +5,7 @@ import { MatteError } from '../error.ts'
 import { type ShownTask, shownColumns } from '../task/task-queries.ts'
 
 export type BatchRow = Selectable<BatchTable>
-export const batchNotFound = (): MatteError => new MatteError('DEVELOPER_BATCH_NOT_FOUND', 'There is no such batch.')
+export const batchNotFound = (): MatteError => new MatteError('BATCH_NOT_FOUND', 'There is no such batch.')
 
 /** The workspace's own batch. Undefined: unknown or somebody else's, which is one answer. */
 export function findBatch(db: Db, workspaceId: string, id: string): Promise<BatchRow | undefined> {

@@ -17,7 +17,7 @@ type CanceledBatch = BatchWithTasks & { readonly ends: RunEnds }
 /**
  * Cancels what is still queued of a batch (D51), as of one moment: the workspace's row is locked, and with it every
  * claim of the workspace's queued tasks waits. Children that are processing go on.
- * @throws MatteError DEVELOPER_BATCH_NOT_FOUND, TASK_CANNOT_CANCEL when nothing is queued
+ * @throws MatteError BATCH_NOT_FOUND, TASK_CANNOT_CANCEL when nothing is queued
  */
 export async function cancelBatch(db: Db, workspaceId: string, id: string): Promise<CanceledBatch> {
   if ((await findBatch(db, workspaceId, id)) === undefined) throw batchNotFound()

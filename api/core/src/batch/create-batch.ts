@@ -45,7 +45,7 @@ export function findBatchRefusal({ batchLimit }: Plan, size: number): MatteError
  * Accepts a batch, all of it or nothing (D50): inspects every object, then takes slots, quota and credits for all
  * children and writes them, in one transaction that commits synchronously before this returns.
  * @throws MatteError as `inspectSources`; TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT,
- *   DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
+ *   QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
  */
 export async function createBatch(db: Db, bucket: Inspected, request: CreateBatch): Promise<BatchWithTasks<TaskRow>> {
   const { workspaceId, plan, once } = request

@@ -1,7 +1,7 @@
 // All objects of a batch are inspected before any of it is created: all or nothing (D50). An object that is named
 // several times is inspected once.
 import type { Db } from '../db/database.ts'
-import { type ErrorCode, MatteError } from '../error.ts'
+import { type MatteCode, MatteError } from '../error.ts'
 import { type Issue, invalidParams } from '../invalid-params.ts'
 import type { Gate } from '../runtime/concurrency/gate.ts'
 import { eachAtOnce } from '../runtime/each-at-once.ts'
@@ -52,7 +52,7 @@ export async function inspectSources(db: Db, bucket: Inspected, request: Inspect
   return sources
 }
 
-const ofObject: readonly ErrorCode[] = ['TASK_INPUT_FORBIDDEN', 'TASK_FILE_SIZE_EXCEEDED', 'TASK_FORMAT_NOT_SUPPORTED']
+const ofObject: readonly MatteCode[] = ['TASK_INPUT_FORBIDDEN', 'TASK_FILE_SIZE_EXCEEDED', 'TASK_FORMAT_NOT_SUPPORTED']
 
 /** What is wrong with one object is kept for the list; what is wrong with the store, or with us, ends it all. */
 function toItemError(error: unknown): MatteError {

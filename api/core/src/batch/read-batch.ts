@@ -6,7 +6,7 @@ export type BatchWithTasks<Task = ShownTask> = { readonly batch: BatchRow; reado
 
 /**
  * A batch with its children as of one moment, so that the counts and the tasks in an answer agree.
- * @throws MatteError DEVELOPER_BATCH_NOT_FOUND
+ * @throws MatteError BATCH_NOT_FOUND
  */
 export function readBatch(db: Db, workspaceId: string, id: string): Promise<BatchWithTasks> {
   const oneMoment = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')

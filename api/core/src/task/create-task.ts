@@ -30,7 +30,7 @@ type CreateTask = {
  * Accepts a task: inspects the object, then takes a concurrency slot, quota and credit, and writes the row, in one
  * transaction that commits synchronously before this returns. The checks come in the order of D4.
  * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED,
- *   TASK_STORAGE_UNAVAILABLE, TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED,
+ *   TASK_STORAGE_UNAVAILABLE, TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT, QUOTA_EXCEEDED,
  *   CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
  */
 export async function createTask(db: Db, bucket: Inspected, request: CreateTask): Promise<TaskRow> {
@@ -68,7 +68,7 @@ async function insertUnderLock(tx: Db, plan: Plan, task: NewTask): Promise<Inser
   return reached === undefined ? insertSingle(tx, plan, task) : { kind: 'limit-reached', reached }
 }
 
-/** @throws MatteError TASK_INPUT_FORBIDDEN, TASK_CONCURRENT_LIMIT, DEVELOPER_API_QUOTA_EXCEEDED */
+/** @throws MatteError TASK_INPUT_FORBIDDEN, TASK_CONCURRENT_LIMIT, QUOTA_EXCEEDED */
 function toTask(plan: Plan, insertion: Insertion): TaskRow {
   if (insertion.kind === 'created') return insertion.task
   if (insertion.kind === 'upload-gone') throw inputForbidden()

@@ -25,9 +25,9 @@ type RetryTask = {
  * A caller's retry (D33): the same task is queued again in a new run, with the object as it is now. It takes a slot,
  * quota and a credit like a new single task, also as a child of a batch, whose counts follow. What was not delivered
  * yet of an earlier failure is canceled.
- * @throws MatteError DEVELOPER_TASK_NOT_FOUND, TASK_NOT_RETRYABLE, TASK_RETRY_LIMIT_EXCEEDED, TASK_INPUT_FORBIDDEN,
+ * @throws MatteError TASK_NOT_FOUND, TASK_NOT_RETRYABLE, TASK_RETRY_LIMIT_EXCEEDED, TASK_INPUT_FORBIDDEN,
  *   TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED, TASK_STORAGE_UNAVAILABLE, TASK_CONCURRENT_LIMIT,
- *   DEVELOPER_API_QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
+ *   QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
  */
 export async function retryTask(db: Db, bucket: Inspected, request: RetryTask): Promise<TaskRow> {
   const { workspaceId, plan, id } = request
@@ -58,7 +58,7 @@ export async function retryTask(db: Db, bucket: Inspected, request: RetryTask): 
   })
 }
 
-/** @throws MatteError DEVELOPER_TASK_NOT_FOUND, TASK_NOT_RETRYABLE, TASK_RETRY_LIMIT_EXCEEDED */
+/** @throws MatteError TASK_NOT_FOUND, TASK_NOT_RETRYABLE, TASK_RETRY_LIMIT_EXCEEDED */
 async function findRetryable(db: Db, workspaceId: string, id: string): Promise<TaskRow> {
   const task = await findTask(db, workspaceId, id)
   if (task === undefined) throw taskNotFound()

@@ -47,4 +47,4 @@ export function findTask(db: Db, workspaceId: string, id: string): Promise<TaskR
     .executeTakeFirst()
 }
 
-export const taskNotFound = (): MatteError => new MatteError('DEVELOPER_TASK_NOT_FOUND', 'There is no such task.')
+export const taskNotFound = (): MatteError => new MatteError('TASK_NOT_FOUND', 'There is no such task.')

@@ -6,6 +6,8 @@ export type Caller = {
   readonly workspaceId: string
   readonly plan: string
   readonly scopes: readonly string[]
+  /** Who made the key; null: an operator. */
+  readonly userId: string | null
 }
 
 /** The live key with this hash and its workspace. Undefined: unknown, revoked or expired, one answer for all (D5). */
@@ -13,7 +15,7 @@ export function findCaller(db: Db, hash: Buffer): Promise<Caller | undefined> {
   return db
     .selectFrom('api_key as k')
     .innerJoin('workspace as w', 'w.id', 'k.workspace_id')
-    .select(['k.id as apiKeyId', 'k.workspace_id as workspaceId', 'w.plan', 'k.scopes'])
+    .select(['k.id as apiKeyId', 'k.workspace_id as workspaceId', 'w.plan', 'k.scopes', 'k.created_by as userId'])
     .where('k.hash', '=', hash)
     .where('k.revoked_at', 'is', null)
     .where((eb) => eb.or([eb('k.expires_at', 'is', null), eb('k.expires_at', '>', sql<Date>`now()`)]))

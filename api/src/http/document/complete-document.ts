@@ -14,10 +14,11 @@ type Response = {
   content?: Record<string, Media>
   links?: Record<string, unknown>
 }
+type Security = readonly Readonly<Record<string, unknown>>[]
 type Operation = {
   operationId: string
   deprecated?: boolean
-  security?: unknown
+  security?: Security
   requestBody?: { required: boolean; content: Record<string, Media> }
   responses: Record<string, Response>
   [idempotentMark]?: true
@@ -39,13 +40,14 @@ export function completeDocument(document: ApiDocument): void {
   components.headers = {}
   components.examples = {}
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
-    const { requestBody, deprecated = false, responses } = operation
+    const { requestBody, deprecated = false, security = [], responses } = operation
+    const credential = credentialOf(security)
     // Where nothing is required, nothing has to be sent.
     if (requestBody) requestBody.required = requiresBody(requestBody.content)
     const idempotent = operation[idempotentMark] === true
     delete operation[idempotentMark]
     for (const [status, response] of Object.entries(responses)) {
-      response.headers = nameHeaders(components.headers, { status: Number(status), idempotent, deprecated })
+      response.headers = nameHeaders(components.headers, { status: Number(status), idempotent, deprecated, credential })
       const media = response.content?.['application/json']
       if (media === undefined) continue
       if (Number(status) >= 400) describeRefusals(components.examples, response, media)
@@ -55,6 +57,10 @@ export function completeDocument(document: ApiDocument): void {
     }
   }
 }
+
+/** Of an operation's `security`, which is empty where none is needed. */
+const credentialOf = ([first]: Security): 'key' | 'token' | 'none' =>
+  first === undefined ? 'none' : Object.hasOwn(first, 'apiKey') ? 'key' : 'token'
 
 const requiresBody = (content: Record<string, Media>): boolean =>
   Object.values(content).some(({ schema }) => (schema.required?.length ?? 0) > 0)

@@ -10,6 +10,7 @@ import { up as scale } from './0008-scale.ts'
 import { up as deliveryReady } from './0009-delivery-ready.ts'
 import { up as storageBounds } from './0010-storage-bounds.ts'
 import { up as counters } from './0011-counters.ts'
+import { up as accounts } from './0012-accounts.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -24,4 +25,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0009-delivery-ready': { up: deliveryReady },
   '0010-storage-bounds': { up: storageBounds },
   '0011-counters': { up: counters },
+  '0012-accounts': { up: accounts },
 }

@@ -13,4 +13,6 @@ export type ApiKeyTable = {
   expires_at: Date | null
   last_used_at: Date | null
   revoked_at: Date | null
+  /** The member who made it; null: an operator. */
+  created_by: Generated<string | null>
 }

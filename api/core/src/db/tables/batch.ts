@@ -14,6 +14,8 @@ export type BatchTable = {
   /** Gets `batch.completed` and the events of the children (D62). */
   callback_url: string | null
   traceparent: string | null
+  /** The member who made it, or the maker of the key; null: neither is known. */
+  created_by: Generated<string | null>
   created_at: Generated<Date>
   completed_at: Date | null
 }

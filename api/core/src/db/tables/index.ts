@@ -1,13 +1,17 @@
 import type { ApiKeyTable } from './api-key.ts'
+import type { AppUserTable, MembershipTable, SessionTable } from './app-user.ts'
+import type { AuditEntryTable } from './audit-entry.ts'
 import type { BatchTable } from './batch.ts'
 import type { CreditEntryTable, CreditHoldTable, CreditLotTable } from './credit.ts'
 import type { DeliveryAttemptTable, DeliveryTable } from './delivery.ts'
 import type { IdempotencyRecordTable } from './idempotency-record.ts'
 import type { InferenceWindowTable } from './inference-window.ts'
+import type { MailTable, NotificationDueTable } from './mail.ts'
 import type { ModelTable } from './model.ts'
 import type { RateWindowTable } from './rate-window.ts'
 import type { ObjectDeletionTable, RetentionNoticeTable } from './retention.ts'
 import type { SettingTable } from './setting.ts'
+import type { SigningKeyTable } from './signing-key.ts'
 import type { TaskEventTable, TaskTable } from './task.ts'
 import type { UploadTable } from './upload.ts'
 import type { UsageDayTable } from './usage-day.ts'
@@ -17,6 +21,8 @@ import type { WorkspaceTable } from './workspace.ts'
 /** Every table by its name; a table's type lies in the file that carries the table's name. */
 export type Tables = {
   api_key: ApiKeyTable
+  app_user: AppUserTable
+  audit_entry: AuditEntryTable
   batch: BatchTable
   credit_entry: CreditEntryTable
   credit_hold: CreditHoldTable
@@ -25,11 +31,16 @@ export type Tables = {
   delivery_attempt: DeliveryAttemptTable
   idempotency_record: IdempotencyRecordTable
   inference_window: InferenceWindowTable
+  mail: MailTable
+  membership: MembershipTable
   model: ModelTable
+  notification_due: NotificationDueTable
   object_deletion: ObjectDeletionTable
   rate_window: RateWindowTable
   retention_notice: RetentionNoticeTable
+  session: SessionTable
   setting: SettingTable
+  signing_key: SigningKeyTable
   task: TaskTable
   task_event: TaskEventTable
   upload: UploadTable

@@ -57,6 +57,8 @@ export type TaskTable = {
   /** 'due' once attempts are exhausted, 'done' after the hand-over to the dead-letter stream (D35). */
   dead_letter: 'due' | 'done' | null
   traceparent: string | null
+  /** The member who made it, or the maker of the key; null: neither is known. */
+  created_by: Generated<string | null>
   created_at: Generated<Date>
 }
 

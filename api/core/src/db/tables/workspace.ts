@@ -21,4 +21,6 @@ export type WorkspaceTable = {
   /** Signs callbacks (D62); sealed under the master keys, made on first use. */
   callback_secret_sealed: string | null
   created_at: Generated<Date>
+  /** Whose personal workspace it is; null of a team, and of one that an operator made. */
+  personal_of: Generated<string | null>
 }

@@ -6,7 +6,7 @@ import { type EndedTask, endRun } from './end-run.ts'
 
 /**
  * Cancels a task that is still queued.
- * @throws MatteError DEVELOPER_TASK_NOT_FOUND, TASK_CANNOT_CANCEL
+ * @throws MatteError TASK_NOT_FOUND, TASK_CANNOT_CANCEL
  */
 export async function cancelTask(db: Db, workspaceId: string, id: string): Promise<EndedTask> {
   const task = await findTask(db, workspaceId, id)

@@ -62,7 +62,7 @@ async function findReachedLimit(tx: Db, { workspaceId, plan, size }: ChildSlots)
   return isSpent ? { ...row, limit: 'quota' } : undefined
 }
 
-/** TASK_CONCURRENT_LIMIT or DEVELOPER_API_QUOTA_EXCEEDED. */
+/** TASK_CONCURRENT_LIMIT or QUOTA_EXCEEDED. */
 export function toChildLimitError(
   { plan, size }: Pick<ChildSlots, 'plan' | 'size'>,
   reached: ReachedLimit,

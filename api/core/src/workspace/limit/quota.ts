@@ -32,7 +32,7 @@ export const quotaExceeded = (
   { resetsAt, resetsInSeconds }: QuotaReset,
   details: Details = {},
 ): MatteError =>
-  new MatteError('DEVELOPER_API_QUOTA_EXCEEDED', `Your plan takes ${plan.monthlyQuota} tasks a month.`, {
+  new MatteError('QUOTA_EXCEEDED', `Your plan takes ${plan.monthlyQuota} tasks a month.`, {
     details: { limit: plan.monthlyQuota, resetsAt: resetsAt.toISOString(), ...details },
     retryAfterSeconds: resetsInSeconds,
   })

@@ -52,7 +52,7 @@ export async function findReachedLimit(tx: Db, workspaceId: string, plan: Plan):
   return { limit: busy ? 'concurrency' : 'quota', ...reset }
 }
 
-/** TASK_CONCURRENT_LIMIT or DEVELOPER_API_QUOTA_EXCEEDED. */
+/** TASK_CONCURRENT_LIMIT or QUOTA_EXCEEDED. */
 export function toLimitError(plan: Plan, reached: ReachedLimit): MatteError {
   if (reached.limit === 'quota') return quotaExceeded(plan, reached)
   return new MatteError(

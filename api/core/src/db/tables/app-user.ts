@@ -1,0 +1,43 @@
+import type { Generated } from 'kysely'
+
+/** A person who can sign in. Table `app_user`, since `user` is a word of SQL. */
+export type AppUserTable = {
+  id: Generated<string>
+  /** As it was given; unique in lower case among those that are not erased. */
+  email: string
+  email_verified_at: Date | null
+  /** Argon2id in PHC form (D15). Null: no password, after erasure. */
+  password_hash: string | null
+  name: string | null
+  /** BCP 47, such as `en` or `pt-BR`. */
+  locale: Generated<string>
+  /** IANA, such as `Europe/Berlin`. */
+  time_zone: Generated<string>
+  avatar_url: string | null
+  /** By an operator: no sign-in, and no session counts. */
+  disabled_at: Date | null
+  /** Personal data is gone; the row stays for what refers to it. */
+  erased_at: Date | null
+  created_at: Generated<Date>
+}
+
+export type MembershipTable = {
+  workspace_id: string
+  user_id: string
+  role: 'owner' | 'admin' | 'billing' | 'member'
+  created_at: Generated<Date>
+}
+
+/** A family of refresh tokens (D14). */
+export type SessionTable = {
+  id: Generated<string>
+  user_id: string
+  /** The workspace of its tokens. */
+  workspace_id: string
+  ip_address: string | null
+  user_agent: string | null
+  created_at: Generated<Date>
+  last_used_at: Generated<Date>
+  expires_at: Date
+  ended_at: Date | null
+}

@@ -1,0 +1,16 @@
+import type { ColumnType, Generated } from 'kysely'
+
+/** A change that a member made through the App API (D74). */
+export type AuditEntryTable = {
+  id: Generated<string>
+  workspace_id: string | null
+  user_id: string | null
+  /** The operationId of the request. */
+  action: string
+  /** The id that the request's path or its answer names. */
+  target: string | null
+  details: ColumnType<Readonly<Record<string, unknown>>, string | undefined, never>
+  ip_address: string | null
+  request_id: string | null
+  at: Generated<Date>
+}

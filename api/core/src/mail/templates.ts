@@ -1,0 +1,31 @@
+/** Every mail by its template, and what fills it. The texts are in the dispatcher. */
+type Templates = {
+  /** The address was registered: the link proves that it can be read. */
+  'verify-email': { readonly url: string }
+  /** Somebody registered an address that has an account. */
+  'already-registered': { readonly loginUrl: string; readonly resetUrl: string }
+  'reset-password': { readonly url: string }
+  /** To the new address. */
+  'confirm-email': { readonly url: string }
+  /** To the old address. */
+  'email-changing': { readonly newEmail: string }
+  /** So many failed logins that the owner should know. */
+  'failed-logins': { readonly failures: number }
+  /** An invitation to a team, to someone with or without an account. */
+  'team-invitation': {
+    readonly teamName: string
+    readonly inviterEmail: string
+    readonly role: string
+    readonly url: string
+  }
+  /** An invitation by a referral code. */
+  'referral-invitation': { readonly inviterName: string; readonly url: string }
+  /** An event of the interface, as a notification. */
+  notification: { readonly event: string; readonly title: string; readonly body: string }
+}
+
+export type MailTemplate = keyof Templates
+
+export type MailData = {
+  readonly [T in MailTemplate]: { readonly template: T; readonly data: Templates[T] }
+}[MailTemplate]

@@ -1,0 +1,6 @@
+/** What a member may do in a workspace (D10); who may call what is said at each route. */
+export const roles = ['owner', 'admin', 'billing', 'member'] as const
+
+export type Role = (typeof roles)[number]
+
+export const isRole = (text: string): text is Role => (roles as readonly string[]).includes(text)

@@ -1,0 +1,81 @@
+// Who gets past the door of the App API: the token, the session behind it, and the role in the workspace.
+import { randomUUID } from 'node:crypto'
+import { signAccessToken } from '@matte/core/identity/access-token'
+import { readSigningKeys } from '@matte/core/identity/signing-keys'
+import { SignJWT } from 'jose'
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { createAppClient } from '../support/app/app-client.ts'
+import { givenPerson, type Person } from '../support/app/people.ts'
+import { until } from '../support/until.ts'
+
+const world = useApi()
+
+const person = () => givenPerson(world.db, world.api)
+const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
+const balanceWith = (token: string | undefined) => createAppClient(world.api.url, token).call('GET', '/credits/balance')
+
+describe('an access token', () => {
+  it('of a live session opens the workspace', async () => {
+    const { client } = await person()
+    expect((await client.call('GET', '/credits/balance')).data).toMatchObject({ available: 100, held: 0 })
+  })
+
+  it('is refused when missing, when it is none, and when it is an API key', async () => {
+    await expect(balanceWith(undefined)).rejects.toMatchObject(refused)
+    await expect(balanceWith('abc')).rejects.toMatchObject(refused)
+    const { apiKey } = await world.caller()
+    await expect(balanceWith(apiKey)).rejects.toMatchObject(refused)
+  })
+
+  it.each([
+    ['type', { typ: 'JWT' }],
+    ['issuer', { issuer: 'https://elsewhere.example' }],
+    ['audience', { audience: 'other' }],
+    ['end', { seconds: -60 }],
+  ])('is refused with another %s', async (_what, change) => {
+    const someone = await person()
+    await expect(balanceWith(await forge(someone, {}))).resolves.toMatchObject({ status: 200 })
+    await expect(balanceWith(await forge(someone, change))).rejects.toMatchObject(refused)
+  })
+
+  it('is refused when another key signed it', async () => {
+    const { userId, sessionId, workspaceId } = await person()
+    const other = await readSigningKeys(world.db, world.api.config.masterKeys)
+    const waiting = other.map((key) => ({ ...key, signs: !key.signs, kid: randomUUID() }))
+    const token = await signAccessToken(waiting, world.api.url, { userId, sessionId, workspaceId, role: 'owner' })
+    await expect(balanceWith(token)).rejects.toMatchObject(refused)
+  })
+
+  it('is refused within 5 s of the end of its session, wherever it was used before', async () => {
+    const { client, sessionId } = await person()
+    await client.call('GET', '/credits/balance')
+    await world.db.updateTable('session').set({ ended_at: new Date() }).where('id', '=', sessionId).execute()
+    await until('the token is refused', async () => (await statusOf(client.call('GET', '/credits/balance'))) === 401, {
+      timeoutMs: 5_000,
+    })
+  })
+})
+
+type Forged = { typ?: string; issuer?: string; audience?: string; seconds?: number }
+
+/** A token as the service signs it, but for one claim. */
+async function forge({ userId, sessionId, workspaceId }: Person, changed: Forged): Promise<string> {
+  const { typ = 'at+jwt', issuer = world.api.url, audience = 'matte-app', seconds = 60 } = changed
+  const [key] = await readSigningKeys(world.db, world.api.config.masterKeys)
+  if (key === undefined) throw new Error('no key')
+  return new SignJWT({ ws: workspaceId, sid: sessionId, role: 'owner' })
+    .setProtectedHeader({ alg: 'EdDSA', typ, kid: key.kid })
+    .setSubject(userId)
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setIssuedAt()
+    .setExpirationTime(Math.floor(Date.now() / 1_000) + seconds)
+    .sign(key.privateKey)
+}
+
+const statusOf = (call: Promise<{ status: number }>): Promise<number> =>
+  call.then(
+    ({ status }) => status,
+    (error: { status: number }) => error.status,
+  )
