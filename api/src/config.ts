@@ -18,6 +18,7 @@ import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { parseNetworks } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { accountSettings, type Registration } from './settings/accounts.ts'
 
 /** Every variable of the API process; `.env` files are not read. */
 export const configSchema = {
@@ -142,6 +143,7 @@ export const configSchema = {
     default: 60,
     min: 1,
   }),
+  ...accountSettings,
   environment: choice('MATTE_ENV', ['development', 'production'], {
     description: 'production refuses what is for trials only',
     default: 'production',
@@ -168,7 +170,11 @@ export const configSchema = {
 } as const satisfies Schema
 
 type Read = Infer<typeof configSchema>
-export type Config = Omit<Read, 's3PublicEndpoint'> & { readonly s3PublicEndpoint: string }
+export type Config = Omit<Read, 's3PublicEndpoint' | 'appUrl' | 'registration'> & {
+  readonly s3PublicEndpoint: string
+  readonly appUrl: string
+  readonly registration: Registration
+}
 
 /** @throws ConfigError naming every variable that is missing or wrong. */
 export function readConfig(env: Env): Config {
@@ -176,6 +182,8 @@ export function readConfig(env: Env): Config {
   return Object.freeze({
     ...config,
     s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl,
+    appUrl: config.appUrl ?? config.publicUrl,
+    registration: config.registration ?? (config.environment === 'production' ? 'invite' : 'open'),
     resultsDelivery: deliveryOf(config, Boolean(env.RESULTS_DELIVERY)),
   })
 }

@@ -89,7 +89,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   // HTTP: main, services and app → routes → http, views → schemas.
   api: ['api', 'core'],
-  'api/config.ts': ['core/bus', 'core/runtime', 'core/workspace', 'core/webhook/target'],
+  'api/config.ts': ['core/bus', 'core/runtime', 'core/workspace', 'core/webhook/target', 'api/settings'],
+  'api/settings': ['core/runtime'],
   'api/access.ts': ['core'],
   'api/uuid.ts': [],
   'api/envelope.ts': ['core/error.ts', 'api/access.ts'],

@@ -34,6 +34,7 @@ const rules: Readonly<Record<keyof Plan, Rule>> = {
   outputFormats: someFormats,
   retentionDays: wholeNumber(retentionDaysMin),
   charged: trueOrFalse,
+  credits: wholeNumber(),
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

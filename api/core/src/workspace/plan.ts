@@ -18,6 +18,8 @@ export type Plan = {
   readonly retentionDays: number
   /** False: nothing is held or charged; for self-hosters (D7). */
   readonly charged: boolean
+  /** Credits that the plan grants (D71): of `free` once, of others for each period, ending with it. */
+  readonly credits: number
 }
 
 export type Plans = Readonly<Record<string, Plan>>
@@ -41,6 +43,7 @@ export const defaultPlans: Plans = {
   free: {
     ...paid,
     apiAccess: false,
+    credits: 10,
     monthlyQuota: null,
     concurrentTasks: 1,
     batchLimit: 0,
@@ -48,11 +51,26 @@ export const defaultPlans: Plans = {
     maxFileSizeBytes: 10 * mb,
     outputFormats: ['png'],
   },
-  pro: { ...paid, monthlyQuota: 1_000, concurrentTasks: 2, batchLimit: 5, requestsPerMinute: 1_200 },
-  business: { ...paid, monthlyQuota: 10_000, concurrentTasks: 3, batchLimit: 50, requestsPerMinute: 2_400 },
-  enterprise: { ...paid, monthlyQuota: 50_000, concurrentTasks: 4, batchLimit: 200, requestsPerMinute: 6_000 },
+  pro: { ...paid, credits: 1_000, monthlyQuota: 1_000, concurrentTasks: 2, batchLimit: 5, requestsPerMinute: 1_200 },
+  business: {
+    ...paid,
+    credits: 10_000,
+    monthlyQuota: 10_000,
+    concurrentTasks: 3,
+    batchLimit: 50,
+    requestsPerMinute: 2_400,
+  },
+  enterprise: {
+    ...paid,
+    credits: 50_000,
+    monthlyQuota: 50_000,
+    concurrentTasks: 4,
+    batchLimit: 200,
+    requestsPerMinute: 6_000,
+  },
   internal: {
     ...paid,
+    credits: 0,
     monthlyQuota: null,
     concurrentTasks: 1_000,
     batchLimit: 1_000,

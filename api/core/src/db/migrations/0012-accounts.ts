@@ -11,6 +11,8 @@ const statements = [
     locale text not null default 'en' check (length(locale) between 2 and 35),
     time_zone text not null default 'UTC' check (length(time_zone) between 1 and 64),
     avatar_url text check (length(avatar_url) <= 2048),
+    referral_code text check (length(referral_code) <= 64),
+    registered_from inet,
     disabled_at timestamptz,
     erased_at timestamptz,
     created_at timestamptz not null default now(),

@@ -14,6 +14,10 @@ export type AppUserTable = {
   /** IANA, such as `Europe/Berlin`. */
   time_zone: Generated<string>
   avatar_url: string | null
+  /** The code that this account was registered with. */
+  referral_code: string | null
+  /** Client address of the registration. */
+  registered_from: string | null
   /** By an operator: no sign-in, and no session counts. */
   disabled_at: Date | null
   /** Personal data is gone; the row stays for what refers to it. */
