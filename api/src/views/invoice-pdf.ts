@@ -71,12 +71,12 @@ export function formatMoney(amount: number, currency: string): string {
   return format.format(amount / 10 ** digits).replace(/\s/g, ' ')
 }
 
-function use(pdf: Pdf, font: 'regular' | 'bold', points: number = size.text, color: string = ink.text): Pdf {
+function use(pdf: Pdf, font: 'regular' | 'bold', { points = size.text, color = ink.text } = {}): Pdf {
   return pdf.font(font).fontSize(points).fillColor(color)
 }
 
 function drawHead(pdf: Pdf, title: string, { number, issuedAt, paidAt, creditNoteFor }: InvoiceForPdf): void {
-  use(pdf, 'bold', size.title).text(title, margin, margin)
+  use(pdf, 'bold', { points: size.title }).text(title, margin, margin)
   const facts = [
     ['Number', number],
     ['Date of issue', day(issuedAt)],
@@ -84,7 +84,7 @@ function drawHead(pdf: Pdf, title: string, { number, issuedAt, paidAt, creditNot
   ] as const
   for (const [index, [name, value]] of facts.entries()) {
     const y = margin + 4 + index * 15
-    use(pdf, 'regular', size.text, ink.faint).text(name, 309, y, { width: 120 })
+    use(pdf, 'regular', { color: ink.faint }).text(name, 309, y, { width: 120 })
     use(pdf, 'bold').text(value, 430, y, { width: rightEdge - 430, align: 'right' })
   }
 }
@@ -92,7 +92,7 @@ function drawHead(pdf: Pdf, title: string, { number, issuedAt, paidAt, creditNot
 function drawParties(pdf: Pdf, { seller, buyer }: InvoiceForPdf): void {
   const top = 140
   const block = (heading: string, lines: readonly (string | null)[], x: number): number => {
-    use(pdf, 'regular', size.small, ink.faint).text(heading, x, top)
+    use(pdf, 'regular', { points: size.small, color: ink.faint }).text(heading, x, top)
     let y = top + 14
     for (const [index, line] of lines.filter((each) => each !== null && plain(each) !== '').entries()) {
       use(pdf, index === 0 ? 'bold' : 'regular').text(plain(line ?? ''), x, y, { width: 225 })
@@ -135,7 +135,7 @@ function drawRow(pdf: Pdf, row: Row, isHeading: boolean): void {
   const { y } = pdf
   const height = heightOf(pdf, row)
   for (const [name, { x, width }] of Object.entries(columns) as [keyof Row, { x: number; width: number }][]) {
-    if (isHeading) use(pdf, 'regular', size.small, ink.faint)
+    if (isHeading) use(pdf, 'regular', { points: size.small, color: ink.faint })
     else use(pdf, 'regular')
     pdf.text(row[name], x, y, { width, align: name === 'description' ? 'left' : 'right' })
   }
@@ -169,9 +169,14 @@ function numberPages(pdf: Pdf, name: string): void {
   const { start, count } = pdf.bufferedPageRange()
   for (let index = 0; index < count; index += 1) {
     pdf.switchToPage(start + index)
-    use(pdf, 'regular', size.small, ink.faint).text(`${name}, page ${index + 1} of ${count}`, margin, 800, {
-      width: contentWidth,
-      align: 'center',
-    })
+    use(pdf, 'regular', { points: size.small, color: ink.faint }).text(
+      `${name}, page ${index + 1} of ${count}`,
+      margin,
+      800,
+      {
+        width: contentWidth,
+        align: 'center',
+      },
+    )
   }
 }

@@ -1,4 +1,4 @@
-// One run of Schemathesis against a live API. Bounded by the number of examples, and seeded, so that it can be repeated.
+// One run of Schemathesis against a live API, bounded by the number of examples, and seeded: it can be repeated.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
