@@ -1,6 +1,6 @@
 // Who may call a route is said once, at the route: `config: { access: … }`. The check of credentials, the room for
 // requests, the log, the caching header, the codes of errors, the document and the tests that walk it all read the same
-// word. A route without it fails at start-up (D12, http/declared-access.ts), so that none is open by oversight.
+// word. A route without it fails at start-up (D12, auth/declared-access.ts), so that none is open by oversight.
 import type { Role } from '@matte/core/workspace/role'
 import type { Scope } from '@matte/core/workspace/scope'
 import type { FastifyContextConfig } from 'fastify'
