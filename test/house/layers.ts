@@ -105,13 +105,19 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/auth': ['core', 'api/limit', 'api/access.ts', 'api/uuid.ts'],
   'api/http': ['core', 'api/errors', 'api/schemas', 'api/access.ts'],
   'api/routes': ['core', 'api/http'],
-  'api/routes/open/developer': [
-    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts'],
+  // One code with two fronts, whose errors have other codes.
+  'api/routes/task': [
+    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts', 'api/access.ts', 'api/errors'],
     ...['api/model-cache.ts', 'api/task-waits.ts'],
   ],
-  'api/routes/legacy': ['api/routes/open/developer'],
+  'api/routes/open/developer': [
+    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts'],
+    ...['api/model-cache.ts', 'api/task-waits.ts', 'api/routes/task'],
+  ],
+  'api/routes/legacy': ['core/storage', 'api/routes/task'],
   'api/routes/app': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/limit', 'api/auth', 'api/routes/open/developer'],
+    'api/routes/task',
     ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/task-waits.ts'],
   ],
   'api/admin': ['core', 'api/uuid.ts'],

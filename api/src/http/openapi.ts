@@ -76,6 +76,7 @@ const tags = [
   { name: 'Webhooks', description: 'Where the service sends events, and how a receiver knows it is the service.' },
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
+  { name: 'Images', description: 'Uploads, tasks and batches of the workspace, for members who are signed in.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
