@@ -49,6 +49,7 @@ import { webhookRoutes } from './routes/open/developer/webhooks.ts'
 import { inspectionTurns } from './routes/task/batch-tasks.ts'
 import { developerFront } from './routes/task/front.ts'
 import { taskOperations } from './routes/task/task-operations.ts'
+import type { TaskStreams } from './stream/task-streams.ts'
 import type { TaskWaits } from './task-waits.ts'
 import { gatewayLinks, presignedLinks } from './views/result-links.ts'
 
@@ -58,13 +59,14 @@ type AppDeps = {
   readonly config: Config
   readonly db: Db
   readonly bucket: Bucket
-  readonly nudge: Pick<Nudge, 'task' | 'delivery'>
+  readonly nudge: Nudge
   readonly settings: Pick<SettingsCache, 'current'>
   readonly probe: Pick<StoreProbe, 'isDown'>
   readonly usage: Pick<KeyUsage, 'note'>
   readonly signingKeys: Pick<SigningKeysCache, 'current'>
   readonly waits: Pick<TaskWaits, 'untilEnded' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
+  readonly streams: Pick<TaskStreams, 'open'>
   /** Milliseconds that the first in the queue for a database connection has waited. */
   readonly oldestWaitMs: () => number
   readonly readiness: Readiness

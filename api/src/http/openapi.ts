@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
+import { downloadSchema, taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
@@ -24,6 +25,9 @@ const named = [
   errorSchema,
   uploadGrantSchema,
   taskSchema,
+  taskEventSchema,
+  taskChangeSchema,
+  downloadSchema,
   batchSummarySchema,
   batchSchema,
   webhookEndpointSchema,

@@ -4,11 +4,15 @@ import type { Config } from '../../config.ts'
 import { appFront } from '../task/front.ts'
 import { type TaskOperationDeps, taskOperations } from '../task/task-operations.ts'
 import { creditRoutes } from './credits.ts'
+import { imageRoutes } from './images.ts'
+import { type StreamRouteDeps, taskStreamRoutes } from './task-stream.ts'
 
 /** What the modules are made of; each takes what it needs. */
-type AppDeps = Omit<TaskOperationDeps, 'front'> & { readonly config: Config }
+type AppDeps = Omit<TaskOperationDeps, 'front'> & StreamRouteDeps & { readonly config: Config }
 
 export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   await app.register(creditRoutes, { ...deps, prefix: '/credits' })
   await app.register(taskOperations, { ...deps, prefix: '/tasks', front: appFront })
+  await app.register(imageRoutes, { ...deps, prefix: '/tasks' })
+  await app.register(taskStreamRoutes, { ...deps, prefix: '/tasks' })
 }

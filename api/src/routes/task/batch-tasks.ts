@@ -28,7 +28,7 @@ export type BatchDeps = TaskRequestDeps & {
   readonly db: Db
   readonly bucket: Inspected
   readonly links: ResultLinks
-  readonly nudge: Pick<Nudge, 'task' | 'delivery'>
+  readonly nudge: Nudge
   readonly metrics: ApiMetrics
   /** Whose object is inspected next. */
   readonly turns: ReturnType<typeof inspectionTurns>
@@ -109,15 +109,17 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
   } satisfies FastifyContextConfig
 
   app.post(path, { schema: createSchema(front), config: createConfig }, async (request, reply) => {
-    const { workspaceId, plan, planLimits } = request.caller
+    const { workspaceId, plan, planLimits, userId: createdBy } = request.caller
     const wanted = await readBatchRequest(request.body, planLimits, deps)
     const { once } = request
     const traceparent = currentTraceparent() ?? null
     // Also the wait for its turn is one for the store.
     const gate: Pick<Gate, 'run'> = { run: (inspect) => request.atStore(() => turns.run(workspaceId, inspect)) }
-    const made = await createBatch(db, bucket, { workspaceId, plan: planLimits, ...wanted, once, traceparent, gate })
+    const common = { workspaceId, plan: planLimits, createdBy, once, traceparent, gate }
+    const made = await createBatch(db, bucket, { ...common, ...wanted })
     // No more of them can begin at once; a slot that has ended a task claims the next by itself.
     for (const { id, model_version } of made.tasks.slice(0, planLimits.concurrentTasks)) nudge.task(model_version, id)
+    nudge.change(workspaceId)
     metrics.tasksCreated.inc({ model_version: wanted.modelVersion, plan }, made.tasks.length)
     reply.code(201)
     return toNewBatchView(made, links)
@@ -151,6 +153,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     const canceled = await cancelBatch(db, request.caller.workspaceId, batchId)
     metrics.ends.record(canceled.ends)
     if (canceled.batch.status === 'completed') nudge.delivery(batchId)
+    nudge.change(canceled.batch.workspace_id)
     return toBatchView(canceled, links)
   })
 }

@@ -20,7 +20,7 @@ export type RetryDeps = {
   readonly db: Db
   readonly bucket: Inspected
   readonly links: ResultLinks
-  readonly nudge: Pick<Nudge, 'task'>
+  readonly nudge: Pick<Nudge, 'task' | 'change'>
   readonly settings: { current(): Settings }
   readonly front: Front
 }
@@ -74,6 +74,7 @@ export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (
       traceparent,
     })
     nudge.task(task.model_version, task.id)
+    nudge.change(workspaceId)
     return toNewTaskView(task, links)
   })
 }

@@ -27,7 +27,7 @@ import { readTaskRequest, type TaskRequestDeps, taskRequest } from './task-reque
 export type TaskDeps = TaskRequestDeps &
   NewTaskDeps & {
     readonly bucket: Inspected
-    readonly nudge: Pick<Nudge, 'task' | 'delivery'>
+    readonly nudge: Nudge
     readonly metrics: ApiMetrics
     readonly front: Front
   }
@@ -101,13 +101,15 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
   const createConfig = { ...write, idempotent: replay }
 
   app.post(paths.tasks, { schema: createSchema(front), config: createConfig }, async (request, reply) => {
-    const { workspaceId, plan, planLimits } = request.caller
+    const { workspaceId, plan, planLimits, userId: createdBy } = request.caller
     const wanted = await readTaskRequest(request.body, deps)
     const traceparent = currentTraceparent() ?? null
     const { once } = request
     const store = storeOf(request as FastifyRequest, bucket)
-    const task = await createTask(db, store, { workspaceId, plan: planLimits, ...wanted, once, traceparent })
+    const common = { workspaceId, plan: planLimits, createdBy, once, traceparent }
+    const task = await createTask(db, store, { ...common, ...wanted })
     nudge.task(task.model_version, task.id)
+    nudge.change(workspaceId)
     metrics.tasksCreated.inc({ model_version: task.model_version, plan })
     reply.code(201)
     return answer(request, reply, task)
@@ -143,6 +145,7 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
       metrics.ends.record(task.ends)
       // It may have been the last of its batch, which is then announced.
       if (task.batch_id !== null) nudge.delivery(task.batch_id)
+      nudge.change(task.workspace_id)
       return toTaskView(task, links)
     },
   )
