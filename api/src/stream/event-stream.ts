@@ -1,5 +1,6 @@
 // One open stream of server-sent events. It holds a page of text at most: while its reader has not taken what it was
-// sent, it is full, and nothing more is read for it.
+// sent, nothing more is read for it.
+import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { EndReason } from './stream-metrics.ts'
 
@@ -10,10 +11,12 @@ export type StreamOf = {
   readonly tokenEndsAtMs: number
   /** The event after which it begins. */
   readonly after: number
+  /** Where it goes: what lies there has not been taken. */
+  readonly outgoing: Pick<ServerResponse, 'writableLength' | 'on'>
 }
 
-/** Bytes; what lies here besides is in the socket. */
-const bufferedMax = 16 * 1_024
+/** Bytes that may wait for its reader before more is read for it; what the kernel holds comes on top. */
+const waitingMax = 16 * 1_024
 
 export class EventStream extends Readable {
   readonly workspaceId: string
@@ -21,61 +24,58 @@ export class EventStream extends Readable {
   readonly tokenEndsAtMs: number
   /** The last event that it was sent. */
   after: number
-  /** Why it ends; unless somebody here decides it, the client does. */
-  endReason: EndReason = 'client'
-  /** Called when it takes more, having been full. */
-  onRoom: () => void = () => undefined
-  #fullSinceMs: number | undefined
+  /** Why it ends; undefined: it goes on, unless its client leaves. */
+  endReason: EndReason | undefined
+  readonly #outgoing: StreamOf['outgoing']
+  #stuckSinceMs: number | undefined
   #sentAtMs = 0
 
-  constructor({ workspaceId, sessionId, tokenEndsAtMs, after }: StreamOf) {
-    super({ highWaterMark: bufferedMax })
+  constructor({ workspaceId, sessionId, tokenEndsAtMs, after, outgoing }: StreamOf) {
+    super({ highWaterMark: waitingMax })
     this.workspaceId = workspaceId
     this.sessionId = sessionId
     this.tokenEndsAtMs = tokenEndsAtMs
     this.after = after
+    this.#outgoing = outgoing
   }
 
-  /** False: it is ending, or its reader has to take first what it was sent. */
   get takes(): boolean {
-    return this.#fullSinceMs === undefined && !this.destroyed && !this.readableEnded && !this.#ending
+    return this.endReason === undefined && !this.destroyed && this.#waiting < waitingMax
   }
 
-  get #ending(): boolean {
-    return this.endReason !== 'client'
+  get #waiting(): number {
+    return this.readableLength + this.#outgoing.writableLength
   }
 
   send(text: string, nowMs: number): void {
     if (!this.takes) return
     this.#sentAtMs = nowMs
-    if (!this.push(text)) this.#fullSinceMs = nowMs
+    this.push(text)
   }
 
   /** Ends behind what it was sent. */
   end(reason: EndReason): void {
-    if (this.#ending || this.destroyed) return
+    if (this.endReason !== undefined || this.destroyed) return
     this.endReason = reason
     this.push(null)
   }
 
   /** Ends now, whatever is still to be taken. */
   cut(reason: EndReason): void {
-    if (this.destroyed) return
-    if (!this.#ending) this.endReason = reason
+    this.endReason ??= reason
     this.destroy()
   }
 
-  fullForMs(nowMs: number): number {
-    return this.#fullSinceMs === undefined ? 0 : nowMs - this.#fullSinceMs
+  /** Since when it takes nothing, as far as it was asked: once in a while. */
+  stuckForMs(nowMs: number): number {
+    this.#stuckSinceMs = this.#waiting < waitingMax ? undefined : (this.#stuckSinceMs ?? nowMs)
+    return nowMs - (this.#stuckSinceMs ?? nowMs)
   }
 
   silentForMs(nowMs: number): number {
     return nowMs - this.#sentAtMs
   }
 
-  override _read(): void {
-    if (this.#fullSinceMs === undefined) return
-    this.#fullSinceMs = undefined
-    this.onRoom()
-  }
+  /** Nothing to do: text comes when there is some. */
+  override _read(): void {}
 }

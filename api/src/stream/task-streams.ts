@@ -65,7 +65,7 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
     const nowMs = performance.now()
     for (const stream of streams) {
       if (stream.tokenEndsAtMs <= Date.now()) stream.end('token')
-      if (stream.fullForMs(nowMs) >= slowMs) stream.cut('slow')
+      if (stream.stuckForMs(nowMs) >= slowMs) stream.cut('slow')
       else if (stream.silentForMs(nowMs) >= silenceMs) stream.send(': still here\n\n', nowMs)
     }
     return beatMs
@@ -87,7 +87,9 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
     try {
       const last = await readLastEventId(db, of.workspaceId)
       // One beyond the last is of a history that was lost, as by a backup that was put back.
-      return begin(new EventStream({ ...of, after: Math.min(after ?? last, last) }))
+      const stream = new EventStream({ ...of, after: Math.min(after ?? last, last) })
+      of.outgoing.on('drain', () => reader.look(of.workspaceId))
+      return begin(stream)
     } catch (error) {
       room.leave(of.workspaceId)
       throw error
@@ -96,11 +98,10 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
 
   function begin(stream: EventStream): EventStream {
     streams.add(stream)
-    stream.onRoom = () => reader.look(stream.workspaceId)
     stream.once('close', () => {
       streams.delete(stream)
       room.leave(stream.workspaceId)
-      metrics.ended(stream.endReason)
+      metrics.ended(stream.endReason ?? 'client')
     })
     // The id alone tells a client where it is before anything has happened.
     stream.send(`retry: ${retryMs()}\nid: ${stream.after}\n\n`, performance.now())

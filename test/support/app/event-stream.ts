@@ -81,6 +81,7 @@ export async function readEvents(origin: string, token: string, options: Options
 /** A stream that has begun: what happens from now on comes. */
 export async function givenStream(origin: string, token: string, options: Options = {}): Promise<EventReader> {
   const reader = await readEvents(origin, token, options)
+  if (reader.status !== 200) throw new Error(`the stream was answered ${reader.status}`)
   await until('the stream says where it begins', () => reader.lastId() !== '')
   return reader
 }
