@@ -52,7 +52,8 @@ export async function createWorld(db: Db) {
           callbackUrl: null,
           output: null,
           creditCost: amount,
-          traceparent: null,
+          createdBy: null,
+    traceparent: null,
         })
         if (inserted.kind !== 'created') throw new Error(`not inserted: ${inserted.kind}`)
         const { task } = inserted

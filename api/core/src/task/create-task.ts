@@ -23,6 +23,8 @@ type CreateTask = {
   readonly output?: RequestedOutput | null
   /** The request's idempotency key, if it has one. */
   readonly once?: OnceRequest | undefined
+  /** The member whose work it is; null: unknown. */
+  readonly createdBy?: string | null | undefined
   readonly traceparent: string | null
 }
 
@@ -49,6 +51,7 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
     callbackUrl: request.callbackUrl,
     output,
     creditCost,
+    createdBy: request.createdBy ?? null,
     traceparent: request.traceparent,
   }
   // Where nothing else belongs to it, the one statement is the transaction. A limit is judged in one of its own.

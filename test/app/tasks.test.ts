@@ -1,0 +1,277 @@
+// Tasks, batches and uploads of the App API. How each operation behaves is tested on the Developer API, whose code this
+// is (test/api); here is what differs: paths, callers, codes, and what only members have.
+import { randomUUID } from 'node:crypto'
+import { openBucket } from '@matte/core/storage/bucket'
+import { failAttempt } from '@matte/core/task/run/finish-task'
+import type { Role } from '@matte/core/workspace/role'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { claim, smallImage, succeed, useApi } from '../api/given.ts'
+import { givenPerson, type Person } from '../support/app/people.ts'
+import { type Grant, put, type Task, type TaskPage } from '../support/client.ts'
+import { readTask } from '../support/factories.ts'
+import { until } from '../support/until.ts'
+
+const world = useApi()
+
+const person = (options: Parameters<typeof givenPerson>[2] = { plan: 'internal' }) =>
+  givenPerson(world.db, world.api, options)
+
+async function upload({ client }: Pick<Person, 'client'>): Promise<string> {
+  const body = { fileName: 'photo.png', contentType: 'image/png' }
+  const { data } = await client.call<Grant>('POST', '/tasks/uploads/presign', { body })
+  await put(data, await smallImage())
+  return data.objectKey
+}
+
+async function create(someone: Pick<Person, 'client'>, headers: Record<string, string> = {}): Promise<Task> {
+  const body = { imageUrl: await upload(someone) }
+  const { status, data } = await someone.client.call<Task>('POST', '/tasks/images', { body, headers })
+  expect(status).toBe(201)
+  return data
+}
+
+const read = async <T>({ client }: Pick<Person, 'client'>, path: string): Promise<T> =>
+  (await client.call<T>('GET', `/tasks${path}`)).data
+
+async function failForGood(taskId: string): Promise<void> {
+  await failAttempt(world.db, await claim(world.db, taskId), 'INPUT_UNREADABLE')
+}
+
+describe('a member', () => {
+  it('uploads, creates, reads, lists and cancels, with the shapes of the Developer API', async () => {
+    const someone = await person()
+    const task = await create(someone)
+    expect(task).toMatchObject({ status: 'queued', creditCost: 1, modelVersion: 'service-v2', batchId: null })
+    const { creditCost: _cost, ...shown } = task
+    expect(await read(someone, `/images/${task.id}`)).toEqual(shown)
+    const page = await read<TaskPage>(someone, '/images?status=queued')
+    expect(page).toMatchObject({ items: [shown], page: 1, pageSize: 20, total: 1, totalPages: 1, nextCursor: null })
+    const canceled = await someone.client.call<Task>('DELETE', `/tasks/images/${task.id}`)
+    expect([canceled.status, canceled.data.status]).toEqual([200, 'canceled'])
+    await expect(someone.client.call('DELETE', `/tasks/images/${task.id}`)).rejects.toMatchObject({
+      status: 409,
+      code: 'TASK_CANNOT_CANCEL',
+    })
+  })
+
+  it('retries a failed task, which stays its maker’s', async () => {
+    const maker = await person()
+    const colleague = await person({ member: { workspaceId: maker.workspaceId, role: 'admin' } })
+    const { id } = await create(maker)
+    await failForGood(id)
+    const { status, data } = await colleague.client.call<Task>('POST', `/tasks/images/${id}/retry`)
+    expect([status, data.status, data.retryCount]).toEqual([200, 'queued', 1])
+    expect(await readTask(world.db, id)).toMatchObject({ run: 2, created_by: maker.userId })
+  })
+
+  it('creates, reads, lists and cancels batches', async () => {
+    const someone = await person()
+    const imageUrls = [await upload(someone), await upload(someone)]
+    const made = await someone.client.call<{ id: string; tasks: Task[] }>('POST', '/tasks/batch', {
+      body: { imageUrls },
+    })
+    expect([made.status, made.data.tasks.map(({ sourceUrl }) => sourceUrl)]).toEqual([201, imageUrls])
+    const { id } = made.data
+    expect(await read(someone, `/batch/${id}`)).toMatchObject({ id, status: 'processing', totalCount: 2 })
+    expect(await read(someone, '/batch')).toMatchObject({ items: [{ id }], total: 1, pageSize: 100 })
+    expect((await someone.client.call('DELETE', `/tasks/batch/${id}`)).data).toMatchObject({ canceledCount: 2 })
+    const rows = await world.db.selectFrom('task').select('created_by').where('batch_id', '=', id).execute()
+    const batch = await world.db.selectFrom('batch').select('created_by').where('id', '=', id).executeTakeFirst()
+    expect([...rows, batch].map((row) => row?.created_by)).toEqual(Array(3).fill(someone.userId))
+  })
+
+  it('makes one thing for an Idempotency-Key, and waits where that is preferred', async () => {
+    const someone = await person()
+    const imageUrl = await upload(someone)
+    const headers = { 'idempotency-key': randomUUID(), prefer: 'wait=0' }
+    const send = () => someone.client.call<Task>('POST', '/tasks/images', { body: { imageUrl }, headers })
+    const [first, second] = [await send(), await send()]
+    expect(second.data.id).toBe(first.data.id)
+    expect(second.headers.get('idempotent-replayed')).toBe('true')
+    expect(first.headers.get('preference-applied')).toBe('wait=0')
+  })
+
+  it('shares tasks with the keys of the workspace, whose makers are known as well', async () => {
+    const { client, workspaceId, apiKeyId } = await world.caller({ plan: 'internal' })
+    const colleague = await person({ member: { workspaceId, role: 'member' } })
+    const set = { created_by: colleague.userId }
+    await world.db.updateTable('api_key').set(set).where('id', '=', apiKeyId).execute()
+    const { id } = await client.createTask({ imageUrl: await client.upload(await smallImage()) })
+    expect(await read(colleague, `/images/${id}`)).toMatchObject({ id })
+    expect(await readTask(world.db, id)).toMatchObject({ created_by: colleague.userId })
+  })
+})
+
+describe('the history of a task', () => {
+  it('is a bare array of the current run, oldest first, and of all runs when asked for', async () => {
+    const someone = await person()
+    const { id } = await create(someone)
+    await failForGood(id)
+    await someone.client.call('POST', `/tasks/images/${id}/retry`)
+    await succeed(world.db, id)
+    const { durationMs } = await read<Task>(someone, `/images/${id}`)
+    const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/)
+    const [first, second] = [1, 2].map((run) => ({ run, at }))
+    const current = [
+      { event_type: 'retried', event_payload: second },
+      { event_type: 'processing', event_payload: { ...second, attempt: 1 } },
+      { event_type: 'succeeded', event_payload: { ...second, attempt: 1, duration_ms: durationMs } },
+    ]
+    const failure = { reason: 'INPUT_UNREADABLE', message: expect.any(String) }
+    const before = [
+      { event_type: 'queued', event_payload: first },
+      { event_type: 'processing', event_payload: { ...first, attempt: 1 } },
+      { event_type: 'failed', event_payload: { ...first, attempt: 1, ...failure } },
+    ]
+    const id_ = { id: expect.stringMatching(/^\d+$/) }
+    const withIds = (events: object[]) => events.map((event) => ({ ...event, ...id_ }))
+    expect(await read(someone, `/images/${id}/events`)).toEqual(withIds(current))
+    expect(await read(someone, `/images/${id}/events?runs=current`)).toEqual(withIds(current))
+    expect(await read(someone, `/images/${id}/events?runs=all`)).toEqual(withIds([...before, ...current]))
+    await expect(read(someone, `/images/${id}/events?runs=some`)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+  })
+})
+
+describe('a download', () => {
+  it('is a link for a limited time, and what lies behind it', async () => {
+    const someone = await person()
+    const { id } = await create(someone)
+    const before = Date.now()
+    await succeed(world.db, id)
+    const data = await read<Record<string, string>>(someone, `/images/${id}/download`)
+    expect(data).toEqual({
+      url: expect.stringContaining(world.api.url),
+      expiresAt: expect.any(String),
+      fileName: `${id}.png`,
+      contentType: 'image/png',
+      size: 100,
+    })
+    const signed = new URL(data.url ?? '').searchParams
+    const seconds = Number(signed.get('X-Amz-Expires'))
+    const date = signed.get('X-Amz-Date')?.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z') ?? ''
+    expect(seconds).toBe(7 * 24 * 60 * 60)
+    // The store goes by the signed time: what is promised is never later.
+    expect(Date.parse(data.expiresAt ?? '')).toBeLessThanOrEqual(Date.parse(date) + seconds * 1_000)
+    expect(Date.parse(data.expiresAt ?? '')).toBeGreaterThan(before + (seconds - 60) * 1_000)
+  })
+
+  it('works until it ends', async () => {
+    const someone = await person()
+    const { id } = await create(someone)
+    const bytes = await smallImage()
+    const { config } = world.api
+    const bucket = openBucket({
+      internalEndpoint: config.s3Endpoint,
+      publicEndpoint: config.publicUrl,
+      bucket: config.s3Bucket,
+      region: config.s3Region,
+      accessKeyId: config.s3AccessKeyId,
+      secretAccessKey: config.s3SecretAccessKey,
+    })
+    const key = await succeed(world.db, id)
+    await bucket.put(key, bytes, { contentType: 'image/png' })
+    const { url = '' } = await read<Record<string, string>>(someone, `/images/${id}/download`)
+    const answer = await fetch(url)
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(bytes)
+    expect(answer.headers.get('content-disposition')).toContain(`${id}.png`)
+    const longer = new URL(url)
+    longer.searchParams.set('X-Amz-Expires', '604799')
+    expect((await fetch(longer)).status).toBe(403)
+    const brief = bucket.presignGet(key, { contentType: 'image/png', fileName: 'a.png', expiresInSeconds: 1 })
+    await until('a link has ended', async () => (await fetch(brief)).status === 403)
+    await bucket.close()
+  })
+
+  it('of what has not succeeded is 409 CONFLICT', async () => {
+    const someone = await person()
+    const [queued, failed] = [await create(someone), await create(someone)]
+    const conflict = (status: string) => ({ status: 409, code: 'CONFLICT', details: { status } })
+    await expect(read(someone, `/images/${queued.id}/download`)).rejects.toMatchObject(conflict('queued'))
+    await failForGood(failed.id)
+    await expect(read(someone, `/images/${failed.id}/download`)).rejects.toMatchObject(conflict('failed'))
+  })
+})
+
+const reads = ['/images', '/images/{task}', '/images/{task}/events', '/batch', '/batch/{batch}'] as const
+const writes = [
+  ['POST', '/images'],
+  ['DELETE', '/images/{task}'],
+  ['POST', '/images/{task}/retry'],
+  ['POST', '/batch'],
+  ['DELETE', '/batch/{batch}'],
+] as const
+
+describe('who may', () => {
+  let owner: Person
+  let ids: { task: string; batch: string }
+  const fill = (path: string) => path.replace(/\{(\w+)\}/, (_, name: 'task' | 'batch') => ids[name])
+  const codeOf = (someone: Person, method: string, path: string) =>
+    someone.client.call(method, `/tasks${fill(path)}`, method === 'POST' ? { body: {} } : {}).then(
+      () => 'OK',
+      (error: { code: string }) => error.code,
+    )
+  beforeAll(async () => {
+    owner = await person()
+    const { id: task } = await create(owner)
+    await failForGood(task)
+    const body = { imageUrls: [await upload(owner)] }
+    const { data } = await owner.client.call<{ id: string }>('POST', '/tasks/batch', { body })
+    ids = { task, batch: data.id }
+  })
+
+  it('read: every role', async () => {
+    for (const role of ['owner', 'admin', 'billing', 'member'] as const satisfies Role[]) {
+      const someone = await person({ member: { workspaceId: owner.workspaceId, role } })
+      for (const path of reads) expect([role, path, await codeOf(someone, 'GET', path)]).toEqual([role, path, 'OK'])
+      await upload(someone)
+    }
+  })
+
+  it('write: not the role billing', async () => {
+    const billing = await person({ member: { workspaceId: owner.workspaceId, role: 'billing' } })
+    for (const [method, path] of writes)
+      expect([path, await codeOf(billing, method, path)]).toEqual([path, 'AUTH_FORBIDDEN'])
+    for (const role of ['owner', 'admin', 'member'] as const satisfies Role[]) {
+      const someone = await person({ member: { workspaceId: owner.workspaceId, role } })
+      // The bodies are wrong, and the batch's task is processed by nobody: what counts is that nobody is forbidden.
+      for (const [method, path] of writes)
+        expect([role, path, await codeOf(someone, method, path)]).not.toEqual([role, path, 'AUTH_FORBIDDEN'])
+    }
+  })
+
+  it('see it: nobody of another workspace, be the id unknown, another’s, or none', async () => {
+    const stranger = await person()
+    const paths = [...reads.filter((path) => path.includes('{')), '/images/{task}/download']
+    const all = [...paths.map((path) => ['GET', path] as const), ...writes.filter(([, path]) => path.includes('{'))]
+    for (const [method, path] of all) {
+      expect([path, await codeOf(stranger, method, path)]).toEqual([path, 'NOT_FOUND'])
+      for (const id of [randomUUID(), 'none']) {
+        const other = path.replace(/\{\w+\}/, id)
+        expect([other, await codeOf(owner, method, other)]).toEqual([other, 'NOT_FOUND'])
+      }
+    }
+    expect(await read<TaskPage>(stranger, '/images')).toMatchObject({ items: [], total: 0 })
+  })
+})
+
+describe('the plan Free', () => {
+  it('has the App API, with 600 requests a minute', async () => {
+    const someone = await person({ plan: 'free', credits: 10 })
+    expect((await create(someone)).creditCost).toBe(1)
+    const { headers } = await someone.client.call('GET', '/tasks/images')
+    expect(headers.get('x-ratelimit-limit')).toBe('600')
+    // So many are over two windows at most, and in one of the two beyond the limit.
+    let refused: unknown
+    for (let round = 0; round < 65 && refused === undefined; round++) {
+      const twenty = Array.from({ length: 20 }, () => someone.client.call('GET', '/tasks/images?pageSize=1'))
+      await Promise.all(twenty).catch((error: unknown) => {
+        refused = error
+      })
+    }
+    expect(refused).toMatchObject({
+      status: 429,
+      code: 'RATE_LIMIT_EXCEEDED',
+      details: { limit: 'requests', perMinute: 600 },
+    })
+  })
+})
