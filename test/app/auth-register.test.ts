@@ -1,5 +1,4 @@
 // From the form to the click in the mail: what an account is made of, and who gets none.
-import { isInvited } from '@matte/core/identity/account/operator-queries'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { startApi } from '../support/api.ts'
@@ -205,8 +204,4 @@ describe('registration', () => {
       expect(await statuses(url)).toEqual([200, 200, 200, 401]),
     )
   })
-})
-
-it('an address that nobody invited is no invited one', async () => {
-  expect(await isInvited(world.db, newEmail())).toBe(false)
 })
