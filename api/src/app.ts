@@ -4,6 +4,7 @@ import type { Db } from '@matte/core/db/database'
 import type { SigningKeysCache } from '@matte/core/identity/signing-keys-cache'
 import { systemClock } from '@matte/core/runtime/clock'
 import type { Readiness } from '@matte/core/runtime/health'
+import type { Loop } from '@matte/core/runtime/loop'
 import type { SettingsCache } from '@matte/core/setting/settings-cache'
 import type { Bucket } from '@matte/core/storage/bucket'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
@@ -16,6 +17,7 @@ import { checkAccess } from './auth/check-access.ts'
 import { requireDeclaredAccess } from './auth/declared-access.ts'
 import type { KeyUsage } from './auth/key-usage.ts'
 import { memberCache } from './auth/member-cache.ts'
+import { createSignIn } from './auth/sign-in.ts'
 import type { Config } from './config.ts'
 import { addEnvelope, requestId } from './envelope.ts'
 import { answerErrors } from './errors/answer-error.ts'
@@ -41,6 +43,7 @@ import { appRoutes } from './routes/app/app-routes.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
+import { jwksRoutes } from './routes/jwks.ts'
 import { legacyTaskRoutes } from './routes/legacy/tasks.ts'
 import { apiKeyRoutes } from './routes/open/developer/api-keys.ts'
 import { signingSecretRoutes } from './routes/open/developer/signing-secret.ts'
@@ -64,6 +67,8 @@ type AppDeps = {
   readonly probe: Pick<StoreProbe, 'isDown'>
   readonly usage: Pick<KeyUsage, 'note'>
   readonly signingKeys: Pick<SigningKeysCache, 'current'>
+  /** Does what people ask for without signing in. */
+  readonly accountRequests: Pick<Loop, 'wake'>
   readonly waits: Pick<TaskWaits, 'untilEnded' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
   readonly streams: Pick<TaskStreams, 'open'>
@@ -113,9 +118,9 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const prefix = '/api/v1/open/developer'
   const models = modelCache(db)
   const deniedNetworks = config.webhookDeniedNetworks
+  const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength, masterKeys } = config
   const links =
-    config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, config.masterKeys) : presignedLinks(bucket)
-  const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength } = config
+    config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : presignedLinks(bucket)
   const common = { ...deps, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, signLength }
   const taskDeps = { ...common, turns: inspectionTurns() }
   await app.register(taskOperations, { prefix, ...taskDeps, front: developerFront })
@@ -123,13 +128,13 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
     const successor = `${config.publicUrl}${prefix}`
     await app.register(legacyTaskRoutes, { prefix: '/v1', successor, sunset: config.legacySunset, ...taskDeps })
   }
-  const { masterKeys } = config
   await app.register(webhookRoutes, { prefix, db, masterKeys, deniedNetworks, ...deps })
   await app.register(apiKeyRoutes, { prefix, db })
   await app.register(signingSecretRoutes, { prefix, db, masterKeys })
   await app.register(usageRoutes, { prefix, db })
-  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...taskDeps })
-  await app.register(fileRoutes, { bucket, masterKeys: config.masterKeys })
+  await app.register(jwksRoutes, { prefix: '/api/v1', signingKeys })
+  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...createSignIn(config, registry), ...taskDeps })
+  await app.register(fileRoutes, { bucket, masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()
   return app

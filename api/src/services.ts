@@ -1,8 +1,8 @@
 // What this process is made of, in the order of its start; it stops in reverse. Tests start the same list.
 import type { Socket } from 'node:net'
-import { openBus } from '@matte/core/bus/bus'
+import { type Bus, openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
-import { openDatabase } from '@matte/core/db/database'
+import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { signingKeysCache } from '@matte/core/identity/signing-keys-cache'
 import { systemClock } from '@matte/core/runtime/clock'
@@ -16,8 +16,10 @@ import { settingsCache } from '@matte/core/setting/settings-cache'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
 import { storeProbe } from '@matte/core/storage/store-probe'
 import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
 import { type App, buildApp } from './app.ts'
 import { keyUsage } from './auth/key-usage.ts'
+import { accountRequests, signInCleaner } from './auth/sign-in-loops.ts'
 import type { Config } from './config.ts'
 import { windowCleaner } from './limit/window-cleaner.ts'
 import { requestCounter } from './request-counter.ts'
@@ -37,17 +39,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const { db, oldestWaitMs } = database
   const schema = schemaAtStart(database, { logger })
   const stopping = new AbortController()
-  const { streamsMax } = config
-  /** What requests use, each a service with a loop of its own. */
-  const used = {
-    settings: settingsCache(db, logger),
-    probe: storeProbe(bucket, logger),
-    usage: keyUsage(db, logger),
-    waits: taskWaits(db, logger),
-    requests: requestCounter(db, logger),
-    signingKeys: signingKeysCache(db, config.masterKeys, logger),
-    streams: taskStreams({ db, bus, streamsMax, stopping: stopping.signal, registry, logger }),
-  }
+  const shared = sharedLoops({ config, db, bucket, bus, registry, logger, stopping: stopping.signal })
   const ready = readiness({
     ...schema.checks,
     http: () => (stopping.signal.aborted ? 'stopping' : app.server.listening ? undefined : 'not listening'),
@@ -58,7 +50,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     oldestWaitMs,
     bucket,
     nudge: createNudge(bus, logger),
-    ...used,
+    ...shared,
     readiness: ready,
     stopping: stopping.signal,
     registry,
@@ -75,12 +67,38 @@ export async function buildServices(config: Config, logger = createLogger('api',
       healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       schema,
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
-      ...Object.values(used),
+      ...Object.values(shared),
       windowCleaner(db, logger),
+      signInCleaner(db, logger),
       databaseSamples({ db, plans: config.plans, clock: systemClock, registry, logger }),
       bus,
       httpServer(app, config, stopping),
     ],
+  }
+}
+
+type SharedDeps = {
+  readonly config: Config
+  readonly db: Db
+  readonly bucket: Bucket
+  readonly bus: Bus
+  readonly registry: Registry
+  readonly stopping: AbortSignal
+  readonly logger: Logger
+}
+
+/** Loops that the routes ask as well, in the order of their start. */
+function sharedLoops({ config, db, bucket, bus, registry, stopping, logger }: SharedDeps) {
+  const { streamsMax } = config
+  return {
+    settings: settingsCache(db, logger),
+    probe: storeProbe(bucket, logger),
+    usage: keyUsage(db, logger),
+    waits: taskWaits(db, logger),
+    requests: requestCounter(db, logger),
+    signingKeys: signingKeysCache(db, config.masterKeys, logger),
+    accountRequests: accountRequests(db, config, logger),
+    streams: taskStreams({ db, bus, streamsMax, stopping, registry, logger }),
   }
 }
 

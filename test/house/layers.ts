@@ -16,6 +16,12 @@ export const roots: Readonly<Record<string, string>> = {
 /** What every noun of the domain may use: errors, rows and their types. */
 const rows = ['core/error.ts', 'core/db']
 
+/** Accounts, logins, passwords and sessions know each other, since one transaction changes several of them. */
+const signIn = [
+  ...[...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/identity'],
+  ...['core/identity/account', 'core/identity/login', 'core/identity/password', 'core/identity/session'],
+]
+
 const operatorLowest = ['core', 'controller/operator/kube', 'controller/operator/pool', 'controller/operator/scale']
 
 /**
@@ -41,7 +47,14 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/workspace/limit': [...rows, 'core/workspace'],
   'core/audit': rows,
   // People, their sessions and tokens; mail and notifications go to them.
-  'core/identity': [...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/webhook'],
+  'core/identity': [
+    ...[...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/webhook'],
+    'core/identity/session',
+  ],
+  'core/identity/account': [...signIn, 'core/credit'], // a verified address brings the credits of the plan Free
+  'core/identity/login': signIn,
+  'core/identity/password': signIn,
+  'core/identity/session': signIn,
   'core/mail': [...rows, 'core/runtime'],
   'core/notification': [...rows, 'core/runtime', 'core/workspace', 'core/webhook', 'core/mail'],
   'core/team': [
@@ -105,7 +118,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/samples': ['core'],
   'api/stream': ['core', 'api/errors', 'api/limit', 'api/views'],
   'api/limit': ['core', 'api/errors', 'api/access.ts'],
-  'api/auth': ['core', 'api/limit', 'api/access.ts', 'api/uuid.ts'],
+  'api/auth': ['core', 'api/limit', 'api/settings', 'api/access.ts', 'api/uuid.ts'],
   'api/http': ['core', 'api/errors', 'api/schemas', 'api/schemas/app', 'api/access.ts'],
   'api/routes': ['core', 'api/http'],
   // One code with two fronts, whose errors have other codes.

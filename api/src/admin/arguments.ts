@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { userCommands } from './account/user.ts'
 import { type Command, type Given, UsageError } from './command.ts'
 import { creditsCommands } from './credits.ts'
 import { faultCommands } from './fault.ts'
@@ -6,17 +7,20 @@ import { keyCommands } from './key.ts'
 import { settingCommands } from './setting.ts'
 import { sweepCommands } from './sweep.ts'
 import { secretsCommands } from './upkeep/secrets.ts'
+import { signingKeyCommands } from './upkeep/signing-key.ts'
 import { storeCommands } from './upkeep/store.ts'
 import { workspaceCommands } from './workspace.ts'
 
 const commands: readonly Command[] = [
   ...workspaceCommands,
   ...keyCommands,
+  ...userCommands,
   ...creditsCommands,
   ...settingCommands,
   ...faultCommands,
   ...sweepCommands,
   ...secretsCommands,
+  ...signingKeyCommands,
   ...storeCommands,
 ]
 

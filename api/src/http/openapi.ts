@@ -3,8 +3,10 @@ import type { FastifyContextConfig, FastifyInstance, FastifySchema } from 'fasti
 import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
+import { authSchemas } from '../schemas/app/auth.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
 import { downloadSchema, taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
+import { tokensSchema } from '../schemas/app/tokens.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
@@ -38,6 +40,8 @@ const named = [
   apiKeySchema,
   usageSchema,
   balanceSchema,
+  tokensSchema,
+  ...authSchemas,
 ]
 
 const description = `Removes the background from images.
@@ -81,6 +85,7 @@ const tags = [
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
   { name: 'Images', description: 'Uploads, tasks and batches of the workspace, for members who are signed in.' },
+  { name: 'Sign-in', description: 'Accounts, sessions and passwords of people.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]

@@ -1,16 +1,17 @@
 // The App API, below /api/v1/app, as a table of contents: one file a module of the interface.
 import type { FastifyPluginAsync } from 'fastify'
-import type { Config } from '../../config.ts'
 import { appFront } from '../task/front.ts'
 import { type TaskOperationDeps, taskOperations } from '../task/task-operations.ts'
+import { type AuthRouteDeps, authRoutes } from './auth/auth-routes.ts'
 import { creditRoutes } from './credits.ts'
 import { imageRoutes } from './images.ts'
 import { type StreamRouteDeps, taskStreamRoutes } from './task-stream.ts'
 
 /** What the modules are made of; each takes what it needs. */
-type AppDeps = Omit<TaskOperationDeps, 'front'> & StreamRouteDeps & { readonly config: Config }
+type AppDeps = Omit<TaskOperationDeps, 'front'> & StreamRouteDeps & AuthRouteDeps
 
 export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
+  await app.register(authRoutes, { ...deps, prefix: '/auth' })
   await app.register(creditRoutes, { ...deps, prefix: '/credits' })
   await app.register(taskOperations, { ...deps, prefix: '/tasks', front: appFront })
   await app.register(imageRoutes, { ...deps, prefix: '/tasks' })

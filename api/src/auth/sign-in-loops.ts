@@ -1,0 +1,31 @@
+// What signing in leaves to be done beside the requests: what people ask for without signing in, and cleaning up.
+import type { Db } from '@matte/core/db/database'
+import { doAccountRequests } from '@matte/core/identity/account/do-account-requests'
+import { isInvited } from '@matte/core/identity/account/operator-queries'
+import { cleanSignIn } from '@matte/core/identity/clean-sign-in'
+import { type Loop, loop } from '@matte/core/runtime/loop'
+import type { MasterKeys } from '@matte/core/runtime/seal'
+import type { Service } from '@matte/core/runtime/service'
+import type { Logger } from 'pino'
+import type { Registration } from '../settings/accounts.ts'
+
+/** For requests of a replica that has died; those of this one wake it. */
+const requestsEveryMs = 1_000
+const cleanEveryMs = 60_000
+
+type Deps = {
+  readonly masterKeys: MasterKeys
+  readonly appUrl: string
+  readonly registration: Registration
+}
+
+export function accountRequests(db: Db, { masterKeys, appUrl, registration }: Deps, logger: Logger): Loop {
+  const mayRegister = registration === 'open' ? async () => true : isInvited
+  const deps = { db, masterKeys, appUrl, mayRegister }
+  const onError = (error: unknown): void => logger.error({ err: error }, 'account request failed')
+  const run = (signal: AbortSignal) => doAccountRequests({ ...deps, onError }, signal)
+  return loop({ name: 'account-requests', everyMs: requestsEveryMs, run, logger })
+}
+
+export const signInCleaner = (db: Db, logger: Logger): Service =>
+  loop({ name: 'sign-in-cleaner', everyMs: cleanEveryMs, run: () => cleanSignIn(db), logger })
