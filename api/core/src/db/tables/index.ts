@@ -13,6 +13,7 @@ import type { ObjectDeletionTable, RetentionNoticeTable } from './retention.ts'
 import type { SettingTable } from './setting.ts'
 import type { SigningKeyTable } from './signing-key.ts'
 import type { TaskEventTable, TaskTable } from './task.ts'
+import type { EmailChangeTable, MfaTokenTable, RecoveryCodeTable, TwoFactorTable } from './two-factor.ts'
 import type { UploadTable } from './upload.ts'
 import type { UsageDayTable } from './usage-day.ts'
 import type { WebhookEndpointTable } from './webhook-endpoint.ts'
@@ -29,20 +30,24 @@ export type Tables = {
   credit_lot: CreditLotTable
   delivery: DeliveryTable
   delivery_attempt: DeliveryAttemptTable
+  email_change: EmailChangeTable
   idempotency_record: IdempotencyRecordTable
   inference_window: InferenceWindowTable
   mail: MailTable
   membership: MembershipTable
+  mfa_token: MfaTokenTable
   model: ModelTable
   notification_due: NotificationDueTable
   object_deletion: ObjectDeletionTable
   rate_window: RateWindowTable
+  recovery_code: RecoveryCodeTable
   retention_notice: RetentionNoticeTable
   session: SessionTable
   setting: SettingTable
   signing_key: SigningKeyTable
   task: TaskTable
   task_event: TaskEventTable
+  two_factor: TwoFactorTable
   upload: UploadTable
   usage_day: UsageDayTable
   webhook_endpoint: WebhookEndpointTable
