@@ -11,6 +11,14 @@ import type { ModelTable } from './model.ts'
 import type { RateWindowTable } from './rate-window.ts'
 import type { ObjectDeletionTable, RetentionNoticeTable } from './retention.ts'
 import type { SettingTable } from './setting.ts'
+import type {
+  AccountRequestTable,
+  LoginEventTable,
+  LoginFailureTable,
+  MailTokenTable,
+  RefreshTokenTable,
+  RegistrationInviteTable,
+} from './sign-in.ts'
 import type { SigningKeyTable } from './signing-key.ts'
 import type { TaskEventTable, TaskTable } from './task.ts'
 import type { EmailChangeTable, MfaTokenTable, RecoveryCodeTable, TwoFactorTable } from './two-factor.ts'
@@ -21,6 +29,7 @@ import type { WorkspaceTable } from './workspace.ts'
 
 /** Every table by its name; a table's type lies in the file that carries the table's name. */
 export type Tables = {
+  account_request: AccountRequestTable
   api_key: ApiKeyTable
   app_user: AppUserTable
   audit_entry: AuditEntryTable
@@ -33,7 +42,10 @@ export type Tables = {
   email_change: EmailChangeTable
   idempotency_record: IdempotencyRecordTable
   inference_window: InferenceWindowTable
+  login_event: LoginEventTable
+  login_failure: LoginFailureTable
   mail: MailTable
+  mail_token: MailTokenTable
   membership: MembershipTable
   mfa_token: MfaTokenTable
   model: ModelTable
@@ -41,6 +53,8 @@ export type Tables = {
   object_deletion: ObjectDeletionTable
   rate_window: RateWindowTable
   recovery_code: RecoveryCodeTable
+  refresh_token: RefreshTokenTable
+  registration_invite: RegistrationInviteTable
   retention_notice: RetentionNoticeTable
   session: SessionTable
   setting: SettingTable
