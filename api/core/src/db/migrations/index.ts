@@ -11,8 +11,8 @@ import { up as deliveryReady } from './0009-delivery-ready.ts'
 import { up as storageBounds } from './0010-storage-bounds.ts'
 import { up as counters } from './0011-counters.ts'
 import { up as accounts } from './0012-accounts.ts'
-import { up as twoFactor } from './0015-two-factor.ts'
 import { up as signIn } from './0014-sign-in.ts'
+import { up as twoFactor } from './0015-two-factor.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {

@@ -10,13 +10,12 @@ const triesMax = 5
 /** After a right password. What this person did not finish before goes, once it has expired. */
 export async function createMfaToken(tx: Db, userId: string): Promise<string> {
   const token = randomBytes(32).toString('base64url')
-  await tx
-    .deleteFrom('mfa_token')
-    .where('user_id', '=', userId)
-    .where('expires_at', '<=', sql<Date>`now()`)
-    .execute()
+  await tx.deleteFrom('mfa_token').where('user_id', '=', userId).where('expires_at', '<=', sql<Date>`now()`).execute()
   const expires_at = sql<Date>`now() + ${lifeMinutes} * interval '1 minute'`
-  await tx.insertInto('mfa_token').values({ hash: hash(token), user_id: userId, expires_at }).execute()
+  await tx
+    .insertInto('mfa_token')
+    .values({ hash: hash(token), user_id: userId, expires_at })
+    .execute()
   return token
 }
 
@@ -37,7 +36,12 @@ export async function tryMfaToken(tx: Db, token: string): Promise<string | undef
   return row?.user_id
 }
 
-/** The login is over, or must begin again: with the end of a person's sessions these end too. */
+/** It has served. */
+export async function deleteMfaToken(tx: Db, token: string): Promise<void> {
+  await tx.deleteFrom('mfa_token').where('hash', '=', hash(token)).execute()
+}
+
+/** With the end of a person's sessions, logins that are half done must begin again. */
 export async function deleteMfaTokens(tx: Db, userId: string): Promise<void> {
   await tx.deleteFrom('mfa_token').where('user_id', '=', userId).execute()
 }

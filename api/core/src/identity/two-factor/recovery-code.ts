@@ -17,11 +17,7 @@ export function newRecoveryCodes(): RecoveryCodes {
 
 /** Case, spaces and hyphens do not count, nor which of 0 and O was read. Undefined: it has not the form of one. */
 export function hashRecoveryCode(text: string): Buffer | undefined {
-  const plain = text
-    .replace(/[\s-]/g, '')
-    .toUpperCase()
-    .replaceAll('O', '0')
-    .replace(/[IL]/g, '1')
+  const plain = text.replace(/[\s-]/g, '').toUpperCase().replaceAll('O', '0').replace(/[IL]/g, '1')
   return plain.length === symbolsCount && [...plain].every((symbol) => alphabet.includes(symbol))
     ? hash(plain)
     : undefined
