@@ -20,6 +20,14 @@ import type { ProviderEventTable, SandboxEventTable, SandboxObjectTable } from '
 import type { RateWindowTable } from './rate-window.ts'
 import type { ObjectDeletionTable, RetentionNoticeTable } from './retention.ts'
 import type { SettingTable } from './setting.ts'
+import type {
+  AccountRequestTable,
+  LoginEventTable,
+  LoginFailureTable,
+  MailTokenTable,
+  RefreshTokenTable,
+  RegistrationInviteTable,
+} from './sign-in.ts'
 import type { SigningKeyTable } from './signing-key.ts'
 import type { TaskEventTable, TaskTable } from './task.ts'
 import type { UploadTable } from './upload.ts'
@@ -29,6 +37,7 @@ import type { WorkspaceTable } from './workspace.ts'
 
 /** Every table by its name; a table's type lies in the file that carries the table's name. */
 export type Tables = {
+  account_request: AccountRequestTable
   api_key: ApiKeyTable
   app_user: AppUserTable
   audit_entry: AuditEntryTable
@@ -42,7 +51,10 @@ export type Tables = {
   inference_window: InferenceWindowTable
   invoice: InvoiceTable
   invoice_counter: InvoiceCounterTable
+  login_event: LoginEventTable
+  login_failure: LoginFailureTable
   mail: MailTable
+  mail_token: MailTokenTable
   membership: MembershipTable
   model: ModelTable
   notification_due: NotificationDueTable
@@ -51,6 +63,8 @@ export type Tables = {
   provider_event: ProviderEventTable
   rate_window: RateWindowTable
   refund: RefundTable
+  refresh_token: RefreshTokenTable
+  registration_invite: RegistrationInviteTable
   retention_notice: RetentionNoticeTable
   sandbox_event: SandboxEventTable
   sandbox_object: SandboxObjectTable
