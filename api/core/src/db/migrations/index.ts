@@ -11,8 +11,9 @@ import { up as deliveryReady } from './0009-delivery-ready.ts'
 import { up as storageBounds } from './0010-storage-bounds.ts'
 import { up as counters } from './0011-counters.ts'
 import { up as accounts } from './0012-accounts.ts'
-import { up as payments } from './0017-payments.ts'
 import { up as signIn } from './0014-sign-in.ts'
+import { up as payments } from './0017-payments.ts'
+import { up as team } from './0021-team.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -28,6 +29,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0010-storage-bounds': { up: storageBounds },
   '0011-counters': { up: counters },
   '0012-accounts': { up: accounts },
-  '0017-payments': { up: payments },
   '0014-sign-in': { up: signIn },
+  '0017-payments': { up: payments },
+  '0021-team': { up: team },
 }

@@ -30,6 +30,7 @@ import type {
 } from './sign-in.ts'
 import type { SigningKeyTable } from './signing-key.ts'
 import type { TaskEventTable, TaskTable } from './task.ts'
+import type { MemberCreditMonthTable, TeamInviteTable } from './team.ts'
 import type { UploadTable } from './upload.ts'
 import type { UsageDayTable } from './usage-day.ts'
 import type { WebhookEndpointTable } from './webhook-endpoint.ts'
@@ -55,6 +56,7 @@ export type Tables = {
   login_failure: LoginFailureTable
   mail: MailTable
   mail_token: MailTokenTable
+  member_credit_month: MemberCreditMonthTable
   membership: MembershipTable
   model: ModelTable
   notification_due: NotificationDueTable
@@ -75,6 +77,7 @@ export type Tables = {
   subscription_period: SubscriptionPeriodTable
   task: TaskTable
   task_event: TaskEventTable
+  team_invite: TeamInviteTable
   upload: UploadTable
   usage_day: UsageDayTable
   webhook_endpoint: WebhookEndpointTable
