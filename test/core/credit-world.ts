@@ -52,11 +52,12 @@ export async function createWorld(db: Db) {
           callbackUrl: null,
           output: null,
           creditCost: amount,
+          createdBy: null,
           traceparent: null,
         })
         if (inserted.kind !== 'created') throw new Error(`not inserted: ${inserted.kind}`)
         const { task } = inserted
-        await holdCredits(tx, { workspaceId, taskId: task.id, run: task.run, amount })
+        await holdCredits(tx, { workspaceId, userId: null, taskId: task.id, run: task.run, amount })
         return { id: task.id, model }
       }),
 

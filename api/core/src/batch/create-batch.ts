@@ -26,6 +26,8 @@ type CreateBatch = {
   readonly output?: RequestedOutput | null
   /** The request's idempotency key, if it has one. */
   readonly once?: OnceRequest | undefined
+  /** The member whose work it is; null: unknown. */
+  readonly createdBy?: string | null | undefined
   readonly traceparent: string | null
   readonly gate: Pick<Gate, 'run'>
 }
@@ -51,8 +53,8 @@ export async function createBatch(db: Db, bucket: Inspected, request: CreateBatc
   const { workspaceId, plan, once } = request
   const sources = await inspectSources(db, bucket, request)
   const output = resolveOutput(request.output ?? null, plan)
-  const { modelVersion, callbackUrl, traceparent } = request
-  const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, traceparent }
+  const { modelVersion, callbackUrl, createdBy = null, traceparent } = request
+  const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, createdBy, traceparent }
   return createOnce(db, once, async (tx) => {
     const slots = await takeChildSlots(tx, { workspaceId, plan, size: sources.length })
     if (slots.kind === 'refused') throw toChildLimitError({ plan, size: sources.length }, slots.reached)
@@ -60,7 +62,7 @@ export async function createBatch(db: Db, bucket: Inspected, request: CreateBatc
     const tasks = await insertChildren(tx, { ...wanted, batchId: batch.id }, sources)
     if (tasks.length < sources.length) throw givenUpMeanwhile(sources, new Set(tasks.map((task) => task.source_key)))
     const runs = tasks.map((task) => ({ taskId: task.id, run: task.run }))
-    if (plan.charged) await holdCreditsEach(tx, { workspaceId, runs, amount: creditCost })
+    if (plan.charged) await holdCreditsEach(tx, { workspaceId, userId: createdBy, runs, amount: creditCost })
     return { id: batch.id, batch, tasks }
   })
 }

@@ -13,6 +13,7 @@ type NewBatch = {
   readonly output: Output | null
   /** Of each child. */
   readonly creditCost: number
+  readonly createdBy: string | null
   readonly traceparent: string | null
 }
 
@@ -24,6 +25,7 @@ export function insertBatch(tx: Db, batch: NewBatch, totalCount: number): Promis
       total_count: totalCount,
       model_version: batch.modelVersion,
       callback_url: batch.callbackUrl,
+      created_by: batch.createdBy,
       traceparent: batch.traceparent,
     })
     .returningAll()
@@ -55,11 +57,11 @@ export async function insertChildren(
       returning id
     ), created as (
       insert into task (id, workspace_id, batch_id, upload_id, source_key, source_etag, source_size_bytes,
-                        model_version, callback_url, output, credit_cost, traceparent)
+                        model_version, callback_url, output, credit_cost, created_by, traceparent)
       select w.id, ${batch.workspaceId}::uuid, ${batch.batchId}::uuid, w.upload_id, w.source_key, w.source_etag,
              w.source_size_bytes, ${batch.modelVersion}, ${batch.callbackUrl}::text,
              ${batch.output && JSON.stringify(batch.output)}::jsonb, ${batch.creditCost}::int,
-             ${batch.traceparent}::text
+             ${batch.createdBy}::uuid, ${batch.traceparent}::text
         from wanted w join live on live.id = w.upload_id
       returning *
     ), event as (

@@ -23,6 +23,8 @@ type CreateTask = {
   readonly output?: RequestedOutput | null
   /** The request's idempotency key, if it has one. */
   readonly once?: OnceRequest | undefined
+  /** The member whose work it is; null: unknown. */
+  readonly createdBy?: string | null | undefined
   readonly traceparent: string | null
 }
 
@@ -49,6 +51,7 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
     callbackUrl: request.callbackUrl,
     output,
     creditCost,
+    createdBy: request.createdBy ?? null,
     traceparent: request.traceparent,
   }
   // Where nothing else belongs to it, the one statement is the transaction. A limit is judged in one of its own.
@@ -57,7 +60,8 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
   return createOnce(db, once, async (tx) => {
     const first = alone ?? (await insertSingle(tx, plan, task))
     const created = toTask(plan, first.kind === 'limit-reached' ? await insertUnderLock(tx, plan, task) : first)
-    if (plan.charged) await holdCredits(tx, { workspaceId, taskId: created.id, run: created.run, amount: creditCost })
+    const { id: taskId, run, created_by: userId } = created
+    if (plan.charged) await holdCredits(tx, { workspaceId, userId, taskId, run, amount: creditCost })
     return created
   })
 }

@@ -15,6 +15,7 @@ export type NewTask = {
   readonly callbackUrl: string | null
   readonly output: Output | null
   readonly creditCost: number
+  readonly createdBy: string | null
   readonly traceparent: string | null
 }
 
@@ -42,10 +43,10 @@ export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<I
       returning id as upload_id
     ), created as (
       insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
-                        callback_url, output, credit_cost, traceparent)
+                        callback_url, output, credit_cost, created_by, traceparent)
       select slot.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
              ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
-             ${task.creditCost}::int, ${task.traceparent}::text
+             ${task.creditCost}::int, ${task.createdBy}::uuid, ${task.traceparent}::text
         from slot left join source on true
       returning *
     ), event as (

@@ -8,6 +8,15 @@ import type { IdempotencyRecordTable } from './idempotency-record.ts'
 import type { InferenceWindowTable } from './inference-window.ts'
 import type { MailTable, NotificationDueTable } from './mail.ts'
 import type { ModelTable } from './model.ts'
+import type {
+  InvoiceCounterTable,
+  InvoiceTable,
+  PaymentOrderTable,
+  RefundTable,
+  SubscriptionPeriodTable,
+  SubscriptionTable,
+} from './payment.ts'
+import type { ProviderEventTable, SandboxEventTable, SandboxObjectTable } from './provider-event.ts'
 import type { RateWindowTable } from './rate-window.ts'
 import type { ObjectDeletionTable, RetentionNoticeTable } from './retention.ts'
 import type { SettingTable } from './setting.ts'
@@ -22,6 +31,7 @@ import type {
 import type { SigningKeyTable } from './signing-key.ts'
 import type { TaskEventTable, TaskTable } from './task.ts'
 import type { EmailChangeTable, MfaTokenTable, RecoveryCodeTable, TwoFactorTable } from './two-factor.ts'
+import type { MemberCreditMonthTable, TeamInviteTable } from './team.ts'
 import type { UploadTable } from './upload.ts'
 import type { UsageDayTable } from './usage-day.ts'
 import type { WebhookEndpointTable } from './webhook-endpoint.ts'
@@ -42,26 +52,37 @@ export type Tables = {
   email_change: EmailChangeTable
   idempotency_record: IdempotencyRecordTable
   inference_window: InferenceWindowTable
+  invoice: InvoiceTable
+  invoice_counter: InvoiceCounterTable
   login_event: LoginEventTable
   login_failure: LoginFailureTable
   mail: MailTable
   mail_token: MailTokenTable
+  member_credit_month: MemberCreditMonthTable
   membership: MembershipTable
   mfa_token: MfaTokenTable
   model: ModelTable
   notification_due: NotificationDueTable
   object_deletion: ObjectDeletionTable
+  payment_order: PaymentOrderTable
+  provider_event: ProviderEventTable
   rate_window: RateWindowTable
   recovery_code: RecoveryCodeTable
+  refund: RefundTable
   refresh_token: RefreshTokenTable
   registration_invite: RegistrationInviteTable
   retention_notice: RetentionNoticeTable
+  sandbox_event: SandboxEventTable
+  sandbox_object: SandboxObjectTable
   session: SessionTable
   setting: SettingTable
   signing_key: SigningKeyTable
+  subscription: SubscriptionTable
+  subscription_period: SubscriptionPeriodTable
   task: TaskTable
   task_event: TaskEventTable
   two_factor: TwoFactorTable
+  team_invite: TeamInviteTable
   upload: UploadTable
   usage_day: UsageDayTable
   webhook_endpoint: WebhookEndpointTable
