@@ -130,7 +130,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   await app.register(apiKeyRoutes, { prefix, db })
   await app.register(signingSecretRoutes, { prefix, db, masterKeys })
   await app.register(usageRoutes, { prefix, db })
-  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...taskDeps, ...deps })
+  await app.register(appRoutes, { prefix: '/api/v1/app', config, limiter, ...taskDeps, ...deps })
   await app.register(fileRoutes, { bucket, masterKeys: config.masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()

@@ -4,6 +4,16 @@ import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
+import { confirmedEmailSchema, emailChangeSchema } from '../schemas/app/email.ts'
+import { tokensSchema } from '../schemas/app/tokens.ts'
+import { recoveryCodesSchema, twoFactorSetupSchema, twoFactorStateSchema } from '../schemas/app/two-factor.ts'
+import {
+  accountExportSchema,
+  loginEventSchema,
+  ownSubscriptionSchema,
+  ownWorkspaceSchema,
+  profileSchema,
+} from '../schemas/app/user.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
@@ -34,6 +44,17 @@ const named = [
   apiKeySchema,
   usageSchema,
   balanceSchema,
+  tokensSchema,
+  twoFactorSetupSchema,
+  recoveryCodesSchema,
+  twoFactorStateSchema,
+  emailChangeSchema,
+  confirmedEmailSchema,
+  profileSchema,
+  ownSubscriptionSchema,
+  loginEventSchema,
+  ownWorkspaceSchema,
+  accountExportSchema,
 ]
 
 const description = `Removes the background from images.
@@ -76,6 +97,8 @@ const tags = [
   { name: 'Webhooks', description: 'Where the service sends events, and how a receiver knows it is the service.' },
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
+  { name: 'Two-factor login', description: 'A code beside the password.' },
+  { name: 'Account', description: 'You, your address and your data.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]

@@ -36,6 +36,10 @@ const statements = [
     expires_at timestamptz not null
   )`,
   `create index email_change_user on email_change (user_id, created_at desc)`,
+
+  // Export and erasure of an account ask for these.
+  `create index mail_user on mail (user_id, id) where user_id is not null`,
+  `create index api_key_maker on api_key (created_by) where created_by is not null`,
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {

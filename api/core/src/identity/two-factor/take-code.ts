@@ -6,7 +6,7 @@ import { type CodeKind, stoppedUntil, withFailure } from './failure-limit.ts'
 import { hashRecoveryCode } from './recovery-code.ts'
 import { takeRecoveryCode } from './recovery-code-queries.ts'
 import { isTotp, matchStep } from './totp.ts'
-import { lockTwoFactor, readTime, updateTwoFactor } from './two-factor-queries.ts'
+import { isTwoFactorOn, lockTwoFactor, readTime, updateTwoFactor } from './two-factor-queries.ts'
 
 /**
  * What became of a code. `off`: this account has no codes. `stopped`: too many were wrong, and this one was not judged.
@@ -58,4 +58,20 @@ export function codeRefused(outcome: Exclude<CodeOutcome, { state: 'taken' }>): 
     details: { limit: 'codes', resetsAt: outcome.until.toISOString() },
     retryAfterSeconds: outcome.seconds,
   })
+}
+
+/**
+ * The same where a code is asked for only if the account has them. Whoever calls commits, and throws what is returned.
+ */
+export async function takeCodeIfOn(
+  tx: Db,
+  masterKeys: MasterKeys,
+  { userId, code }: { readonly userId: string; readonly code: string | undefined },
+): Promise<MatteError | undefined> {
+  if (code === undefined) {
+    const isOn = await isTwoFactorOn(tx, userId)
+    return isOn ? invalidParam('/body/code', 'is required, since two-factor login is on') : undefined
+  }
+  const outcome = await takeCode(tx, masterKeys, { userId, code })
+  return outcome.state === 'taken' || outcome.state === 'off' ? undefined : codeRefused(outcome)
 }
