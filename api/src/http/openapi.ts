@@ -3,9 +3,10 @@ import type { FastifyContextConfig, FastifyInstance, FastifySchema } from 'fasti
 import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
+import { authSchemas } from '../schemas/app/auth.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
 import { confirmedEmailSchema, emailChangeSchema } from '../schemas/app/email.ts'
-import { tokensSchema } from '../schemas/app/tokens.ts'
+import { tokensSchema, tokensSchema } from '../schemas/app/tokens.ts'
 import { recoveryCodesSchema, twoFactorSetupSchema, twoFactorStateSchema } from '../schemas/app/two-factor.ts'
 import {
   accountExportSchema,
@@ -55,6 +56,7 @@ const named = [
   loginEventSchema,
   ownWorkspaceSchema,
   accountExportSchema,
+  ...authSchemas,
 ]
 
 const description = `Removes the background from images.
@@ -99,6 +101,7 @@ const tags = [
   { name: 'Usage', description: 'What the workspace has used.' },
   { name: 'Two-factor login', description: 'A code beside the password.' },
   { name: 'Account', description: 'You, your address and your data.' },
+  { name: 'Sign-in', description: 'Accounts, sessions and passwords of people.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]

@@ -2,6 +2,8 @@
 export const patterns = {
   colour: '^(transparent|#[0-9A-Fa-f]{6}([0-9A-Fa-f]{2})?)$',
   margin: '^[0-9]{1,5}(%|px)$',
+  /** One @, no blank, no sign that means something in a header of a mail; the mail that arrives proves the rest. */
+  email: '^[^\\s@<>()\\[\\],;:"\\\\\\u0000-\\u001f\\u007f]+@[^\\s@<>()\\[\\],;:"\\\\\\u0000-\\u001f\\u007f]+$',
   /** PostgreSQL's text takes every character but one. */
   storable: '^[^\\u0000]*$',
 } as const
@@ -10,5 +12,6 @@ export const patterns = {
 export const patternWords: Readonly<Record<string, string>> = {
   [patterns.colour]: 'must be transparent, #rrggbb or #rrggbbaa',
   [patterns.margin]: 'must be a percentage such as 10% or pixels such as 20px',
+  [patterns.email]: 'must be an e-mail address',
   [patterns.storable]: 'must not hold the character U+0000',
 }

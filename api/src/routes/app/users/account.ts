@@ -7,19 +7,20 @@ import { eraseAccount } from '@matte/core/identity/account/erase-account'
 import { exportAccount } from '@matte/core/identity/account/export-account'
 import { findProfile } from '@matte/core/identity/account/profile'
 import type { FindSubscription } from '@matte/core/identity/account/subscription'
+import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
 import type { MasterKeys } from '@matte/core/runtime/seal'
-import { rateLimitExceeded } from '../../limit/limit-requests.ts'
-import type { RateLimiter } from '../../limit/rate-limiter.ts'
-import { accountExportSchema, eraseRequest } from '../../schemas/app/user.ts'
-import { refer, selfResponses, success } from '../../schemas/schema.ts'
-import { deletedSchema } from '../../schemas/webhook.ts'
-import type { ConfirmPassword } from './own-password.ts'
+import { rateLimitExceeded } from '../../../limit/limit-requests.ts'
+import type { RateLimiter } from '../../../limit/rate-limiter.ts'
+import { accountExportSchema, eraseRequest } from '../../../schemas/app/user.ts'
+import { refer, selfResponses, success } from '../../../schemas/schema.ts'
+import { deletedSchema } from '../../../schemas/webhook.ts'
+import { confirmOwnPassword } from '../own-password.ts'
 
 export type AccountDeps = {
   readonly db: Db
   readonly masterKeys: MasterKeys
   readonly limiter: RateLimiter
-  readonly confirmPassword: ConfirmPassword
+  readonly hasher: PasswordHasher
   readonly findSubscription: FindSubscription
 }
 
@@ -66,7 +67,7 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountDeps> = async (app,
   app.delete('/profile', { schema: eraseSchema, config: { ...config, auditsAddress: false } }, async (request) => {
     const { userId } = request.member
     const { password, code } = request.body
-    await deps.confirmPassword(request, password)
+    await confirmOwnPassword(deps, request, password)
     await eraseAccount({ db, masterKeys, findSubscription }, { userId, code: code ?? undefined })
     return { id: userId, deleted: true as const }
   })

@@ -1,23 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Db } from '@matte/core/db/database'
 import { askForEmail, confirmEmail } from '@matte/core/identity/email/change-email'
-import type { MasterKeys } from '@matte/core/runtime/seal'
 import {
   confirmedEmailSchema,
   emailChangeRequest,
   emailChangeSchema,
   emailConfirmRequest,
-} from '../../schemas/app/email.ts'
-import { refer, selfResponses, success } from '../../schemas/schema.ts'
-import type { ConfirmPassword } from './own-password.ts'
-
-type EmailDeps = {
-  readonly db: Db
-  readonly masterKeys: MasterKeys
-  readonly confirmPassword: ConfirmPassword
-  /** Where links in mails lead. */
-  readonly appUrl: string
-}
+} from '../../../schemas/app/email.ts'
+import { refer, selfResponses, success } from '../../../schemas/schema.ts'
+import { confirmOwnPassword } from '../own-password.ts'
+import { type AuthDeps, requireOn } from './auth-deps.ts'
 
 const tags = ['Account']
 
@@ -27,7 +18,7 @@ const change = {
   description: 'It counts once the link in the mail to it was followed, within 24 hours; the present address is told.',
   tags,
   body: emailChangeRequest,
-  response: selfResponses(200, success('A mail is on its way.', refer(emailChangeSchema)), []),
+  response: selfResponses(200, success('A mail is on its way.', refer(emailChangeSchema)), ['NOT_FOUND']),
 }
 const confirm = {
   operationId: 'confirmEmail',
@@ -37,15 +28,16 @@ const confirm = {
   response: selfResponses(200, success('Your address.', refer(confirmedEmailSchema)), ['CONFLICT']),
 }
 
-export const emailRoutes: FastifyPluginAsyncTypebox<EmailDeps> = async (app, deps) => {
-  const { db, masterKeys, confirmPassword, appUrl } = deps
+export const emailRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
+  const { db, masterKeys, appUrl } = deps
   const config = { access: 'self' } as const
   const linkOf = (token: string): string => `${appUrl}/confirm-email?token=${token}`
 
   app.post('/email/change', { schema: change, config }, async (request) => {
+    requireOn(deps.resets)
     const { userId } = request.member
     const { newEmail, password, code } = request.body
-    await confirmPassword(request, password)
+    await confirmOwnPassword(deps, request, password)
     await askForEmail({ db, masterKeys }, { userId, newEmail, code: code ?? undefined, linkOf })
     return { status: 'confirmation_sent' as const }
   })

@@ -1,7 +1,7 @@
 import type { ProfileChanges } from '@matte/core/identity/account/profile'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { Static } from 'typebox'
-import type { profilePatch } from '../../schemas/app/user.ts'
+import type { profilePatch } from '../../../schemas/app/user.ts'
 
 /** @throws MatteError INVALID_PARAMS naming every field that cannot be */
 export function readProfileChanges(body: Static<typeof profilePatch>): ProfileChanges {

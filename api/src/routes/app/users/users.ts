@@ -16,20 +16,20 @@ import { switchWorkspace } from '@matte/core/identity/session/switch-workspace'
 import { type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { tokensSchema } from '../../schemas/app/tokens.ts'
+import { tokensSchema } from '../../../schemas/app/tokens.ts'
 import {
   loginEventSchema,
   ownSubscriptionSchema,
   ownWorkspaceSchema,
   profilePatch,
   profileSchema,
-} from '../../schemas/app/user.ts'
-import { pageOf, pageQuery } from '../../schemas/page.ts'
-import { refer, selfResponses, success } from '../../schemas/schema.ts'
-import { isUuid } from '../../uuid.ts'
-import { toLoginEventView, toOwnSubscriptionView } from '../../views/app-user-view.ts'
-import { buildPage, readTaskQuery } from '../../views/task-page.ts'
-import { toWholeList } from '../../views/whole-list.ts'
+} from '../../../schemas/app/user.ts'
+import { pageOf, pageQuery } from '../../../schemas/page.ts'
+import { refer, selfResponses, success } from '../../../schemas/schema.ts'
+import { isUuid } from '../../../uuid.ts'
+import { toLoginEventView, toOwnSubscriptionView } from '../../../views/app-user-view.ts'
+import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
+import { toWholeList } from '../../../views/whole-list.ts'
 import { type AccountDeps, accountRoutes, readProfile } from './account.ts'
 import { readProfileChanges } from './profile-changes.ts'
 

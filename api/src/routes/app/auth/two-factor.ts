@@ -1,7 +1,6 @@
 // The second factor of a login (D16).
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Db } from '@matte/core/db/database'
-import { issueTokens, type TokenIssuer } from '@matte/core/identity/session/issue-tokens'
+import type { Nudge } from '@matte/core/bus/nudge'
 import { finishLogin } from '@matte/core/identity/two-factor/finish-login'
 import {
   disableTwoFactor,
@@ -9,9 +8,8 @@ import {
   renewRecoveryCodes,
   setUpTwoFactor,
 } from '@matte/core/identity/two-factor/manage'
-import type { MasterKeys } from '@matte/core/runtime/seal'
 import { encodeQR } from 'qr'
-import { tokensSchema } from '../../schemas/app/tokens.ts'
+import { signedInSchema } from '../../../schemas/app/auth.ts'
 import {
   codeRequest,
   passwordAndCodeRequest,
@@ -19,17 +17,12 @@ import {
   twoFactorSetupSchema,
   twoFactorStateSchema,
   verifyRequest,
-} from '../../schemas/app/two-factor.ts'
-import { openResponses, refer, selfResponses, success } from '../../schemas/schema.ts'
-import { type ConfirmPassword, clientOf } from './own-password.ts'
+} from '../../../schemas/app/two-factor.ts'
+import { openResponses, refer, selfResponses, success } from '../../../schemas/schema.ts'
+import { clientOf, confirmOwnPassword } from '../own-password.ts'
+import { type AuthDeps, toSignedIn } from './auth-deps.ts'
 
-type TwoFactorDeps = {
-  readonly db: Db
-  readonly masterKeys: MasterKeys
-  readonly issuer: TokenIssuer
-  readonly confirmPassword: ConfirmPassword
-  readonly nudge: { delivery(id: string): void }
-}
+type TwoFactorDeps = AuthDeps & { readonly nudge: Pick<Nudge, 'delivery'> }
 
 const tags = ['Two-factor login']
 const codes = success('The codes.', refer(recoveryCodesSchema))
@@ -71,11 +64,11 @@ const verify = {
   description: 'Within 5 minutes of the password, at most 5 times; then sign in again.',
   tags,
   body: verifyRequest,
-  response: openResponses(200, success('You are signed in.', refer(tokensSchema)), ['AUTH_INVALID_TOKEN']),
+  response: openResponses(200, success('You are signed in.', refer(signedInSchema)), ['AUTH_INVALID_TOKEN']),
 }
 
 export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (app, deps) => {
-  const { db, masterKeys, confirmPassword, nudge } = deps
+  const { db, masterKeys, nudge } = deps
   const keys = { db, masterKeys }
   const config = { access: 'self' } as const
 
@@ -94,7 +87,7 @@ export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (
   app.post('/2fa/disable', { schema: disable, config }, async (request) => {
     const { userId } = request.member
     const { password, code } = request.body
-    await confirmPassword(request, password)
+    await confirmOwnPassword(deps, request, password)
     await disableTwoFactor(keys, { userId, code })
     nudge.delivery(userId)
     return { mfaEnabled: false }
@@ -103,13 +96,13 @@ export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (
   app.post('/2fa/recovery-codes', { schema: renew, config }, async (request) => {
     const { userId } = request.member
     const { password, code } = request.body
-    await confirmPassword(request, password)
+    await confirmOwnPassword(deps, request, password)
     return { recoveryCodes: [...(await renewRecoveryCodes(keys, { userId, code }))] }
   })
 
   app.post('/2fa/verify', { schema: verify, config: { access: 'open' } }, async (request) => {
     const { mfaToken, code } = request.body
     const session = await finishLogin(keys, { mfaToken, code, client: clientOf(request) })
-    return issueTokens(deps.issuer, session)
+    return toSignedIn(deps, session)
   })
 }
