@@ -6,7 +6,7 @@ import { apiKeySchema } from '../schemas/api-key.ts'
 import { authSchemas } from '../schemas/app/auth.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
 import { confirmedEmailSchema, emailChangeSchema } from '../schemas/app/email.ts'
-import { tokensSchema, tokensSchema } from '../schemas/app/tokens.ts'
+import { tokensSchema } from '../schemas/app/tokens.ts'
 import { recoveryCodesSchema, twoFactorSetupSchema, twoFactorStateSchema } from '../schemas/app/two-factor.ts'
 import {
   accountExportSchema,

@@ -2,10 +2,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
-import { MatteError } from '@matte/core/error'
 import { eraseAccount } from '@matte/core/identity/account/erase-account'
 import { exportAccount } from '@matte/core/identity/account/export-account'
-import { findProfile } from '@matte/core/identity/account/profile'
 import type { FindSubscription } from '@matte/core/identity/account/subscription'
 import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
 import type { MasterKeys } from '@matte/core/runtime/seal'
@@ -85,11 +83,4 @@ async function* wrap(requestId: string, members: AsyncIterable<string>): AsyncGe
     piece = ''
   }
   yield `${piece}}}`
-}
-
-/** @throws MatteError AUTH_INVALID_TOKEN: erased since the request was let in */
-export async function readProfile(db: Db, userId: string) {
-  const profile = await findProfile(db, userId)
-  if (profile === undefined) throw new MatteError('AUTH_INVALID_TOKEN', 'This account was deleted.')
-  return { ...profile, createdAt: profile.createdAt.toISOString() }
 }

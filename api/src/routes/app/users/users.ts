@@ -30,8 +30,9 @@ import { isUuid } from '../../../uuid.ts'
 import { toLoginEventView, toOwnSubscriptionView } from '../../../views/app-user-view.ts'
 import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
 import { toWholeList } from '../../../views/whole-list.ts'
-import { type AccountDeps, accountRoutes, readProfile } from './account.ts'
+import { type AccountDeps, accountRoutes } from './account.ts'
 import { readProfileChanges } from './profile-changes.ts'
+import { readProfile } from './read-profile.ts'
 
 type UserDeps = AccountDeps & {
   readonly db: Db
