@@ -25,11 +25,12 @@ type Deps = {
 }
 
 export const authRoutes: FastifyPluginAsync<Deps> = async (app, { db, config, signingKeys, ...deps }) => {
+  const { hasher, signIn, accountRequests, nudge } = deps
   const { masterKeys, appUrl, publicUrl: issuer, plans, registration } = config
   // Without a server for mail development logs them; production has none to send (D73).
   const mails = config.mailEnabled || config.environment !== 'production'
   const all = {
-    ...{ ...deps, db, masterKeys, appUrl },
+    ...{ db, masterKeys, appUrl, hasher, signIn, accountRequests, nudge },
     issuer: { signingKeys, issuer },
     freeCredits: plans.free?.credits ?? 0,
     registers: mails && registration !== 'closed',
