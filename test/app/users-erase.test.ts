@@ -101,11 +101,11 @@ describe('deleting the account', () => {
     await world.db.insertInto('membership').values(membership).execute()
     await caller.client.call('POST', '/webhooks', { body: { targetUrl: 'https://93.184.216.34/' } })
     const { plan } = await givenWorkspace(world.db, { plan: 'pro' })
-    const [done, queued] = [
-      await givenTask(world.db, { id: caller.workspaceId, plan }),
-      await givenTask(world.db, { id: caller.workspaceId, plan }),
-    ]
+    const kept = await givenTask(world.db, await givenWorkspace(world.db, { plan: 'pro', credits: 1 }))
+    await succeed(world.db, kept.id)
+    const done = await givenTask(world.db, { id: caller.workspaceId, plan })
     await succeed(world.db, done.id)
+    const queued = await givenTask(world.db, { id: caller.workspaceId, plan })
     const ledger = () =>
       world.db.selectFrom('credit_entry').select('id').where('workspace_id', '=', caller.workspaceId).execute()
     const before = await ledger()
@@ -127,9 +127,6 @@ describe('deleting the account', () => {
       return code === 'API_KEY_INVALID'
     })
     // What has ended goes at once, what has not when it has; another workspace's of the same age stays.
-    const other = await givenWorkspace(world.db, { plan: 'pro', credits: 1 })
-    const kept = await givenTask(world.db, other)
-    await succeed(world.db, kept.id)
     await deleteOldTasks(world.db, defaultPlans)
     const left = async () =>
       (
@@ -140,7 +137,7 @@ describe('deleting the account', () => {
           .orderBy('created_at')
           .execute()
       ).map(({ id }) => id)
-    expect(await left()).toEqual([queued.id, kept.id])
+    expect(await left()).toEqual([kept.id, queued.id])
     await succeed(world.db, queued.id)
     await deleteOldTasks(world.db, defaultPlans)
     expect(await left()).toEqual([kept.id])
