@@ -6,17 +6,21 @@ import { keyCommands } from './key.ts'
 import { settingCommands } from './setting.ts'
 import { sweepCommands } from './sweep.ts'
 import { secretsCommands } from './upkeep/secrets.ts'
+import { signingKeyCommands } from './upkeep/signing-key.ts'
 import { storeCommands } from './upkeep/store.ts'
+import { userCommands } from './user.ts'
 import { workspaceCommands } from './workspace.ts'
 
 const commands: readonly Command[] = [
   ...workspaceCommands,
   ...keyCommands,
+  ...userCommands,
   ...creditsCommands,
   ...settingCommands,
   ...faultCommands,
   ...sweepCommands,
   ...secretsCommands,
+  ...signingKeyCommands,
   ...storeCommands,
 ]
 

@@ -11,8 +11,9 @@ import { invalidParam } from '@matte/core/invalid-params'
 import { counter, gauge } from '@matte/core/runtime/metrics/define'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
-import { isOperation } from '../access.ts'
+import { isOperation, needsCredential } from '../access.ts'
 import { capacityExceeded } from '../errors/answer-error.ts'
+import { clientNetwork } from './client-network.ts'
 import { bodyDeadlineMs, expectWithin } from './late-body.ts'
 import { RequestRooms } from './rooms.ts'
 
@@ -88,7 +89,7 @@ export function refuseOverload(
   app.addHook('onRequest', (request, reply, done) => {
     if (!isOperation(request.routeOptions.config)) return done()
     if (oldestWaitMs() > queueAgeMaxMs) return done(refuse())
-    rooms.enter(request, `key ${request.headers['x-api-key']} ${request.headers.authorization}`)
+    rooms.enter(request, holderOf(request))
     reply.raw.once('close', () => {
       if (rooms.has(request)) setTimeout(() => rooms.leave(request), lostAfterMs).unref()
     })
@@ -102,6 +103,12 @@ export function refuseOverload(
   })
   return rooms
 }
+
+/** Nobody has judged a credential yet. Before sign-in there is none, and the client's address stands for it. */
+const holderOf = ({ headers, ip, routeOptions }: FastifyRequest): string =>
+  needsCredential(routeOptions.config)
+    ? `key ${headers['x-api-key']} ${headers.authorization}`
+    : `address ${clientNetwork(ip)}`
 
 /** Nothing changes for a body that has come with its head, as most do. */
 function awaitBodies(app: FastifyInstance, rooms: Rooms): void {

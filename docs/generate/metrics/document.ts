@@ -1,5 +1,6 @@
 // docs/metrics.md, made from the definitions that the processes register.
 
+import { signInMetrics } from '@matte/api/auth/sign-in-metrics'
 import { httpMetrics } from '@matte/api/http/metrics'
 import { capacityMetrics } from '@matte/api/limit/capacity'
 import { sampleMetrics } from '@matte/api/samples/sample-metrics'
@@ -27,7 +28,7 @@ type Process = 'api' | 'controller' | 'dispatcher'
 /** Every metric of ours, by the process that exposes it; `all` is in each. */
 export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
   all: [processMetrics, edgeMetrics, databaseMetrics, busMetrics],
-  api: [httpMetrics, capacityMetrics, sampleMetrics, dueMetrics, storeMetrics, endingMetrics],
+  api: [httpMetrics, capacityMetrics, sampleMetrics, dueMetrics, storeMetrics, endingMetrics, signInMetrics],
   controller: [
     ...[storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics],
     ...[kubeMetrics, poolMetrics, startMetrics],

@@ -20,6 +20,11 @@ import { holdCreditsEach } from '../credit/hold-batch.ts'
 import { grantCredits, readBalance } from '../credit/lot-queries.ts'
 import { refundCredits } from '../credit/refund-credits.ts'
 import { takeKey } from '../idempotency/idempotency-queries.ts'
+import { listDueRequests } from '../identity/account/account-requests.ts'
+import { cleanSignIn } from '../identity/clean-sign-in.ts'
+import { takeAttempt } from '../identity/login/login-attempts.ts'
+import { countSessions, listSessions } from '../identity/session/session-queries.ts'
+import { startSession } from '../identity/session/start-session.ts'
 import { replaceModels } from '../model/model-queries.ts'
 import { countRequests } from '../rate-limit/rate-window-queries.ts'
 import { announceCleanups } from '../retention/announce-cleanup.ts'
@@ -117,6 +122,21 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'idempotency/take-key': {
     send: (db) => takeKey(db, { workspaceId, method: 'POST', path: '/', key: 'key', bodyHash: Buffer.alloc(32) }),
+  },
+  'identity/clean-sign-in': { send: (db) => cleanSignIn(db) },
+  'identity/list-due-requests': { send: (db) => listDueRequests(db, 100) },
+  'identity/list-sessions': {
+    send: async (db) => {
+      await listSessions(db, 'user', { limit: 20, offset: 40 })
+      await listSessions(db, 'user', { limit: 20, offset: 0, after: position })
+      await countSessions(db, 'user')
+    },
+  },
+  'identity/start-session': {
+    send: (db) => startSession(db, { userId: 'user', client: { ipAddress: null, userAgent: null } }),
+  },
+  'identity/take-attempt': {
+    send: (db) => takeAttempt(db, { account: Buffer.alloc(32), network: '192.0.2.1' }),
   },
   'model/replace-models': {
     send: (db) => replaceModels(db, [{ name: 'a', pool: 'a', tritonModel: 'a', isDefault: true }]),

@@ -15,6 +15,7 @@ import { up as signIn } from './0014-sign-in.ts'
 import { up as twoFactor } from './0015-two-factor.ts'
 import { up as payments } from './0017-payments.ts'
 import { up as team } from './0021-team.ts'
+import { up as payments } from './0017-payments.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -34,4 +35,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0014-sign-in': { up: signIn },
   '0017-payments': { up: payments },
   '0021-team': { up: team },
+  '0014-sign-in': { up: signIn },
+  '0017-payments': { up: payments },
 }

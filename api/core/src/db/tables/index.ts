@@ -52,10 +52,10 @@ export type Tables = {
   email_change: EmailChangeTable
   idempotency_record: IdempotencyRecordTable
   inference_window: InferenceWindowTable
-  invoice: InvoiceTable
-  invoice_counter: InvoiceCounterTable
   login_event: LoginEventTable
   login_failure: LoginFailureTable
+  invoice: InvoiceTable
+  invoice_counter: InvoiceCounterTable
   mail: MailTable
   mail_token: MailTokenTable
   member_credit_month: MemberCreditMonthTable
@@ -71,6 +71,7 @@ export type Tables = {
   refund: RefundTable
   refresh_token: RefreshTokenTable
   registration_invite: RegistrationInviteTable
+  refund: RefundTable
   retention_notice: RetentionNoticeTable
   sandbox_event: SandboxEventTable
   sandbox_object: SandboxObjectTable

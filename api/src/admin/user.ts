@@ -1,0 +1,81 @@
+import {
+  disableUser,
+  enableUser,
+  findUserByEmail,
+  inviteToRegister,
+} from '@matte/core/identity/account/operator-queries'
+import { endSessions } from '@matte/core/identity/session/session-queries'
+import { type Command, CommandError, UsageError } from './command.ts'
+import { required, requiredUuid } from './options.ts'
+
+const find: Command = {
+  name: 'user find',
+  usage: '--email ADDRESS',
+  summary: 'show the account of an address',
+  options: ['email'],
+  run: async ({ db }, given) => {
+    const email = required(given, 'email')
+    const user = await findUserByEmail(db, email)
+    if (user === undefined) throw new CommandError(`there is no account of ${email}`)
+    return {
+      userId: user.id,
+      email: user.email,
+      name: user.name,
+      personalWorkspaceId: user.workspaceId,
+      createdAt: user.created_at.toISOString(),
+      verifiedAt: user.email_verified_at?.toISOString() ?? null,
+      disabledAt: user.disabled_at?.toISOString() ?? null,
+      sessions: user.sessions ?? 0,
+    }
+  },
+}
+
+const disable: Command = {
+  name: 'user disable',
+  usage: '--user ID',
+  summary: 'let somebody sign in no more, and end all sessions; every replica refuses them within 5 s',
+  options: ['user'],
+  run: async ({ db }, given) => {
+    const userId = requiredUuid(given, 'user')
+    if (!(await disableUser(db, userId))) throw new CommandError(`there is no account ${userId}`)
+    return { userId, disabled: true }
+  },
+}
+
+const enable: Command = {
+  name: 'user enable',
+  usage: '--user ID',
+  summary: 'let somebody sign in again',
+  options: ['user'],
+  run: async ({ db }, given) => {
+    const userId = requiredUuid(given, 'user')
+    if (!(await enableUser(db, userId))) throw new CommandError(`there is no account ${userId}`)
+    return { userId, disabled: false }
+  },
+}
+
+const invite: Command = {
+  name: 'user invite',
+  usage: '--email ADDRESS',
+  summary: 'let an address register where AUTH_REGISTRATION is invite; it gets no mail from this',
+  options: ['email'],
+  run: async ({ db }, given) => {
+    const email = required(given, 'email')
+    if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 254) throw new UsageError('--email must be an address')
+    await inviteToRegister(db, email)
+    return { email, invited: true }
+  },
+}
+
+const end: Command = {
+  name: 'sessions end',
+  usage: '--user ID',
+  summary: 'sign somebody out everywhere; every replica refuses the tokens within 5 s',
+  options: ['user'],
+  run: async ({ db }, given) => {
+    const userId = requiredUuid(given, 'user')
+    return { userId, endedSessions: await endSessions(db, userId) }
+  },
+}
+
+export const userCommands: readonly Command[] = [find, disable, enable, invite, end]

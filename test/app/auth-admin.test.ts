@@ -1,0 +1,64 @@
+// What operators do to accounts by command.
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { givenAccount, newEmail, type SignedIn } from '../support/app/accounts.ts'
+import { createAppClient } from '../support/app/app-client.ts'
+import { until } from '../support/until.ts'
+
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
+const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
+const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
+
+async function admin(...args: string[]): Promise<Record<string, unknown>> {
+  const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
+    env: { PATH: process.env.PATH, DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development' },
+  })
+  return JSON.parse(stdout) as Record<string, unknown>
+}
+const said = (...args: string[]) =>
+  admin(...args).catch(({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr }))
+
+const logIn = ({ email, password }: { email: string; password: string }) =>
+  createAppClient(world.api.url).call<SignedIn>('POST', '/auth/login', { body: { email, password } })
+const isRefused = (call: Promise<unknown>): Promise<boolean> =>
+  call.then(
+    () => false,
+    ({ status }: { status: number }) => status === 401,
+  )
+
+describe('matte-admin user', () => {
+  it('finds, disables and enables an account', async () => {
+    const account = await givenAccount(world)
+    const { userId } = account
+    expect(await admin('user', 'find', '--email', account.email.toUpperCase())).toMatchObject({
+      ...{ userId, email: account.email, disabledAt: null, sessions: 1 },
+      verifiedAt: expect.any(String),
+    })
+    expect(await said('user', 'find', '--email', newEmail())).toMatchObject({ code: 1 })
+
+    await account.client.call('GET', '/credits/balance')
+    await admin('user', 'disable', '--user', userId)
+    await expect(logIn(account)).rejects.toMatchObject(refused)
+    await until('tokens are refused', () => isRefused(account.client.call('GET', '/credits/balance')), {
+      timeoutMs: 5_000,
+    })
+    await admin('user', 'enable', '--user', userId)
+    await expect(logIn(account)).resolves.toMatchObject({ status: 200 })
+    const { refreshToken } = account.tokens
+    await expect(
+      createAppClient(world.api.url).call('POST', '/auth/refresh', { body: { refreshToken } }),
+    ).rejects.toMatchObject(refused)
+  })
+
+  it('ends sessions', async () => {
+    const account = await givenAccount(world)
+    await logIn(account)
+    expect(await admin('sessions', 'end', '--user', account.userId)).toMatchObject({ endedSessions: 2 })
+    await until('tokens are refused', () => isRefused(account.client.call('GET', '/credits/balance')), {
+      timeoutMs: 5_000,
+    })
+  })
+})

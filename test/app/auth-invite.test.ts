@@ -1,0 +1,29 @@
+// Where registering is by invitation: everybody is answered alike, and only the invited get a mail.
+import { inviteToRegister } from '@matte/core/identity/account/operator-queries'
+import { expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { newEmail, newPassword } from '../support/app/accounts.ts'
+import { createAppClient } from '../support/app/app-client.ts'
+import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/inbox.ts'
+
+const world = useApi({ AUTH_REGISTRATION: 'invite' })
+
+it('an invited address registers, once; a stranger gets the same answer and no mail', async () => {
+  const [invited, stranger] = [newEmail(), newEmail()]
+  await inviteToRegister(world.db, invited.toUpperCase())
+  const open = createAppClient(world.api.url)
+  for (const email of [stranger, invited]) {
+    const { data } = await open.call('POST', '/auth/register', { body: { email, password: newPassword() } })
+    expect(data).toEqual({ status: 'verification_sent' })
+  }
+  const [token] = await tokensTo(world, invited, { template: 'verify-email' })
+  await open.call('POST', '/auth/verify-email', { body: { token } })
+  await untilRequestsDone(world.db)
+  expect(await mailsTo(world.db, world.api, stranger)).toEqual([])
+  const { count } = await world.db
+    .selectFrom('app_user')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  expect(count).toBe(1)
+  expect(await world.db.selectFrom('registration_invite').selectAll().execute()).toEqual([])
+})

@@ -1,0 +1,333 @@
+// Signing in with a password: what a wrong one costs, whom it slows down, and what is written of it.
+import { accountHash } from '@matte/core/identity/login/login-attempts'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { type Account, givenAccount, newEmail, newPassword, type SignedIn } from '../support/app/accounts.ts'
+import { createAppClient } from '../support/app/app-client.ts'
+import { exposedAt } from '../support/app/exposed.ts'
+import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/inbox.ts'
+import type { ApiError } from '../support/client.ts'
+
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', TRUSTED_PROXY_HOPS: '1' })
+const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
+const delayed = { status: 429, code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'password' } }
+
+type From = { readonly network?: string; readonly userAgent?: string }
+type Credentials = { readonly email: string; readonly password: string }
+
+const logIn = ({ email, password }: Credentials, { network = '192.0.2.1', userAgent = 'test' }: From = {}) =>
+  createAppClient(world.api.url).call<SignedIn>('POST', '/auth/login', {
+    body: { email, password },
+    headers: { 'x-forwarded-for': network, 'user-agent': userAgent },
+  })
+
+const fail = (email: string, from: From = {}) =>
+  expect(logIn({ email, password: newPassword() }, from)).rejects.toMatchObject(refused)
+
+/** The n-th failure in a row from a network, whose wait begins now; those before it are written, not waited for. */
+async function failAgain(email: string, times: number, from: From = {}): Promise<void> {
+  await fail(email, from)
+  await world.db
+    .updateTable('login_failure')
+    .set({ failures: times - 1, allowed_at: new Date(0) })
+    .where('account', '=', accountHash(email))
+    .where('network', '!=', '')
+    .execute()
+  await fail(email, from)
+}
+
+const letWaitsEnd = (email: string) =>
+  world.db
+    .updateTable('login_failure')
+    .set({ allowed_at: new Date(0) })
+    .where('account', '=', accountHash(email))
+    .execute()
+
+const forgetTotal = (email: string) =>
+  world.db.deleteFrom('login_failure').where('account', '=', accountHash(email)).where('network', '=', '').execute()
+
+const waitOf = (call: Promise<unknown>): Promise<number> =>
+  call.then(
+    () => 0,
+    ({ status, headers }: ApiError) => (status === 429 ? Number(headers.get('retry-after')) : 0),
+  )
+
+const eventsOf = ({ userId }: Pick<Account, 'userId'>) =>
+  world.db
+    .selectFrom('login_event')
+    .select(['success', 'method', 'failure_reason', 'user_agent'])
+    .select(sql<string>`host(ip_address)`.as('ip'))
+    .where('user_id', '=', userId)
+    .orderBy('at')
+    .execute()
+
+describe('a login', () => {
+  it('answers tokens and the person, whatever the case of the address, and is written down', async () => {
+    const account = await givenAccount(world)
+    const { data } = await logIn({ ...account, email: account.email.toUpperCase() }, { userAgent: 'Firefox' })
+    expect(data).toMatchObject({ tokenType: 'Bearer', user: { id: account.userId, mfaEnabled: false } })
+    await expect(logIn({ ...account, password: newPassword() })).rejects.toMatchObject(refused)
+    expect(await eventsOf(account)).toMatchObject([
+      { success: true, method: 'verify_email', failure_reason: null },
+      { success: true, method: 'password', failure_reason: null, user_agent: 'Firefox', ip: '192.0.2.1' },
+      { success: false, method: 'password', failure_reason: 'wrong_password' },
+    ])
+  })
+
+  it('is refused alike for a wrong password, no account, a disabled one, and counted', async () => {
+    const failed = () => exposedAt(world.api.healthUrl, 'matte_logins_total', { outcome: 'failed' })
+    const before = await failed()
+    const [account, disabled] = [await givenAccount(world), await givenAccount(world)]
+    await world.db.updateTable('app_user').set({ disabled_at: new Date() }).where('id', '=', disabled.userId).execute()
+    const answers = await Promise.all(
+      [{ ...account, password: newPassword() }, { email: newEmail(), password: newPassword() }, disabled].map((each) =>
+        logIn(each).catch(({ status, code, message, details }: ApiError) => ({ status, code, message, details })),
+      ),
+    )
+    expect(answers[0]).toMatchObject(refused)
+    expect(answers[1]).toEqual(answers[0])
+    expect(answers[2]).toEqual(answers[0])
+    expect((await eventsOf(disabled)).at(-1)).toMatchObject({ failure_reason: 'disabled' })
+    expect(await failed()).toBe(before + 3)
+  })
+
+  it('of an unverified address sends the mail again, after the right password alone', async () => {
+    const given = { email: newEmail(), password: newPassword() }
+    await createAppClient(world.api.url).call('POST', '/auth/register', { body: given })
+    await tokensTo(world, given.email, { template: 'verify-email' })
+    await expect(logIn({ ...given, password: newPassword() })).rejects.toMatchObject(refused)
+    await untilRequestsDone(world.db)
+    expect(await mailsTo(world.db, world.api, given.email)).toHaveLength(1)
+    expect((await logIn(given)).data).toEqual({ status: 'verification_sent' })
+    await tokensTo(world, given.email, { template: 'verify-email', count: 2 })
+  })
+
+  it('takes a password however a keyboard composed it', async () => {
+    const account = await givenAccount(world, { password: 'Mo\u0308we \u00fcber der Stadt' })
+    await expect(logIn({ ...account, password: 'M\u00f6we u\u0308ber der Stadt' })).resolves.toMatchObject({
+      status: 200,
+    })
+  })
+})
+
+describe('wrong passwords', () => {
+  it.each(['an account', 'no account'])(
+    'of %s make the next wait, twice as long each time, up to 15 min',
+    async (whose) => {
+      const email = whose === 'an account' ? (await givenAccount(world)).email : newEmail()
+      const wait = () => waitOf(logIn({ email, password: newPassword() }))
+      for (let i = 0; i < 4; i += 1) await fail(email)
+      expect(await wait()).toBe(0)
+      for (const [failures, seconds] of [
+        [10, 32],
+        [11, 64],
+        [12, 128],
+        [40, 900],
+      ] as const) {
+        await letWaitsEnd(email)
+        await failAgain(email, failures)
+        // From all networks there are too many soon, and answers would slow down.
+        await forgetTotal(email)
+        const waits = [await wait(), await wait()]
+        for (const each of waits) expect(each).toBeGreaterThan(seconds / 2)
+        for (const each of waits) expect(each).toBeLessThanOrEqual(seconds)
+      }
+    },
+  )
+
+  it('make the right one wait as well, from there and from nowhere else; the right one ends it', async () => {
+    const account = await givenAccount(world)
+    await failAgain(account.email, 12)
+    await expect(logIn(account)).rejects.toMatchObject(delayed)
+    await expect(logIn(account, { network: '198.51.100.7' })).resolves.toMatchObject({ status: 200 })
+    await expect(logIn(account)).rejects.toMatchObject(delayed)
+    await letWaitsEnd(account.email)
+    await expect(logIn(account)).resolves.toMatchObject({ status: 200 })
+    await fail(account.email)
+    await expect(logIn(account)).resolves.toMatchObject({ status: 200 })
+  })
+
+  it('sent a hundred at once are judged no more than one after the other', async () => {
+    const { email } = await givenAccount(world)
+    const guesses = Array.from({ length: 100 }, () => logIn({ email, password: newPassword() }))
+    const done = await Promise.allSettled(guesses)
+    const judged = done.filter(
+      ({ status, ...one }) => status === 'rejected' && 'reason' in one && one.reason.status === 401,
+    )
+    // Five, and one more for each doubling of the seconds that the machine takes for it.
+    expect(judged.length).toBeGreaterThanOrEqual(5)
+    expect(judged.length).toBeLessThanOrEqual(10)
+  })
+
+  it('count an IPv6 network as one', async () => {
+    const { email } = await givenAccount(world)
+    await failAgain(email, 12, { network: '2001:db8:1:2::1' })
+    const password = newPassword()
+    expect(await waitOf(logIn({ email, password }, { network: '2001:db8:1:2:ffff::77' }))).toBeGreaterThan(1)
+    await fail(email, { network: '2001:db8:1:3::77' })
+  })
+
+  it('from many networks slow the account down, and its owner is told once; a reset ends it all', async () => {
+    const account = await givenAccount(world)
+    for (let i = 0; i < 10; i += 1) await fail(account.email, { network: `203.0.113.${i}` })
+    await world.db
+      .updateTable('login_failure')
+      .set({ failures: 18 })
+      .where('account', '=', accountHash(account.email))
+      .where('network', '=', '')
+      .execute()
+    const startedAt = performance.now()
+    for (let i = 0; i < 3; i += 1) await fail(account.email, { network: '203.0.113.77' })
+    expect(performance.now() - startedAt).toBeGreaterThan(1_800 + 2_000 + 2_000)
+    const told = async () =>
+      (await mailsTo(world.db, world.api, account.email)).filter(({ template }) => template === 'failed-logins')
+    expect(await told()).toEqual([{ template: 'failed-logins', data: { failures: 20 } }])
+
+    const open = createAppClient(world.api.url)
+    await open.call('POST', '/auth/password/forgot', { body: { email: account.email } })
+    const [token] = await tokensTo(world, account.email, { template: 'reset-password' })
+    const password = newPassword()
+    await open.call('POST', '/auth/password/reset', { body: { token, newPassword: password } })
+    const rows = await world.db
+      .selectFrom('login_failure')
+      .selectAll()
+      .where('account', '=', accountHash(account.email))
+      .execute()
+    expect(rows).toEqual([])
+    await expect(logIn({ ...account, password }, { network: '203.0.113.77' })).resolves.toMatchObject({ status: 200 })
+  })
+
+  it('are forgotten after a day', async () => {
+    const { email } = await givenAccount(world)
+    await failAgain(email, 12)
+    await world.db
+      .updateTable('login_failure')
+      .set({ last_at: sql<Date>`now() - interval '25 hours'`, allowed_at: new Date(0) })
+      .where('account', '=', accountHash(email))
+      .execute()
+    await fail(email)
+    await fail(email)
+  })
+})
+
+describe('a password that is changed', () => {
+  const change = ({ client }: Pick<Account, 'client'>, body: Record<string, unknown>) =>
+    client.call('POST', '/auth/password/change', { body, headers: { 'x-forwarded-for': '192.0.2.1' } })
+
+  it('asks for the current one, ends other sessions, and says so', async () => {
+    const account = await givenAccount(world)
+    const { data: other } = await logIn(account)
+    const password = newPassword()
+    await expect(change(account, { currentPassword: newPassword(), newPassword: password })).rejects.toMatchObject({
+      code: 'INVALID_PARAMS',
+      details: { issues: [{ path: '/body/currentPassword' }] },
+    })
+    await change(account, { currentPassword: account.password, newPassword: password })
+    await expect(logIn(account)).rejects.toMatchObject(refused)
+    await expect(logIn({ ...account, password })).resolves.toMatchObject({ status: 200 })
+    const refresh = (refreshToken: string) =>
+      createAppClient(world.api.url).call('POST', '/auth/refresh', { body: { refreshToken } })
+    await expect(refresh(other.refreshToken)).rejects.toMatchObject(refused)
+    await expect(refresh(account.tokens.refreshToken)).resolves.toMatchObject({ status: 200 })
+    const events = await world.db
+      .selectFrom('notification_due')
+      .select('event')
+      .where('user_id', '=', account.userId)
+      .execute()
+    expect(events).toContainEqual({ event: 'security.password_changed' })
+  })
+
+  it('leaves other sessions if that is asked for, and is refused when it is common or the same', async () => {
+    const account = await givenAccount(world)
+    const { data: other } = await logIn(account)
+    const currentPassword = account.password
+    for (const bad of [currentPassword, 'password1234', account.email]) {
+      await expect(change(account, { currentPassword, newPassword: bad })).rejects.toMatchObject({
+        details: { issues: [{ path: '/body/newPassword' }] },
+      })
+    }
+    await change(account, { currentPassword, newPassword: newPassword(), endOtherSessions: false })
+    const { refreshToken } = other
+    await expect(
+      createAppClient(world.api.url).call('POST', '/auth/refresh', { body: { refreshToken } }),
+    ).resolves.toMatchObject({ status: 200 })
+  })
+
+  it('counts wrong current ones like a login', async () => {
+    const account = await givenAccount(world)
+    const wrong = () => change(account, { currentPassword: newPassword(), newPassword: newPassword() })
+    await expect(wrong()).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    await failAgain(account.email, 12)
+    await expect(wrong()).rejects.toMatchObject(delayed)
+    await expect(logIn(account)).rejects.toMatchObject(delayed)
+  })
+
+  it('cannot be changed twice at once by its former', async () => {
+    const account = await givenAccount(world)
+    const passwords = [newPassword(), newPassword(), newPassword()]
+    const done = await Promise.allSettled(
+      passwords.map((next) => change(account, { currentPassword: account.password, newPassword: next })),
+    )
+    expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+})
+
+describe('a password that is reset', () => {
+  const open = () => createAppClient(world.api.url)
+  const linkFor = async (email: string, count = 1) => {
+    await open().call('POST', '/auth/password/forgot', { body: { email } })
+    return (await tokensTo(world, email, { template: 'reset-password', count })).at(-1)
+  }
+  const reset = (token: string | undefined, newPassword: string) =>
+    open().call('POST', '/auth/password/reset', { body: { token, newPassword } })
+
+  it('needs the mail, once, within ten minutes, and ends all sessions', async () => {
+    const account = await givenAccount(world)
+    const [first, second] = [await linkFor(account.email), await linkFor(account.email, 2)]
+    const password = newPassword()
+    await expect(reset(second, 'password1234')).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    await reset(second, password)
+    for (const token of [first, second]) await expect(reset(token, newPassword())).rejects.toMatchObject(refused)
+    await expect(logIn({ ...account, password })).resolves.toMatchObject({ status: 200 })
+    const { refreshToken } = account.tokens
+    await expect(open().call('POST', '/auth/refresh', { body: { refreshToken } })).rejects.toMatchObject(refused)
+
+    const late = await linkFor(account.email, 3)
+    const row = await world.db
+      .selectFrom('mail_token')
+      .select(sql<number>`extract(epoch from expires_at - created_at)::float8`.as('s'))
+      .where('user_id', '=', account.userId)
+      .executeTakeFirstOrThrow()
+    expect(row.s).toBe(600)
+    await world.db
+      .updateTable('mail_token')
+      .set({ expires_at: new Date() })
+      .where('user_id', '=', account.userId)
+      .execute()
+    await expect(reset(late, newPassword())).rejects.toMatchObject(refused)
+  })
+
+  it('is one of those that are sent at once', async () => {
+    const account = await givenAccount(world)
+    const link = await linkFor(account.email)
+    const done = await Promise.allSettled(
+      [newPassword(), newPassword(), newPassword()].map((next) => reset(link, next)),
+    )
+    expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+
+  it('is sent three times at most, and to nobody else', async () => {
+    const account = await givenAccount(world)
+    const stranger = newEmail()
+    for (let i = 0; i < 5; i += 1) await linkFor(account.email)
+    const { data } = await open().call('POST', '/auth/password/forgot', { body: { email: stranger } })
+    expect(data).toEqual({ status: 'reset_sent' })
+    await untilRequestsDone(world.db)
+    const resets = (await mailsTo(world.db, world.api, account.email)).filter(
+      ({ template }) => template === 'reset-password',
+    )
+    expect(resets).toHaveLength(3)
+    expect(await mailsTo(world.db, world.api, stranger)).toEqual([])
+  })
+})

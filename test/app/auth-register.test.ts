@@ -1,0 +1,207 @@
+// From the form to the click in the mail: what an account is made of, and who gets none.
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { startApi } from '../support/api.ts'
+import { givenAccount, newEmail, newPassword, type SignedIn } from '../support/app/accounts.ts'
+import { createAppClient } from '../support/app/app-client.ts'
+import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/inbox.ts'
+
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', APP_URL: 'https://app.example.com' })
+
+const post = <T = { status: string }>(path: string, body: unknown) =>
+  createAppClient(world.api.url).call<T>('POST', `/auth${path}`, { body })
+const register = (email: string, more: Record<string, unknown> = {}) =>
+  post('/register', { email, password: newPassword(), ...more })
+const verify = (token: string | undefined) => post<SignedIn>('/verify-email', { token })
+const verificationsTo = (email: string, count: number) => tokensTo(world, email, { template: 'verify-email', count })
+const templatesTo = async (email: string) => (await mailsTo(world.db, world.api, email)).map(({ template }) => template)
+const userOf = (email: string) =>
+  world.db.selectFrom('app_user').selectAll().where('email', '=', email).executeTakeFirstOrThrow()
+const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
+
+describe('a new account', () => {
+  it('is verified by the mail, once: workspace, owner, credits, event, session', async () => {
+    const email = newEmail()
+    const { data, status } = await register(email, { name: 'Jane Roe', referralCode: 'FRIEND1' })
+    expect([status, data]).toEqual([200, { status: 'verification_sent' }])
+    const [token] = await verificationsTo(email, 1)
+    const { data: signedIn } = await verify(token)
+    expect(signedIn).toMatchObject({ tokenType: 'Bearer', expiresIn: 900, user: { email, name: 'Jane Roe' } })
+    const { client } = { client: createAppClient(world.api.url, signedIn.accessToken) }
+    expect((await client.call('GET', '/credits/balance')).data).toMatchObject({ available: 10 })
+
+    const { id, referral_code, registered_from } = await userOf(email)
+    expect([referral_code, registered_from]).toEqual(['FRIEND1', '127.0.0.1'])
+    const workspace = await world.db
+      .selectFrom('workspace as w')
+      .innerJoin('membership as m', 'm.workspace_id', 'w.id')
+      .select(['w.id', 'w.plan', 'w.kind', 'w.name', 'm.role', 'm.user_id'])
+      .where('w.personal_of', '=', id)
+      .executeTakeFirstOrThrow()
+    expect(workspace).toMatchObject({ plan: 'free', kind: 'personal', name: 'Jane Roe', role: 'owner', user_id: id })
+    const events = await world.db.selectFrom('notification_due').select('event').where('user_id', '=', id).execute()
+    expect(events).toEqual([{ event: 'welcome' }])
+    await expect(verify(token)).rejects.toMatchObject(refused)
+  })
+
+  it('is made once by two clicks at once', async () => {
+    const email = newEmail()
+    await register(email)
+    const [token] = await verificationsTo(email, 1)
+    const clicks = await Promise.allSettled(Array.from({ length: 5 }, () => verify(token)))
+    expect(clicks.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    const { id } = await userOf(email)
+    const workspaces = await world.db.selectFrom('workspace').select('id').where('personal_of', '=', id).execute()
+    expect(workspaces).toHaveLength(1)
+  })
+
+  it('is not made by a link of another kind, of yesterday, or of nobody', async () => {
+    const email = newEmail()
+    await register(email)
+    const [token] = await verificationsTo(email, 1)
+    const { id } = await userOf(email)
+    await world.db
+      .updateTable('mail_token')
+      .set({ expires_at: new Date(0) })
+      .where('user_id', '=', id)
+      .execute()
+    await expect(verify(token)).rejects.toMatchObject(refused)
+    await expect(verify('nothing')).rejects.toMatchObject(refused)
+    await post('/password/forgot', { email })
+    const [reset] = await tokensTo(world, email, { template: 'reset-password' })
+    await expect(verify(reset)).rejects.toMatchObject(refused)
+  })
+
+  it('can have its mail again, five at most', async () => {
+    const email = newEmail()
+    await register(email)
+    for (let i = 0; i < 6; i += 1) await post('/verify-email/resend', { email: email.toUpperCase() })
+    await untilRequestsDone(world.db)
+    const tokens = await verificationsTo(email, 5)
+    expect(tokens).toHaveLength(5)
+    await verify(tokens[2])
+    await expect(verify(tokens[4])).rejects.toMatchObject(refused)
+  })
+
+  it('is refused a password that is short, long, common or its own address', async () => {
+    const email = 'jane.roe.of.rome@example.com'
+    for (const password of ['elevenchars', 'x7'.repeat(65), 'Password1234!', email, 'qwertyuiop123']) {
+      await expect(register(email, { password })).rejects.toMatchObject({
+        code: 'INVALID_PARAMS',
+        details: { issues: [{ path: '/body/password' }] },
+      })
+    }
+  })
+})
+
+describe('an address', () => {
+  it('that has an account is answered alike, its owner is told once, and nothing changes', async () => {
+    const { email, password } = await givenAccount(world)
+    const { data } = await register(email.toUpperCase())
+    await register(email)
+    expect(data).toEqual({ status: 'verification_sent' })
+    await untilRequestsDone(world.db)
+    expect(await templatesTo(email)).toEqual(['verify-email', 'already-registered'])
+    expect((await post('/login', { email, password })).status).toBe(200)
+  })
+
+  it('registered twice with one password keeps it', async () => {
+    const [email, password] = [newEmail(), newPassword()]
+    await register(email, { password })
+    await register(email, { password })
+    const [, token] = await verificationsTo(email, 2)
+    await verify(token)
+    expect((await post('/login', { email, password })).status).toBe(200)
+  })
+
+  it.each(['before', 'after'])('registered by somebody else %s its owner lets that one in by no link', async (when) => {
+    const [email, owners, attackers] = [newEmail(), newPassword(), newPassword()]
+    const passwords = when === 'before' ? [attackers, owners] : [owners, attackers]
+    for (const [index, password] of passwords.entries()) {
+      await register(email, { password, referralCode: 'THEIRS' })
+      await verificationsTo(email, index + 1)
+    }
+    for (const [index, token] of (await verificationsTo(email, 2)).entries()) {
+      if (index === 0) await verify(token)
+      else await expect(verify(token)).rejects.toMatchObject(refused)
+    }
+    for (const password of passwords) await expect(post('/login', { email, password })).rejects.toMatchObject(refused)
+    expect((await userOf(email)).referral_code).toBeNull()
+    const [link] = await tokensTo(world, email, { template: 'reset-password' })
+    await post('/password/reset', { token: link, newPassword: owners })
+    expect((await post('/login', { email, password: owners })).status).toBe(200)
+    await expect(post('/login', { email, password: attackers })).rejects.toMatchObject(refused)
+  })
+
+  it('registered by somebody else a day ago belongs to who registers now', async () => {
+    const [email, password] = [newEmail(), newPassword()]
+    await register(email)
+    await verificationsTo(email, 1)
+    const { id } = await userOf(email)
+    await world.db
+      .updateTable('mail_token')
+      .set({ expires_at: new Date(0) })
+      .where('user_id', '=', id)
+      .execute()
+    await register(email, { password })
+    const [, token] = await verificationsTo(email, 2)
+    await verify(token)
+    expect((await post('/login', { email, password })).status).toBe(200)
+  })
+
+  it('registered ten times at once is one account', async () => {
+    const [email, password] = [newEmail(), newPassword()]
+    await Promise.all(Array.from({ length: 10 }, () => register(email, { password })))
+    await untilRequestsDone(world.db)
+    const [token] = await verificationsTo(email, 1)
+    expect((await verify(token)).status).toBe(200)
+  })
+
+  it.each(['jane', 'jane@', '@example.com', 'a b@example.com', 'a@b@c', 'a@example.com\r\nBcc: x@example.com'])(
+    'that is none is refused: %j',
+    async (email) => {
+      await expect(register(email)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    },
+  )
+})
+
+describe('registration', () => {
+  const other = async (env: Record<string, string>, act: (url: string) => Promise<void>) => {
+    const api = await startApi({ DATABASE_URL: world.databaseUrl, OPEN_REQUESTS_PER_MINUTE: '1000000', ...env })
+    try {
+      await act(api.url)
+    } finally {
+      await api.stop()
+    }
+  }
+  const statuses = (url: string) =>
+    Promise.all(
+      [
+        ['/register', { email: newEmail(), password: newPassword() }],
+        ['/verify-email/resend', { email: newEmail() }],
+        ['/password/forgot', { email: newEmail() }],
+        ['/password/reset', { token: 'x', newPassword: newPassword() }],
+      ].map(([path, body]) =>
+        createAppClient(url)
+          .call('POST', `/auth${path}`, { body })
+          .then(
+            ({ status }) => status,
+            ({ status }: { status: number }) => status,
+          ),
+      ),
+    )
+
+  it('is closed where it is closed, and a password can still be reset', async () => {
+    await other({ AUTH_REGISTRATION: 'closed' }, async (url) =>
+      expect(await statuses(url)).toEqual([404, 404, 200, 401]),
+    )
+  })
+
+  it('is off in production without mail, and so is resetting', async () => {
+    const production = { MATTE_ENV: 'production', AUTH_REGISTRATION: 'open' }
+    await other(production, async (url) => expect(await statuses(url)).toEqual([404, 404, 404, 404]))
+    await other({ ...production, MAIL_ENABLED: 'true' }, async (url) =>
+      expect(await statuses(url)).toEqual([200, 200, 200, 401]),
+    )
+  })
+})

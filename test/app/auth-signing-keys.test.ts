@@ -1,0 +1,114 @@
+// The keys that sign access tokens: published, and replaced while everybody stays signed in.
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { parseMasterKeys, unseal } from '@matte/core/runtime/seal'
+import { resealSecrets } from '@matte/core/webhook/endpoint/reseal-secrets'
+import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose'
+import { sql } from 'kysely'
+import { expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { startApi } from '../support/api.ts'
+import { givenAccount, type Tokens } from '../support/app/accounts.ts'
+import { createAppClient } from '../support/app/app-client.ts'
+
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
+const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
+const masterKeys = `test:${Buffer.alloc(32, 1).toString('base64')}`
+
+const rotate = () =>
+  promisify(execFile)(process.execPath, [main, 'signing-key', 'rotate', '--json'], {
+    env: { PATH: process.env.PATH, DATABASE_URL: world.databaseUrl, MASTER_KEYS: masterKeys },
+  }).then(
+    ({ stdout }) => JSON.parse(stdout) as { signing: string; waiting: string },
+    ({ stderr }: { stderr: string }) => stderr,
+  )
+
+const jwksAt = async (url: string) => {
+  const response = await fetch(`${url}/api/v1/.well-known/jwks.json`)
+  return { response, jwks: (await response.json()) as JSONWebKeySet }
+}
+const waitedLong = () =>
+  world.db.updateTable('signing_key').set({ created_at: sql<Date>`created_at - interval '1 hour'` }).execute()
+const refreshAt = (url: string, refreshToken: string) =>
+  createAppClient(url)
+    .call<Tokens>('POST', '/auth/refresh', { body: { refreshToken } })
+    .then(({ data }) => data)
+const balanceAt = (url: string, accessToken: string) =>
+  createAppClient(url, accessToken).call('GET', '/credits/balance')
+
+it('the JWKS has two keys without their secrets, may be kept, and verifies a token', async () => {
+  const { tokens } = await givenAccount(world)
+  const { response, jwks } = await jwksAt(world.api.url)
+  expect(response.headers.get('cache-control')).toBe('public, max-age=300')
+  expect(jwks.keys).toHaveLength(2)
+  for (const key of jwks.keys) {
+    expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x'])
+    expect(key).toMatchObject({ alg: 'EdDSA', crv: 'Ed25519', kty: 'OKP', use: 'sig' })
+  }
+  const { payload } = await jwtVerify(tokens.accessToken, createLocalJWKSet(jwks), {
+    ...{ issuer: world.api.config.publicUrl, audience: 'matte-app', typ: 'at+jwt' },
+  })
+  expect(Object.keys(payload).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'role', 'sid', 'sub', 'ws'])
+})
+
+it('a key that has not waited is not signed with', async () => {
+  expect(await rotate()).toMatch('no key has waited for 10 minutes')
+})
+
+it('a rotation signs with the key that waited; tokens of before are good on all replicas, old and new', async () => {
+  await waitedLong()
+  const { tokens } = await givenAccount(world)
+  const before = (await jwksAt(world.api.url)).jwks
+  const rotated = await rotate()
+  if (typeof rotated === 'string') throw new Error(rotated)
+  expect(before.keys.map(({ kid }) => kid)).toContain(rotated.signing)
+
+  // It has read the keys since; the other has not, and knows the key all the same.
+  const fresh = await startApi({
+    DATABASE_URL: world.databaseUrl,
+    PUBLIC_URL: world.api.url,
+    OPEN_REQUESTS_PER_MINUTE: '1000000',
+  })
+  try {
+    const { jwks } = await jwksAt(fresh.url)
+    expect(jwks.keys).toHaveLength(3)
+    const next = await refreshAt(fresh.url, tokens.refreshToken)
+    expect(decodeProtectedHeader(next.accessToken).kid).toBe(rotated.signing)
+    expect(decodeProtectedHeader(tokens.accessToken).kid).not.toBe(rotated.signing)
+    for (const { accessToken } of [tokens, next]) {
+      for (const { url } of [world.api, fresh]) {
+        await expect(balanceAt(url, accessToken)).resolves.toMatchObject({ status: 200 })
+      }
+    }
+  } finally {
+    await fresh.stop()
+  }
+  expect(await rotate()).toMatch('no key has waited')
+})
+
+it('two rotations at once are one', async () => {
+  await waitedLong()
+  const done = await Promise.all([rotate(), rotate()])
+  expect(done.filter((each) => typeof each === 'object')).toHaveLength(1)
+  const { count } = await world.db
+    .selectFrom('signing_key')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('active_at', 'is not', null)
+    .where('retired_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  expect(count).toBe(1)
+})
+
+it('the keys, and mails that wait, are sealed again when the master key is replaced', async () => {
+  await givenAccount(world)
+  const fresh = `fresh:${Buffer.alloc(32, 9).toString('base64')}`
+  const both = parseMasterKeys(`${fresh},${masterKeys}`)
+  expect(await resealSecrets(world.db, both)).toMatchObject({ kept: 0 })
+  const keys = await world.db.selectFrom('signing_key').select(['kid as id', 'private_sealed as sealed']).execute()
+  const mails = await world.db.selectFrom('mail').select(['id', 'data_sealed as sealed']).execute()
+  expect(mails.length).toBeGreaterThan(0)
+  for (const { id, sealed } of [...keys, ...mails]) {
+    expect(() => unseal(parseMasterKeys(fresh), id, sealed ?? '')).not.toThrow()
+  }
+})
