@@ -1,7 +1,6 @@
 // The HTTP surface, as a table of contents: first what holds for every request, in order, then the routes.
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
-import { passwordHasher } from '@matte/core/identity/password/password-hasher'
 import type { SigningKeysCache } from '@matte/core/identity/signing-keys-cache'
 import { systemClock } from '@matte/core/runtime/clock'
 import type { Readiness } from '@matte/core/runtime/health'
@@ -18,7 +17,7 @@ import { checkAccess } from './auth/check-access.ts'
 import { requireDeclaredAccess } from './auth/declared-access.ts'
 import type { KeyUsage } from './auth/key-usage.ts'
 import { memberCache } from './auth/member-cache.ts'
-import { createSignInMetrics } from './auth/sign-in-metrics.ts'
+import { createSignIn } from './auth/sign-in.ts'
 import type { Config } from './config.ts'
 import { addEnvelope, requestId } from './envelope.ts'
 import { answerErrors } from './errors/answer-error.ts'
@@ -117,13 +116,12 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   await app.register(docsRoutes, { publicUrl: config.publicUrl })
   const prefix = '/api/v1/open/developer'
   const models = modelCache(db)
-  const deniedNetworks = config.webhookDeniedNetworks
+  const { webhookDeniedNetworks: deniedNetworks, tasksMaxWaitSeconds: maxWaitSeconds, masterKeys } = config
   await app.register(uploadRoutes, { prefix, db, bucket, signLength: config.uploadsSignContentLength, ...deps })
   const links =
-    config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, config.masterKeys) : presignedLinks(bucket)
-  const maxWaitSeconds = config.tasksMaxWaitSeconds
+    config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : presignedLinks(bucket)
   const inspected = asksProbeFirst(bucket, deps.probe)
-  const taskDeps = { db, bucket: inspected, links, models, deniedNetworks, metrics, maxWaitSeconds, ...deps }
+  const taskDeps = { db, bucket: inspected, links, models, deniedNetworks, metrics, maxWaitSeconds, limiter, ...deps }
   await app.register(taskRoutes, { prefix, ...taskDeps })
   await app.register(retryRoutes, { prefix, ...taskDeps })
   await app.register(batchRoutes, { prefix, ...taskDeps })
@@ -131,17 +129,13 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
     const successor = `${config.publicUrl}${prefix}`
     await app.register(legacyTaskRoutes, { prefix: '/v1', successor, sunset: config.legacySunset, ...taskDeps })
   }
-  const { masterKeys } = config
   await app.register(webhookRoutes, { prefix, db, masterKeys, deniedNetworks, ...deps })
   await app.register(apiKeyRoutes, { prefix, db })
   await app.register(signingSecretRoutes, { prefix, db, masterKeys })
   await app.register(usageRoutes, { prefix, db })
   await app.register(jwksRoutes, { prefix: '/api/v1', signingKeys })
-  const { passwordHashesMax: atOnce, passwordHashesWaitingMax: waitingMax } = config
-  const hasher = passwordHasher({ atOnce, waitingMax })
-  const signIn = createSignInMetrics(registry, hasher.counts)
-  await app.register(appRoutes, { prefix: '/api/v1/app', config, limiter, hasher, signIn, ...taskDeps, ...deps })
-  await app.register(fileRoutes, { bucket, masterKeys: config.masterKeys })
+  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...createSignIn(config, registry), ...taskDeps })
+  await app.register(fileRoutes, { bucket, masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()
   return app

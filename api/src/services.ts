@@ -2,9 +2,8 @@
 import type { Socket } from 'node:net'
 import { openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
-import { openDatabase } from '@matte/core/db/database'
+import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
-import { isInvited } from '@matte/core/identity/account/operator-queries'
 import { signingKeysCache } from '@matte/core/identity/signing-keys-cache'
 import { systemClock } from '@matte/core/runtime/clock'
 import { healthServer, readiness } from '@matte/core/runtime/health'
@@ -19,7 +18,7 @@ import { storeProbe } from '@matte/core/storage/store-probe'
 import type { Logger } from 'pino'
 import { type App, buildApp } from './app.ts'
 import { keyUsage } from './auth/key-usage.ts'
-import { accountRequests as accountRequestLoop, signInCleaner } from './auth/sign-in-loops.ts'
+import { accountRequests, signInCleaner } from './auth/sign-in-loops.ts'
 import type { Config } from './config.ts'
 import { windowCleaner } from './limit/window-cleaner.ts'
 import { requestCounter } from './request-counter.ts'
@@ -36,15 +35,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     logger,
   )
   const { db, oldestWaitMs } = database
-  const settings = settingsCache(db, logger)
-  const probe = storeProbe(bucket, logger)
-  const usage = keyUsage(db, logger)
-  const waits = taskWaits(db, logger)
-  const requests = requestCounter(db, logger)
-  const signingKeys = signingKeysCache(db, config.masterKeys, logger)
-  const { masterKeys, appUrl, registration } = config
-  const mayRegister = registration === 'open' ? async () => true : isInvited
-  const accountRequests = accountRequestLoop({ db, masterKeys, appUrl, mayRegister }, logger)
+  const shared = sharedLoops({ config, db, bucket, logger })
   const schema = schemaAtStart(database, { logger })
   const stopping = new AbortController()
   const ready = readiness({
@@ -57,13 +48,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     oldestWaitMs,
     bucket,
     nudge: createNudge(bus, logger),
-    settings,
-    probe,
-    usage,
-    waits,
-    requests,
-    signingKeys,
-    accountRequests,
+    ...shared,
     readiness: ready,
     stopping: stopping.signal,
     registry,
@@ -80,19 +65,28 @@ export async function buildServices(config: Config, logger = createLogger('api',
       healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       schema,
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
-      settings,
-      probe,
-      usage,
-      waits,
-      requests,
-      signingKeys,
-      accountRequests,
+      ...Object.values(shared),
       windowCleaner(db, logger),
       signInCleaner(db, logger),
       databaseSamples({ db, plans: config.plans, clock: systemClock, registry, logger }),
       bus,
       httpServer(app, config, stopping),
     ],
+  }
+}
+
+type SharedDeps = { readonly config: Config; readonly db: Db; readonly bucket: Bucket; readonly logger: Logger }
+
+/** Loops that the routes ask as well, in the order of their start. */
+function sharedLoops({ config, db, bucket, logger }: SharedDeps) {
+  return {
+    settings: settingsCache(db, logger),
+    probe: storeProbe(bucket, logger),
+    usage: keyUsage(db, logger),
+    waits: taskWaits(db, logger),
+    requests: requestCounter(db, logger),
+    signingKeys: signingKeysCache(db, config.masterKeys, logger),
+    accountRequests: accountRequests(db, config, logger),
   }
 }
 

@@ -24,7 +24,8 @@ async function readOwned() {
     select c.table_name as table, c.column_name as column
       from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
      where c.table_schema = 'public' and t.table_type = 'BASE TABLE'
-       and (c.column_name in ('workspace_id', 'user_id') or (c.table_name in ('workspace', 'app_user') and c.column_name = 'id'))
+       and (c.column_name in ('workspace_id', 'user_id')
+            or (c.table_name in ('workspace', 'app_user') and c.column_name = 'id'))
      order by 1, 2`.execute(world.db)
   return rows
 }

@@ -164,7 +164,7 @@ describe('a spent refresh token', () => {
     await expect(refresh(third.refreshToken)).rejects.toMatchObject(refused)
   })
 
-  it('and its successor at once: either they take turns, or the family ends, and never are there two of it', async () => {
+  it('and its successor at once take turns, or the family ends; never are there two of it', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { tokens } = await givenAccount(world)
       const next = await refresh(tokens.refreshToken)

@@ -50,8 +50,8 @@ describe('an answer says nothing of an account', () => {
       }
     }
     expect([...answers]).toHaveLength(1)
-    // 0.5: ranks tell nothing; 0 or 1: they tell everything. With 40 of each 0.5 ± 0.3 is over four standard deviations
-    // when there is no difference.
+    // 0.5: ranks tell nothing; 0 or 1: they tell everything. With 40 of each 0.5 ± 0.3 is more than four standard
+    // deviations when there is no difference.
     const found = advantage(known, unknown)
     expect(found).toBeGreaterThan(0.2)
     expect(found).toBeLessThan(0.8)

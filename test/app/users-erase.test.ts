@@ -1,13 +1,14 @@
 // The end of an account: what is gone afterwards, what is kept, and what stands in the way.
-import { eraseAccount } from '@matte/core/identity/account/erase-account'
+import { eraseAccount } from '@matte/core/identity/personal/erase-account'
 import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { succeed, useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
+import { givePassword, password } from '../support/app/given-password.ts'
 import { givenPerson, type Person, type PersonOptions } from '../support/app/people.ts'
-import { enableSecondFactor, givePassword, password } from '../support/app/second-factor.ts'
+import { enableSecondFactor } from '../support/app/second-factor.ts'
 import { givenTask, givenWorkspace } from '../support/factories.ts'
 import { until } from '../support/until.ts'
 

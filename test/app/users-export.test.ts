@@ -1,6 +1,6 @@
 // All of one's data, and the list of where such data lies.
 
-import { personalData } from '@matte/core/identity/account/personal-data'
+import { personalData } from '@matte/core/identity/personal/personal-data'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'

@@ -16,6 +16,13 @@ export const roots: Readonly<Record<string, string>> = {
 /** What every noun of the domain may use: errors, rows and their types. */
 const rows = ['core/error.ts', 'core/db']
 
+/** Accounts, logins, passwords and sessions know each other, since one transaction changes several of them. */
+const signIn = [
+  ...[...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/identity'],
+  ...['core/identity/account', 'core/identity/login', 'core/identity/password', 'core/identity/session'],
+  'core/identity/two-factor',
+]
+
 const operatorLowest = ['core', 'controller/operator/kube', 'controller/operator/pool', 'controller/operator/scale']
 
 /**
@@ -41,7 +48,17 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/workspace/limit': [...rows, 'core/workspace'],
   'core/audit': rows,
   // People, their sessions and tokens; mail and notifications go to them.
-  'core/identity': [...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/webhook'],
+  'core/identity': [
+    ...[...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/webhook'],
+    ...['core/identity/session', 'core/identity/two-factor'],
+  ],
+  'core/identity/account': [...signIn, 'core/credit'], // a verified address brings the credits of the plan Free
+  'core/identity/login': signIn,
+  'core/identity/password': signIn,
+  'core/identity/session': signIn,
+  'core/identity/two-factor': signIn,
+  'core/identity/personal': signIn,
+  'core/identity/email': [...signIn, 'core/identity/personal'],
   'core/mail': [...rows, 'core/runtime'],
   'core/notification': [...rows, 'core/runtime', 'core/workspace', 'core/webhook', 'core/mail'],
   'core/team': [
@@ -103,7 +120,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/views': ['core', 'api/schemas', 'api/schemas/app', 'api/uuid.ts'],
   'api/samples': ['core'],
   'api/limit': ['core', 'api/errors', 'api/access.ts'],
-  'api/auth': ['core', 'api/limit', 'api/access.ts', 'api/uuid.ts'],
+  'api/auth': ['core', 'api/limit', 'api/settings', 'api/access.ts', 'api/uuid.ts'],
   'api/http': ['core', 'api/errors', 'api/schemas', 'api/schemas/app', 'api/access.ts'],
   'api/routes': ['core', 'api/http'],
   'api/routes/open/developer': [
@@ -188,10 +205,12 @@ export const edgeLibraries: Readonly<Record<string, readonly string[]>> = {
   fastify: ['api'],
   jose: ['core/identity'],
   nodemailer: ['dispatcher'],
+  otpauth: ['core/identity/two-factor'],
   stripe: ['core/payment/provider'],
   kysely: ['core'],
   pg: ['core/db', 'local'],
   piscina: ['controller/worker/image'],
+  qr: ['api'],
   sharp: ['controller/worker/image', 'local'],
   undici: ['core/storage', 'api', 'dispatcher'],
 }

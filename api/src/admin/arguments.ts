@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { userCommands } from './account/user.ts'
 import { type Command, type Given, UsageError } from './command.ts'
 import { creditsCommands } from './credits.ts'
 import { faultCommands } from './fault.ts'
@@ -8,7 +9,6 @@ import { sweepCommands } from './sweep.ts'
 import { secretsCommands } from './upkeep/secrets.ts'
 import { signingKeyCommands } from './upkeep/signing-key.ts'
 import { storeCommands } from './upkeep/store.ts'
-import { userCommands } from './user.ts'
 import { workspaceCommands } from './workspace.ts'
 
 const commands: readonly Command[] = [

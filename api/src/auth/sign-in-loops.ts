@@ -1,16 +1,27 @@
 // What signing in leaves to be done beside the requests: what people ask for without signing in, and cleaning up.
 import type { Db } from '@matte/core/db/database'
-import { doAccountRequests, type RequestDeps } from '@matte/core/identity/account/do-account-requests'
+import { doAccountRequests } from '@matte/core/identity/account/do-account-requests'
+import { isInvited } from '@matte/core/identity/account/operator-queries'
 import { cleanSignIn } from '@matte/core/identity/clean-sign-in'
 import { type Loop, loop } from '@matte/core/runtime/loop'
+import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
+import type { Registration } from '../settings/accounts.ts'
 
 /** For requests of a replica that has died; those of this one wake it. */
 const requestsEveryMs = 1_000
 const cleanEveryMs = 60_000
 
-export function accountRequests(deps: Omit<RequestDeps, 'onError'>, logger: Logger): Loop {
+type Deps = {
+  readonly masterKeys: MasterKeys
+  readonly appUrl: string
+  readonly registration: Registration
+}
+
+export function accountRequests(db: Db, { masterKeys, appUrl, registration }: Deps, logger: Logger): Loop {
+  const mayRegister = registration === 'open' ? async () => true : isInvited
+  const deps = { db, masterKeys, appUrl, mayRegister }
   const onError = (error: unknown): void => logger.error({ err: error }, 'account request failed')
   const run = (signal: AbortSignal) => doAccountRequests({ ...deps, onError }, signal)
   return loop({ name: 'account-requests', everyMs: requestsEveryMs, run, logger })

@@ -17,14 +17,14 @@ export const signInMetrics = {
   refreshes: counter({
     name: 'matte_token_refreshes_total',
     help:
-      'Refresh tokens that came, by what became of them. `repeated`: a second tab or a lost answer. `reused`: a spent ' +
-      'token, which ended its session; somebody may have stolen it.',
+      'Refresh tokens that came, by what became of them. `repeated`: a second tab or a lost answer. `reused`: a ' +
+      'spent token, which ended its session; somebody may have stolen it.',
     labels: { outcome: refreshOutcomes },
     reader: 'product',
   }),
   hashes: gauge({
     name: 'matte_password_hashes',
-    help: 'Passwords that are hashed or wait for it; PASSWORD_HASHES_MAX and PASSWORD_HASHES_WAITING_MAX are the bounds.',
+    help: 'Passwords that are hashed or wait for it; PASSWORD_HASHES_MAX and PASSWORD_HASHES_WAITING_MAX bound them.',
     labels: { state: ['running', 'waiting'] },
     reader: 'saturation',
   }),

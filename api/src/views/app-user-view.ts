@@ -1,5 +1,5 @@
-import type { Subscription } from '@matte/core/identity/account/subscription'
 import type { LoginEventRow } from '@matte/core/identity/login/list-login-events'
+import type { Subscription } from '@matte/core/identity/personal/subscription'
 import type { Plan } from '@matte/core/workspace/plan'
 import type { Static } from 'typebox'
 import type { loginEventSchema, ownSubscriptionSchema } from '../schemas/app/user.ts'

@@ -34,7 +34,7 @@ export const malformedBodyOf = (operation: Operation): string | undefined =>
   operation.requestBody === undefined ? undefined : '{malformed'
 
 /** Codes that the document names for a status of the operation. */
-export const documented = ({ responses }: Operation, status: number): readonly string[] =>
+const documented = ({ responses }: Operation, status: number): readonly string[] =>
   responses[status]?.description.split(', ') ?? []
 
 type Sent = { readonly url: string; readonly token: string | undefined; readonly body: unknown }

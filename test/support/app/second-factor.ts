@@ -1,24 +1,8 @@
-// Passwords and codes of people in tests.
+// Codes of people in tests.
 import type { Db } from '@matte/core/db/database'
-import { passwordHasher } from '@matte/core/identity/password/password-hasher'
 import { sql } from 'kysely'
 import { TOTP } from 'otpauth'
 import type { AppClient } from './app-client.ts'
-import type { Person } from './people.ts'
-
-export const password = 'violet tractor under moss'
-const hasher = passwordHasher({ atOnce: 2, waitingMax: 100 })
-let stored: Promise<string> | undefined
-
-/** They can sign in with `password`. */
-export async function givePassword(db: Db, { userId }: Pick<Person, 'userId'>): Promise<void> {
-  stored ??= hasher.hash(password)
-  await db
-    .updateTable('app_user')
-    .set({ password_hash: await stored })
-    .where('id', '=', userId)
-    .execute()
-}
 
 export const codeOf = (secret: string, atMs: number): string => new TOTP({ secret }).generate({ timestamp: atMs })
 

@@ -6,7 +6,7 @@ import type { Db } from '../db/database.ts'
 /** Rows of a table that a pass deletes at most; a session takes its refresh tokens with it. */
 const rowsAtOnce = 1_000
 
-/** What has ended, and for how long it is kept. History is kept for 90 days; of addresses without an account for one. */
+/** What has ended, and how long it is kept: history for 90 days, that of addresses without an account for one. */
 const deletions = {
   sessions: sql`delete from session where id in (
     select id from session where least(expires_at, ended_at) < now() - interval '1 day' limit ${rowsAtOnce})`,

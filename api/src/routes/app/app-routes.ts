@@ -1,6 +1,7 @@
 // The App API, below /api/v1/app, as a table of contents: one file a module of the interface.
-import type { FindSubscription } from '@matte/core/identity/account/subscription'
+
 import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
+import type { FindSubscription } from '@matte/core/identity/personal/subscription'
 import type { SigningKeysCache } from '@matte/core/identity/signing-keys-cache'
 import type { FastifyPluginAsync } from 'fastify'
 import type { SignInMetrics } from '../../auth/sign-in-metrics.ts'

@@ -15,7 +15,6 @@ import { up as signIn } from './0014-sign-in.ts'
 import { up as twoFactor } from './0015-two-factor.ts'
 import { up as payments } from './0017-payments.ts'
 import { up as team } from './0021-team.ts'
-import { up as payments } from './0017-payments.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -31,10 +30,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0010-storage-bounds': { up: storageBounds },
   '0011-counters': { up: counters },
   '0012-accounts': { up: accounts },
-  '0015-two-factor': { up: twoFactor },
   '0014-sign-in': { up: signIn },
+  '0015-two-factor': { up: twoFactor },
   '0017-payments': { up: payments },
   '0021-team': { up: team },
-  '0014-sign-in': { up: signIn },
-  '0017-payments': { up: payments },
 }

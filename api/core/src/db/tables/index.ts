@@ -52,10 +52,10 @@ export type Tables = {
   email_change: EmailChangeTable
   idempotency_record: IdempotencyRecordTable
   inference_window: InferenceWindowTable
-  login_event: LoginEventTable
-  login_failure: LoginFailureTable
   invoice: InvoiceTable
   invoice_counter: InvoiceCounterTable
+  login_event: LoginEventTable
+  login_failure: LoginFailureTable
   mail: MailTable
   mail_token: MailTokenTable
   member_credit_month: MemberCreditMonthTable
@@ -68,10 +68,9 @@ export type Tables = {
   provider_event: ProviderEventTable
   rate_window: RateWindowTable
   recovery_code: RecoveryCodeTable
-  refund: RefundTable
   refresh_token: RefreshTokenTable
-  registration_invite: RegistrationInviteTable
   refund: RefundTable
+  registration_invite: RegistrationInviteTable
   retention_notice: RetentionNoticeTable
   sandbox_event: SandboxEventTable
   sandbox_object: SandboxObjectTable
@@ -82,8 +81,8 @@ export type Tables = {
   subscription_period: SubscriptionPeriodTable
   task: TaskTable
   task_event: TaskEventTable
-  two_factor: TwoFactorTable
   team_invite: TeamInviteTable
+  two_factor: TwoFactorTable
   upload: UploadTable
   usage_day: UsageDayTable
   webhook_endpoint: WebhookEndpointTable

@@ -4,16 +4,16 @@
 // Nobody takes over an address that is not theirs. Until an address is verified, anybody can register it: an attacker
 // first, with a password that the owner's click would make valid, or second, after the owner. So while a verification
 // mail may be in the mailbox, a second registration with another password leaves the account without any: whoever
-// clicks is its owner and signed in, and is sent a link to set a password. After a day without a click the newer counts.
+// clicks is its owner and signed in, and is sent a link to set a password. A day without a click, and the newer counts.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
-import { type AccountRequest, listDueRequests, postponeRequest, takeRequest } from './account-requests.ts'
+import { type AccountRequest, listDueRequests, postponeRequest, takeRequest } from './due-requests.ts'
 import { countLiveTokens, createMailToken } from './mail-token.ts'
 
 /** Whether an address may be registered: by anybody, or by those invited. */
-export type MayRegister = (tx: Db, email: string) => Promise<boolean>
+type MayRegister = (tx: Db, email: string) => Promise<boolean>
 
 export type RequestDeps = {
   readonly db: Db

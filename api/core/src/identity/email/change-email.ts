@@ -7,7 +7,7 @@ import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
-import { anonymise, lockPerson } from '../account/person-queries.ts'
+import { anonymise, lockPerson } from '../personal/person-queries.ts'
 import { takeCodeIfOn } from '../two-factor/take-code.ts'
 
 type Keys = { readonly db: Db; readonly masterKeys: MasterKeys }

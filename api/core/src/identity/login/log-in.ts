@@ -12,7 +12,7 @@ import { answerMsAfter, tellOwnerAfter } from './delay.ts'
 import { accountHash, forgetAttempt, takeAttempt, takeWarning } from './login-attempts.ts'
 import { insertLoginEvent } from './login-events.ts'
 
-export type LoginDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly hasher: PasswordHasher }
+type LoginDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly hasher: PasswordHasher }
 
 type Credentials = {
   readonly email: string
@@ -89,7 +89,7 @@ async function refuse(
   return { outcome: 'failed' }
 }
 
-/** The account's row is locked: whoever changes the password meanwhile ends the sessions that it opened, or this one. */
+/** The account's row is locked: who changes the password meanwhile ends the session that it opens, or comes first. */
 async function admit(
   tx: Db,
   { id: userId, email, password_hash }: Found,

@@ -31,8 +31,8 @@ export async function takeAttempt(db: Db, { account, network }: From): Promise<A
       values (${account}, ${network}, 1, now() + ${waits[0]}::int * interval '1 second', now())
       on conflict (account, network) do update set
         failures = case when ${isOld} then 1 else f.failures + 1 end,
-        allowed_at = now() + (${waits}::int[])[least(case when ${isOld} then 1 else f.failures + 1 end, ${waits.length}::int)]
-                             * interval '1 second',
+        allowed_at = now() + interval '1 second' *
+          (${waits}::int[])[least(case when ${isOld} then 1 else f.failures + 1 end, ${waits.length}::int)],
         last_at = now()
       where f.allowed_at <= now()
       returning true as taken

@@ -1,4 +1,4 @@
-// A new password, by the token of a mail or by who is signed in. With it other sessions end, so that whoever learned the
+// A new password, by the token of a mail or by who is signed in. With it other sessions end, so that who learned the
 // old one is out within seconds (D14).
 import { randomUUID } from 'node:crypto'
 import type { Db } from '../../db/database.ts'

@@ -5,7 +5,10 @@ import { MatteError } from '../../error.ts'
 import { createGate } from '../../runtime/concurrency/gate.ts'
 
 export type PasswordHasher = {
-  /** PHC form, as it is stored, with a random salt unless one is given. @throws MatteError RATE_LIMIT_EXCEEDED when too many wait */
+  /**
+   * PHC form, as it is stored, with a random salt unless one is given.
+   * @throws MatteError RATE_LIMIT_EXCEEDED when too many wait
+   */
   hash(password: string, salt?: Buffer): Promise<string>
   /**
    * False for a wrong password, and for none (`null`, where there is no account) after the same work.

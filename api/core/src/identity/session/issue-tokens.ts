@@ -9,7 +9,7 @@ export type TokenIssuer = {
 }
 
 /** `tokens` of the interface. */
-export type Tokens = {
+type Tokens = {
   readonly accessToken: string
   readonly refreshToken: string
   readonly tokenType: 'Bearer'

@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { countRows, type ListTotal, type PageRequest } from '../../db/page.ts'
 import { deleteMfaTokens } from '../two-factor/mfa-token.ts'
-import { hashRefreshToken } from './refresh-token.ts'
 
 const now = sql<Date>`now()`
 
@@ -53,16 +52,4 @@ export async function endSessions(tx: Db, userId: string, { except }: { readonly
     .$if(except !== undefined, (query) => query.where('id', '!=', except as string))
     .executeTakeFirst()
   return Number(numUpdatedRows)
-}
-
-/** The family of a refresh token, whichever of its tokens it is, if it is this person's. */
-export async function findFamily(db: Db, userId: string, refreshToken: string): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('refresh_token as t')
-    .innerJoin('session as s', 's.id', 't.session_id')
-    .select('s.id')
-    .where('t.hash', '=', hashRefreshToken(refreshToken))
-    .where('s.user_id', '=', userId)
-    .executeTakeFirst()
-  return row?.id
 }

@@ -8,7 +8,7 @@ const symbolsCount = 24
 /** Crockford's base32: no I, L, O and U. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-export type RecoveryCodes = { readonly codes: readonly string[]; readonly hashes: readonly Buffer[] }
+type RecoveryCodes = { readonly codes: readonly string[]; readonly hashes: readonly Buffer[] }
 
 export function newRecoveryCodes(): RecoveryCodes {
   const plain = Array.from({ length: codesCount }, newCode)

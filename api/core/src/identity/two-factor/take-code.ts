@@ -11,7 +11,7 @@ import { isTwoFactorOn, lockTwoFactor, readTime, updateTwoFactor } from './two-f
 /**
  * What became of a code. `off`: this account has no codes. `stopped`: too many were wrong, and this one was not judged.
  */
-export type CodeOutcome =
+type CodeOutcome =
   | { readonly state: 'taken'; readonly kind: CodeKind }
   | { readonly state: 'off' }
   | { readonly state: 'wrong' }

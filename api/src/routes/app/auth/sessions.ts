@@ -1,12 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { MatteError } from '@matte/core/error'
-import {
-  countSessions,
-  endSession,
-  endSessions,
-  findFamily,
-  listSessions,
-} from '@matte/core/identity/session/session-queries'
+import { findFamily } from '@matte/core/identity/session/find-family'
+import { countSessions, endSession, endSessions, listSessions } from '@matte/core/identity/session/session-queries'
 import { Type } from 'typebox'
 import { refreshRequest, sessionSchema, signedOutSchema } from '../../../schemas/app/auth.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'

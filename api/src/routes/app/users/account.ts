@@ -2,10 +2,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
-import { eraseAccount } from '@matte/core/identity/account/erase-account'
-import { exportAccount } from '@matte/core/identity/account/export-account'
-import type { FindSubscription } from '@matte/core/identity/account/subscription'
 import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
+import { eraseAccount } from '@matte/core/identity/personal/erase-account'
+import { exportAccount } from '@matte/core/identity/personal/export-account'
+import type { FindSubscription } from '@matte/core/identity/personal/subscription'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import { rateLimitExceeded } from '../../../limit/limit-requests.ts'
 import type { RateLimiter } from '../../../limit/rate-limiter.ts'
@@ -29,8 +29,9 @@ const exportsPerMinute = 2
 const getExport = {
   operationId: 'exportAccount',
   summary: 'Get all of your data',
-  description: `Profile, memberships, sessions, logins, what you made, and orders and usage of your personal workspace. \
-At most ${exportsPerMinute} a minute.`,
+  description:
+    'Profile, memberships, sessions, logins, what you made, and orders and usage of your personal workspace. ' +
+    `At most ${exportsPerMinute} a minute.`,
   tags,
   response: selfResponses(200, success('All of it.', refer(accountExportSchema)), []),
 }

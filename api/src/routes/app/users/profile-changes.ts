@@ -1,4 +1,4 @@
-import type { ProfileChanges } from '@matte/core/identity/account/profile'
+import type { ProfileChanges } from '@matte/core/identity/personal/profile'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { Static } from 'typebox'
 import type { profilePatch } from '../../../schemas/app/user.ts'

@@ -1,6 +1,6 @@
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
-import { findProfile } from '@matte/core/identity/account/profile'
+import { findProfile } from '@matte/core/identity/personal/profile'
 
 /** @throws MatteError AUTH_INVALID_TOKEN: erased since the request was let in */
 export async function readProfile(db: Db, userId: string) {

@@ -3,14 +3,10 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { readBalance } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
-import {
-  findPersonalWorkspace,
-  listOwnWorkspaces,
-  updateProfile,
-  workspacesMax,
-} from '@matte/core/identity/account/profile'
-import type { FindSubscription } from '@matte/core/identity/account/subscription'
 import { countLoginEvents, listLoginEvents } from '@matte/core/identity/login/list-login-events'
+import { findPersonalWorkspace, listOwnWorkspaces, workspacesMax } from '@matte/core/identity/personal/own-workspaces'
+import { updateProfile } from '@matte/core/identity/personal/profile'
+import type { FindSubscription } from '@matte/core/identity/personal/subscription'
 import { issueTokens, type TokenIssuer } from '@matte/core/identity/session/issue-tokens'
 import { switchWorkspace } from '@matte/core/identity/session/switch-workspace'
 import { type Plans, planNamed } from '@matte/core/workspace/plan'

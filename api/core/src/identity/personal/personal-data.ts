@@ -1,5 +1,5 @@
 // Where data of people lies, and what export and erasure do with it. A test compares this with the schema: what refers
-// to people, to their workspaces, or holds an address has a line here (test/app/users-personal-data.test.ts).
+// to people, to their workspaces, or holds an address has a line here (test/app/users-export.test.ts).
 
 export type Section = {
   readonly name: string

@@ -5,8 +5,8 @@ import {
   inviteToRegister,
 } from '@matte/core/identity/account/operator-queries'
 import { endSessions } from '@matte/core/identity/session/session-queries'
-import { type Command, CommandError, UsageError } from './command.ts'
-import { required, requiredUuid } from './options.ts'
+import { type Command, CommandError, UsageError } from '../command.ts'
+import { required, requiredUuid } from '../options.ts'
 
 const find: Command = {
   name: 'user find',

@@ -1,0 +1,145 @@
+// A new password, by who is signed in and by the link of a mail.
+import { accountHash } from '@matte/core/identity/login/login-attempts'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { type Account, givenAccount, newEmail, newPassword, type SignedIn } from '../support/app/accounts.ts'
+import { createAppClient } from '../support/app/app-client.ts'
+import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/inbox.ts'
+
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', TRUSTED_PROXY_HOPS: '1' })
+const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
+const delayed = { status: 429, code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'password' } }
+
+const logIn = ({ email, password }: { readonly email: string; readonly password: string }) =>
+  createAppClient(world.api.url).call<SignedIn>('POST', '/auth/login', {
+    body: { email, password },
+    headers: { 'x-forwarded-for': '192.0.2.1' },
+  })
+
+describe('a password that is changed', () => {
+  const change = ({ client }: Pick<Account, 'client'>, body: Record<string, unknown>) =>
+    client.call('POST', '/auth/password/change', { body, headers: { 'x-forwarded-for': '192.0.2.1' } })
+
+  it('asks for the current one, ends other sessions, and says so', async () => {
+    const account = await givenAccount(world)
+    const { data: other } = await logIn(account)
+    const password = newPassword()
+    await expect(change(account, { currentPassword: newPassword(), newPassword: password })).rejects.toMatchObject({
+      code: 'INVALID_PARAMS',
+      details: { issues: [{ path: '/body/currentPassword' }] },
+    })
+    await change(account, { currentPassword: account.password, newPassword: password })
+    await expect(logIn(account)).rejects.toMatchObject(refused)
+    await expect(logIn({ ...account, password })).resolves.toMatchObject({ status: 200 })
+    const refresh = (refreshToken: string) =>
+      createAppClient(world.api.url).call('POST', '/auth/refresh', { body: { refreshToken } })
+    await expect(refresh(other.refreshToken)).rejects.toMatchObject(refused)
+    await expect(refresh(account.tokens.refreshToken)).resolves.toMatchObject({ status: 200 })
+    const events = await world.db
+      .selectFrom('notification_due')
+      .select('event')
+      .where('user_id', '=', account.userId)
+      .execute()
+    expect(events).toContainEqual({ event: 'security.password_changed' })
+  })
+
+  it('leaves other sessions if that is asked for, and is refused when it is common or the same', async () => {
+    const account = await givenAccount(world)
+    const { data: other } = await logIn(account)
+    const currentPassword = account.password
+    for (const bad of [currentPassword, 'password1234', account.email]) {
+      await expect(change(account, { currentPassword, newPassword: bad })).rejects.toMatchObject({
+        details: { issues: [{ path: '/body/newPassword' }] },
+      })
+    }
+    await change(account, { currentPassword, newPassword: newPassword(), endOtherSessions: false })
+    const { refreshToken } = other
+    await expect(
+      createAppClient(world.api.url).call('POST', '/auth/refresh', { body: { refreshToken } }),
+    ).resolves.toMatchObject({ status: 200 })
+  })
+
+  it('counts wrong current ones like a login', async () => {
+    const account = await givenAccount(world)
+    const wrong = () => change(account, { currentPassword: newPassword(), newPassword: newPassword() })
+    await expect(wrong()).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    await world.db
+      .updateTable('login_failure')
+      .set({ failures: 11 })
+      .where('account', '=', accountHash(account.email))
+      .where('network', '!=', '')
+      .execute()
+    await expect(wrong()).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    await expect(wrong()).rejects.toMatchObject(delayed)
+    await expect(logIn(account)).rejects.toMatchObject(delayed)
+  })
+
+  it('cannot be changed twice at once by its former', async () => {
+    const account = await givenAccount(world)
+    const passwords = [newPassword(), newPassword(), newPassword()]
+    const done = await Promise.allSettled(
+      passwords.map((next) => change(account, { currentPassword: account.password, newPassword: next })),
+    )
+    expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+})
+
+describe('a password that is reset', () => {
+  const open = () => createAppClient(world.api.url)
+  const linkFor = async (email: string, count = 1) => {
+    await open().call('POST', '/auth/password/forgot', { body: { email } })
+    return (await tokensTo(world, email, { template: 'reset-password', count })).at(-1)
+  }
+  const reset = (token: string | undefined, newPassword: string) =>
+    open().call('POST', '/auth/password/reset', { body: { token, newPassword } })
+
+  it('needs the mail, once, within ten minutes, and ends all sessions', async () => {
+    const account = await givenAccount(world)
+    const [first, second] = [await linkFor(account.email), await linkFor(account.email, 2)]
+    const password = newPassword()
+    await expect(reset(second, 'password1234')).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    await reset(second, password)
+    for (const token of [first, second]) await expect(reset(token, newPassword())).rejects.toMatchObject(refused)
+    await expect(logIn({ ...account, password })).resolves.toMatchObject({ status: 200 })
+    const { refreshToken } = account.tokens
+    await expect(open().call('POST', '/auth/refresh', { body: { refreshToken } })).rejects.toMatchObject(refused)
+
+    const late = await linkFor(account.email, 3)
+    const row = await world.db
+      .selectFrom('mail_token')
+      .select(sql<number>`extract(epoch from expires_at - created_at)::float8`.as('s'))
+      .where('user_id', '=', account.userId)
+      .executeTakeFirstOrThrow()
+    expect(row.s).toBe(600)
+    await world.db
+      .updateTable('mail_token')
+      .set({ expires_at: new Date() })
+      .where('user_id', '=', account.userId)
+      .execute()
+    await expect(reset(late, newPassword())).rejects.toMatchObject(refused)
+  })
+
+  it('is one of those that are sent at once', async () => {
+    const account = await givenAccount(world)
+    const link = await linkFor(account.email)
+    const done = await Promise.allSettled(
+      [newPassword(), newPassword(), newPassword()].map((next) => reset(link, next)),
+    )
+    expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+
+  it('is sent three times at most, and to nobody else', async () => {
+    const account = await givenAccount(world)
+    const stranger = newEmail()
+    for (let i = 0; i < 5; i += 1) await linkFor(account.email)
+    const { data } = await open().call('POST', '/auth/password/forgot', { body: { email: stranger } })
+    expect(data).toEqual({ status: 'reset_sent' })
+    await untilRequestsDone(world.db)
+    const resets = (await mailsTo(world.db, world.api, account.email)).filter(
+      ({ template }) => template === 'reset-password',
+    )
+    expect(resets).toHaveLength(3)
+    expect(await mailsTo(world.db, world.api, stranger)).toEqual([])
+  })
+})
