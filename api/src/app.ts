@@ -121,7 +121,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength, masterKeys } = config
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : presignedLinks(bucket)
-  const common = { ...deps, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, signLength }
+  const common = { ...deps, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, signLength, limiter }
   const taskDeps = { ...common, turns: inspectionTurns() }
   await app.register(taskOperations, { prefix, ...taskDeps, front: developerFront })
   if (config.legacyEnabled) {

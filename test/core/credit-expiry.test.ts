@@ -209,7 +209,7 @@ for (const { version, url, missing } of databases()) {
       const { id: taskId } = await world.create(db, 1)
       const again = db
         .transaction()
-        .execute((tx) => holdCredits(tx, { workspaceId: world.workspaceId, taskId, run: 1, amount: 1 }))
+        .execute((tx) => holdCredits(tx, { workspaceId: world.workspaceId, userId: null, taskId, run: 1, amount: 1 }))
       await expect(again).rejects.toThrow('credit_hold_pkey')
       expect(await world.lots()).toMatchObject([{ available: 4, held: 1 }])
     })

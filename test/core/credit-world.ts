@@ -57,7 +57,7 @@ export async function createWorld(db: Db) {
         })
         if (inserted.kind !== 'created') throw new Error(`not inserted: ${inserted.kind}`)
         const { task } = inserted
-        await holdCredits(tx, { workspaceId, taskId: task.id, run: task.run, amount })
+        await holdCredits(tx, { workspaceId, userId: null, taskId: task.id, run: task.run, amount })
         return { id: task.id, model }
       }),
 

@@ -20,6 +20,7 @@ const rows = ['core/error.ts', 'core/db']
 const signIn = [
   ...[...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/identity'],
   ...['core/identity/account', 'core/identity/login', 'core/identity/password', 'core/identity/session'],
+  'core/identity/two-factor',
 ]
 
 const operatorLowest = ['core', 'controller/operator/kube', 'controller/operator/pool', 'controller/operator/scale']
@@ -49,12 +50,15 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // People, their sessions and tokens; mail and notifications go to them.
   'core/identity': [
     ...[...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/webhook'],
-    'core/identity/session',
+    ...['core/identity/session', 'core/identity/two-factor'],
   ],
   'core/identity/account': [...signIn, 'core/credit'], // a verified address brings the credits of the plan Free
   'core/identity/login': signIn,
   'core/identity/password': signIn,
   'core/identity/session': signIn,
+  'core/identity/two-factor': signIn,
+  'core/identity/personal': signIn,
+  'core/identity/email': [...signIn, 'core/identity/personal'],
   'core/mail': [...rows, 'core/runtime'],
   'core/notification': [...rows, 'core/runtime', 'core/workspace', 'core/webhook', 'core/mail'],
   'core/team': [
@@ -210,10 +214,12 @@ export const edgeLibraries: Readonly<Record<string, readonly string[]>> = {
   fastify: ['api'],
   jose: ['core/identity'],
   nodemailer: ['dispatcher'],
+  otpauth: ['core/identity/two-factor'],
   stripe: ['core/payment/provider'],
   kysely: ['core'],
   pg: ['core/db', 'local'],
   piscina: ['controller/worker/image'],
+  qr: ['api'],
   sharp: ['controller/worker/image', 'local'],
   undici: ['core/storage', 'api', 'dispatcher'],
 }

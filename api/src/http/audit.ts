@@ -6,6 +6,13 @@ import type { Db } from '@matte/core/db/database'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { needsCredential, surfaceOf } from '../access.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** False: the change is noted without the client's address. */
+    auditsAddress?: false
+  }
+}
+
 export function auditChanges(app: FastifyInstance, db: Db): void {
   app.addHook('preSerialization', async (request, reply, payload) => {
     if (isChange(request) && reply.statusCode < 300) await note(request, payload)
@@ -18,7 +25,8 @@ export function auditChanges(app: FastifyInstance, db: Db): void {
     try {
       const target = targetOf(request, payload)
       const { workspaceId, userId } = member
-      await recordChange(db, { workspaceId, userId, action: operationId, target, ipAddress: ip, requestId: id })
+      const ipAddress = routeOptions.config.auditsAddress === false ? null : ip
+      await recordChange(db, { workspaceId, userId, action: operationId, target, ipAddress, requestId: id })
     } catch (error) {
       // The change is made; to answer an error would have it made again.
       request.log.error({ err: error, action: operationId }, 'change not audited')

@@ -5,8 +5,17 @@ import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
 import { authSchemas } from '../schemas/app/auth.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
+import { confirmedEmailSchema, emailChangeSchema } from '../schemas/app/email.ts'
 import { downloadSchema, taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
 import { tokensSchema } from '../schemas/app/tokens.ts'
+import { recoveryCodesSchema, twoFactorSetupSchema, twoFactorStateSchema } from '../schemas/app/two-factor.ts'
+import {
+  accountExportSchema,
+  loginEventSchema,
+  ownSubscriptionSchema,
+  ownWorkspaceSchema,
+  profileSchema,
+} from '../schemas/app/user.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
@@ -41,6 +50,16 @@ const named = [
   usageSchema,
   balanceSchema,
   tokensSchema,
+  twoFactorSetupSchema,
+  recoveryCodesSchema,
+  twoFactorStateSchema,
+  emailChangeSchema,
+  confirmedEmailSchema,
+  profileSchema,
+  ownSubscriptionSchema,
+  loginEventSchema,
+  ownWorkspaceSchema,
+  accountExportSchema,
   ...authSchemas,
 ]
 
@@ -85,6 +104,8 @@ const tags = [
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
   { name: 'Images', description: 'Uploads, tasks and batches of the workspace, for members who are signed in.' },
+  { name: 'Two-factor login', description: 'A code beside the password.' },
+  { name: 'Account', description: 'You, your address and your data.' },
   { name: 'Sign-in', description: 'Accounts, sessions and passwords of people.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },

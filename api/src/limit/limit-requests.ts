@@ -50,7 +50,10 @@ export async function limitAddress(
 export function rateLimitExceeded(
   { limit, resetsAt, resetsInSeconds }: RateVerdict,
   reply: FastifyReply,
-  { limitName, message }: { readonly limitName: 'requests' | 'credentials' | 'address'; readonly message: string },
+  {
+    limitName,
+    message,
+  }: { readonly limitName: 'requests' | 'credentials' | 'address' | 'exports'; readonly message: string },
 ): MatteError {
   reply.header('retry-after', resetsInSeconds)
   return new MatteError('RATE_LIMIT_EXCEEDED', message, {

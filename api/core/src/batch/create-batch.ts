@@ -62,7 +62,7 @@ export async function createBatch(db: Db, bucket: Inspected, request: CreateBatc
     const tasks = await insertChildren(tx, { ...wanted, batchId: batch.id }, sources)
     if (tasks.length < sources.length) throw givenUpMeanwhile(sources, new Set(tasks.map((task) => task.source_key)))
     const runs = tasks.map((task) => ({ taskId: task.id, run: task.run }))
-    if (plan.charged) await holdCreditsEach(tx, { workspaceId, runs, amount: creditCost })
+    if (plan.charged) await holdCreditsEach(tx, { workspaceId, userId: createdBy, runs, amount: creditCost })
     return { id: batch.id, batch, tasks }
   })
 }

@@ -3,12 +3,15 @@ import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import type { TaskRun } from './hold.ts'
 import { isSpendable } from './lot-queries.ts'
+import { limitReached, memberLimitError, useParts } from './member-use.ts'
 
 type Holds = {
   readonly workspaceId: string
   readonly runs: readonly TaskRun[]
   /** For each. */
   readonly amount: number
+  /** Whose tasks they are: they count against that member's limit. */
+  readonly userId: string | null
 }
 
 /**
@@ -17,10 +20,11 @@ type Holds = {
  * ends; a run takes from a lot what both cover. The caller's transaction has locked the workspace row.
  * @throws MatteError CREDITS_INSUFFICIENT unless there is enough for all, nothing held.
  */
-export async function holdCreditsEach(db: Db, { workspaceId, runs, amount }: Holds): Promise<void> {
+export async function holdCreditsEach(db: Db, { workspaceId, userId, runs, amount }: Holds): Promise<void> {
+  const use = { workspaceId, userId, amount: runs.length * amount }
   const ids = runs.map(({ taskId }) => taskId)
   const numbers = runs.map(({ run }) => run)
-  const { rows } = await sql<{ held: number }>`
+  const { rows } = await sql<{ held: number; limitReached: boolean }>`
     with lot as (
       select id, sum(available) over w - available as begins, sum(available) over w as ends
         from credit_lot
@@ -40,10 +44,11 @@ export async function holdCreditsEach(db: Db, { workspaceId, runs, amount }: Hol
     ), entry as (
       insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
       select ${workspaceId}::uuid, lot_id, task_id, run, 'available', 'held', amount from part
-    )
-    select coalesce(sum(amount), 0) as held from part`.execute(db)
+    ), ${useParts(use)}
+    select coalesce(sum(amount), 0) as held, ${limitReached} as "limitReached" from part`.execute(db)
+  if (rows[0]?.limitReached) throw await memberLimitError(db, use)
   const held = rows[0]?.held ?? 0
-  const required = runs.length * amount
+  const required = use.amount
   if (held < required) {
     throw new MatteError('CREDITS_INSUFFICIENT', `This needs ${required} credits and ${held} are available.`, {
       details: { required, available: held },

@@ -6,18 +6,25 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { isSpendable } from './lot-queries.ts'
+import { giveBackPart, limitReached, memberLimitError, useParts } from './member-use.ts'
 
 export type TaskRun = { readonly taskId: string; readonly run: number }
 
-type Hold = TaskRun & { readonly workspaceId: string; readonly amount: number }
+type Hold = TaskRun & {
+  readonly workspaceId: string
+  readonly amount: number
+  /** Whose task it is: it counts against that member's limit. */
+  readonly userId: string | null
+}
 
 /**
  * Holds `amount` credits in the order priority, expiry, age (D71), over several lots if need be. The caller's
  * transaction has locked the workspace row, so that two holds of one workspace never meet on a lot.
  * @throws MatteError CREDITS_INSUFFICIENT, nothing held.
  */
-export async function holdCredits(db: Db, { workspaceId, taskId, run, amount }: Hold) {
-  const { rows } = await sql<{ held: number }>`
+export async function holdCredits(db: Db, hold: Hold): Promise<void> {
+  const { workspaceId, taskId, run, amount } = hold
+  const { rows } = await sql<{ held: number; limitReached: boolean }>`
     with ranked as (
       select id, available,
              sum(available) over (order by priority, expires_at nulls last, created_at, id) - available as before
@@ -34,8 +41,9 @@ export async function holdCredits(db: Db, { workspaceId, taskId, run, amount }: 
     ), entry as (
       insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
       select ${workspaceId}::uuid, id, ${taskId}::uuid, ${run}::int, 'available', 'held', amount from lot
-    )
-    select coalesce(sum(amount), 0) as held from lot`.execute(db)
+    ), ${useParts(hold)}
+    select coalesce(sum(amount), 0) as held, ${limitReached} as "limitReached" from lot`.execute(db)
+  if (rows[0]?.limitReached) throw await memberLimitError(db, hold)
   const held = rows[0]?.held ?? 0
   if (held < amount) {
     throw new MatteError('CREDITS_INSUFFICIENT', `This needs ${amount} credit(s) and ${held} are available.`, {
@@ -107,7 +115,7 @@ export function settleParts({ runs, outcome, at }: { runs: Sql; outcome: Settled
         from hold join lot on lot.id = hold.lot_id
       union all
       select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
-    )`
+    )${released ? sql`, ${giveBackPart}` : sql``}`
 }
 
 type Sql = RawBuilder<unknown>

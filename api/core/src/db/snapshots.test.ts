@@ -69,12 +69,7 @@ const plans = defaultPlans
 const plan = plans.pro as Plan
 const workspaceId = 'workspace'
 const common = {
-  workspaceId,
-  modelVersion: 'service-v2',
-  callbackUrl: null,
-  output: null,
-  createdBy: null,
-  traceparent: null,
+  ...{ workspaceId, modelVersion: 'service-v2', callbackUrl: null, output: null, createdBy: null, traceparent: null },
 }
 const source = { uploadId: 'upload', objectKey: 'key', etag: 'etag', sizeBytes: 1 }
 const single = { ...common, uploadId: 'u', sourceKey: 'key', sourceEtag: 'etag', sourceSizeBytes: 1, creditCost: 1 }
@@ -115,9 +110,11 @@ const statements: Readonly<Record<string, Sending>> = {
   'credit/grant-credits': {
     send: (db) => grantCredits(db, { workspaceId, kind: 'grant', amount: 1, source: 'source' }),
   },
-  'credit/hold-credits': { send: (db) => holdCredits(db, { workspaceId, taskId: 'task', run: 1, amount: 1 }) },
+  'credit/hold-credits': {
+    send: (db) => holdCredits(db, { workspaceId, userId: null, taskId: 'task', run: 1, amount: 1 }),
+  },
   'credit/hold-credits-each': {
-    send: (db) => holdCreditsEach(db, { workspaceId, runs: [{ taskId: 'task', run: 1 }], amount: 1 }),
+    send: (db) => holdCreditsEach(db, { workspaceId, userId: null, runs: [{ taskId: 'task', run: 1 }], amount: 1 }),
   },
   'credit/read-balance': { send: (db) => readBalance(db, workspaceId) },
   'credit/refund-credits': {

@@ -21,7 +21,8 @@ const recordsMax = 2_000
 
 /**
  * Deletes at most one batch of tasks in each of at most 100 workspaces; returns how many tasks. Workspaces whose
- * plan is not configured are left alone: nobody knows what they were promised.
+ * plan is not configured are left alone: nobody knows what they were promised. Of a deleted workspace everything that
+ * has ended goes at once.
  * The oldest row of each workspace is asked for by its order. With EXISTS the planner read the whole table for each
  * workspace that has no task, since one that has all tasks makes it believe to find something at once.
  */
@@ -31,15 +32,16 @@ export async function deleteOldTasks(db: Db, plans: Plans, pass: SweepPass = {})
   const names = Object.keys(plans)
   const days = names.map((name) => plans[name]?.retentionDays ?? 0)
   const { rows: workspaces } = await sql<{ id: string; days: number }>`
-    select w.id, p.days
+    select w.id, d.days
       from workspace w
       join unnest(${names}::text[], ${days}::int[]) as p (plan, days) on p.plan = w.plan
+     cross join lateral (select case when w.deleted_at is null then p.days else 0 end as days) d
      where w.id <> all(${idsAside(pass)}::uuid[]) and ((select completed_at from task
              where workspace_id = w.id and completed_at is not null
-             order by completed_at limit 1) <= ${at} - p.days * interval '1 day'
+             order by completed_at limit 1) <= ${at} - d.days * interval '1 day'
         or (select completed_at from delivery
              where workspace_id = w.id and task_id is null and completed_at is not null
-             order by completed_at limit 1) <= ${at} - p.days * interval '1 day')
+             order by completed_at limit 1) <= ${at} - d.days * interval '1 day')
      limit ${workspacesMax}`.execute(db)
   return sumEach(workspaces, pass, async (workspace) => {
     if (!(await deleteRecords(db, workspace, { ...pass, limit }))) return 0

@@ -60,7 +60,8 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
   return createOnce(db, once, async (tx) => {
     const first = alone ?? (await insertSingle(tx, plan, task))
     const created = toTask(plan, first.kind === 'limit-reached' ? await insertUnderLock(tx, plan, task) : first)
-    if (plan.charged) await holdCredits(tx, { workspaceId, taskId: created.id, run: created.run, amount: creditCost })
+    const { id: taskId, run, created_by: userId } = created
+    if (plan.charged) await holdCredits(tx, { workspaceId, userId, taskId, run, amount: creditCost })
     return created
   })
 }

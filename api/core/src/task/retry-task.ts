@@ -52,7 +52,8 @@ export async function retryTask(db: Db, bucket: Inspected, request: RetryTask): 
       if (run === failed.run) throw inputForbidden() // its upload was given up while it was inspected
       throw new MatteError('CONFLICT', 'The task was retried and has failed again meanwhile; look at it once more.')
     }
-    if (plan.charged) await holdCredits(tx, { workspaceId, taskId: id, run: task.run, amount: creditCost })
+    const { run, created_by: userId } = task
+    if (plan.charged) await holdCredits(tx, { workspaceId, userId, taskId: id, run, amount: creditCost })
     await cancelTaskDeliveries(tx, { taskId: id, event: 'task.failed', beforeRun: task.run })
     return task
   })

@@ -1,19 +1,28 @@
 // The App API, below /api/v1/app, as a table of contents: one file a module of the interface.
+import type { FindSubscription } from '@matte/core/identity/personal/subscription'
 import type { FastifyPluginAsync } from 'fastify'
+import type { RateLimiter } from '../../limit/rate-limiter.ts'
 import { appFront } from '../task/front.ts'
 import { type TaskOperationDeps, taskOperations } from '../task/task-operations.ts'
 import { type AuthRouteDeps, authRoutes } from './auth/auth-routes.ts'
 import { creditRoutes } from './credits.ts'
 import { imageRoutes } from './images.ts'
 import { type StreamRouteDeps, taskStreamRoutes } from './task-stream.ts'
+import { userRoutes } from './users/users.ts'
 
 /** What the modules are made of; each takes what it needs. */
-type AppDeps = Omit<TaskOperationDeps, 'front'> & StreamRouteDeps & AuthRouteDeps
+type AppDeps = Omit<TaskOperationDeps, 'front'> & StreamRouteDeps & AuthRouteDeps & { readonly limiter: RateLimiter }
+
+/** No workspace has one before payments are there. */
+const findSubscription: FindSubscription = async () => undefined
 
 export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
+  const { masterKeys, plans, publicUrl } = deps.config
+  const issuer = { signingKeys: deps.signingKeys, issuer: publicUrl }
   await app.register(authRoutes, { ...deps, prefix: '/auth' })
-  await app.register(creditRoutes, { ...deps, prefix: '/credits' })
+  await app.register(userRoutes, { ...deps, masterKeys, plans, issuer, findSubscription, prefix: '/users' })
   await app.register(taskOperations, { ...deps, prefix: '/tasks', front: appFront })
   await app.register(imageRoutes, { ...deps, prefix: '/tasks' })
   await app.register(taskStreamRoutes, { ...deps, prefix: '/tasks' })
+  await app.register(creditRoutes, { ...deps, prefix: '/credits' })
 }

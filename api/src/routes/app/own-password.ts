@@ -1,12 +1,29 @@
+import type { Db } from '@matte/core/db/database'
+import { confirmPassword } from '@matte/core/identity/password/confirm-password'
+import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
 import type { SignInClient } from '@matte/core/identity/session/start-session'
 import type { FastifyRequest } from 'fastify'
-
-type Signed = Pick<FastifyRequest, 'member' | 'ip' | 'headers'>
-
-/** Somebody who is signed in proves it again, with `password` of the body. @throws MatteError INVALID_PARAMS, RATE_LIMIT_EXCEEDED */
-export type ConfirmPassword = (request: Signed, password: string) => Promise<void>
+import { clientNetwork } from '../../limit/client-network.ts'
 
 export const clientOf = ({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>): SignInClient => ({
   ipAddress: ip,
   userAgent: headers['user-agent'] ?? null,
 })
+
+type Signed = Pick<FastifyRequest, 'member' | 'ip' | 'makeRoom'>
+
+/**
+ * Somebody who is signed in proves it again, with `password` of the body.
+ * @throws MatteError INVALID_PARAMS, RATE_LIMIT_EXCEEDED
+ */
+export async function confirmOwnPassword(
+  deps: { readonly db: Db; readonly hasher: PasswordHasher },
+  request: Signed,
+  password: string,
+): Promise<void> {
+  // It waits for a password to be hashed, in a queue with a bound of its own.
+  request.makeRoom()
+  const { userId } = request.member
+  const network = clientNetwork(request.ip)
+  await confirmPassword(deps, { userId, password, network, path: '/body/password' })
+}

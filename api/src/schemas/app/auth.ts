@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { patterns } from '../patterns.ts'
 import { named, nullable, oneOf, refer } from '../schema.ts'
 import { tokensSchema } from './tokens.ts'
+import { profileSchema } from './user.ts'
 
 const time = () => Type.String({ format: 'date-time' })
 
@@ -69,38 +70,10 @@ export const signedOutSchema = named('SignedOut', {
   endedSessions: Type.Integer({ minimum: 0, description: 'Sessions that this ended.' }),
 })
 
-const exampleUser = {
-  id: '5f0f5e0e-0a53-4c6e-8a0e-2f4f7a1f9a11',
-  email: exampleEmail,
-  emailVerified: true,
-  name: 'Jane Roe',
-  locale: 'en',
-  timeZone: 'UTC',
-  avatarUrl: null,
-  mfaEnabled: false,
-  createdAt: '2026-11-21T09:30:00.000Z',
-}
-
-export const signedInUserSchema = named(
-  'SignedInUser',
-  {
-    id: Type.String({ format: 'uuid' }),
-    email: Type.String(),
-    emailVerified: Type.Boolean(),
-    name: nullable(Type.String()),
-    locale: Type.String({ description: 'BCP 47.' }),
-    timeZone: Type.String({ description: 'IANA.' }),
-    avatarUrl: nullable(Type.String()),
-    mfaEnabled: Type.Boolean(),
-    createdAt: time(),
-  },
-  { examples: [exampleUser] },
-)
-
 /** Tokens, and whose they are. */
 export const signedInSchema = named('SignedIn', {
   ...tokensSchema.properties,
-  user: refer(signedInUserSchema),
+  user: refer(profileSchema),
 })
 export const secondFactorAskedSchema = named('SecondFactorAsked', {
   mfaRequired: Type.Unsafe<true>({ type: 'boolean', enum: [true] }),
@@ -137,7 +110,6 @@ export const authSchemas = [
   resetSentSchema,
   passwordChangedSchema,
   signedOutSchema,
-  signedInUserSchema,
   signedInSchema,
   secondFactorAskedSchema,
   sessionSchema,

@@ -13,7 +13,9 @@ import { up as counters } from './0011-counters.ts'
 import { up as accounts } from './0012-accounts.ts'
 import { up as taskChanges } from './0013-task-changes.ts'
 import { up as signIn } from './0014-sign-in.ts'
+import { up as twoFactor } from './0015-two-factor.ts'
 import { up as payments } from './0017-payments.ts'
+import { up as team } from './0021-team.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -30,6 +32,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0011-counters': { up: counters },
   '0012-accounts': { up: accounts },
   '0014-sign-in': { up: signIn },
+  '0015-two-factor': { up: twoFactor },
   '0017-payments': { up: payments },
   '0013-task-changes': { up: taskChanges },
+  '0021-team': { up: team },
 }

@@ -29,6 +29,8 @@ export type MembershipTable = {
   workspace_id: string
   user_id: string
   role: 'owner' | 'admin' | 'billing' | 'member'
+  /** Credits a month that the member's tasks may take; null: no limit. */
+  credit_limit: Generated<number | null>
   created_at: Generated<Date>
 }
 

@@ -30,6 +30,8 @@ import type {
 } from './sign-in.ts'
 import type { SigningKeyTable } from './signing-key.ts'
 import type { TaskEventTable, TaskTable } from './task.ts'
+import type { MemberCreditMonthTable, TeamInviteTable } from './team.ts'
+import type { EmailChangeTable, MfaTokenTable, RecoveryCodeTable, TwoFactorTable } from './two-factor.ts'
 import type { UploadTable } from './upload.ts'
 import type { UsageDayTable } from './usage-day.ts'
 import type { WebhookEndpointTable } from './webhook-endpoint.ts'
@@ -47,24 +49,28 @@ export type Tables = {
   credit_lot: CreditLotTable
   delivery: DeliveryTable
   delivery_attempt: DeliveryAttemptTable
+  email_change: EmailChangeTable
   idempotency_record: IdempotencyRecordTable
   inference_window: InferenceWindowTable
-  login_event: LoginEventTable
-  login_failure: LoginFailureTable
   invoice: InvoiceTable
   invoice_counter: InvoiceCounterTable
+  login_event: LoginEventTable
+  login_failure: LoginFailureTable
   mail: MailTable
   mail_token: MailTokenTable
+  member_credit_month: MemberCreditMonthTable
   membership: MembershipTable
+  mfa_token: MfaTokenTable
   model: ModelTable
   notification_due: NotificationDueTable
   object_deletion: ObjectDeletionTable
   payment_order: PaymentOrderTable
   provider_event: ProviderEventTable
   rate_window: RateWindowTable
+  recovery_code: RecoveryCodeTable
   refresh_token: RefreshTokenTable
-  registration_invite: RegistrationInviteTable
   refund: RefundTable
+  registration_invite: RegistrationInviteTable
   retention_notice: RetentionNoticeTable
   sandbox_event: SandboxEventTable
   sandbox_object: SandboxObjectTable
@@ -75,6 +81,8 @@ export type Tables = {
   subscription_period: SubscriptionPeriodTable
   task: TaskTable
   task_event: TaskEventTable
+  team_invite: TeamInviteTable
+  two_factor: TwoFactorTable
   upload: UploadTable
   usage_day: UsageDayTable
   webhook_endpoint: WebhookEndpointTable

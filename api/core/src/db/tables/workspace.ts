@@ -23,6 +23,10 @@ export type WorkspaceTable = {
   created_at: Generated<Date>
   /** Whose personal workspace it is; null of a team, and of one that an operator made. */
   personal_of: Generated<string | null>
+  /** Who made the team; null of the others. */
+  created_by: Generated<string | null>
+  /** A deleted team: its ledger and its invoices stay. */
+  deleted_at: Generated<Date | null>
   /** Whom invoices name; null: the owner. */
   billing: ColumnType<Billing | null, string | null | undefined, string | null>
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { countRows, type ListTotal, type PageRequest } from '../../db/page.ts'
+import { deleteMfaTokens } from '../two-factor/mfa-token.ts'
 
 const now = sql<Date>`now()`
 
@@ -40,8 +41,9 @@ export async function endSession(db: Db, userId: string, sessionId: string): Pro
   return numUpdatedRows > 0n
 }
 
-/** All sessions of a person, but for one if it is named; returns how many. */
+/** All sessions of a person, but for one if it is named, and logins that wait for a code; returns how many. */
 export async function endSessions(tx: Db, userId: string, { except }: { readonly except?: string } = {}) {
+  await deleteMfaTokens(tx, userId)
   const { numUpdatedRows } = await tx
     .updateTable('session')
     .set({ ended_at: now })

@@ -11,6 +11,7 @@ const places = [
   { table: 'webhook_endpoint', id: 'id', column: 'previous_secret_sealed' },
   { table: 'signing_key', id: 'kid', column: 'private_sealed' },
   { table: 'mail', id: 'id', column: 'data_sealed' },
+  { table: 'two_factor', id: 'user_id', column: 'secret_sealed' },
 ] as const
 
 type Place = (typeof places)[number]

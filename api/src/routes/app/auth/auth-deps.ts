@@ -1,12 +1,11 @@
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
-import { findSignedInUser } from '@matte/core/identity/account/signed-in-user'
 import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
 import { issueTokens, type TokenIssuer } from '@matte/core/identity/session/issue-tokens'
 import type { StartedSession } from '@matte/core/identity/session/start-session'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { SignInMetrics } from '../../../auth/sign-in-metrics.ts'
-import { toSignedInUserView } from '../../../views/session-view.ts'
+import { readProfile } from '../users/read-profile.ts'
 
 export type AuthDeps = {
   readonly db: Db
@@ -28,8 +27,8 @@ export const tags = ['Sign-in']
 
 /** Tokens, and whose they are. */
 export async function toSignedIn({ db, issuer }: Pick<AuthDeps, 'db' | 'issuer'>, session: StartedSession) {
-  const [tokens, user] = await Promise.all([issueTokens(issuer, session), findSignedInUser(db, session.userId)])
-  return { ...tokens, user: toSignedInUserView(user) }
+  const [tokens, user] = await Promise.all([issueTokens(issuer, session), readProfile(db, session.userId)])
+  return { ...tokens, user }
 }
 
 export const linkRefused = (): MatteError =>

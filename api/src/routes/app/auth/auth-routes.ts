@@ -1,15 +1,18 @@
 // Accounts, sessions and passwords, as a table of contents.
 
+import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
 import type { SigningKeysCache } from '@matte/core/identity/signing-keys-cache'
 import type { FastifyPluginAsync } from 'fastify'
 import type { SignInMetrics } from '../../../auth/sign-in-metrics.ts'
 import type { Config } from '../../../config.ts'
+import { emailRoutes } from './email.ts'
 import { loginRoutes } from './login.ts'
 import { passwordRoutes } from './passwords.ts'
 import { registerRoutes } from './register.ts'
 import { sessionRoutes } from './sessions.ts'
+import { twoFactorRoutes } from './two-factor.ts'
 
 export type AuthRouteDeps = {
   readonly db: Db
@@ -18,19 +21,21 @@ export type AuthRouteDeps = {
   readonly signIn: SignInMetrics
   readonly signingKeys: Pick<SigningKeysCache, 'current'>
   readonly accountRequests: { wake(): void }
+  readonly nudge: Pick<Nudge, 'delivery'>
 }
 
 export const authRoutes: FastifyPluginAsync<AuthRouteDeps> = async (app, { db, config, signingKeys, ...deps }) => {
-  const { hasher, signIn, accountRequests } = deps
+  const { hasher, signIn, accountRequests, nudge } = deps
   const { masterKeys, appUrl, publicUrl: issuer, plans, registration } = config
   // Without a server for mail development logs them; production has none to send (D73).
   const mails = config.mailEnabled || config.environment !== 'production'
   const all = {
-    ...{ db, masterKeys, appUrl, hasher, signIn, accountRequests },
+    ...{ db, masterKeys, appUrl, hasher, signIn, accountRequests, nudge },
     issuer: { signingKeys, issuer },
     freeCredits: plans.free?.credits ?? 0,
     registers: mails && registration !== 'closed',
     resets: mails,
   }
-  for (const routes of [registerRoutes, loginRoutes, sessionRoutes, passwordRoutes]) await app.register(routes, all)
+  const modules = [registerRoutes, loginRoutes, sessionRoutes, passwordRoutes, twoFactorRoutes, emailRoutes]
+  for (const routes of modules) await app.register(routes, all)
 }

@@ -15,5 +15,17 @@ with ranked as (
 ), entry as (
   insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
   select $6::uuid, id, $7::uuid, $8::int, 'available', 'held', amount from lot
+), member as (
+  select w.id as workspace_id, $9::uuid as user_id, s.credit_limit
+    from workspace w left join membership s on s.workspace_id = w.id and s.user_id = $10::uuid
+   where w.id = $11 and w.personal_of is null and $12::uuid is not null
+), counted as (
+  insert into member_credit_month as m (workspace_id, user_id, month, used)
+  select workspace_id, user_id, date_trunc('month', now() at time zone 'utc')::date, $13::int
+    from member where credit_limit is null or $14::int <= credit_limit
+  on conflict (workspace_id, user_id, month) do update set used = m.used + excluded.used
+   where m.used + excluded.used <= (select coalesce(credit_limit, 9223372036854775807) from member)
+  returning 1
 )
-select coalesce(sum(amount), 0) as held from lot;
+select coalesce(sum(amount), 0) as held, exists (select from member) and not exists (select
+  from counted) as "limitReached" from lot;

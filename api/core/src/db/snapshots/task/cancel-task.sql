@@ -42,6 +42,14 @@ with slot as materialized (
     from hold join lot on lot.id = hold.lot_id
   union all
   select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
+), given_back as (
+  update member_credit_month m set used = greatest(m.used - r.amount, 0)
+    from (select lot.workspace_id, t.created_by, date_trunc('month', hold.held_at at time zone 'utc')::date as month,
+                 sum(hold.amount) as amount
+            from hold join lot on lot.id = hold.lot_id join task t on t.id = hold.task_id
+           where t.created_by is not null
+           group by 1, 2, 3) r
+   where m.workspace_id = r.workspace_id and m.user_id = r.created_by and m.month = r.month
 ), event as (
   insert into task_event (task_id, run, type, payload)
   select id, run, type, jsonb_build_object('run', run)

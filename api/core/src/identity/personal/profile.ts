@@ -1,0 +1,48 @@
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+
+type Profile = {
+  readonly id: string
+  readonly email: string
+  readonly emailVerified: boolean
+  readonly name: string | null
+  readonly locale: string
+  readonly timeZone: string
+  readonly avatarUrl: string | null
+  readonly mfaEnabled: boolean
+  readonly createdAt: Date
+}
+
+/** Undefined: erased, or never there. */
+export function findProfile(db: Db, userId: string): Promise<Profile | undefined> {
+  return db
+    .selectFrom('app_user as u')
+    .leftJoin('two_factor as t', (join) => join.onRef('t.user_id', '=', 'u.id').on('t.enabled_at', 'is not', null))
+    .select(['u.id', 'u.email', 'u.name', 'u.locale', 'u.time_zone as timeZone', 'u.avatar_url as avatarUrl'])
+    .select('u.created_at as createdAt')
+    .select(sql<boolean>`u.email_verified_at is not null`.as('emailVerified'))
+    .select(sql<boolean>`t.user_id is not null`.as('mfaEnabled'))
+    .where('u.id', '=', userId)
+    .where('u.erased_at', 'is', null)
+    .executeTakeFirst()
+}
+
+/** What is absent stays; null takes it away. */
+export type ProfileChanges = {
+  readonly name?: string | null
+  readonly locale?: string
+  readonly timeZone?: string
+  readonly avatarUrl?: string | null
+}
+
+export async function updateProfile(db: Db, userId: string, changes: ProfileChanges): Promise<void> {
+  const { name, locale, timeZone, avatarUrl } = changes
+  const values = {
+    ...(name !== undefined && { name }),
+    ...(locale !== undefined && { locale }),
+    ...(timeZone !== undefined && { time_zone: timeZone }),
+    ...(avatarUrl !== undefined && { avatar_url: avatarUrl }),
+  }
+  if (Object.keys(values).length === 0) return
+  await db.updateTable('app_user').set(values).where('id', '=', userId).where('erased_at', 'is', null).execute()
+}

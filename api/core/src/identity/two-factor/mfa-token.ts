@@ -1,0 +1,49 @@
+// Between the password and the code of a login: a token of its own kind, stored hashed, that can do nothing but bring
+// a code (D16).
+import { createHash, randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+
+const lifeMinutes = 5
+const triesMax = 5
+
+/** After a right password. What this person did not finish before goes, once it has expired. */
+export async function createMfaToken(tx: Db, userId: string): Promise<string> {
+  const token = randomBytes(32).toString('base64url')
+  await tx.deleteFrom('mfa_token').where('user_id', '=', userId).where('expires_at', '<=', sql<Date>`now()`).execute()
+  const expires_at = sql<Date>`now() + ${lifeMinutes} * interval '1 minute'`
+  await tx
+    .insertInto('mfa_token')
+    .values({ hash: hash(token), user_id: userId, expires_at })
+    .execute()
+  return token
+}
+
+/** Counts a try of the token. Undefined: unknown, expired, tried too often, or of someone who may not sign in. */
+export async function tryMfaToken(tx: Db, token: string): Promise<string | undefined> {
+  const row = await tx
+    .updateTable('mfa_token')
+    .from('app_user')
+    .set({ tries: sql`tries + 1` })
+    .whereRef('app_user.id', '=', 'mfa_token.user_id')
+    .where('app_user.disabled_at', 'is', null)
+    .where('app_user.erased_at', 'is', null)
+    .where('hash', '=', hash(token))
+    .where('expires_at', '>', sql<Date>`now()`)
+    .where('tries', '<', triesMax)
+    .returning('user_id')
+    .executeTakeFirst()
+  return row?.user_id
+}
+
+/** It has served. */
+export async function deleteMfaToken(tx: Db, token: string): Promise<void> {
+  await tx.deleteFrom('mfa_token').where('hash', '=', hash(token)).execute()
+}
+
+/** With the end of a person's sessions, logins that are half done must begin again. */
+export async function deleteMfaTokens(tx: Db, userId: string): Promise<void> {
+  await tx.deleteFrom('mfa_token').where('user_id', '=', userId).execute()
+}
+
+const hash = (token: string): Buffer => createHash('sha256').update(token).digest()

@@ -1,0 +1,55 @@
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+
+/** Whether a login asks for a code. */
+export async function isTwoFactorOn(db: Db, userId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('two_factor')
+    .select('user_id')
+    .where('user_id', '=', userId)
+    .where('enabled_at', 'is not', null)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Locked until the transaction ends: of two that bring the same code one is the second. */
+export function lockTwoFactor(tx: Db, userId: string) {
+  return tx
+    .selectFrom('two_factor')
+    .select(['user_id', 'secret_sealed', 'enabled_at', 'last_step', 'totp_failures', 'recovery_failures'])
+    .where('user_id', '=', userId)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+/** The database's time (D82), later than that of the transaction where it has waited for a lock. */
+export async function readTime(tx: Db): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(tx)
+  return (rows[0] as { now: Date }).now
+}
+
+/** A seed in place of one that was never confirmed. Undefined: codes are on already. */
+export function putSeed(db: Db, userId: string, sealed: string) {
+  return db
+    .insertInto('two_factor')
+    .values({ user_id: userId, secret_sealed: sealed, enabled_at: null, last_step: null })
+    .onConflict((conflict) =>
+      conflict
+        .column('user_id')
+        .doUpdateSet({ secret_sealed: sealed, created_at: sql`now()` })
+        .where('two_factor.enabled_at', 'is', null),
+    )
+    .returning('user_id')
+    .executeTakeFirst()
+}
+
+type Changes = {
+  readonly enabled_at?: Date
+  readonly last_step?: number
+  readonly totp_failures?: Date[]
+  readonly recovery_failures?: Date[]
+}
+
+export async function updateTwoFactor(tx: Db, userId: string, changes: Changes): Promise<void> {
+  await tx.updateTable('two_factor').set(changes).where('user_id', '=', userId).execute()
+}

@@ -1,0 +1,108 @@
+// The second factor of a login (D16).
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Nudge } from '@matte/core/bus/nudge'
+import { finishLogin } from '@matte/core/identity/two-factor/finish-login'
+import {
+  disableTwoFactor,
+  enableTwoFactor,
+  renewRecoveryCodes,
+  setUpTwoFactor,
+} from '@matte/core/identity/two-factor/manage'
+import { encodeQR } from 'qr'
+import { signedInSchema } from '../../../schemas/app/auth.ts'
+import {
+  codeRequest,
+  passwordAndCodeRequest,
+  recoveryCodesSchema,
+  twoFactorSetupSchema,
+  twoFactorStateSchema,
+  verifyRequest,
+} from '../../../schemas/app/two-factor.ts'
+import { openResponses, refer, selfResponses, success } from '../../../schemas/schema.ts'
+import { clientOf, confirmOwnPassword } from '../own-password.ts'
+import { type AuthDeps, toSignedIn } from './auth-deps.ts'
+
+type TwoFactorDeps = AuthDeps & { readonly nudge: Pick<Nudge, 'delivery'> }
+
+const tags = ['Two-factor login']
+const codes = success('The codes.', refer(recoveryCodesSchema))
+const state = success('How it is now.', refer(twoFactorStateSchema))
+
+const setup = {
+  operationId: 'setUpTwoFactor',
+  summary: 'Get a seed for an authenticator app',
+  description: 'Logins go on without codes until `enableTwoFactor` has seen one. Asked again it is another seed.',
+  tags,
+  response: selfResponses(200, success('For the app.', refer(twoFactorSetupSchema)), ['CONFLICT']),
+}
+const enable = {
+  operationId: 'enableTwoFactor',
+  summary: 'Switch two-factor login on',
+  description: 'With the code that the app shows; answers ten recovery codes for the day when the app is lost.',
+  tags,
+  body: codeRequest,
+  response: selfResponses(200, codes, ['CONFLICT']),
+}
+const disable = {
+  operationId: 'disableTwoFactor',
+  summary: 'Switch two-factor login off',
+  tags,
+  body: passwordAndCodeRequest,
+  response: selfResponses(200, state, ['CONFLICT']),
+}
+const renew = {
+  operationId: 'renewRecoveryCodes',
+  summary: 'Get ten new recovery codes',
+  description: 'Those before them work no more.',
+  tags,
+  body: passwordAndCodeRequest,
+  response: selfResponses(200, codes, ['CONFLICT']),
+}
+const verify = {
+  operationId: 'verifyTwoFactor',
+  summary: 'Finish a login with a code',
+  description: 'Within 5 minutes of the password, at most 5 times; then sign in again.',
+  tags,
+  body: verifyRequest,
+  response: openResponses(200, success('You are signed in.', refer(signedInSchema)), ['AUTH_INVALID_TOKEN']),
+}
+
+export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (app, deps) => {
+  const { db, masterKeys, nudge } = deps
+  const keys = { db, masterKeys }
+  const config = { access: 'self' } as const
+
+  app.post('/2fa/setup', { schema: setup, config }, async ({ member }) => {
+    const made = await setUpTwoFactor(keys, member.userId)
+    return { ...made, qrCodeSvg: encodeQR(made.otpauthUrl, 'svg') }
+  })
+
+  app.post('/2fa/enable', { schema: enable, config }, async ({ member, body }) => {
+    const { userId } = member
+    const recoveryCodes = [...(await enableTwoFactor(keys, { userId, code: body.code }))]
+    nudge.delivery(userId)
+    return { recoveryCodes }
+  })
+
+  app.post('/2fa/disable', { schema: disable, config }, async (request) => {
+    const { userId } = request.member
+    const { password, code } = request.body
+    await confirmOwnPassword(deps, request, password)
+    await disableTwoFactor(keys, { userId, code })
+    nudge.delivery(userId)
+    return { mfaEnabled: false }
+  })
+
+  app.post('/2fa/recovery-codes', { schema: renew, config }, async (request) => {
+    const { userId } = request.member
+    const { password, code } = request.body
+    await confirmOwnPassword(deps, request, password)
+    return { recoveryCodes: [...(await renewRecoveryCodes(keys, { userId, code }))] }
+  })
+
+  app.post('/2fa/verify', { schema: verify, config: { access: 'open' } }, async (request) => {
+    const { mfaToken, code } = request.body
+    const session = await finishLogin(keys, { mfaToken, code, client: clientOf(request) })
+    return toSignedIn(deps, session)
+  })
+}

@@ -1,0 +1,48 @@
+import type { ProfileChanges } from '@matte/core/identity/personal/profile'
+import { type Issue, invalidParams } from '@matte/core/invalid-params'
+import type { Static } from 'typebox'
+import type { profilePatch } from '../../../schemas/app/user.ts'
+
+/** @throws MatteError INVALID_PARAMS naming every field that cannot be */
+export function readProfileChanges(body: Static<typeof profilePatch>): ProfileChanges {
+  const issues: Issue[] = []
+  const refuse = (field: string, message: string): undefined => void issues.push({ path: `/body/${field}`, message })
+  const { name, locale, timeZone, avatarUrl } = body
+  const changes = {
+    ...(name != null && { name: name.trim() || null }),
+    ...(locale != null && { locale: canonicalLocale(locale) ?? refuse('locale', 'must be BCP 47, such as pt-BR') }),
+    ...(timeZone != null && {
+      timeZone: canonicalZone(timeZone) ?? refuse('timeZone', 'must be an IANA time zone, such as Europe/Vienna'),
+    }),
+    ...(avatarUrl != null && {
+      avatarUrl: avatarUrl === '' ? null : (imageUrl(avatarUrl) ?? refuse('avatarUrl', 'must be an https address')),
+    }),
+  }
+  if (issues.length > 0) throw invalidParams(issues)
+  return changes as ProfileChanges // what could not be is refused above
+}
+
+function canonicalLocale(text: string): string | undefined {
+  try {
+    const [locale] = Intl.getCanonicalLocales(text)
+    return locale !== undefined && locale.length <= 35 ? locale : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** As it was written, in the case of the database of time zones; the engine knows also `+01:00`, which is none. */
+function canonicalZone(text: string): string | undefined {
+  if (!/^[A-Za-z]/.test(text)) return undefined
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
+  } catch {
+    return undefined
+  }
+}
+
+function imageUrl(text: string): string | undefined {
+  const url = URL.parse(text)
+  const isPlain = url?.protocol === 'https:' && url.username === '' && url.password === ''
+  return isPlain && url.href.length <= 2_048 ? url.href : undefined
+}

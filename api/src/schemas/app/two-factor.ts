@@ -1,0 +1,53 @@
+import { Type } from 'typebox'
+import { patterns } from '../patterns.ts'
+import { named, nullable } from '../schema.ts'
+
+const text = (maxLength: number, description: string) =>
+  Type.String({ minLength: 1, maxLength, pattern: patterns.storable, description })
+
+const codeWords = 'Six digits of the authenticator app, or a recovery code; each works once.'
+const codeField = text(64, codeWords)
+export const optionalCode = Type.Optional(nullable(text(64, `When two-factor login is on. ${codeWords}`)))
+export const passwordField = text(1_024, 'Your password.')
+
+/** What an authenticator app takes. */
+export const twoFactorSetupSchema = named(
+  'TwoFactorSetup',
+  {
+    secret: Type.String({ description: 'For typing it in: base32.' }),
+    otpauthUrl: Type.String({ description: 'What the QR code says.' }),
+    qrCodeSvg: Type.String({ description: 'A picture of it, as SVG.' }),
+  },
+  {
+    examples: [
+      {
+        secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+        otpauthUrl: 'otpauth://totp/Matte:anna%40example.com?issuer=Matte&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+        qrCodeSvg: '<svg xmlns="http://www.w3.org/2000/svg"></svg>',
+      },
+    ],
+  },
+)
+
+const recoveryCode = '7K2M-9QXD-4TBE-W8HN-3FZC-6RYA'
+
+export const recoveryCodesSchema = named(
+  'RecoveryCodes',
+  { recoveryCodes: Type.Array(Type.String(), { description: 'Ten, shown once; each works once.' }) },
+  { examples: [{ recoveryCodes: [recoveryCode] }] },
+)
+
+export const twoFactorStateSchema = named('TwoFactorState', { mfaEnabled: Type.Boolean() })
+
+/** What confirms a change of the second factor, or of the account. */
+export const codeRequest = Type.Object({ code: codeField }, { examples: [{ code: '492039' }] })
+
+export const passwordAndCodeRequest = Type.Object(
+  { password: passwordField, code: codeField },
+  { examples: [{ password: 'correct horse battery staple', code: '492039' }] },
+)
+
+export const verifyRequest = Type.Object(
+  { mfaToken: text(128, '`mfaToken` of the login.'), code: codeField },
+  { examples: [{ mfaToken: 'tq1aFwqZ0m6yS3y3pHn5lX0h3oYw4Kc0VZ4c3u1b2a8', code: '492039' }] },
+)

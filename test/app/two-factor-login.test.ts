@@ -1,0 +1,202 @@
+// Logins with a second factor (D16): each code once, and wrong ones counted by account.
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { createAppClient } from '../support/app/app-client.ts'
+import { password } from '../support/app/given-password.ts'
+import { databaseTime, type SecondFactor } from '../support/app/second-factor.ts'
+import { type Login, twoFactorWorld, wrongCode } from '../support/app/two-factor-world.ts'
+
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
+const { open, protectedPerson, logIn, verify } = twoFactorWorld(world)
+
+const stopped = { status: 429, code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'codes' } }
+const notValid = { status: 401, code: 'AUTH_INVALID_TOKEN' }
+
+describe('a login', () => {
+  it('asks for a code after the password, and gives no token before it', async () => {
+    const { email, factor, workspaceId, userId } = await protectedPerson()
+    const asked = await logIn(email)
+    expect(asked).toEqual({ mfaRequired: true, mfaToken: expect.any(String) })
+    const { accessToken, refreshToken } = (await verify(asked.mfaToken, await factor.nextCode())).data
+    const client = createAppClient(world.api.url, accessToken)
+    expect((await client.call<{ id: string }>('GET', '/users/profile')).data.id).toBe(userId)
+    expect((await client.call('GET', '/credits/balance')).data).toMatchObject({ available: 100 })
+    await open().call('POST', '/auth/refresh', { body: { refreshToken } })
+    const history = (await client.call<{ items: object[] }>('GET', '/users/login-history')).data.items
+    expect(history).toMatchObject([{ success: true, method: 'totp' }])
+    expect(workspaceId).toBeTypeOf('string')
+  })
+
+  it('takes a token once', async () => {
+    const { email, factor } = await protectedPerson()
+    const { mfaToken } = await logIn(email)
+    await verify(mfaToken, await factor.nextCode())
+    await expect(verify(mfaToken, await factor.nextCode())).rejects.toMatchObject(notValid)
+  })
+
+  it('takes a code once, also for another login', async () => {
+    const { email, factor } = await protectedPerson()
+    const code = await factor.nextCode()
+    const [one, two] = [await logIn(email), await logIn(email)]
+    await verify(one.mfaToken, code)
+    await expect(verify(two.mfaToken, code)).rejects.toMatchObject(wrongCode)
+  })
+
+  it('of several with one code at once one is let in', async () => {
+    const { email, factor, userId } = await protectedPerson()
+    const logins = await Promise.all([1, 2, 3, 4].map(() => logIn(email)))
+    const code = await factor.nextCode()
+    const tries = await Promise.allSettled(logins.map(({ mfaToken }) => verify(mfaToken, code)))
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    const sessions = await world.db.selectFrom('session').select('id').where('user_id', '=', userId).execute()
+    expect(sessions).toHaveLength(2) // the one that the person had, and this
+  })
+
+  it('of several with one token and one code at once one is let in', async () => {
+    const { email, factor } = await protectedPerson()
+    const { mfaToken } = await logIn(email)
+    const code = await factor.nextCode()
+    const tries = await Promise.allSettled([1, 2, 3].map(() => verify(mfaToken, code)))
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+
+  it('takes a recovery code once, however it is typed', async () => {
+    const { email, factor } = await protectedPerson()
+    const [code = ''] = factor.recoveryCodes
+    await verify((await logIn(email)).mfaToken, code.toLowerCase().replaceAll('-', ' '))
+    await expect(verify((await logIn(email)).mfaToken, code)).rejects.toMatchObject(wrongCode)
+    await verify((await logIn(email)).mfaToken, factor.recoveryCodes[1] ?? '')
+  })
+
+  it('of several with one recovery code at once one is let in', async () => {
+    const { email, factor } = await protectedPerson()
+    const logins = await Promise.all([1, 2, 3].map(() => logIn(email)))
+    const tries = await Promise.allSettled(
+      logins.map(({ mfaToken }) => verify(mfaToken, factor.recoveryCodes[0] ?? '')),
+    )
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+
+  it('forgets the token after five minutes', async () => {
+    const { email, factor, userId } = await protectedPerson()
+    const { mfaToken } = await logIn(email)
+    const earlier = (minutes: number) =>
+      sql`update mfa_token set expires_at = expires_at - ${minutes} * interval '1 minute'
+           where user_id = ${userId}`.execute(world.db)
+    await earlier(5)
+    await expect(verify(mfaToken, await factor.nextCode())).rejects.toMatchObject(notValid)
+    // What was left behind goes with the next login.
+    await logIn(email)
+    const left = await world.db.selectFrom('mfa_token').select('user_id').where('user_id', '=', userId).execute()
+    expect(left).toHaveLength(1)
+  })
+
+  it('forgets the token when all sessions end, and when codes are switched off', async () => {
+    const { email, factor, client } = await protectedPerson()
+    const one = await logIn(email)
+    await client.call('POST', '/auth/2fa/disable', { body: { password, code: await factor.nextCode() } })
+    await expect(verify(one.mfaToken, '123456')).rejects.toMatchObject(notValid)
+    const other = await protectedPerson()
+    const two = await logIn(other.email)
+    await other.client.call('POST', '/auth/logout-all')
+    await expect(verify(two.mfaToken, await other.factor.nextCode())).rejects.toMatchObject(notValid)
+  })
+
+  it('lets nobody in who was disabled since the password', async () => {
+    const { email, factor, userId } = await protectedPerson()
+    const { mfaToken } = await logIn(email)
+    await world.db.updateTable('app_user').set({ disabled_at: new Date() }).where('id', '=', userId).execute()
+    await expect(verify(mfaToken, await factor.nextCode())).rejects.toMatchObject(notValid)
+  })
+
+  it.each(['', 'x', 'a'.repeat(43)])('knows no token %j', async (mfaToken) => {
+    const status = mfaToken === '' ? 400 : 401
+    await expect(verify(mfaToken, '123456')).rejects.toMatchObject({ status })
+  })
+})
+
+describe('wrong codes', () => {
+  const tryFive = async (factor: SecondFactor, email: string, code?: string) => {
+    const { mfaToken } = await logIn(email)
+    for (let tries = 0; tries < 5; tries++) {
+      await expect(verify(mfaToken, code ?? (await factor.wrongCode()))).rejects.toMatchObject(wrongCode)
+    }
+    return mfaToken
+  }
+  const earlier = (userId: string, minutes: number) =>
+    sql`update two_factor
+           set totp_failures = array(select at - ${minutes} * interval '1 minute' from unnest(totp_failures) at),
+               recovery_failures = array(select at - ${minutes} * interval '1 minute' from unnest(recovery_failures) at)
+         where user_id = ${userId}`.execute(world.db)
+
+  it('five of them end the token, and stop codes of the account for a quarter of an hour', async () => {
+    const { email, factor, userId, client } = await protectedPerson()
+    const token = await tryFive(factor, email)
+    await expect(verify(token, await factor.nextCode())).rejects.toMatchObject(notValid)
+    // Another login, and whoever is signed in: the count is the account's.
+    const right = await factor.nextCode()
+    await expect(verify((await logIn(email)).mfaToken, right)).rejects.toMatchObject(stopped)
+    const body = { password, code: right }
+    await expect(client.call('POST', '/auth/2fa/disable', { body })).rejects.toMatchObject(stopped)
+    // A recovery code still opens it.
+    await verify((await logIn(email)).mfaToken, factor.recoveryCodes[0] ?? '')
+    await earlier(userId, 14)
+    await expect(verify((await logIn(email)).mfaToken, await factor.nextCode())).rejects.toMatchObject(stopped)
+    await earlier(userId, 1)
+    await verify((await logIn(email)).mfaToken, await factor.nextCode())
+  })
+
+  it('count across tokens: four of one and one of another', async () => {
+    const { email, factor } = await protectedPerson()
+    const first = await logIn(email)
+    for (let tries = 0; tries < 4; tries++) {
+      await expect(verify(first.mfaToken, await factor.wrongCode())).rejects.toMatchObject(wrongCode)
+    }
+    await expect(verify((await logIn(email)).mfaToken, await factor.wrongCode())).rejects.toMatchObject(wrongCode)
+    await expect(verify((await logIn(email)).mfaToken, await factor.nextCode())).rejects.toMatchObject(stopped)
+  })
+
+  it('many at once are counted one by one: no more than five are judged', async () => {
+    const { email, factor } = await protectedPerson()
+    const logins: Login[] = []
+    while (logins.length < 10) logins.push(await logIn(email))
+    const wrong = await factor.wrongCode()
+    const answers = await Promise.all(
+      logins.map(({ mfaToken }) => verify(mfaToken, wrong).catch((error: { code: string }) => error.code)),
+    )
+    expect(answers.filter((code) => code === 'INVALID_PARAMS')).toHaveLength(5)
+    expect(answers.filter((code) => code === 'RATE_LIMIT_EXCEEDED')).toHaveLength(5)
+  })
+
+  it('five recovery codes an hour, which leaves codes by time alone', async () => {
+    const { email, factor, userId } = await protectedPerson()
+    await tryFive(factor, email, '0000-0000-0000-0000-0000-0000')
+    const [code = ''] = factor.recoveryCodes
+    await expect(verify((await logIn(email)).mfaToken, code)).rejects.toMatchObject(stopped)
+    await verify((await logIn(email)).mfaToken, await factor.nextCode())
+    await earlier(userId, 59)
+    await expect(verify((await logIn(email)).mfaToken, code)).rejects.toMatchObject(stopped)
+    await earlier(userId, 1)
+    await verify((await logIn(email)).mfaToken, code)
+  })
+
+  it('say when the next is judged', async () => {
+    const { email, factor } = await protectedPerson()
+    await tryFive(factor, email)
+    const refusal = await verify((await logIn(email)).mfaToken, await factor.nextCode()).catch((error) => error)
+    expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(800)
+    expect(Number(refusal.headers.get('retry-after'))).toBeLessThanOrEqual(900)
+    expect(Date.parse(refusal.details.resetsAt)).toBeGreaterThan(await databaseTime(world.db))
+  })
+
+  it('are in the login history', async () => {
+    const { email, factor, client } = await protectedPerson()
+    await tryFive(factor, email)
+    await expect(verify((await logIn(email)).mfaToken, '123456')).rejects.toMatchObject(stopped)
+    const { items } = (await client.call<{ items: object[] }>('GET', '/users/login-history')).data
+    expect(items).toHaveLength(6)
+    expect(items[0]).toMatchObject({ success: false, method: 'totp', failureReason: 'too_many_codes' })
+    expect(items[1]).toMatchObject({ success: false, method: 'totp', failureReason: 'wrong_code' })
+  })
+})

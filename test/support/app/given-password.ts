@@ -1,0 +1,18 @@
+// People of `givenPerson` have no password; with one they can sign in.
+import type { Db } from '@matte/core/db/database'
+import { passwordHasher } from '@matte/core/identity/password/password-hasher'
+import type { Person } from './people.ts'
+
+export const password = 'violet tractor under moss'
+const hasher = passwordHasher({ atOnce: 2, waitingMax: 100 })
+let stored: Promise<string> | undefined
+
+/** They can sign in with `password`. */
+export async function givePassword(db: Db, { userId }: Pick<Person, 'userId'>): Promise<void> {
+  stored ??= hasher.hash(password)
+  await db
+    .updateTable('app_user')
+    .set({ password_hash: await stored })
+    .where('id', '=', userId)
+    .execute()
+}

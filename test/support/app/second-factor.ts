@@ -1,0 +1,44 @@
+// Codes of people in tests.
+import type { Db } from '@matte/core/db/database'
+import { sql } from 'kysely'
+import { TOTP } from 'otpauth'
+import type { AppClient } from './app-client.ts'
+
+export const codeOf = (secret: string, atMs: number): string => new TOTP({ secret }).generate({ timestamp: atMs })
+
+export type SecondFactor = {
+  readonly secret: string
+  readonly recoveryCodes: readonly string[]
+  /** A code that was not used yet, by the database's time. */
+  nextCode(): Promise<string>
+  /** One that is wrong, and would be at any of the steps around now. */
+  wrongCode(): Promise<string>
+}
+
+type Setup = { readonly secret: string; readonly otpauthUrl: string; readonly qrCodeSvg: string }
+
+/** Switches codes on, as an app would. */
+export async function enableSecondFactor(db: Db, client: AppClient): Promise<SecondFactor> {
+  const { secret } = (await client.call<Setup>('POST', '/auth/2fa/setup')).data
+  const code = codeOf(secret, await databaseTime(db))
+  const enabled = await client.call<{ recoveryCodes: string[] }>('POST', '/auth/2fa/enable', { body: { code } })
+  return {
+    secret,
+    recoveryCodes: enabled.data.recoveryCodes,
+    // Half a minute passes in the row and not in the test: the last step that was used lies further back.
+    nextCode: async () => {
+      await sql`update two_factor set last_step = last_step - 5`.execute(db)
+      return codeOf(secret, await databaseTime(db))
+    },
+    wrongCode: async () => {
+      const now = await databaseTime(db)
+      const right = [-2, -1, 0, 1, 2].map((steps) => codeOf(secret, now + steps * 30_000))
+      return ['000000', '111111', '222222', '333333', '444444', '555555'].find((text) => !right.includes(text)) ?? ''
+    },
+  }
+}
+
+export async function databaseTime(db: Db): Promise<number> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
+  return rows[0]?.now.getTime() ?? 0
+}
