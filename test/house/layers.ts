@@ -39,6 +39,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/setting': [...rows, 'core/runtime'],
   'core/workspace': [...rows, 'core/runtime'],
   'core/workspace/limit': [...rows, 'core/workspace'],
+  'core/workspace/key': [...rows, 'core/idempotency', 'core/workspace'],
   'core/audit': rows,
   // People, their sessions and tokens; mail and notifications go to them.
   'core/identity': [...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/webhook'],
@@ -46,7 +47,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/notification': [...rows, 'core/runtime', 'core/workspace', 'core/webhook', 'core/mail'],
   'core/team': [
     ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/credit'],
-    ...['core/identity', 'core/notification', 'core/mail'],
+    // Its log, where the request does not name it; the keys of members who go, and the endpoints of a team that does.
+    ...['core/identity', 'core/notification', 'core/mail', 'core/audit', 'core/workspace/key', 'core/webhook/endpoint'],
   ],
   'core/referral': [
     ...[...rows, 'core/runtime', 'core/workspace', 'core/credit', 'core/identity', 'core/notification', 'core/mail'],

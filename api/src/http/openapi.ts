@@ -4,6 +4,14 @@ import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
+import {
+  auditEntrySchema,
+  teamBillingSchema,
+  teamCreditsSchema,
+  teamInviteSchema,
+  teamMemberSchema,
+  teamSchema,
+} from '../schemas/app/team.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
@@ -34,6 +42,12 @@ const named = [
   apiKeySchema,
   usageSchema,
   balanceSchema,
+  teamSchema,
+  teamMemberSchema,
+  teamInviteSchema,
+  teamCreditsSchema,
+  teamBillingSchema,
+  auditEntrySchema,
 ]
 
 const description = `Removes the background from images.
@@ -77,6 +91,7 @@ const tags = [
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
+  { name: 'Teams', description: 'Workspaces that people share: members, invitations, limits and what was changed.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 

@@ -1,9 +1,17 @@
+/** No control characters, and nothing that a header of a mail would read as its own. */
+const mailCharacter = '[^\\s\\u0000-\\u001f\\u007f<>()\\[\\]\\\\,;:"@]'
+const address = `${mailCharacter}{1,64}@${mailCharacter}{1,189}`
+
 /** Forms of texts that a pattern alone does not explain. */
 export const patterns = {
   colour: '^(transparent|#[0-9A-Fa-f]{6}([0-9A-Fa-f]{2})?)$',
   margin: '^[0-9]{1,5}(%|px)$',
   /** PostgreSQL's text takes every character but one. */
   storable: '^[^\\u0000]*$',
+  email: `^${address}$`,
+  emailOrEmpty: `^(${address})?$`,
+  /** A name that mails are sent with: no line breaks, markup, web or mail addresses. */
+  plainName: '^[^\\s\\u0000-\\u001f\\u007f<>/\\\\@][^\\u0000-\\u001f\\u007f<>/\\\\@]*$',
 } as const
 
 /** What a caller reads in place of the pattern. */
@@ -11,4 +19,7 @@ export const patternWords: Readonly<Record<string, string>> = {
   [patterns.colour]: 'must be transparent, #rrggbb or #rrggbbaa',
   [patterns.margin]: 'must be a percentage such as 10% or pixels such as 20px',
   [patterns.storable]: 'must not hold the character U+0000',
+  [patterns.email]: 'must be an e-mail address',
+  [patterns.emailOrEmpty]: 'must be an e-mail address or empty',
+  [patterns.plainName]: 'must begin with no space and hold no control character and none of < > / \\ @',
 }

@@ -66,6 +66,14 @@ export async function memberLimitError(tx: Db, { workspaceId, userId, amount }: 
   })
 }
 
+/** The month that is counted. */
+export async function readMonth(db: Db): Promise<{ readonly start: Date; readonly end: Date }> {
+  const { rows } = await sql<{ start: Date; end: Date }>`
+    select m at time zone 'utc' as start, (m + interval '1 month') at time zone 'utc' as "end"
+      from date_trunc('month', now() at time zone 'utc') as m`.execute(db)
+  return rows[0] as { start: Date; end: Date }
+}
+
 export type MemberUse = {
   readonly userId: string
   readonly email: string
