@@ -6,7 +6,7 @@ import { systemClock } from '@matte/core/runtime/clock'
 import type { Readiness } from '@matte/core/runtime/health'
 import type { SettingsCache } from '@matte/core/setting/settings-cache'
 import type { Bucket } from '@matte/core/storage/bucket'
-import { asksProbeFirst, type StoreProbe } from '@matte/core/storage/store-probe'
+import type { StoreProbe } from '@matte/core/storage/store-probe'
 import { type FastifyInstance, fastify, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -43,13 +43,13 @@ import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
 import { legacyTaskRoutes } from './routes/legacy/tasks.ts'
 import { apiKeyRoutes } from './routes/open/developer/api-keys.ts'
-import { batchRoutes } from './routes/open/developer/batch-tasks.ts'
-import { retryRoutes } from './routes/open/developer/retry-task.ts'
 import { signingSecretRoutes } from './routes/open/developer/signing-secret.ts'
-import { taskRoutes } from './routes/open/developer/tasks.ts'
-import { uploadRoutes } from './routes/open/developer/uploads.ts'
 import { usageRoutes } from './routes/open/developer/usage.ts'
 import { webhookRoutes } from './routes/open/developer/webhooks.ts'
+import { inspectionTurns } from './routes/task/batch-tasks.ts'
+import { developerFront } from './routes/task/front.ts'
+import { taskOperations } from './routes/task/task-operations.ts'
+import type { TaskStreams } from './stream/task-streams.ts'
 import type { TaskWaits } from './task-waits.ts'
 import { gatewayLinks, presignedLinks } from './views/result-links.ts'
 
@@ -59,13 +59,14 @@ type AppDeps = {
   readonly config: Config
   readonly db: Db
   readonly bucket: Bucket
-  readonly nudge: Pick<Nudge, 'task' | 'delivery'>
+  readonly nudge: Nudge
   readonly settings: Pick<SettingsCache, 'current'>
   readonly probe: Pick<StoreProbe, 'isDown'>
   readonly usage: Pick<KeyUsage, 'note'>
   readonly signingKeys: Pick<SigningKeysCache, 'current'>
   readonly waits: Pick<TaskWaits, 'untilEnded' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
+  readonly streams: Pick<TaskStreams, 'open'>
   /** Milliseconds that the first in the queue for a database connection has waited. */
   readonly oldestWaitMs: () => number
   readonly readiness: Readiness
@@ -112,15 +113,12 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const prefix = '/api/v1/open/developer'
   const models = modelCache(db)
   const deniedNetworks = config.webhookDeniedNetworks
-  await app.register(uploadRoutes, { prefix, db, bucket, signLength: config.uploadsSignContentLength, ...deps })
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, config.masterKeys) : presignedLinks(bucket)
-  const maxWaitSeconds = config.tasksMaxWaitSeconds
-  const inspected = asksProbeFirst(bucket, deps.probe)
-  const taskDeps = { db, bucket: inspected, links, models, deniedNetworks, metrics, maxWaitSeconds, ...deps }
-  await app.register(taskRoutes, { prefix, ...taskDeps })
-  await app.register(retryRoutes, { prefix, ...taskDeps })
-  await app.register(batchRoutes, { prefix, ...taskDeps })
+  const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength } = config
+  const common = { ...deps, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, signLength }
+  const taskDeps = { ...common, turns: inspectionTurns() }
+  await app.register(taskOperations, { prefix, ...taskDeps, front: developerFront })
   if (config.legacyEnabled) {
     const successor = `${config.publicUrl}${prefix}`
     await app.register(legacyTaskRoutes, { prefix: '/v1', successor, sunset: config.legacySunset, ...taskDeps })
@@ -130,7 +128,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   await app.register(apiKeyRoutes, { prefix, db })
   await app.register(signingSecretRoutes, { prefix, db, masterKeys })
   await app.register(usageRoutes, { prefix, db })
-  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...taskDeps, ...deps })
+  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...taskDeps })
   await app.register(fileRoutes, { bucket, masterKeys: config.masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()

@@ -22,6 +22,7 @@ import type { Config } from './config.ts'
 import { windowCleaner } from './limit/window-cleaner.ts'
 import { requestCounter } from './request-counter.ts'
 import { databaseSamples } from './samples/database-samples.ts'
+import { taskStreams } from './stream/task-streams.ts'
 import { taskWaits } from './task-waits.ts'
 
 type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
@@ -34,14 +35,19 @@ export async function buildServices(config: Config, logger = createLogger('api',
     logger,
   )
   const { db, oldestWaitMs } = database
-  const settings = settingsCache(db, logger)
-  const probe = storeProbe(bucket, logger)
-  const usage = keyUsage(db, logger)
-  const waits = taskWaits(db, logger)
-  const requests = requestCounter(db, logger)
-  const signingKeys = signingKeysCache(db, config.masterKeys, logger)
   const schema = schemaAtStart(database, { logger })
   const stopping = new AbortController()
+  const { streamsMax } = config
+  /** What requests use, each a service with a loop of its own. */
+  const used = {
+    settings: settingsCache(db, logger),
+    probe: storeProbe(bucket, logger),
+    usage: keyUsage(db, logger),
+    waits: taskWaits(db, logger),
+    requests: requestCounter(db, logger),
+    signingKeys: signingKeysCache(db, config.masterKeys, logger),
+    streams: taskStreams({ db, bus, streamsMax, stopping: stopping.signal, registry, logger }),
+  }
   const ready = readiness({
     ...schema.checks,
     http: () => (stopping.signal.aborted ? 'stopping' : app.server.listening ? undefined : 'not listening'),
@@ -52,12 +58,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     oldestWaitMs,
     bucket,
     nudge: createNudge(bus, logger),
-    settings,
-    probe,
-    usage,
-    waits,
-    requests,
-    signingKeys,
+    ...used,
     readiness: ready,
     stopping: stopping.signal,
     registry,
@@ -74,12 +75,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
       healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       schema,
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
-      settings,
-      probe,
-      usage,
-      waits,
-      requests,
-      signingKeys,
+      ...Object.values(used),
       windowCleaner(db, logger),
       databaseSamples({ db, plans: config.plans, clock: systemClock, registry, logger }),
       bus,

@@ -120,6 +120,7 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
   // Several processes of one machine share its host name.
   const inferences = inferenceRecord({ db, replica: `${hostname()}-${process.pid}`, logger })
   const images = createImagePool(config.imageThreads || availableParallelism())
+  const nudge = createNudge(bus, logger)
   const deps = {
     db,
     bucket,
@@ -135,7 +136,8 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
     metrics,
     inferences,
     logger,
-    nudgeDelivery: createNudge(bus, logger).delivery,
+    nudgeDelivery: nudge.delivery,
+    nudgeChange: nudge.change,
   }
   const slots = createSlots({
     source,
@@ -143,7 +145,11 @@ function buildWorker(config: Config, edges: Edges, { source, picker }: Routing):
     ahead: config.slotsAhead,
     inFlightMax: config.tasksInFlightMax,
     claimEveryMs: config.claimEveryMs,
-    claim: (models) => claimNextTask(db, { models, plans, claimMs }),
+    claim: async (models) => {
+      const task = await claimNextTask(db, { models, plans, claimMs })
+      if (task !== undefined) nudge.change(task.workspaceId)
+      return task
+    },
     claimFailed: () => metrics.claims.failures.inc({ kind: 'task' }),
     run: (task, signal) => runTask(deps, task, signal),
     // The rest of the limit is for giving tasks back and closing connections.

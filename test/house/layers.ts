@@ -69,6 +69,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...rows,
     ...['core/storage', 'core/idempotency', 'core/workspace', 'core/credit', 'core/upload', 'core/webhook'],
   ],
+  'core/task/history': rows,
   // Two processes end runs and count them alike, so what is counted is defined where runs end.
   'core/task/run': [...rows, 'core/runtime/metrics', 'core/workspace', 'core/credit', 'core/webhook', 'core/task'],
   // Many objects are inspected at once, in a bounded number.
@@ -103,17 +104,24 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/uuid.ts'],
   'api/samples': ['core'],
+  'api/stream': ['core', 'api/errors', 'api/limit', 'api/views'],
   'api/limit': ['core', 'api/errors', 'api/access.ts'],
   'api/auth': ['core', 'api/limit', 'api/access.ts', 'api/uuid.ts'],
   'api/http': ['core', 'api/errors', 'api/schemas', 'api/access.ts'],
   'api/routes': ['core', 'api/http'],
-  'api/routes/open/developer': [
-    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts'],
+  // One code with two fronts, whose errors have other codes.
+  'api/routes/task': [
+    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts', 'api/access.ts', 'api/errors'],
     ...['api/model-cache.ts', 'api/task-waits.ts'],
   ],
-  'api/routes/legacy': ['api/routes/open/developer'],
+  'api/routes/open/developer': [
+    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts'],
+    ...['api/model-cache.ts', 'api/task-waits.ts', 'api/routes/task'],
+  ],
+  'api/routes/legacy': ['core/storage', 'api/routes/task'],
   'api/routes/app': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/limit', 'api/auth', 'api/routes/open/developer'],
+    ...['api/routes/task', 'api/stream'],
     ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/task-waits.ts'],
   ],
   'api/admin': ['core', 'api/uuid.ts'],

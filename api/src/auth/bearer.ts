@@ -8,6 +8,13 @@ import type { CredentialGuard } from '../limit/credential-guard.ts'
 import { isUuid } from '../uuid.ts'
 import type { MemberCache } from './member-cache.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of the routes of members: when the access token expires, in milliseconds by the clock of this process. */
+    tokenEndsAtMs: number
+  }
+}
+
 export type MemberDeps = {
   readonly members: MemberCache
   readonly signingKeys: Pick<SigningKeysCache, 'current'>
@@ -47,6 +54,7 @@ export async function authenticateMember(
     await guard.noteFailure(request, reply)
     throw new MatteError('AUTH_INVALID_TOKEN', 'This access token is not valid, or no longer: sign in or refresh it.')
   }
+  request.tokenEndsAtMs = verified.expiresAtMs
   const { teamId } = request.params as { readonly teamId?: string }
   if (teamId === undefined) return member
   const other = isUuid(teamId) ? await findIn(members, verified, teamId.toLowerCase()) : undefined

@@ -44,6 +44,7 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   // Decorations without a value, so that the shape of a request is fixed; the hook below sets them.
   app.decorateRequest('caller', null as unknown as FastifyRequest['caller'])
   app.decorateRequest('member', null as unknown as FastifyRequest['member'])
+  app.decorateRequest('tokenEndsAtMs', 0)
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public' } = request.routeOptions.config
     if (access === 'public' || access === 'provider') return

@@ -20,7 +20,7 @@ export const httpMetrics = {
   duration: histogram({
     name: 'matte_http_request_duration_seconds',
     help:
-      'From the first byte of a request to the last of its answer. Unknown paths are one route, `none`; what is ' +
+      'From the first byte of a request to the last of its answer, of a stream to the first. Unknown paths are one route, `none`; what is ' +
       'served of the object store, and its statuses, are another.',
     labels: {
       method: methods,
@@ -69,8 +69,13 @@ export function observeRequests(app: FastifyInstance, { duration }: Pick<ApiMetr
       'request answered',
     )
   }
+  // An endless answer is answered once it begins.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (request.routeOptions.config.endless) observe(request, reply)
+    done(null, payload)
+  })
   app.addHook('onResponse', (request, reply, done) => {
-    observe(request, reply)
+    if (!request.routeOptions.config.endless) observe(request, reply)
     done()
   })
 }
@@ -91,5 +96,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** No line of log for each request. */
     quiet?: true
+    /** The answer goes on for as long as it can: its duration says nothing. */
+    endless?: true
   }
 }

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
+import { downloadSchema, taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
 import {
   auditEntrySchema,
   teamBillingSchema,
@@ -32,6 +33,9 @@ const named = [
   errorSchema,
   uploadGrantSchema,
   taskSchema,
+  taskEventSchema,
+  taskChangeSchema,
+  downloadSchema,
   batchSummarySchema,
   batchSchema,
   webhookEndpointSchema,
@@ -90,6 +94,7 @@ const tags = [
   { name: 'Webhooks', description: 'Where the service sends events, and how a receiver knows it is the service.' },
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
+  { name: 'Images', description: 'Uploads, tasks and batches of the workspace, for members who are signed in.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
   { name: 'Teams', description: 'Workspaces that people share: members, invitations, limits and what was changed.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },

@@ -14,6 +14,10 @@ export class Room {
     return this.#taken
   }
 
+  holds(holder: string): boolean {
+    return this.#held.has(holder)
+  }
+
   hasPlace(holder: string): boolean {
     return this.#taken < this.#max && (this.#held.get(holder) ?? 0) < this.#share
   }

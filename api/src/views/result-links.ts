@@ -41,3 +41,11 @@ export function gatewayLinks(publicUrl: string, keys: MasterKeys): ResultLinks {
     },
   }
 }
+
+/** The link of a result, and until when it lives at least. Null while there is no result. */
+export function timedLink(task: StoredResult, links: ResultLinks): { url: string; expiresAt: Date } | null {
+  // Before the signature is made, which states whole seconds.
+  const signedAt = Math.floor(Date.now() / 1_000)
+  const url = links.urlOf(task)
+  return url === null ? null : { url, expiresAt: new Date((signedAt + resultUrlSeconds) * 1_000) }
+}

@@ -16,6 +16,8 @@ export type RecordFailureDeps = {
   readonly store: Pick<StoreProbe, 'confirmDown'>
   /** A delivery may have been written, which the dispatcher should know. */
   readonly nudgeDelivery: (taskId: string) => void
+  /** The history of the workspace has grown. */
+  readonly nudgeChange: (workspaceId: string) => void
 }
 
 /** An attempt that fails on purpose, asked for by an operator (D53). */
@@ -43,6 +45,7 @@ export async function recordFailure(deps: RecordFailureDeps, task: ClaimedTask, 
     const outcome = typeof ended === 'string' ? ended : 'failed'
     metrics.attemptEnded(outcome, reason)
     log.warn({ err: error, reason, outcome }, 'task attempt failed')
+    if (ended !== 'lost') deps.nudgeChange(task.workspaceId)
     if (typeof ended === 'string') return
     metrics.ends.record(ended.ends)
     deps.nudgeDelivery(task.id)

@@ -77,6 +77,7 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     // A batch's children wait for their turn in the plan's limit, which is no lateness of the pods.
     if (slotCounter(task) === 'open_singles') deps.inferences.recordEnd(pod, secondsOf(ended))
     log.info({ width, height, waited_ms: task.waitedMs, result_bytes: resultSizeBytes }, 'task succeeded')
+    deps.nudgeChange(task.workspaceId)
     // A batch's last child also ends the batch, which has deliveries of its own.
     if (ended.deliveries > 0 || task.batchId !== null) deps.nudgeDelivery(task.id)
   } finally {

@@ -3,6 +3,7 @@
 import { httpMetrics } from '@matte/api/http/metrics'
 import { capacityMetrics } from '@matte/api/limit/capacity'
 import { sampleMetrics } from '@matte/api/samples/sample-metrics'
+import { streamMetrics } from '@matte/api/stream/stream-metrics'
 import { kubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { startMetrics } from '@matte/controller/operator/reconcile/observe/start-phases'
 import { poolMetrics } from '@matte/controller/operator/reconcile/scale-metrics'
@@ -27,7 +28,7 @@ type Process = 'api' | 'controller' | 'dispatcher'
 /** Every metric of ours, by the process that exposes it; `all` is in each. */
 export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
   all: [processMetrics, edgeMetrics, databaseMetrics, busMetrics],
-  api: [httpMetrics, capacityMetrics, sampleMetrics, dueMetrics, storeMetrics, endingMetrics],
+  api: [httpMetrics, capacityMetrics, sampleMetrics, streamMetrics, dueMetrics, storeMetrics, endingMetrics],
   controller: [
     ...[storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics],
     ...[kubeMetrics, poolMetrics, startMetrics],

@@ -50,8 +50,8 @@ async function cancelQueuedChildren(tx: Db, workspaceId: string, batchId: string
        where batch_id = ${batchId} and status = 'queued'
       returning id, run, queued_at, completed_at
     ), event as (
-      insert into task_event (task_id, run, type, payload)
-      select id, run, 'canceled', jsonb_build_object('run', run) from canceled order by id
+      insert into task_event (task_id, workspace_id, run, type, payload)
+      select id, ${workspaceId}::uuid, run, 'canceled', jsonb_build_object('run', run) from canceled order by id
     ), usage as (
       insert into usage_day as u (workspace_id, day, canceled)
       select ${workspaceId}::uuid, (now() at time zone 'utc')::date, count(*) from canceled having count(*) > 0

@@ -9,6 +9,8 @@ export type Nudge = {
   task(modelVersion: string, taskId: string): void
   /** A delivery may be due. Never throws. */
   delivery(id: string): void
+  /** The history of the workspace has grown. Never throws: who follows it also reads by a timer. */
+  change(workspaceId: string): void
 }
 
 export function createNudge(bus: Bus, logger: Logger): Nudge {
@@ -27,5 +29,6 @@ export function createNudge(bus: Bus, logger: Logger): Nudge {
   return {
     task: (modelVersion, taskId) => publish(subjects.task(bus.prefix, modelVersion), taskId),
     delivery: (id) => publish(subjects.delivery(bus.prefix), id),
+    change: (workspaceId) => publish(subjects.change(bus.prefix), workspaceId),
   }
 }

@@ -9,6 +9,8 @@ export const subjects = {
   /** A name may hold dots, which are further tokens; `modelOf` takes them all. */
   task: (prefix: string, modelVersion: string) => `${prefix}.task.${modelVersion}`,
   delivery: (prefix: string) => `${prefix}.delivery`,
+  /** No stream stores it: whoever does not listen now reads the history later anyhow. */
+  change: (prefix: string) => `${prefix}.change`,
   deadLetter: (prefix: string, modelVersion: string) => `${prefix}.dead.${modelVersion}`,
 } as const
 

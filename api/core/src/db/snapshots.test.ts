@@ -64,7 +64,12 @@ const plans = defaultPlans
 const plan = plans.pro as Plan
 const workspaceId = 'workspace'
 const common = {
-  ...{ workspaceId, modelVersion: 'service-v2', callbackUrl: null, output: null, createdBy: null, traceparent: null },
+  workspaceId,
+  modelVersion: 'service-v2',
+  callbackUrl: null,
+  output: null,
+  createdBy: null,
+  traceparent: null,
 }
 const source = { uploadId: 'upload', objectKey: 'key', etag: 'etag', sizeBytes: 1 }
 const single = { ...common, uploadId: 'u', sourceKey: 'key', sourceEtag: 'etag', sourceSizeBytes: 1, creditCost: 1 }
@@ -178,7 +183,10 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'task/requeue-task': {
     send: (db) =>
-      requeueTask(db, { id: 'task', run: 1, upload_id: 'upload' } as TaskRow, { ...source, traceparent: null }),
+      requeueTask(db, { id: 'task', run: 1, upload_id: 'upload' } as TaskRow, {
+        ...source,
+        traceparent: null,
+      }),
   },
   'task/succeed-child': {
     send: (db) => finishTask(db, { ...claimed, batchId: 'batch' }, succeeded),

@@ -30,3 +30,18 @@ export function findMember(db: Db, sessionId: string, workspaceId: string): Prom
     .where('u.erased_at', 'is', null)
     .executeTakeFirst()
 }
+
+/** A session, and the workspace in which it is used. */
+export type SessionIn = { readonly sessionId: string; readonly workspaceId: string }
+
+/** Those whose session goes on and whose person is a member of the workspace still: the others have no more rights. */
+export async function findLiveSessions(db: Db, pairs: readonly SessionIn[]): Promise<SessionIn[]> {
+  const { rows } = await sql<SessionIn>`
+    select p.session_id as "sessionId", p.workspace_id as "workspaceId"
+      from unnest(${pairs.map(({ sessionId }) => sessionId)}::uuid[],
+                  ${pairs.map(({ workspaceId }) => workspaceId)}::uuid[]) as p (session_id, workspace_id)
+      join session s on s.id = p.session_id and s.ended_at is null and s.expires_at > now()
+      join app_user u on u.id = s.user_id and u.disabled_at is null and u.erased_at is null
+      join membership m on m.workspace_id = p.workspace_id and m.user_id = u.id`.execute(db)
+  return rows
+}

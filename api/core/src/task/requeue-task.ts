@@ -7,7 +7,7 @@ type Requeue = { readonly etag: string; readonly sizeBytes: number; readonly tra
 
 /**
  * Begins the next run of a failed task, with its `retried` event and `used_at` of its upload, in one statement; what
- * the failed run left is cleared (D33). Undefined: the task is not failed in that run any more, or its upload was
+ * the failed run left is cleared (D33). The caller holds the workspace's row (A83). Undefined: the task is not failed in that run any more, or its upload was
  * given up; locking the upload's row keeps the sweeper and a retry apart (D24).
  */
 export async function requeueTask(
@@ -28,8 +28,8 @@ export async function requeueTask(
          and exists (select from source)
       returning *
     ), event as (
-      insert into task_event (task_id, run, type, payload)
-      select id, run, 'retried', jsonb_build_object('run', run) from queued
+      insert into task_event (task_id, workspace_id, run, type, payload)
+      select id, workspace_id, run, 'retried', jsonb_build_object('run', run) from queued
     )
     select * from queued`.execute(tx)
   return rows[0]

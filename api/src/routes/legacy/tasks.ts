@@ -1,9 +1,14 @@
 // The deprecated paths at the host root (D44): the very handlers of their replacements, with headers that say so. They
 // go with version 3.0; LEGACY_ENABLED turns them off before.
+import type { Bucket } from '@matte/core/storage/bucket'
+import { asksProbeFirst, type StoreProbe } from '@matte/core/storage/store-probe'
 import type { FastifyPluginAsync } from 'fastify'
-import { type TaskDeps, taskRoutes } from '../open/developer/tasks.ts'
+import { developerFront } from '../task/front.ts'
+import { type TaskDeps, taskRoutes } from '../task/tasks.ts'
 
-type LegacyDeps = TaskDeps & {
+type LegacyDeps = Omit<TaskDeps, 'front' | 'bucket'> & {
+  readonly bucket: Bucket
+  readonly probe: Pick<StoreProbe, 'isDown'>
   /** Where the replacements are, such as `https://matte.example.com/api/v1/open/developer`. */
   readonly successor: string
   readonly sunset: Date | undefined
@@ -29,5 +34,9 @@ export const legacyTaskRoutes: FastifyPluginAsync<LegacyDeps> = async (app, { su
     })
     return payload
   })
-  await taskRoutes(app.withTypeProvider(), deps)
+  await taskRoutes(app.withTypeProvider(), {
+    ...deps,
+    bucket: asksProbeFirst(deps.bucket, deps.probe),
+    front: developerFront,
+  })
 }

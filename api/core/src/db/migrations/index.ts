@@ -11,6 +11,7 @@ import { up as deliveryReady } from './0009-delivery-ready.ts'
 import { up as storageBounds } from './0010-storage-bounds.ts'
 import { up as counters } from './0011-counters.ts'
 import { up as accounts } from './0012-accounts.ts'
+import { up as taskChanges } from './0013-task-changes.ts'
 import { up as signIn } from './0014-sign-in.ts'
 import { up as payments } from './0017-payments.ts'
 import { up as team } from './0021-team.ts'
@@ -32,4 +33,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0014-sign-in': { up: signIn },
   '0017-payments': { up: payments },
   '0021-team': { up: team },
+  '0013-task-changes': { up: taskChanges },
 }

@@ -65,6 +65,8 @@ export type TaskTable = {
 export type TaskEventTable = {
   id: Generated<number>
   task_id: string
+  /** Null: written before streams of changes were there. */
+  workspace_id: Generated<string | null>
   run: number
   type: string
   payload: JSONColumnType<Record<string, unknown>, string, string>

@@ -153,8 +153,8 @@ function recordParts(ending: Ending): RawBuilder<unknown> {
   const events = failed && ending.deadLetter === true ? ['failed', 'dead_letter'] : [ending.status]
   const count = (status: Ending['status']): number => (ending.status === status ? 1 : 0)
   return sql`event as (
-      insert into task_event (task_id, run, type, payload)
-      select id, run, type, jsonb_build_object('run', run)
+      insert into task_event (task_id, workspace_id, run, type, payload)
+      select id, workspace_id, run, type, jsonb_build_object('run', run)
              || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || ${details}::jsonb
         from moved, unnest(${events}::text[]) with ordinality as e (type, n)
        order by n

@@ -23,7 +23,7 @@ type AttemptOutcome = 'waiting' | EndedTask | 'lost'
 
 /**
  * Ends a failed attempt. A failure of the input ends the run at once; any other is tried again after 1, 5, 15 and
- * 60 s, and fails the run with the fifth (D32).
+ * 60 s, and fails the run with the fifth (D32). The workspace's row is held as by every writer of history (A83).
  */
 export async function failAttempt(db: Db, task: ClaimedTask, reason: FailureReason): Promise<AttemptOutcome> {
   if (isInputFailure(reason) || task.attempt >= maxAttempts) {
@@ -33,13 +33,16 @@ export async function failAttempt(db: Db, task: ClaimedTask, reason: FailureReas
   const gapMs = attemptGapsMs[task.attempt - 1] ?? attemptGapsMs[0]
   const payload = { run: task.run, attempt: task.attempt, reason, message: failureMessages[reason] }
   const { rows } = await sql<{ id: string }>`
-    with waiting as (
+    with held as materialized (
+      select id from workspace where id = ${task.workspaceId} for no key update
+    ), waiting as (
       update task set claim = null, claimed_until = null, due_at = now() + ${gapMs} * interval '1 ms'
        where id = ${task.id} and status = 'processing' and ${claimFence(task)}
-      returning id, run
+         and exists (select from held)
+      returning id, workspace_id, run
     )
-    insert into task_event (task_id, run, type, payload)
-    select id, run, 'attempt_failed', ${JSON.stringify(payload)}::jsonb from waiting
+    insert into task_event (task_id, workspace_id, run, type, payload)
+    select id, workspace_id, run, 'attempt_failed', ${JSON.stringify(payload)}::jsonb from waiting
     returning task_id as id`.execute(db)
   return rows.length > 0 ? 'waiting' : 'lost'
 }

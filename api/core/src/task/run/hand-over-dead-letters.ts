@@ -1,6 +1,7 @@
 // Tasks whose attempts are exhausted are handed to the dead-letter stream, where operators find them (D35). The message
 // goes first and the note of it after: a crash between them sends the same message again, which the stream refuses
-// by its id. The note is made only while the task is still failed in that run.
+// by its id. The note is made only while the task is still failed in that run, with the row of its workspace held as by
+// every writer of history (A83).
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
@@ -35,13 +36,16 @@ export async function handOverDeadLetters(db: Db, publish: PublishDeadLetter, pa
     if (aside !== undefined && aside.size >= failuresMax) return 0
     await publish({ taskId: id, run, workspaceId, modelVersion, reason: reason ?? 'INTERNAL' }, `${id}:${run}`)
     const { rows: noted } = await sql<{ id: string }>`
-      with noted as (
+      with held as materialized (
+        select id from workspace where id = ${workspaceId} for no key update
+      ), noted as (
         update task set dead_letter = 'done'
          where id = ${id} and run = ${run} and status = 'failed' and dead_letter = 'due'
-        returning id, run
+           and exists (select from held)
+        returning id, workspace_id, run
       )
-      insert into task_event (task_id, run, type, payload)
-      select id, run, 'dead_lettered', jsonb_build_object('run', run) from noted
+      insert into task_event (task_id, workspace_id, run, type, payload)
+      select id, workspace_id, run, 'dead_lettered', jsonb_build_object('run', run) from noted
       returning task_id as id`.execute(db)
     return noted.length
   })

@@ -29,7 +29,7 @@ import {
 import { isUuid } from '../../../uuid.ts'
 import { toWebhookView } from '../../../views/webhook-view.ts'
 import { toWholeList } from '../../../views/whole-list.ts'
-import { judgeTarget } from './request-checks.ts'
+import { judgeTarget } from '../../task/request-checks.ts'
 
 type WebhookDeps = {
   readonly db: Db

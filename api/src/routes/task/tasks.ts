@@ -1,5 +1,5 @@
-// The four routes that the deprecated paths share (routes/legacy/tasks.ts); further ones of a task have files of their
-// own.
+// The four routes that also the deprecated paths have (routes/legacy/tasks.ts); further ones of a task have files of
+// their own.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
@@ -7,17 +7,19 @@ import { createTask } from '@matte/core/task/create-task'
 import { countTasks, listTasks } from '@matte/core/task/list-tasks'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { taskStatuses } from '@matte/core/task/task'
-import { findShownTask, taskNotFound } from '@matte/core/task/task-queries'
+import { taskNotFound } from '@matte/core/task/task-queries'
 import type { Inspected } from '@matte/core/upload/inspect-object'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { ApiMetrics } from '../../../http/metrics.ts'
-import { pageOf, pageQuery } from '../../../schemas/page.ts'
-import { oneOf, refer, responses, success } from '../../../schemas/schema.ts'
-import { taskSchema } from '../../../schemas/task.ts'
-import { isUuid } from '../../../uuid.ts'
-import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
-import { toTaskView } from '../../../views/task-view.ts'
+import type { ApiMetrics } from '../../http/metrics.ts'
+import { pageOf, pageQuery } from '../../schemas/page.ts'
+import { oneOf, refer, success } from '../../schemas/schema.ts'
+import { taskSchema } from '../../schemas/task.ts'
+import { isUuid } from '../../uuid.ts'
+import { buildPage, readTaskQuery } from '../../views/task-page.ts'
+import { toTaskView } from '../../views/task-view.ts'
+import { findTaskIn } from './find-task.ts'
+import type { Front } from './front.ts'
 import { type NewTaskDeps, newTaskAnswer } from './new-task.ts'
 import { storeOf } from './request-checks.ts'
 import { readTaskRequest, type TaskRequestDeps, taskRequest } from './task-request.ts'
@@ -25,18 +27,18 @@ import { readTaskRequest, type TaskRequestDeps, taskRequest } from './task-reque
 export type TaskDeps = TaskRequestDeps &
   NewTaskDeps & {
     readonly bucket: Inspected
-    readonly nudge: Pick<Nudge, 'task' | 'delivery'>
+    readonly nudge: Nudge
     readonly metrics: ApiMetrics
+    readonly front: Front
   }
 
-const tags = ['Tasks']
 const taskId = Type.Object({ taskId: Type.String() })
 const date = { description: 'YYYY-MM-DD (UTC, the day included) or an ISO 8601 timestamp.' }
 
-const createSchema = {
-  operationId: 'createTask',
+const createSchema = ({ operationId, tags, responses }: Front) => ({
+  operationId: operationId('createTask'),
   summary: 'Create a task',
-  tags,
+  tags: tags.tasks,
   body: taskRequest,
   headers: Type.Object({
     Prefer: Type.Optional(
@@ -56,16 +58,16 @@ const createSchema = {
     'TASK_STORAGE_UNAVAILABLE',
     'TASK_OUTPUT_FORMAT_NOT_SUPPORTED',
     'TASK_CONCURRENT_LIMIT',
-    'DEVELOPER_API_QUOTA_EXCEEDED',
+    'QUOTA_EXCEEDED',
     'CREDITS_INSUFFICIENT',
     'CONFLICT',
-    'DEVELOPER_TASK_NOT_FOUND', // on a replay, once the task is cleaned away
+    'TASK_NOT_FOUND', // on a replay, once the task is cleaned away
   ]),
-}
-const listSchema = {
-  operationId: 'listTasks',
+})
+const listSchema = ({ operationId, tags, responses }: Front) => ({
+  operationId: operationId('listTasks'),
   summary: 'List your tasks, newest first',
-  tags,
+  tags: tags.tasks,
   querystring: Type.Object({
     ...pageQuery,
     status: Type.Optional(oneOf(taskStatuses)),
@@ -73,47 +75,47 @@ const listSchema = {
     endDate: Type.Optional(Type.String(date)),
   }),
   response: responses(200, success('One page.', pageOf(refer(taskSchema))), []),
-}
-const getSchema = {
-  operationId: 'getTask',
+})
+const getSchema = ({ operationId, tags, responses }: Front) => ({
+  operationId: operationId('getTask'),
   summary: 'Get a task',
-  tags,
+  tags: tags.tasks,
   params: taskId,
-  response: responses(200, success('The task.', refer(taskSchema)), ['DEVELOPER_TASK_NOT_FOUND']),
-}
-const cancelSchema = {
-  operationId: 'cancelTask',
+  response: responses(200, success('The task.', refer(taskSchema)), ['TASK_NOT_FOUND']),
+})
+const cancelSchema = ({ operationId, tags, responses }: Front) => ({
+  operationId: operationId('cancelTask'),
   summary: 'Cancel a queued task',
-  tags,
+  tags: tags.tasks,
   params: taskId,
-  response: responses(200, success('The task, canceled.', refer(taskSchema)), [
-    'DEVELOPER_TASK_NOT_FOUND',
-    'TASK_CANNOT_CANCEL',
-  ]),
-}
-
-const read = { access: { scope: 'tasks:read' } } as const
-const write = { access: { scope: 'tasks:write' } } as const
+  response: responses(200, success('The task, canceled.', refer(taskSchema)), ['TASK_NOT_FOUND', 'TASK_CANNOT_CANCEL']),
+})
 
 export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps) => {
-  const { db, bucket, links, nudge, metrics } = deps
+  const { db, bucket, links, nudge, metrics, front } = deps
+  const { paths, access } = front
+  const read = { access: access.readTasks }
+  const write = { access: access.writeTasks }
+  const { find, exists } = findTaskIn(db)
   const { answer, replay } = newTaskAnswer(deps)
-  const createConfig = { ...write, idempotent: replay } as const
+  const createConfig = { ...write, idempotent: replay }
 
-  app.post('/tasks', { schema: createSchema, config: createConfig }, async (request, reply) => {
-    const { workspaceId, plan, planLimits } = request.caller
+  app.post(paths.tasks, { schema: createSchema(front), config: createConfig }, async (request, reply) => {
+    const { workspaceId, plan, planLimits, userId: createdBy } = request.caller
     const wanted = await readTaskRequest(request.body, deps)
     const traceparent = currentTraceparent() ?? null
     const { once } = request
     const store = storeOf(request as FastifyRequest, bucket)
-    const task = await createTask(db, store, { workspaceId, plan: planLimits, ...wanted, once, traceparent })
+    const common = { workspaceId, plan: planLimits, createdBy, once, traceparent }
+    const task = await createTask(db, store, { ...common, ...wanted })
     nudge.task(task.model_version, task.id)
+    nudge.change(workspaceId)
     metrics.tasksCreated.inc({ model_version: task.model_version, plan })
     reply.code(201)
     return answer(request, reply, task)
   })
 
-  app.get('/tasks', { schema: listSchema, config: read }, async ({ query, caller }) => {
+  app.get(paths.tasks, { schema: listSchema(front), config: read }, async ({ query, caller }) => {
     const wanted = readTaskQuery(query)
     const { pageSize, offset, after, from, before } = wanted
     const filter = { workspaceId: caller.workspaceId, status: query.status, from, before }
@@ -129,25 +131,22 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     return buildPage(items, wanted, { total, next: position })
   })
 
-  const find = async ({ caller, params }: FastifyRequest) => {
-    const { taskId } = params as { taskId: string }
-    const task = isUuid(taskId) ? await findShownTask(db, caller.workspaceId, taskId) : undefined
-    if (task === undefined) throw taskNotFound()
-    return task
-  }
-  const exists = async (request: FastifyRequest): Promise<void> => void (await find(request))
-
-  app.get('/tasks/:taskId', { schema: getSchema, config: { ...read, exists } }, async (request) =>
-    toTaskView(await find(request as FastifyRequest), links),
+  app.get(`${paths.tasks}/:taskId`, { schema: getSchema(front), config: { ...read, exists } }, async (request) =>
+    toTaskView(await find(request), links),
   )
 
-  app.delete('/tasks/:taskId', { schema: cancelSchema, config: { ...write, exists } }, async (request) => {
-    const { taskId } = request.params
-    if (!isUuid(taskId)) throw taskNotFound()
-    const task = await cancelTask(db, request.caller.workspaceId, taskId)
-    metrics.ends.record(task.ends)
-    // It may have been the last of its batch, which is then announced.
-    if (task.batch_id !== null) nudge.delivery(task.batch_id)
-    return toTaskView(task, links)
-  })
+  app.delete(
+    `${paths.tasks}/:taskId`,
+    { schema: cancelSchema(front), config: { ...write, exists } },
+    async (request) => {
+      const { taskId } = request.params
+      if (!isUuid(taskId)) throw taskNotFound()
+      const task = await cancelTask(db, request.caller.workspaceId, taskId)
+      metrics.ends.record(task.ends)
+      // It may have been the last of its batch, which is then announced.
+      if (task.batch_id !== null) nudge.delivery(task.batch_id)
+      nudge.change(task.workspace_id)
+      return toTaskView(task, links)
+    },
+  )
 }

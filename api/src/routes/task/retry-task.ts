@@ -5,35 +5,36 @@ import { currentTraceparent } from '@matte/core/runtime/tracing'
 import type { Settings } from '@matte/core/setting/setting-queries'
 import { maxRetries } from '@matte/core/task/limits'
 import { retryTask } from '@matte/core/task/retry-task'
-import { findShownTask, taskNotFound } from '@matte/core/task/task-queries'
 import type { Inspected } from '@matte/core/upload/inspect-object'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { refer, responses, success } from '../../../schemas/schema.ts'
-import { taskSchema } from '../../../schemas/task.ts'
-import { isUuid } from '../../../uuid.ts'
-import type { ResultLinks } from '../../../views/result-links.ts'
-import { toNewTaskView } from '../../../views/task-view.ts'
+import { refer, success } from '../../schemas/schema.ts'
+import { taskSchema } from '../../schemas/task.ts'
+import type { ResultLinks } from '../../views/result-links.ts'
+import { toNewTaskView } from '../../views/task-view.ts'
+import { findTaskIn } from './find-task.ts'
+import type { Front } from './front.ts'
 import { inMaintenance, storeOf } from './request-checks.ts'
 
-type RetryDeps = {
+export type RetryDeps = {
   readonly db: Db
   readonly bucket: Inspected
   readonly links: ResultLinks
-  readonly nudge: Pick<Nudge, 'task'>
+  readonly nudge: Pick<Nudge, 'task' | 'change'>
   readonly settings: { current(): Settings }
+  readonly front: Front
 }
 
-const retrySchema = {
-  operationId: 'retryTask',
+const retrySchema = ({ operationId, tags, responses }: Front) => ({
+  operationId: operationId('retryTask'),
   summary: 'Retry a failed task',
   description:
     `The same task is queued again, at most ${maxRetries} times, with the uploaded object as it is now. It counts ` +
     'against your limits and is charged like a new task.',
-  tags: ['Tasks'],
+  tags: tags.tasks,
   params: Type.Object({ taskId: Type.String() }),
   response: responses(200, success('The task, queued again.', refer(taskSchema)), [
-    'DEVELOPER_TASK_NOT_FOUND',
+    'TASK_NOT_FOUND',
     'TASK_MAINTENANCE',
     'TASK_NOT_RETRYABLE',
     'TASK_RETRY_LIMIT_EXCEEDED',
@@ -42,32 +43,25 @@ const retrySchema = {
     'TASK_FORMAT_NOT_SUPPORTED',
     'TASK_STORAGE_UNAVAILABLE',
     'TASK_CONCURRENT_LIMIT',
-    'DEVELOPER_API_QUOTA_EXCEEDED',
+    'QUOTA_EXCEEDED',
     'CREDITS_INSUFFICIENT',
     'CONFLICT',
   ]),
-}
+})
 
 export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (
   app,
-  { db, bucket, links, nudge, settings },
+  { db, bucket, links, nudge, settings, front },
 ) => {
-  const find = async ({ caller }: Pick<FastifyRequest, 'caller'>, id: string) => {
-    const task = isUuid(id) ? await findShownTask(db, caller.workspaceId, id) : undefined
-    if (task === undefined) throw taskNotFound()
-    return task
-  }
+  const { findOwn, exists } = findTaskIn(db)
   const config = {
-    access: { scope: 'tasks:write' },
-    idempotent: async (request, id) => toNewTaskView(await find(request, id), links),
-  } as const satisfies FastifyContextConfig
+    access: front.access.writeTasks,
+    idempotent: async (request, id) => toNewTaskView(await findOwn(request, id), links),
+  } satisfies FastifyContextConfig
 
-  /** An unknown id is reported before a malformed header, and before maintenance (D4). */
-  const exists = async (request: FastifyRequest): Promise<void> => {
-    await find(request, (request.params as { taskId: string }).taskId)
-  }
-
-  app.post('/tasks/:taskId/retry', { schema: retrySchema, config, onRequest: exists }, async (request) => {
+  // An unknown id is reported before a malformed header, and before maintenance (D4).
+  const options = { schema: retrySchema(front), config, onRequest: exists }
+  app.post(`${front.paths.tasks}/:taskId/retry`, options, async (request) => {
     const { caller, once, params } = request
     if (settings.current().maintenance) throw inMaintenance()
     const { workspaceId, planLimits: plan } = caller
@@ -80,6 +74,7 @@ export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (
       traceparent,
     })
     nudge.task(task.model_version, task.id)
+    nudge.change(workspaceId)
     return toNewTaskView(task, links)
   })
 }

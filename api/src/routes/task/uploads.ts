@@ -5,24 +5,26 @@ import type { Bucket } from '@matte/core/storage/bucket'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
 import { createGrant } from '@matte/core/upload/create-grant'
 import { Type } from 'typebox'
-import { nullable, refer, responses, success } from '../../../schemas/schema.ts'
-import { uploadGrantSchema } from '../../../schemas/upload.ts'
+import { nullable, refer, success } from '../../schemas/schema.ts'
+import { uploadGrantSchema } from '../../schemas/upload.ts'
+import type { Front } from './front.ts'
 
-type UploadDeps = {
+export type UploadDeps = {
   readonly db: Db
   readonly bucket: Bucket
   readonly probe: Pick<StoreProbe, 'isDown'>
   /** The URL takes a file of the length that was given, and of no other (D21). */
   readonly signLength: boolean
+  readonly front: Front
 }
 
-const presignSchema = {
-  operationId: 'presignUpload',
+const presignSchema = ({ operationId, tags, responses }: Front) => ({
+  operationId: operationId('presignUpload'),
   summary: 'Get a presigned URL for one upload',
   description:
     'Unused uploads are bounded: past the bound this answers RATE_LIMIT_EXCEEDED with `details.limit: "uploads"`, ' +
     'until tasks use some or `details.resetsAt`.',
-  tags: ['Uploads'],
+  tags: tags.uploads,
   body: Type.Object(
     {
       fileName: Type.String({ minLength: 1, maxLength: 1_024, description: 'Ends up in the object key.' }),
@@ -38,12 +40,15 @@ const presignSchema = {
     'TASK_FORMAT_NOT_SUPPORTED',
     'TASK_STORAGE_UNAVAILABLE',
   ]),
-}
+})
 
-export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, { db, bucket, probe, signLength }) => {
+export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (
+  app,
+  { db, bucket, probe, signLength, front },
+) => {
   app.post(
     '/uploads/presign',
-    { schema: presignSchema, config: { access: { scope: 'uploads:write' } } },
+    { schema: presignSchema(front), config: { access: front.access.upload } },
     async (request) => {
       const { workspaceId, planLimits } = request.caller
       if (probe.isDown()) throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is down; try again.')

@@ -4,7 +4,7 @@ import type { Issue } from '@matte/core/invalid-params'
 import type { Inspected } from '@matte/core/upload/inspect-object'
 import { checkTargetUrl, type TargetPolicy } from '@matte/core/webhook/target/target-url'
 import type { FastifyRequest } from 'fastify'
-import type { ModelCache } from '../../../model-cache.ts'
+import type { ModelCache } from '../../model-cache.ts'
 
 export const inMaintenance = (): MatteError =>
   new MatteError('TASK_MAINTENANCE', 'New tasks are paused for maintenance; try again later.')

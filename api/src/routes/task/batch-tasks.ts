@@ -12,39 +12,45 @@ import { currentTraceparent } from '@matte/core/runtime/tracing'
 import type { Inspected } from '@matte/core/upload/inspect-object'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { ApiMetrics } from '../../../http/metrics.ts'
-import { batchSchema, batchSummarySchema } from '../../../schemas/batch.ts'
-import { pageOf, pageQuery, pageSizeMax } from '../../../schemas/page.ts'
-import { refer, responses, success } from '../../../schemas/schema.ts'
-import { isUuid } from '../../../uuid.ts'
-import { toBatchSummary, toBatchView, toNewBatchView } from '../../../views/batch-view.ts'
-import type { ResultLinks } from '../../../views/result-links.ts'
-import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
+import type { ApiMetrics } from '../../http/metrics.ts'
+import { batchSchema, batchSummarySchema } from '../../schemas/batch.ts'
+import { pageOf, pageQuery, pageSizeMax } from '../../schemas/page.ts'
+import { refer, success } from '../../schemas/schema.ts'
+import { isUuid } from '../../uuid.ts'
+import { toBatchSummary, toBatchView, toNewBatchView } from '../../views/batch-view.ts'
+import type { ResultLinks } from '../../views/result-links.ts'
+import { buildPage, readTaskQuery } from '../../views/task-page.ts'
 import { batchRequest, readBatchRequest } from './batch-request.ts'
+import type { Front } from './front.ts'
 import type { TaskRequestDeps } from './task-request.ts'
 
-type BatchDeps = TaskRequestDeps & {
+export type BatchDeps = TaskRequestDeps & {
   readonly db: Db
   readonly bucket: Inspected
   readonly links: ResultLinks
-  readonly nudge: Pick<Nudge, 'task' | 'delivery'>
+  readonly nudge: Nudge
   readonly metrics: ApiMetrics
+  /** Whose object is inspected next. */
+  readonly turns: ReturnType<typeof inspectionTurns>
+  readonly front: Front
 }
 
 /** Each holds a connection to the store and up to 128 KiB. */
 const inspectionsMax = 25
 const inspectionsPerWorkspace = 8
 
-const tags = ['Batches']
+/** One for both fronts. */
+export const inspectionTurns = () => createFairGate(inspectionsMax, inspectionsPerWorkspace)
+
 const batchId = Type.Object({ batchId: Type.String() })
 
-const createSchema = {
-  operationId: 'createBatch',
+const createSchema = ({ operationId, tags, responses }: Front) => ({
+  operationId: operationId('createBatch'),
   summary: 'Create a task for each of several images, all or none',
   description:
     'When an image is refused nothing is created; `error.code` is that of the first one refused, and ' +
     '`error.details.items` names every one: `[{index, imageUrl, code}]`.',
-  tags,
+  tags: tags.batches,
   body: batchRequest,
   response: responses(201, success('The batch, its tasks queued.', refer(batchSchema)), [
     'TASK_MAINTENANCE',
@@ -57,16 +63,16 @@ const createSchema = {
     'TASK_STORAGE_UNAVAILABLE',
     'TASK_OUTPUT_FORMAT_NOT_SUPPORTED',
     'TASK_CONCURRENT_LIMIT',
-    'DEVELOPER_API_QUOTA_EXCEEDED',
+    'QUOTA_EXCEEDED',
     'CREDITS_INSUFFICIENT',
     'CONFLICT',
-    'DEVELOPER_BATCH_NOT_FOUND', // on a replay, once the batch is cleaned away
+    'BATCH_NOT_FOUND', // on a replay, once the batch is cleaned away
   ]),
-}
-const listSchema = {
-  operationId: 'listBatches',
+})
+const listSchema = ({ operationId, tags, responses }: Front) => ({
+  operationId: operationId('listBatches'),
   summary: 'List your batches without their tasks, newest first',
-  tags,
+  tags: tags.batches,
   querystring: Type.Object({
     ...pageQuery,
     pageSize: Type.Optional(
@@ -74,52 +80,52 @@ const listSchema = {
     ),
   }),
   response: responses(200, success('One page.', pageOf(refer(batchSummarySchema))), []),
-}
-const getSchema = {
-  operationId: 'getBatch',
+})
+const getSchema = ({ operationId, tags, responses }: Front) => ({
+  operationId: operationId('getBatch'),
   summary: 'Get a batch with its tasks',
-  tags,
+  tags: tags.batches,
   params: batchId,
-  response: responses(200, success('The batch.', refer(batchSchema)), ['DEVELOPER_BATCH_NOT_FOUND']),
-}
-const cancelSchema = {
-  operationId: 'cancelBatch',
+  response: responses(200, success('The batch.', refer(batchSchema)), ['BATCH_NOT_FOUND']),
+})
+const cancelSchema = ({ operationId, tags, responses }: Front) => ({
+  operationId: operationId('cancelBatch'),
   summary: 'Cancel what is still queued of a batch',
-  tags,
+  tags: tags.batches,
   params: batchId,
   response: responses(200, success('The batch. Tasks that were processing go on.', refer(batchSchema)), [
-    'DEVELOPER_BATCH_NOT_FOUND',
+    'BATCH_NOT_FOUND',
     'TASK_CANNOT_CANCEL',
   ]),
-}
-
-const read = { access: { scope: 'batches:read' } } as const
-const write = { access: { scope: 'batches:write' } } as const
+})
 
 export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, deps) => {
-  const { db, bucket, links, nudge, metrics } = deps
-  const turns = createFairGate(inspectionsMax, inspectionsPerWorkspace)
+  const { db, bucket, links, nudge, metrics, turns, front } = deps
+  const { batches: path } = front.paths
+  const [read, write] = [{ access: front.access.readBatches }, { access: front.access.writeBatches }]
   const createConfig = {
     ...write,
     idempotent: async ({ caller }, id) => toNewBatchView(await readBatch(db, caller.workspaceId, id), links),
-  } as const satisfies FastifyContextConfig
+  } satisfies FastifyContextConfig
 
-  app.post('/batch-tasks', { schema: createSchema, config: createConfig }, async (request, reply) => {
-    const { workspaceId, plan, planLimits } = request.caller
+  app.post(path, { schema: createSchema(front), config: createConfig }, async (request, reply) => {
+    const { workspaceId, plan, planLimits, userId: createdBy } = request.caller
     const wanted = await readBatchRequest(request.body, planLimits, deps)
     const { once } = request
     const traceparent = currentTraceparent() ?? null
     // Also the wait for its turn is one for the store.
     const gate: Pick<Gate, 'run'> = { run: (inspect) => request.atStore(() => turns.run(workspaceId, inspect)) }
-    const made = await createBatch(db, bucket, { workspaceId, plan: planLimits, ...wanted, once, traceparent, gate })
+    const common = { workspaceId, plan: planLimits, createdBy, once, traceparent, gate }
+    const made = await createBatch(db, bucket, { ...common, ...wanted })
     // No more of them can begin at once; a slot that has ended a task claims the next by itself.
     for (const { id, model_version } of made.tasks.slice(0, planLimits.concurrentTasks)) nudge.task(model_version, id)
+    nudge.change(workspaceId)
     metrics.tasksCreated.inc({ model_version: wanted.modelVersion, plan }, made.tasks.length)
     reply.code(201)
     return toNewBatchView(made, links)
   })
 
-  app.get('/batch-tasks', { schema: listSchema, config: read }, async ({ query, caller }) => {
+  app.get(path, { schema: listSchema(front), config: read }, async ({ query, caller }) => {
     const wanted = readTaskQuery({ ...query, pageSize: query.pageSize ?? pageSizeMax })
     const { pageSize, offset, after } = wanted
     // One more than the page shows whether another follows.
@@ -133,23 +139,27 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     return buildPage(shown.map(toBatchSummary), wanted, { total, next: position })
   })
 
-  const find = async ({ caller, params }: FastifyRequest) => {
-    const { batchId } = params as { batchId: string }
-    if (!isUuid(batchId)) throw batchNotFound()
-    return readBatch(db, caller.workspaceId, batchId)
-  }
+  const find = async ({ caller, params }: FastifyRequest) =>
+    readBatch(db, caller.workspaceId, idOf(params as { batchId: string }))
   const exists = async (request: FastifyRequest): Promise<void> => void (await find(request))
 
-  app.get('/batch-tasks/:batchId', { schema: getSchema, config: { ...read, exists } }, async (request) =>
+  app.get(`${path}/:batchId`, { schema: getSchema(front), config: { ...read, exists } }, async (request) =>
     toBatchView(await find(request as FastifyRequest), links),
   )
 
-  app.delete('/batch-tasks/:batchId', { schema: cancelSchema, config: { ...write, exists } }, async (request) => {
+  app.delete(`${path}/:batchId`, { schema: cancelSchema(front), config: { ...write, exists } }, async (request) => {
     const { batchId } = request.params
     if (!isUuid(batchId)) throw batchNotFound()
     const canceled = await cancelBatch(db, request.caller.workspaceId, batchId)
     metrics.ends.record(canceled.ends)
     if (canceled.batch.status === 'completed') nudge.delivery(batchId)
+    nudge.change(canceled.batch.workspace_id)
     return toBatchView(canceled, links)
   })
+}
+
+/** @throws MatteError BATCH_NOT_FOUND for what is no id */
+function idOf({ batchId }: { readonly batchId: string }): string {
+  if (!isUuid(batchId)) throw batchNotFound()
+  return batchId
 }

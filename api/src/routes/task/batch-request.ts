@@ -7,7 +7,7 @@ import { isKeyForm } from '@matte/core/storage/object-key'
 import type { RequestedOutput } from '@matte/core/task/output'
 import type { Plan } from '@matte/core/workspace/plan'
 import { type Static, Type } from 'typebox'
-import { nullable } from '../../../schemas/schema.ts'
+import { nullable } from '../../schemas/schema.ts'
 import { inMaintenance, judgeModel, judgeTarget } from './request-checks.ts'
 import { type TaskRequestDeps, taskRequest } from './task-request.ts'
 

@@ -4,9 +4,9 @@ import type { Settings } from '@matte/core/setting/setting-queries'
 import { isKeyForm } from '@matte/core/storage/object-key'
 import type { RequestedOutput } from '@matte/core/task/output'
 import { type Static, Type } from 'typebox'
-import type { ModelCache } from '../../../model-cache.ts'
-import { outputSchema } from '../../../schemas/output.ts'
-import { nullable } from '../../../schemas/schema.ts'
+import type { ModelCache } from '../../model-cache.ts'
+import { outputSchema } from '../../schemas/output.ts'
+import { nullable } from '../../schemas/schema.ts'
 import { inMaintenance, judgeModel, judgeTarget } from './request-checks.ts'
 
 const modelVersionWords =

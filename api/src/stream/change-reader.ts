@@ -1,0 +1,120 @@
+// Reads for all open streams of the process in one statement. Streams that are behind the same event of the same
+// workspace share a place, which is most of them: whoever has just come back with an old `Last-Event-ID` is at a place of
+// its own until it has caught up. The rows are the truth; a hint says that a workspace is worth a look before the timer.
+import type { Db } from '@matte/core/db/database'
+import { findLiveSessions, type SessionIn } from '@matte/core/identity/member-queries'
+import { loop } from '@matte/core/runtime/loop'
+import { settledOrAborted } from '@matte/core/runtime/race'
+import { type Deferred, deferred, type Service } from '@matte/core/runtime/service'
+import { readChanges, type TaskChange } from '@matte/core/task/history/history-queries'
+import type { Logger } from 'pino'
+import { toTaskChangeView } from '../views/task-event-view.ts'
+import type { EventStream } from './event-stream.ts'
+
+/** What an event is late by without a hint; as often rights are asked for. */
+const everyMs = 1_000
+/** Hints are gathered for so long, so that a busy installation costs twenty statements a second and no more. */
+const gatherMs = 50
+/** Events of one statement, for all places together and for one. */
+const eventsMax = 5_000
+const pageMax = 200
+
+export type ChangeReader = Service & {
+  /** The workspace may have something new, or a stream of it takes more. */
+  look(workspaceId: string): void
+  /** A stream was added. */
+  added(stream: EventStream): void
+}
+
+type ReaderDeps = {
+  readonly db: Db
+  readonly open: ReadonlySet<EventStream>
+  /** Events were sent, counted for each stream. */
+  readonly sent: (count: number) => void
+  readonly logger: Logger
+}
+
+export function changeReader({ db, open, sent, logger }: ReaderDeps): ChangeReader {
+  const asked = new Set<string>()
+  /** When everything is looked at, whatever was asked for; 0: with the next pass, as after a failure. */
+  let allDueMs = 0
+  let gathering: NodeJS.Timeout | undefined
+  let first: Deferred<void> = deferred()
+
+  function look(workspaceId: string): void {
+    asked.add(workspaceId)
+    gathering ??= setTimeout(() => {
+      gathering = undefined
+      if (allDueMs > 0) inner.wake() // after a failure the loop waits as long as it does
+    }, gatherMs)
+  }
+
+  async function pass(stopping: AbortSignal) {
+    if (open.size === 0) {
+      first = deferred()
+      await settledOrAborted(first.promise, stopping)
+    }
+    const nowMs = performance.now()
+    const all = nowMs >= allDueMs
+    const streams = [...open].filter(({ workspaceId, takes }) => takes && (all || asked.has(workspaceId)))
+    asked.clear()
+    try {
+      if (all) await endWithoutRights()
+      await deliver(streams)
+      if (all) allDueMs = nowMs + everyMs
+    } catch (error) {
+      allDueMs = 0
+      throw error
+    }
+    return {}
+  }
+
+  /** Before anything is delivered, so that nothing follows the end of a right by more than the pause. */
+  async function endWithoutRights(): Promise<void> {
+    const streams = [...open]
+    const pairs = new Map(streams.map((stream) => [nameOf(stream), stream]))
+    if (pairs.size === 0) return
+    const live = new Set((await findLiveSessions(db, [...pairs.values()])).map(nameOf))
+    for (const stream of streams) if (!live.has(nameOf(stream))) stream.end('rights')
+  }
+
+  async function deliver(streams: readonly EventStream[]): Promise<void> {
+    const groups = [...Map.groupBy(streams, ({ workspaceId, after }) => `${workspaceId} ${after}`).values()]
+    const places = groups.flatMap(([stream]) => stream ?? []).map(({ workspaceId, after }) => ({ workspaceId, after }))
+    if (places.length === 0) return
+    const limit = Math.max(1, Math.min(pageMax, Math.floor(eventsMax / places.length)))
+    const found = await readChanges(db, places, limit)
+    for (const [index, changes] of found.entries()) {
+      const last = changes.at(-1)
+      if (last === undefined) continue
+      const text = changes.map(toText).join('')
+      for (const stream of groups[index] ?? []) {
+        if (!stream.takes) continue
+        stream.after = last.id
+        stream.send(text, performance.now())
+        sent(changes.length)
+      }
+      if (changes.length === limit) look(places[index]?.workspaceId ?? '')
+    }
+  }
+
+  const inner = loop({ name: 'task-streams', everyMs, run: pass, logger })
+  return {
+    ...inner,
+    stop: async () => {
+      clearTimeout(gathering)
+      await inner.stop()
+    },
+    look,
+    added: (stream) => {
+      first.resolve()
+      look(stream.workspaceId)
+    },
+  }
+}
+
+const nameOf = ({ sessionId, workspaceId }: SessionIn): string => `${sessionId} ${workspaceId}`
+
+/** As a server-sent event; JSON has no line breaks. */
+const toText = (change: TaskChange): string =>
+  `id: ${change.id}\nevent: task\ndata: ${JSON.stringify(toTaskChangeView(change))}\n\n`
