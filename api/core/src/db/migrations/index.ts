@@ -30,8 +30,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0010-storage-bounds': { up: storageBounds },
   '0011-counters': { up: counters },
   '0012-accounts': { up: accounts },
+  '0013-task-changes': { up: taskChanges },
   '0014-sign-in': { up: signIn },
   '0017-payments': { up: payments },
   '0021-team': { up: team },
-  '0013-task-changes': { up: taskChanges },
 }
