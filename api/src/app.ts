@@ -1,9 +1,11 @@
 // The HTTP surface, as a table of contents: first what holds for every request, in order, then the routes.
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
+import { passwordHasher } from '@matte/core/identity/password/password-hasher'
 import type { SigningKeysCache } from '@matte/core/identity/signing-keys-cache'
 import { systemClock } from '@matte/core/runtime/clock'
 import type { Readiness } from '@matte/core/runtime/health'
+import type { Loop } from '@matte/core/runtime/loop'
 import type { SettingsCache } from '@matte/core/setting/settings-cache'
 import type { Bucket } from '@matte/core/storage/bucket'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
@@ -16,6 +18,7 @@ import { callerCache } from './auth/caller-cache.ts'
 import { checkAccess } from './auth/check-access.ts'
 import type { KeyUsage } from './auth/key-usage.ts'
 import { memberCache } from './auth/member-cache.ts'
+import { createSignInMetrics } from './auth/sign-in-metrics.ts'
 import type { Config } from './config.ts'
 import { addEnvelope, requestId } from './envelope.ts'
 import { answerErrors } from './errors/answer-error.ts'
@@ -41,6 +44,7 @@ import { appRoutes } from './routes/app/app-routes.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
+import { jwksRoutes } from './routes/jwks.ts'
 import { legacyTaskRoutes } from './routes/legacy/tasks.ts'
 import { apiKeyRoutes } from './routes/open/developer/api-keys.ts'
 import { signingSecretRoutes } from './routes/open/developer/signing-secret.ts'
@@ -64,6 +68,8 @@ type AppDeps = {
   readonly probe: Pick<StoreProbe, 'isDown'>
   readonly usage: Pick<KeyUsage, 'note'>
   readonly signingKeys: Pick<SigningKeysCache, 'current'>
+  /** Does what people ask for without signing in. */
+  readonly accountRequests: Pick<Loop, 'wake'>
   readonly waits: Pick<TaskWaits, 'untilEnded' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
   readonly streams: Pick<TaskStreams, 'open'>
@@ -128,7 +134,11 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   await app.register(apiKeyRoutes, { prefix, db })
   await app.register(signingSecretRoutes, { prefix, db, masterKeys })
   await app.register(usageRoutes, { prefix, db })
-  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...taskDeps })
+  await app.register(jwksRoutes, { prefix: '/api/v1', signingKeys })
+  const { passwordHashesMax: atOnce, passwordHashesWaitingMax: waitingMax } = config
+  const hasher = passwordHasher({ atOnce, waitingMax })
+  const signIn = createSignInMetrics(registry, hasher.counts)
+  await app.register(appRoutes, { prefix: '/api/v1/app', config, hasher, signIn, ...taskDeps })
   await app.register(fileRoutes, { bucket, masterKeys: config.masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()

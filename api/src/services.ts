@@ -4,6 +4,7 @@ import { openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
+import { isInvited } from '@matte/core/identity/account/operator-queries'
 import { signingKeysCache } from '@matte/core/identity/signing-keys-cache'
 import { systemClock } from '@matte/core/runtime/clock'
 import { healthServer, readiness } from '@matte/core/runtime/health'
@@ -18,6 +19,7 @@ import { storeProbe } from '@matte/core/storage/store-probe'
 import type { Logger } from 'pino'
 import { type App, buildApp } from './app.ts'
 import { keyUsage } from './auth/key-usage.ts'
+import { accountRequests as accountRequestLoop, signInCleaner } from './auth/sign-in-loops.ts'
 import type { Config } from './config.ts'
 import { windowCleaner } from './limit/window-cleaner.ts'
 import { requestCounter } from './request-counter.ts'
@@ -35,6 +37,8 @@ export async function buildServices(config: Config, logger = createLogger('api',
     logger,
   )
   const { db, oldestWaitMs } = database
+  const { masterKeys, appUrl, registration } = config
+  const mayRegister = registration === 'open' ? async () => true : isInvited
   const schema = schemaAtStart(database, { logger })
   const stopping = new AbortController()
   const { streamsMax } = config
@@ -45,7 +49,8 @@ export async function buildServices(config: Config, logger = createLogger('api',
     usage: keyUsage(db, logger),
     waits: taskWaits(db, logger),
     requests: requestCounter(db, logger),
-    signingKeys: signingKeysCache(db, config.masterKeys, logger),
+    signingKeys: signingKeysCache(db, masterKeys, logger),
+    accountRequests: accountRequestLoop({ db, masterKeys, appUrl, mayRegister }, logger),
     streams: taskStreams({ db, bus, streamsMax, stopping: stopping.signal, registry, logger }),
   }
   const ready = readiness({
@@ -77,6 +82,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
       ...Object.values(used),
       windowCleaner(db, logger),
+      signInCleaner(db, logger),
       databaseSamples({ db, plans: config.plans, clock: systemClock, registry, logger }),
       bus,
       httpServer(app, config, stopping),

@@ -3,6 +3,7 @@ import type { FastifyContextConfig, FastifyInstance, FastifySchema } from 'fasti
 import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
+import { authSchemas } from '../schemas/app/auth.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
 import { downloadSchema, taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
 import {
@@ -13,6 +14,7 @@ import {
   teamMemberSchema,
   teamSchema,
 } from '../schemas/app/team.ts'
+import { tokensSchema } from '../schemas/app/tokens.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
@@ -52,6 +54,8 @@ const named = [
   teamCreditsSchema,
   teamBillingSchema,
   auditEntrySchema,
+  tokensSchema,
+  ...authSchemas,
 ]
 
 const description = `Removes the background from images.
@@ -95,6 +99,7 @@ const tags = [
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
   { name: 'Images', description: 'Uploads, tasks and batches of the workspace, for members who are signed in.' },
+  { name: 'Sign-in', description: 'Accounts, sessions and passwords of people.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
   { name: 'Teams', description: 'Workspaces that people share: members, invitations, limits and what was changed.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },

@@ -63,7 +63,7 @@ function complete(db: Db, masterKeys: MasterKeys) {
 /** Nobody else changes the keys until the transaction ends. */
 const lockSigningKeys = (tx: Db) => sql`select pg_advisory_xact_lock(hashtext('matte.signing_key'))`.execute(tx)
 
-async function insertKey(tx: Db, masterKeys: MasterKeys): Promise<void> {
+async function insertKey(tx: Db, masterKeys: MasterKeys): Promise<string> {
   const { publicKey, privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true })
   const kid = randomUUID()
   const publicJwk = { ...(await exportJWK(publicKey)), kid, alg: signingAlgorithm, use: 'sig' }
@@ -72,6 +72,7 @@ async function insertKey(tx: Db, masterKeys: MasterKeys): Promise<void> {
     .insertInto('signing_key')
     .values({ kid, public_jwk: JSON.stringify(publicJwk), private_sealed: sealed })
     .execute()
+  return kid
 }
 
 /** Unless one signs already: the oldest that waits. */
@@ -80,4 +81,33 @@ async function activateOne(tx: Db): Promise<void> {
     update signing_key set active_at = now()
      where kid = (select kid from signing_key where active_at is null order by created_at, kid limit 1)
        and not exists (select from signing_key where active_at is not null and retired_at is null)`.execute(tx)
+}
+
+/** A key waits so long before it signs: every replica reads the keys within a minute, others keep the JWKS for five. */
+const waitsMinutes = 10
+
+/**
+ * The key that waits signs from now on, and a new one waits. The former one stays published until its last token has
+ * ended. Undefined: the waiting key is so young that somebody may not know it.
+ */
+export function rotateSigningKeys(db: Db, masterKeys: MasterKeys) {
+  return db.transaction().execute(async (tx) => {
+    await lockSigningKeys(tx)
+    const { rows } = await sql<{ kid: string }>`
+      update signing_key set active_at = now()
+       where kid = (select kid from signing_key where active_at is null
+                       and created_at <= now() - ${waitsMinutes} * interval '1 minute'
+                     order by created_at, kid limit 1)
+      returning kid`.execute(tx)
+    const [signing] = rows
+    if (signing === undefined) return undefined
+    await tx
+      .updateTable('signing_key')
+      .set({ retired_at: sql<Date>`now()` })
+      .where('active_at', 'is not', null)
+      .where('retired_at', 'is', null)
+      .where('kid', '!=', signing.kid)
+      .execute()
+    return { signing: signing.kid, waiting: await insertKey(tx, masterKeys) }
+  })
 }

@@ -6,9 +6,11 @@ import { type MasterKeys, seal, UnsealError, unseal } from '../../runtime/seal.t
 
 /** In this order: a rotation moves an endpoint's secret into the second of its columns, which is read later. */
 const places = [
-  { table: 'workspace', column: 'callback_secret_sealed' },
-  { table: 'webhook_endpoint', column: 'secret_sealed' },
-  { table: 'webhook_endpoint', column: 'previous_secret_sealed' },
+  { table: 'workspace', id: 'id', column: 'callback_secret_sealed' },
+  { table: 'webhook_endpoint', id: 'id', column: 'secret_sealed' },
+  { table: 'webhook_endpoint', id: 'id', column: 'previous_secret_sealed' },
+  { table: 'signing_key', id: 'kid', column: 'private_sealed' },
+  { table: 'mail', id: 'id', column: 'data_sealed' },
 ] as const
 
 type Place = (typeof places)[number]
@@ -48,18 +50,23 @@ export async function resealSecrets(db: Db, keys: MasterKeys): Promise<Resealed>
 }
 
 /** A deleted endpoint has an empty text in place of its secret. */
-async function sealedByOthers(db: Db, { table, column }: Place, { first, after }: { first: string; after: string }) {
+async function sealedByOthers(
+  db: Db,
+  { table, id, column }: Place,
+  { first, after }: { first: string; after: string },
+) {
   const sealed = sql.ref(column)
   const { rows } = await sql<Sealed>`
-    select id, ${sealed} as sealed from ${sql.table(table)}
-     where id > ${after} and ${sealed} <> '' and split_part(${sealed}, '.', 1) <> ${first}
-     order by id limit ${rowsAtOnce}`.execute(db)
+    select ${sql.ref(id)} as id, ${sealed} as sealed from ${sql.table(table)}
+     where ${sql.ref(id)} > ${after} and ${sealed} <> '' and split_part(${sealed}, '.', 1) <> ${first}
+     order by ${sql.ref(id)} limit ${rowsAtOnce}`.execute(db)
   return rows
 }
 
-async function replace(db: Db, { table, column }: Place, { id, sealed, fresh }: Sealed & { fresh: string }) {
+async function replace(db: Db, { table, id: idColumn, column }: Place, row: Sealed & { fresh: string }) {
+  const { id, sealed, fresh } = row
   const { numAffectedRows = 0n } = await sql`
     update ${sql.table(table)} set ${sql.ref(column)} = ${fresh}
-     where id = ${id} and ${sql.ref(column)} = ${sealed}`.execute(db)
+     where ${sql.ref(idColumn)} = ${id} and ${sql.ref(column)} = ${sealed}`.execute(db)
   return numAffectedRows > 0n
 }

@@ -1,0 +1,145 @@
+// Does what was asked for without signing in (account-requests.ts), one request a transaction: accounts, tokens and
+// mails, or nothing where the address has no account. If the process dies half-way, another does it.
+//
+// Nobody takes over an address that is not theirs. Until an address is verified, anybody can register it: an attacker
+// first, with a password that the owner's click would make valid, or second, after the owner. So while a verification
+// mail may be in the mailbox, a second registration with another password leaves the account without any: whoever
+// clicks is its owner and signed in, and is sent a link to set a password. After a day without a click the newer counts.
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import { queueMail } from '../../mail/queue-mail.ts'
+import type { MasterKeys } from '../../runtime/seal.ts'
+import { type AccountRequest, listDueRequests, postponeRequest, takeRequest } from './account-requests.ts'
+import { countLiveTokens, createMailToken } from './mail-token.ts'
+
+/** Whether an address may be registered: by anybody, or by those invited. */
+export type MayRegister = (tx: Db, email: string) => Promise<boolean>
+
+export type RequestDeps = {
+  readonly db: Db
+  readonly masterKeys: MasterKeys
+  readonly mayRegister: MayRegister
+  /** Where the links in mails lead. */
+  readonly appUrl: string
+  readonly onError: (error: unknown) => void
+}
+
+/** Of one pass; the next begins at once when there are more. */
+const requestsAtOnce = 100
+
+/** Does what is due; returns how many requests were done, and how many have to wait. */
+export async function doAccountRequests(deps: RequestDeps, signal: AbortSignal) {
+  const requests = await listDueRequests(deps.db, requestsAtOnce)
+  const counts = { done: 0, postponed: 0 }
+  for (const request of requests) {
+    if (signal.aborted) break
+    try {
+      await deps.db.transaction().execute(async (tx) => {
+        if (await takeRequest(tx, request.id)) await handlers[request.kind](tx, deps, request)
+      })
+      counts.done += 1
+    } catch (error) {
+      // One that cannot be done must not stop those behind it.
+      deps.onError(error)
+      await postponeRequest(deps.db, request.id)
+      counts.postponed += 1
+    }
+  }
+  return counts
+}
+
+type Handler = (tx: Db, deps: RequestDeps, request: AccountRequest) => Promise<void>
+
+const handlers: Readonly<Record<AccountRequest['kind'], Handler>> = {
+  register,
+  'verify-email': async (tx, deps, { email }) => {
+    const user = await lockAccount(tx, email)
+    if (user?.email_verified_at === null && user.disabled_at === null) await sendVerification(tx, deps, user)
+  },
+  'reset-password': async (tx, deps, { email }) => {
+    const user = await lockAccount(tx, email)
+    if (user !== undefined) await sendReset(tx, deps, user)
+  },
+}
+
+async function register(tx: Db, deps: RequestDeps, request: AccountRequest): Promise<void> {
+  const user = await lockAccount(tx, request.email)
+  if (user?.disabled_at) return
+  if (user?.email_verified_at) return tellOwner(tx, deps, user)
+  if (!(await deps.mayRegister(tx, request.email))) return
+  const account = user === undefined ? await insertAccount(tx, request) : await registerAgain(tx, user, request)
+  // Undefined: another transaction has registered the address since it was looked up; this one is judged after it.
+  if (account === undefined) return register(tx, deps, request)
+  await sendVerification(tx, deps, account)
+}
+
+type Account = NonNullable<Awaited<ReturnType<typeof lockAccount>>>
+
+const accountColumns = ['id', 'email', 'password_hash', 'email_verified_at', 'disabled_at'] as const
+
+function lockAccount(tx: Db, email: string) {
+  return tx
+    .selectFrom('app_user')
+    .select(accountColumns)
+    .where(sql<boolean>`lower(email) = ${email.toLowerCase()}`)
+    .where('erased_at', 'is', null)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+const valuesOf = ({ email, password_hash, name, referral_code, ip_address }: AccountRequest) => ({
+  ...{ email, password_hash, name, referral_code },
+  registered_from: ip_address,
+})
+
+function insertAccount(tx: Db, request: AccountRequest): Promise<Account | undefined> {
+  return tx
+    .insertInto('app_user')
+    .values(valuesOf(request))
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(accountColumns)
+    .executeTakeFirst()
+}
+
+/** The head of this file says why. The same password for the same address has the same hash (`registrationSalt`). */
+async function registerAgain(tx: Db, user: Account, request: AccountRequest): Promise<Account> {
+  if (request.password_hash === user.password_hash) return user
+  const isContested = (await countLiveTokens(tx, { purpose: 'verify-email', userId: user.id })) > 0
+  const nobodys = { password_hash: null, name: null, referral_code: null, registered_from: null }
+  await tx
+    .updateTable('app_user')
+    .set(isContested ? nobodys : valuesOf(request))
+    .where('id', '=', user.id)
+    .execute()
+  return user
+}
+
+/** Once an hour, so that nobody's mailbox can be filled from here. */
+async function tellOwner(tx: Db, { masterKeys, appUrl }: RequestDeps, { id, email }: Account): Promise<void> {
+  const { hour } = await tx
+    .selectNoFrom(sql<string>`to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24')`.as('hour'))
+    .executeTakeFirstOrThrow()
+  await queueMail(tx, masterKeys, {
+    template: 'already-registered',
+    data: { loginUrl: `${appUrl}/login`, resetUrl: `${appUrl}/forgot-password` },
+    ...{ key: `already-registered:${id}:${hour}`, to: email, userId: id },
+  })
+}
+
+async function sendVerification(tx: Db, { masterKeys, appUrl }: RequestDeps, { id, email }: Account): Promise<void> {
+  const token = await createMailToken(tx, { purpose: 'verify-email', userId: id })
+  if (token === undefined) return
+  const data = { url: `${appUrl}/verify-email?token=${token}` }
+  await queueMail(tx, masterKeys, { template: 'verify-email', data, key: null, to: email, userId: id })
+}
+
+async function sendReset(
+  tx: Db,
+  deps: Pick<RequestDeps, 'masterKeys' | 'appUrl'>,
+  { id, email, disabled_at }: Account,
+) {
+  const token = disabled_at === null ? await createMailToken(tx, { purpose: 'reset-password', userId: id }) : undefined
+  if (token === undefined) return
+  const data = { url: `${deps.appUrl}/reset-password?token=${token}` }
+  await queueMail(tx, deps.masterKeys, { template: 'reset-password', data, key: null, to: email, userId: id })
+}

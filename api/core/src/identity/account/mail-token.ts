@@ -1,0 +1,73 @@
+// Tokens in links of mails: random, stored hashed, used once.
+import { createHash, randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import type { MailTokenTable } from '../../db/tables/sign-in.ts'
+
+type Purpose = MailTokenTable['purpose']
+
+/** Minutes that each is good for: a day to prove an address, ten to set a password. */
+const minutes: Readonly<Record<Purpose, number>> = { 'verify-email': 24 * 60, 'reset-password': 10 }
+
+/** Tokens of one kind that an account can have at once, so that nobody's mailbox can be filled from here. */
+const liveMax: Readonly<Record<Purpose, number>> = { 'verify-email': 5, 'reset-password': 3 }
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+type Wanted = { readonly purpose: Purpose; readonly userId: string }
+
+/** A new token. Undefined: the account has as many as it may, and those work. Its row is locked by the caller. */
+export async function createMailToken(tx: Db, { purpose, userId }: Wanted): Promise<string | undefined> {
+  if ((await countLiveTokens(tx, { purpose, userId })) >= liveMax[purpose]) return undefined
+  const token = randomBytes(32).toString('base64url')
+  await tx
+    .insertInto('mail_token')
+    .values({
+      hash: hashOf(token),
+      purpose,
+      user_id: userId,
+      expires_at: sql<Date>`now() + ${minutes[purpose]} * interval '1 minute'`,
+    })
+    .execute()
+  return token
+}
+
+export async function countLiveTokens(tx: Db, { purpose, userId }: Wanted): Promise<number> {
+  const { count } = await tx
+    .selectFrom('mail_token')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('user_id', '=', userId)
+    .where('purpose', '=', purpose)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Whose token it is, as long as it works. */
+export async function findMailToken(db: Db, purpose: Purpose, token: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('mail_token')
+    .select('user_id')
+    .where('hash', '=', hashOf(token))
+    .where('purpose', '=', purpose)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .executeTakeFirst()
+  return row?.user_id
+}
+
+/** Takes the token; with it go all others of its kind that its owner has. Undefined: it does not work, or no longer. */
+export async function takeMailToken(tx: Db, purpose: Purpose, token: string): Promise<string | undefined> {
+  const row = await tx
+    .deleteFrom('mail_token')
+    .where('hash', '=', hashOf(token))
+    .where('purpose', '=', purpose)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .returning('user_id')
+    .executeTakeFirst()
+  if (row !== undefined) await deleteMailTokens(tx, purpose, row.user_id)
+  return row?.user_id
+}
+
+export async function deleteMailTokens(tx: Db, purpose: Purpose, userId: string): Promise<void> {
+  await tx.deleteFrom('mail_token').where('user_id', '=', userId).where('purpose', '=', purpose).execute()
+}

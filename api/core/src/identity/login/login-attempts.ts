@@ -1,0 +1,81 @@
+// Attempts to log in, counted by the address that was given, whether an account has it or not (D15). An attempt counts
+// as a failure before its password is judged, and the right one takes that back: so a hundred guesses sent at once are
+// judged no more than a hundred sent one after the other.
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import { tellOwnerAfter, waitSecondsAfter } from './delay.ts'
+
+/** What is counted under: no address stands in the table. */
+export const accountHash = (email: string): Buffer => createHash('sha256').update(email.toLowerCase()).digest()
+
+type From = { readonly account: Buffer; readonly network: string }
+
+/** `failures` of the account from all networks, this attempt among them. */
+type Attempt =
+  | { readonly allowed: true; readonly failures: number }
+  | { readonly allowed: false; readonly waitSeconds: number }
+
+/** Failures are forgotten so many hours after the last. */
+const forgottenAfterHours = 24
+
+/** The wait after the n-th failure; the last is the longest. */
+const waits = Array.from({ length: 20 }, (_, index) => waitSecondsAfter(index + 1))
+
+/** Counts an attempt, unless the network has to wait. One statement, which locks the row of the pair. */
+export async function takeAttempt(db: Db, { account, network }: From): Promise<Attempt> {
+  const isOld = sql`f.last_at < now() - ${forgottenAfterHours} * interval '1 hour'`
+  const { rows } = await sql<{ failures: number | null; waitSeconds: number | null }>`
+    with pair as (
+      insert into login_failure as f (account, network, failures, allowed_at, last_at)
+      values (${account}, ${network}, 1, now() + ${waits[0]}::int * interval '1 second', now())
+      on conflict (account, network) do update set
+        failures = case when ${isOld} then 1 else f.failures + 1 end,
+        allowed_at = now() + (${waits}::int[])[least(case when ${isOld} then 1 else f.failures + 1 end, ${waits.length}::int)]
+                             * interval '1 second',
+        last_at = now()
+      where f.allowed_at <= now()
+      returning true as taken
+    ), whole as (
+      insert into login_failure as f (account, network, failures, allowed_at, last_at)
+      select ${account}::bytea, '', 1, now(), now() from pair
+      on conflict (account, network) do update set
+        failures = case when ${isOld} then 1 else f.failures + 1 end,
+        told_at = case when ${isOld} then null else f.told_at end,
+        last_at = now()
+      returning failures
+    )
+    select (select failures from whole) as failures,
+           (select extract(epoch from allowed_at - now())::float8 from login_failure
+             where account = ${account} and network = ${network}) as "waitSeconds"`.execute(db)
+  const { failures = null, waitSeconds = null } = rows[0] ?? {}
+  return failures === null ? { allowed: false, waitSeconds: waitSeconds ?? 1 } : { allowed: true, failures }
+}
+
+/** After the right password: the network's failures are forgotten, and this attempt was none of the account's. */
+export async function forgetAttempt(tx: Db, { account, network }: From): Promise<void> {
+  await sql`
+    with pair as (delete from login_failure where account = ${account} and network = ${network})
+    update login_failure set failures = greatest(failures - 1, 0) where account = ${account} and network = ''`.execute(
+    tx,
+  )
+}
+
+/** After a reset of the password: all of it. */
+export async function forgetFailures(tx: Db, account: Buffer): Promise<void> {
+  await tx.deleteFrom('login_failure').where('account', '=', account).execute()
+}
+
+/** How many there were, when that is to be told to the owner now: once, until they are forgotten. */
+export async function takeWarning(tx: Db, account: Buffer): Promise<number | undefined> {
+  const row = await tx
+    .updateTable('login_failure')
+    .set({ told_at: sql<Date>`now()` })
+    .where('account', '=', account)
+    .where('network', '=', '')
+    .where('failures', '>=', tellOwnerAfter)
+    .where('told_at', 'is', null)
+    .returning('failures')
+    .executeTakeFirst()
+  return row?.failures
+}

@@ -1,0 +1,87 @@
+// A new password, by the token of a mail or by who is signed in. With it other sessions end, so that whoever learned the
+// old one is out within seconds (D14).
+import { randomUUID } from 'node:crypto'
+import type { Db } from '../../db/database.ts'
+import { publishPersonalEvent } from '../../notification/personal-event.ts'
+import { deleteMailTokens, findMailToken, takeMailToken } from '../account/mail-token.ts'
+import { accountHash, forgetFailures } from '../login/login-attempts.ts'
+import { endSessions } from '../session/session-queries.ts'
+import { checkNewPassword } from './new-password.ts'
+import type { PasswordHasher } from './password-hasher.ts'
+
+type PasswordDeps = { readonly db: Db; readonly hasher: PasswordHasher }
+
+/**
+ * Ends all sessions; a second factor stays on. False: the token does not work, or no longer.
+ * @throws MatteError INVALID_PARAMS: too easy to guess, and the token still works; RATE_LIMIT_EXCEEDED
+ */
+export async function resetPassword(
+  { db, hasher }: PasswordDeps,
+  { token, newPassword }: { readonly token: string; readonly newPassword: string },
+): Promise<boolean> {
+  const userId = await findMailToken(db, 'reset-password', token)
+  if (userId === undefined) return false
+  await checkFor(db, userId, newPassword)
+  const passwordHash = await hasher.hash(newPassword)
+  return db.transaction().execute(async (tx) => {
+    if ((await takeMailToken(tx, 'reset-password', token)) === undefined) return false
+    const user = await tx
+      .updateTable('app_user')
+      .set({ password_hash: passwordHash })
+      .where('id', '=', userId)
+      .where('disabled_at', 'is', null)
+      .where('erased_at', 'is', null)
+      .returning('email')
+      .executeTakeFirst()
+    if (user === undefined) return false
+    await endSessions(tx, userId)
+    await forgetFailures(tx, accountHash(user.email))
+    await announce(tx, userId)
+    return true
+  })
+}
+
+type Change = {
+  readonly userId: string
+  readonly sessionId: string
+  /** The one that was found right, and counts as long as it is stored. */
+  readonly currentHash: string
+  readonly newPassword: string
+  readonly endOtherSessions: boolean
+}
+
+/**
+ * False: the password was changed meanwhile, by somebody else.
+ * @throws MatteError INVALID_PARAMS: too easy to guess; RATE_LIMIT_EXCEEDED
+ */
+export async function changePassword(
+  { db, hasher }: PasswordDeps,
+  { userId, sessionId, currentHash, newPassword, endOtherSessions }: Change,
+): Promise<boolean> {
+  await checkFor(db, userId, newPassword)
+  const passwordHash = await hasher.hash(newPassword)
+  return db.transaction().execute(async (tx) => {
+    const { numUpdatedRows } = await tx
+      .updateTable('app_user')
+      .set({ password_hash: passwordHash })
+      .where('id', '=', userId)
+      .where('password_hash', '=', currentHash)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) return false
+    // A link that is on its way would undo the change.
+    await deleteMailTokens(tx, 'reset-password', userId)
+    if (endOtherSessions) await endSessions(tx, userId, { except: sessionId })
+    await announce(tx, userId)
+    return true
+  })
+}
+
+async function checkFor(db: Db, userId: string, newPassword: string): Promise<void> {
+  const user = await db.selectFrom('app_user').select(['email', 'name']).where('id', '=', userId).executeTakeFirst()
+  checkNewPassword(newPassword, '/body/newPassword', [user?.email, user?.name])
+}
+
+async function announce(tx: Db, userId: string): Promise<void> {
+  const message = 'The password of your account was changed.'
+  await publishPersonalEvent(tx, userId, { event: 'security.password_changed', key: randomUUID(), fields: { message } })
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { isCommonPassword } from './common-password.ts'
+
+describe('isCommonPassword', () => {
+  it.each([
+    ...[
+      '1q2w3e4r5t6y',
+      '1Q2W3E4R5T6Y',
+      'leavemealone',
+      'password1234',
+      'Password1234!',
+      'P@ssw0rd1234',
+      '2024password!',
+    ],
+    ...['passwordpassword', 'aaaaaaaaaaaa', 'abcabcabcabc', 'abcdefghijkl', '123456789012', '987654321098'],
+    ...['iloveyoumonkey', 'dragon123456', 'd r a g o n 1 2 3 4', 'qwerty!!!!!!'],
+  ])('%s is', (password) => {
+    expect(isCommonPassword(password)).toBe(true)
+  })
+
+  it.each([
+    ...['correct horse battery', 'dragon-83749203847', 'wegen-Regen-7-Segen', 'kxq8wz4mvplt', 'Übermut tut selten gut'],
+    ...['密码不是很容易猜到的吧真的', '🦊🐻🐼🐨🐯🦁🐮🐷🐸🐵🐔🐧'],
+  ])('%s is not', (password) => {
+    expect(isCommonPassword(password)).toBe(false)
+  })
+
+  it('is one that is made of the address or the name of its owner', () => {
+    const own = ['Jane.Roe@example.com', 'Jane Roebuck']
+    expect(isCommonPassword('jane.roe@example.com', own)).toBe(true)
+    expect(isCommonPassword('Jane.Roe2024', own)).toBe(true)
+    expect(isCommonPassword('JaneRoebuck!', own)).toBe(true)
+    expect(isCommonPassword('jane.roe-likes-figs', own)).toBe(false)
+    expect(isCommonPassword('Jane.Roe2024')).toBe(false)
+  })
+
+  it('judges the longest in no time', () => {
+    const startedAt = performance.now()
+    for (let i = 0; i < 100; i += 1) isCommonPassword(`${i}`.padEnd(64, '1').padEnd(128, 'x7'))
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+  })
+})

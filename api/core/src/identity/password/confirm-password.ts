@@ -1,0 +1,48 @@
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
+import { invalidParam } from '../../invalid-params.ts'
+import { accountHash, forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
+import type { PasswordHasher } from './password-hasher.ts'
+
+type Confirmation = {
+  readonly userId: string
+  readonly password: string
+  /** The client's, as failures are counted by. */
+  readonly network: string
+  /** Of the password in the request, such as `/body/password`. */
+  readonly path: string
+}
+
+/**
+ * Asks somebody who is signed in for the password again, before a change that a stolen access token must not make.
+ * Wrong ones count like those of a login. Returns what is stored of the right one.
+ * @throws MatteError INVALID_PARAMS: it is wrong; RATE_LIMIT_EXCEEDED: too many were, or too many wait
+ */
+export async function confirmPassword(
+  { db, hasher }: { readonly db: Db; readonly hasher: PasswordHasher },
+  { userId, password, network, path }: Confirmation,
+): Promise<string> {
+  const user = await db
+    .selectFrom('app_user')
+    .select(['email', 'password_hash'])
+    .where('id', '=', userId)
+    .executeTakeFirst()
+  const account = accountHash(user?.email ?? '')
+  const attempt = await takeAttempt(db, { account, network })
+  if (!attempt.allowed) throw tooManyFailures(attempt.waitSeconds)
+  const stored = user?.password_hash ?? null
+  if (!(await hasher.verify(stored, password)) || stored === null) throw invalidParam(path, 'is not your password')
+  await forgetAttempt(db, { account, network })
+  return stored
+}
+
+/** For a login and for a confirmation alike. */
+export const tooManyFailures = (waitSeconds: number): MatteError =>
+  new MatteError(
+    'RATE_LIMIT_EXCEEDED',
+    'Too many wrong passwords from your network for this account: try again later.',
+    {
+      details: { limit: 'password' },
+      retryAfterSeconds: waitSeconds,
+    },
+  )

@@ -1,0 +1,52 @@
+// Argon2id with the figures of D15, a few at a time: a hash takes 19 MiB and a core for some 10 ms, so that `atOnce`
+// bounds both what logins take of memory (19 MiB × atOnce) and what they leave to everything else.
+import { hash, type Options, verify } from '@node-rs/argon2'
+import { MatteError } from '../../error.ts'
+import { createGate } from '../../runtime/concurrency/gate.ts'
+
+export type PasswordHasher = {
+  /** PHC form, as it is stored, with a random salt unless one is given. @throws MatteError RATE_LIMIT_EXCEEDED when too many wait */
+  hash(password: string, salt?: Buffer): Promise<string>
+  /**
+   * False for a wrong password, and for none (`null`, where there is no account) after the same work.
+   * @throws MatteError RATE_LIMIT_EXCEEDED when too many wait
+   */
+  verify(stored: string | null, password: string): Promise<boolean>
+  /** Now, for the metrics. */
+  counts(): { readonly running: number; readonly waiting: number }
+}
+
+type Bounds = { readonly atOnce: number; readonly waitingMax: number }
+
+/** Argon2id (2), 19 MiB, two passes, one lane. The package's enum is of a kind that type stripping cannot take. */
+const figures = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const satisfies Options
+
+/**
+ * Of no password: its base64 parts are as long as those of a real one. Verifying against it takes what verifying
+ * against a stored one takes.
+ */
+const nobodysHash = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
+
+/** The same characters, however a keyboard composed them. */
+const normalize = (password: string): string => password.normalize('NFKC')
+
+export function passwordHasher({ atOnce, waitingMax }: Bounds): PasswordHasher {
+  const gate = createGate(atOnce)
+  const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
+    if (gate.size() >= atOnce + waitingMax) throw tooManyWait()
+    return gate.run(act)
+  }
+  return {
+    hash: async (password, salt) => inTurn(() => hash(normalize(password), { ...figures, ...(salt && { salt }) })),
+    verify: async (stored, password) => {
+      const matches = await inTurn(() => verify(stored ?? nobodysHash, normalize(password)))
+      return stored !== null && matches
+    },
+    counts: () => ({ running: Math.min(gate.size(), atOnce), waiting: Math.max(0, gate.size() - atOnce) }),
+  }
+}
+
+const tooManyWait = (): MatteError =>
+  new MatteError('RATE_LIMIT_EXCEEDED', 'More people sign in than the service can take; try again soon.', {
+    details: { limit: 'capacity' },
+  })

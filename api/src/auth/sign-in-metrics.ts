@@ -1,0 +1,52 @@
+import { counter, gauge } from '@matte/core/runtime/metrics/define'
+import type { Registry } from 'prom-client'
+
+const loginOutcomes = ['signed_in', 'mfa_required', 'unverified', 'failed', 'delayed'] as const
+const refreshOutcomes = ['renewed', 'repeated', 'reused', 'refused'] as const
+
+/** All of this file; docs/metrics.md lists them. */
+export const signInMetrics = {
+  logins: counter({
+    name: 'matte_logins_total',
+    help:
+      'Logins by password, by how they ended. `mfa_required`: the password was right, and a code is asked for. ' +
+      '`delayed`: too many failures before, so that the password was not judged.',
+    labels: { outcome: loginOutcomes },
+    reader: 'product',
+  }),
+  refreshes: counter({
+    name: 'matte_token_refreshes_total',
+    help:
+      'Refresh tokens that came, by what became of them. `repeated`: a second tab or a lost answer. `reused`: a spent ' +
+      'token, which ended its session; somebody may have stolen it.',
+    labels: { outcome: refreshOutcomes },
+    reader: 'product',
+  }),
+  hashes: gauge({
+    name: 'matte_password_hashes',
+    help: 'Passwords that are hashed or wait for it; PASSWORD_HASHES_MAX and PASSWORD_HASHES_WAITING_MAX are the bounds.',
+    labels: { state: ['running', 'waiting'] },
+    reader: 'saturation',
+  }),
+}
+
+export type SignInMetrics = {
+  readonly countLogin: (outcome: (typeof loginOutcomes)[number]) => void
+  readonly countRefresh: (outcome: (typeof refreshOutcomes)[number]) => void
+}
+
+type Counts = { readonly running: number; readonly waiting: number }
+
+export function createSignInMetrics(registry: Registry, hashes: () => Counts): SignInMetrics {
+  const logins = signInMetrics.logins.register(registry)
+  const refreshes = signInMetrics.refreshes.register(registry)
+  signInMetrics.hashes.register(registry, (metric) => {
+    const { running, waiting } = hashes()
+    metric.set({ state: 'running' }, running)
+    metric.set({ state: 'waiting' }, waiting)
+  })
+  return {
+    countLogin: (outcome) => logins.inc({ outcome }),
+    countRefresh: (outcome) => refreshes.inc({ outcome }),
+  }
+}

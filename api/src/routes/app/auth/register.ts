@@ -1,0 +1,79 @@
+// An account, from the form to the click in the mail.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { askForAccount, askForVerification } from '@matte/core/identity/account/account-requests'
+import { registrationSalt } from '@matte/core/identity/account/registration-salt'
+import { verifyAddress } from '@matte/core/identity/account/verify-address'
+import { checkNewPassword } from '@matte/core/identity/password/new-password'
+import {
+  emailRequest,
+  registerRequest,
+  signedInSchema,
+  tokenRequest,
+  verificationSentSchema,
+} from '../../../schemas/app/auth.ts'
+import { openResponses, refer, success } from '../../../schemas/schema.ts'
+import { clientOf } from '../own-password.ts'
+import { type AuthDeps, linkRefused, requireOn, tags, toSignedIn } from './auth-deps.ts'
+
+const sent = success('Said whatever the address.', refer(verificationSentSchema))
+
+const register = {
+  operationId: 'register',
+  summary: 'Register',
+  description:
+    'The answer is the same for an address that has an account, whose owner is told by mail. The link in the mail ' +
+    'leads to `verifyEmail`; until then there is no account to sign in to.',
+  tags,
+  body: registerRequest,
+  response: openResponses(200, sent, ['NOT_FOUND']),
+}
+const resend = {
+  operationId: 'resendVerification',
+  summary: 'Send the mail with the link again',
+  tags,
+  body: emailRequest,
+  response: openResponses(200, sent, ['NOT_FOUND']),
+}
+const verify = {
+  operationId: 'verifyEmail',
+  summary: 'Verify your address',
+  description: 'With the token of the link, once, within 24 hours. It makes your workspace, and signs you in.',
+  tags,
+  body: tokenRequest,
+  response: openResponses(200, success('You are signed in.', refer(signedInSchema)), ['AUTH_INVALID_TOKEN']),
+}
+
+const config = { access: 'open' } as const
+
+export const registerRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
+  const { db, masterKeys, hasher, accountRequests } = deps
+
+  app.post('/register', { schema: register, config }, async (request) => {
+    requireOn(deps.registers)
+    const { email, password, name, referralCode } = request.body
+    checkNewPassword(password, '/body/password', [email, name])
+    request.makeRoom()
+    const passwordHash = await hasher.hash(password, registrationSalt(masterKeys, email))
+    await askForAccount(db, {
+      ...{ email, passwordHash },
+      name: name || null,
+      referralCode: referralCode || null,
+      ipAddress: request.ip,
+    })
+    accountRequests.wake()
+    return { status: 'verification_sent' as const }
+  })
+
+  app.post('/verify-email/resend', { schema: resend, config }, async ({ body }) => {
+    requireOn(deps.registers)
+    await askForVerification(db, body.email)
+    accountRequests.wake()
+    return { status: 'verification_sent' as const }
+  })
+
+  app.post('/verify-email', { schema: verify, config }, async (request) => {
+    const session = await verifyAddress(deps, { token: request.body.token, client: clientOf(request) })
+    if (session === undefined) throw linkRefused()
+    return toSignedIn(deps, session)
+  })
+}

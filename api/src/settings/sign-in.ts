@@ -1,0 +1,18 @@
+// Settings of signing in; a part of config.ts.
+import { int, type Schema } from '@matte/core/runtime/env'
+
+export const signInSettings = {
+  passwordHashesMax: int('PASSWORD_HASHES_MAX', {
+    description:
+      'passwords that are hashed at once, each with 19 MiB and a core for some 10 ms; below the number of cores, so ' +
+      'that logins leave the rest alone',
+    default: 2,
+    min: 1,
+    max: 64,
+  }),
+  passwordHashesWaitingMax: int('PASSWORD_HASHES_WAITING_MAX', {
+    description: 'passwords that wait for their turn; more are answered 429 with details.limit capacity',
+    default: 500,
+    min: 0,
+  }),
+} as const satisfies Schema
