@@ -2,7 +2,6 @@
 // tasks, keys and payments, is below the other paths, with a token of that workspace.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
-import type { Db } from '@matte/core/db/database'
 import { createTeam } from '@matte/core/team/create-team'
 import { findTeam, listTeams, type TeamMember, teamNotFound } from '@matte/core/team/team-queries'
 import { renameTeam } from '@matte/core/team/update-team'
@@ -17,12 +16,12 @@ import { toWholeList } from '../../../views/whole-list.ts'
 import { auditLogRoutes } from './audit-log.ts'
 import { billingRoutes } from './billing.ts'
 import { teamCreditRoutes } from './credits.ts'
+import { type DeletionDeps, teamDeletionRoutes } from './delete-team.ts'
 import { inviteRoutes } from './invites.ts'
 import { memberRoutes } from './members.ts'
 import { actorOf, doerOf, requireTeam, tags, teamParams } from './team-params.ts'
 
-type TeamDeps = {
-  readonly db: Db
+type TeamDeps = DeletionDeps & {
   readonly config: Config
   readonly nudge: Pick<Nudge, 'delivery'>
 }
@@ -91,6 +90,7 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
     return read(actorOf(request))
   })
 
+  await teamDeletionRoutes(app, deps)
   await memberRoutes(app, deps)
   await inviteRoutes(app, deps)
   await teamCreditRoutes(app, deps)
