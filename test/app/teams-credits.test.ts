@@ -36,8 +36,9 @@ async function givenMaker(team: Team) {
 async function expectCountedRightly(team: Team): Promise<void> {
   const { rows } = await sql`
     select m.workspace_id, m.user_id, m.used from member_credit_month m
-     where m.workspace_id = ${team.id} and m.used <> (select coalesce(sum(h.amount), 0) from credit_hold h join task t on t.id = h.task_id
-                       where t.workspace_id = m.workspace_id and t.created_by = m.user_id and h.state <> 'released')
+     where m.workspace_id = ${team.id} and m.used <> (
+             select coalesce(sum(h.amount), 0) from credit_hold h join task t on t.id = h.task_id
+              where t.workspace_id = m.workspace_id and t.created_by = m.user_id and h.state <> 'released')
   `.execute(world.db)
   expect(rows).toEqual([])
   expect(await findBrokenRules(world.db)).toEqual({})

@@ -13,8 +13,10 @@ type Invite = { id: string; email: string; role: string; invitedBy: string; crea
 type Page<T> = { items: T[]; total: number }
 
 const newAddress = (): string => `I-${randomBytes(6).toString('hex')}@Example.com`
-const invite = (by: Person, { path }: Team, email: string, role = 'member') =>
-  by.client.call<Invite>('POST', `${path}/invites`, { body: { email, role } })
+const invite = (by: Person, { path }: Team, wanted: string | { email: string; role: string }) => {
+  const body = typeof wanted === 'string' ? { email: wanted, role: 'member' } : wanted
+  return by.client.call<Invite>('POST', `${path}/invites`, { body })
+}
 const accept = (person: Person, token: string | undefined, headers: Record<string, string> = {}) =>
   person.client.call<{ id: string; role: string }>('POST', '/teams/invites/accept', { body: { token }, headers })
 const listed = async (by: Person, { path }: Team) =>
@@ -66,7 +68,7 @@ describe('POST /app/teams/{teamId}/invites', () => {
     const team = await givenTeam(world)
     const person = await givenPerson(world.db, world.api)
     for (const workspaceId of [person.personalWorkspaceId, team.id]) await givenEndpoint(workspaceId)
-    const { data } = await invite(team.owner, team, person.email, 'billing')
+    const { data } = await invite(team.owner, team, { email: person.email, role: 'billing' })
     const token = await latestToken(person.email)
     const deliveries = await world.db
       .selectFrom('delivery')
@@ -99,7 +101,7 @@ describe('POST /app/teams/{teamId}/invites', () => {
       })
     }
     const invalid = { code: 'INVALID_PARAMS' }
-    await expect(invite(team.owner, team, newAddress(), 'owner')).rejects.toMatchObject(invalid)
+    await expect(invite(team.owner, team, { email: newAddress(), role: 'owner' })).rejects.toMatchObject(invalid)
     for (const email of ['a', 'a@b@c', 'a b@example.com', 'a,b@example.com', 'a@example.com\r\nBcc: b@example.com']) {
       await expect(invite(team.owner, team, email)).rejects.toMatchObject(invalid)
     }
@@ -149,7 +151,7 @@ describe('POST /app/teams/invites/accept', () => {
   it('makes the invited a member, whatever the case of the address, once', async () => {
     const team = await givenTeam(world)
     const email = newAddress()
-    await invite(team.owner, team, email, 'billing')
+    await invite(team.owner, team, { email, role: 'billing' })
     const person = await invited(email.toLowerCase())
     const token = await latestToken(email)
     expect((await accept(person, token)).data).toMatchObject({ id: team.id, role: 'billing', memberCount: 2 })
@@ -157,7 +159,7 @@ describe('POST /app/teams/invites/accept', () => {
     await expect(accept(person, token)).rejects.toMatchObject({ code: 'CONFLICT' })
     await person.client.call('DELETE', `${team.path}/members/${person.userId}`)
     await expect(accept(person, token)).rejects.toMatchObject({ code: 'CONFLICT', details: { status: 'accepted' } })
-    await invite(team.owner, team, email, 'member')
+    await invite(team.owner, team, { email, role: 'member' })
     expect((await accept(person, await latestToken(email))).data).toMatchObject({ role: 'member' })
   })
 
@@ -196,7 +198,7 @@ describe('POST /app/teams/invites/accept', () => {
     const person = await invited(email)
     await invite(team.owner, team, email)
     const replaced = await latestToken(email)
-    const { data } = await invite(team.owner, team, email, 'admin')
+    const { data } = await invite(team.owner, team, { email, role: 'admin' })
     const latest = await latestToken(email)
     await expect(accept(person, replaced)).rejects.toMatchObject({ code: 'CONFLICT', details: { status: 'replaced' } })
     await age(email, 7)

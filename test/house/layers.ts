@@ -46,9 +46,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/mail': [...rows, 'core/runtime'],
   'core/notification': [...rows, 'core/runtime', 'core/workspace', 'core/webhook', 'core/mail'],
   'core/team': [
-    ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/credit'],
+    ...[...rows, 'core/idempotency', 'core/workspace', 'core/credit'],
     // Its log, where the request does not name it; the keys of members who go, and the endpoints of a team that does.
-    ...['core/identity', 'core/notification', 'core/mail', 'core/audit', 'core/workspace/key', 'core/webhook/endpoint'],
+    ...['core/audit', 'core/workspace/key', 'core/webhook/endpoint'],
+  ],
+  'core/team/invite': [
+    ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/audit'],
+    ...['core/notification', 'core/mail', 'core/team'],
   ],
   'core/referral': [
     ...[...rows, 'core/runtime', 'core/workspace', 'core/credit', 'core/identity', 'core/notification', 'core/mail'],

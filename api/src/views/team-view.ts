@@ -1,7 +1,7 @@
 import type { listChanges } from '@matte/core/audit/list-changes'
 import type { TeamBilling } from '@matte/core/team/billing'
-import type { InviteRow } from '@matte/core/team/invite-queries'
-import type { MemberRow } from '@matte/core/team/members'
+import type { InviteRow } from '@matte/core/team/invite/invite-queries'
+import type { MemberRow } from '@matte/core/team/member-queries'
 import type { TeamRow } from '@matte/core/team/team-queries'
 import type { Static } from 'typebox'
 import type {

@@ -1,9 +1,8 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { InvoiceTable, SubscriptionTable } from '../db/tables/payment.ts'
 import type { Billing } from '../db/tables/workspace.ts'
-import { teamNotFound } from './team-queries.ts'
-import { emptyBilling } from './update-team.ts'
+import { lockTeam, type TeamMember, teamNotFound } from './lock-team.ts'
 
 type Invoice = Pick<Selectable<InvoiceTable>, 'id' | 'number' | 'total' | 'currency'> & {
   readonly issuedAt: Date
@@ -60,3 +59,16 @@ const listInvoices = (db: Db, teamId: string): Promise<Invoice[]> =>
     .orderBy('id', 'desc')
     .limit(invoicesMax)
     .execute()
+
+/** What is absent stays. @throws MatteError NOT_FOUND, AUTH_FORBIDDEN */
+export async function updateBilling(db: Db, actor: TeamMember, changes: Partial<Billing>): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await lockTeam(tx, actor, ['owner', 'billing'])
+    const [empty, changed] = [JSON.stringify(emptyBilling), JSON.stringify(changes)]
+    await sql`
+      update workspace set billing = ${empty}::jsonb || coalesce(billing, '{}') || ${changed}::jsonb
+       where id = ${actor.teamId}`.execute(tx)
+  })
+}
+
+const emptyBilling: Billing = { name: null, addressLines: [], taxId: null, email: null }

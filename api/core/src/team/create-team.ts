@@ -3,7 +3,7 @@ import { recordChange } from '../audit/record-change.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
-import { lockCount } from './team-queries.ts'
+import { lockCount } from './lock-count.ts'
 
 /** Who does it from where, for the log of the team that the request does not name. */
 export type Doer = { readonly userId: string; readonly ipAddress: string | null; readonly requestId: string }

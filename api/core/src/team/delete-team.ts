@@ -5,8 +5,8 @@ import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { deleteEndpoints } from '../webhook/endpoint/delete-endpoints.ts'
 import { endAllInvites } from './end-invites.ts'
+import { lockTeam, type TeamMember } from './lock-team.ts'
 import { moveSessions } from './remove-member.ts'
-import { lockTeam, type TeamMember } from './team-queries.ts'
 
 type DeleteTeam = {
   readonly owner: TeamMember

@@ -3,10 +3,11 @@ import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { adoptKeysOfMember, revokeKeysOfMember } from '../workspace/key/member-keys.ts'
 import { roles } from '../workspace/role.ts'
+import { countOtherOwners } from './change-role.ts'
 import { endInvitesOf } from './end-invites.ts'
+import { findRole, lockTeam, type TeamMember } from './lock-team.ts'
+import { memberNotFound } from './member-queries.ts'
 import { refuseRemoval } from './member-rules.ts'
-import { countOtherOwners, memberNotFound } from './members.ts'
-import { findRole, lockTeam, type TeamMember } from './team-queries.ts'
 
 type Removal = {
   readonly actor: TeamMember

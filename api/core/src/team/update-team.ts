@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import type { Billing } from '../db/tables/workspace.ts'
 import { invalidParams } from '../invalid-params.ts'
-import { lockTeam, type TeamMember } from './team-queries.ts'
+import { lockTeam, type TeamMember } from './lock-team.ts'
 
 /** @throws MatteError NOT_FOUND, AUTH_FORBIDDEN */
 export async function renameTeam(db: Db, owner: TeamMember, name: string): Promise<void> {
@@ -12,7 +11,7 @@ export async function renameTeam(db: Db, owner: TeamMember, name: string): Promi
   })
 }
 
-export type MemberLimit = {
+type MemberLimit = {
   readonly userId: string
   /** Credits a month; null: no limit. */
   readonly monthlyLimit: number | null
@@ -41,16 +40,3 @@ export async function setMemberLimits(db: Db, actor: TeamMember, limits: readonl
     if (issues.length > 0) throw invalidParams(issues)
   })
 }
-
-/** What is absent stays. @throws MatteError NOT_FOUND, AUTH_FORBIDDEN */
-export async function updateBilling(db: Db, actor: TeamMember, changes: Partial<Billing>): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    await lockTeam(tx, actor, ['owner', 'billing'])
-    await sql`
-      update workspace
-         set billing = ${JSON.stringify(emptyBilling)}::jsonb || coalesce(billing, '{}') || ${JSON.stringify(changes)}::jsonb
-       where id = ${actor.teamId}`.execute(tx)
-  })
-}
-
-export const emptyBilling: Billing = { name: null, addressLines: [], taxId: null, email: null }

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
-import { readBilling } from '@matte/core/team/billing'
-import { updateBilling } from '@matte/core/team/update-team'
+import { readBilling, updateBilling } from '@matte/core/team/billing'
 import { billingPatch, teamBillingSchema } from '../../../schemas/app/team.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
 import { toBillingView } from '../../../views/team-view.ts'
-import { actorOf, requireTeam, tags, teamParams } from './team-params.ts'
+import { tags, teamParams } from './team-params.ts'
+import { actorOf, requireTeam } from './team-request.ts'
 
 type BillingDeps = { readonly db: Db }
 

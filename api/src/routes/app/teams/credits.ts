@@ -1,11 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { listMemberUse, readMonth } from '@matte/core/credit/list-member-use'
 import { readBalance } from '@matte/core/credit/lot-queries'
-import { listMemberUse, readMonth } from '@matte/core/credit/member-use'
 import type { Db } from '@matte/core/db/database'
 import { setMemberLimits } from '@matte/core/team/update-team'
 import { limitsRequest, teamCreditsSchema } from '../../../schemas/app/team.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
-import { actorOf, requireTeam, tags, teamParams } from './team-params.ts'
+import { tags, teamParams } from './team-params.ts'
+import { actorOf, requireTeam } from './team-request.ts'
 
 type CreditDeps = { readonly db: Db }
 

@@ -7,7 +7,8 @@ import { clientNetwork } from '../../../limit/client-network.ts'
 import { teamDeletion } from '../../../schemas/app/team.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
 import { deletedSchema } from '../../../schemas/webhook.ts'
-import { actorOf, requireTeam, tags, teamParams } from './team-params.ts'
+import { tags, teamParams } from './team-params.ts'
+import { actorOf, requireTeam } from './team-request.ts'
 
 export type DeletionDeps = { readonly db: Db; readonly hasher: PasswordHasher }
 
@@ -15,9 +16,9 @@ const schema = {
   operationId: 'deleteTeam',
   summary: 'Delete a team, for good',
   description:
-    'Refused while tasks are open, while it is subscribed, and while orders or refunds are open. Its members lose it, ' +
-    'its API keys are revoked, its webhook endpoints and invitations deleted, its credits written off. Tasks and ' +
-    'results are deleted after their usual time; ledger and invoices are kept.',
+    'Refused while tasks, orders or refunds are open, and while it is subscribed. Its members lose it, its API keys ' +
+    'are revoked, its webhook endpoints and invitations deleted, its credits written off. Tasks and results are ' +
+    'deleted after their usual time; ledger and invoices are kept.',
   tags,
   params: teamParams,
   body: teamDeletion,

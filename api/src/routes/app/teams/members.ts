@@ -1,8 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
-import { changeRole, listMembers, memberNotFound, membersMax, transferOwnership } from '@matte/core/team/members'
+import { changeRole, transferOwnership } from '@matte/core/team/change-role'
+import { teamNotFound } from '@matte/core/team/lock-team'
+import { listMembers, memberNotFound, membersMax } from '@matte/core/team/member-queries'
 import { removeMember } from '@matte/core/team/remove-member'
-import { findTeam, teamNotFound } from '@matte/core/team/team-queries'
+import { findTeam } from '@matte/core/team/team-queries'
 import { roles } from '@matte/core/workspace/role'
 import { Type } from 'typebox'
 import { removalQuery, roleRequest, teamMemberSchema, teamSchema, transferRequest } from '../../../schemas/app/team.ts'
@@ -11,7 +13,8 @@ import { memberResponses, refer, success } from '../../../schemas/schema.ts'
 import { deletedSchema } from '../../../schemas/webhook.ts'
 import { toMemberView, toTeamView } from '../../../views/team-view.ts'
 import { toWholeList } from '../../../views/whole-list.ts'
-import { actorOf, ownForm, requireMember, requireTeam, tags, teamParams } from './team-params.ts'
+import { ownForm, tags, teamParams } from './team-params.ts'
+import { actorOf, requireMember, requireTeam } from './team-request.ts'
 
 type MemberDeps = { readonly db: Db }
 

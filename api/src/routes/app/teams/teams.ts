@@ -3,7 +3,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import { createTeam } from '@matte/core/team/create-team'
-import { findTeam, listTeams, type TeamMember, teamNotFound } from '@matte/core/team/team-queries'
+import { type TeamMember, teamNotFound } from '@matte/core/team/lock-team'
+import { findTeam, listTeams } from '@matte/core/team/team-queries'
 import { renameTeam } from '@matte/core/team/update-team'
 import { roles } from '@matte/core/workspace/role'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
@@ -19,7 +20,8 @@ import { teamCreditRoutes } from './credits.ts'
 import { type DeletionDeps, teamDeletionRoutes } from './delete-team.ts'
 import { inviteRoutes } from './invites.ts'
 import { memberRoutes } from './members.ts'
-import { actorOf, doerOf, requireTeam, tags, teamParams } from './team-params.ts'
+import { tags, teamParams } from './team-params.ts'
+import { actorOf, doerOf, requireTeam } from './team-request.ts'
 
 type TeamDeps = DeletionDeps & {
   readonly config: Config

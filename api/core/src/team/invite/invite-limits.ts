@@ -1,9 +1,10 @@
-// Invitations are mails to whom the inviter likes, so they are counted: by person and by team, lest many be sent, and by
-// address, lest many be sent to one. The rows that are counted are the mails that were sent.
+// Invitations are mails to whom the inviter likes, so they are counted (A100): by person and by team, lest many be
+// sent, and by address, lest many be sent to one. The rows that are counted are the mails that were sent.
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
-import { MatteError } from '../error.ts'
-import { lockCount, type TeamMember } from './team-queries.ts'
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
+import { lockCount } from '../lock-count.ts'
+import type { TeamMember } from '../lock-team.ts'
 
 /** Open ones of a team; a list shows them whole. */
 export const openInvitesMax = 100

@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
-import { MatteError } from '../error.ts'
-import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
-import { queueMail } from '../mail/queue-mail.ts'
-import { publishPersonalEvent } from '../notification/personal-event.ts'
-import type { MasterKeys } from '../runtime/seal.ts'
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
+import { createOnce, type OnceRequest } from '../../idempotency/create-once.ts'
+import { queueMail } from '../../mail/queue-mail.ts'
+import { publishPersonalEvent } from '../../notification/personal-event.ts'
+import type { MasterKeys } from '../../runtime/seal.ts'
+import { lockTeam, type TeamMember } from '../lock-team.ts'
 import { refuseTooMany } from './invite-limits.ts'
 import { type InviteRow, shownInvite } from './invite-queries.ts'
 import { generateInviteToken, hashInviteToken, inviteUrl } from './invite-token.ts'
-import { type LockedTeam, lockTeam, type TeamMember } from './team-queries.ts'
 
 type CreateInvite = {
   readonly inviter: TeamMember
@@ -25,7 +25,7 @@ const validDays = 7
 
 /**
  * Invites an address to a team. An open invitation of it ends with the new one, whose token alone then works. Whether
- * the address has an account is told to nobody: it gets the mail in any case, and its account, if it has one, the event.
+ * the address has an account is told to nobody: it gets the mail in any case, and its account the event.
  * @throws MatteError NOT_FOUND, AUTH_FORBIDDEN, CONFLICT: a member already, or too many open; RATE_LIMIT_EXCEEDED;
  *   AlreadyCreated
  */
@@ -79,7 +79,7 @@ const insertInvite = (tx: Db, { inviter, email, role, token }: NewInvite): Promi
     .returning(shownInvite)
     .executeTakeFirstOrThrow()
 
-type Sent = { readonly team: LockedTeam; readonly invite: InviteRow; readonly url: string }
+type Sent = { readonly team: { readonly name: string }; readonly invite: InviteRow; readonly url: string }
 
 async function sendInvite(tx: Db, masterKeys: MasterKeys, { team, invite, url }: Sent): Promise<void> {
   const { id, email, role, invitedBy } = invite

@@ -3,32 +3,9 @@ import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import type { Role } from '../workspace/role.ts'
 import { endInvitesOf } from './end-invites.ts'
+import { findRole, lockTeam, type TeamMember } from './lock-team.ts'
+import { findMember, type MemberRow, memberNotFound } from './member-queries.ts'
 import { refuseRoleChange } from './member-rules.ts'
-import { findRole, lockTeam, type TeamMember } from './team-queries.ts'
-
-/** People of one team: what a list shows whole. */
-export const membersMax = 500
-
-export type MemberRow = {
-  readonly userId: string
-  readonly email: string
-  readonly name: string | null
-  readonly role: Role
-  readonly joinedAt: Date
-}
-
-const shownMembers = (db: Db, teamId: string) =>
-  db
-    .selectFrom('membership as s')
-    .innerJoin('app_user as u', 'u.id', 's.user_id')
-    .select(['u.id as userId', 'u.email', 'u.name', 's.role', 's.created_at as joinedAt'])
-    .where('s.workspace_id', '=', teamId)
-
-/** In the order of their joining. */
-export const listMembers = (db: Db, teamId: string): Promise<MemberRow[]> =>
-  shownMembers(db, teamId).orderBy('s.created_at').orderBy('u.id').execute()
-
-export const memberNotFound = (): MatteError => new MatteError('NOT_FOUND', 'There is no such member of this team.')
 
 type RoleChange = { readonly actor: TeamMember; readonly userId: string; readonly role: Role }
 
@@ -46,7 +23,7 @@ export function changeRole(db: Db, { actor, userId, role }: RoleChange): Promise
     const refusal = refuseRoleChange(parties, role)
     if (refusal !== undefined) throw refusal
     await setRole(tx, { teamId, userId }, role)
-    return shownMembers(tx, teamId).where('s.user_id', '=', userId).executeTakeFirstOrThrow()
+    return (await findMember(tx, teamId, userId)) as MemberRow // whose role was read
   })
 }
 

@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
-import { recordChange } from '../audit/record-change.ts'
-import type { Db } from '../db/database.ts'
-import type { TeamInviteTable } from '../db/tables/team.ts'
-import { MatteError } from '../error.ts'
-import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
-import { lockWorkspace } from '../workspace/workspace-queries.ts'
-import type { Doer } from './create-team.ts'
-import { inviteNotFound } from './end-invites.ts'
+import { recordChange } from '../../audit/record-change.ts'
+import type { Db } from '../../db/database.ts'
+import type { TeamInviteTable } from '../../db/tables/team.ts'
+import { MatteError } from '../../error.ts'
+import { createOnce, type OnceRequest } from '../../idempotency/create-once.ts'
+import { lockWorkspace } from '../../workspace/workspace-queries.ts'
+import type { Doer } from '../create-team.ts'
+import { findRole } from '../lock-team.ts'
+import { membersMax } from '../member-queries.ts'
 import { hashInviteToken } from './invite-token.ts'
-import { membersMax } from './members.ts'
-import { findRole } from './team-queries.ts'
+import { inviteNotFound } from './revoke-invite.ts'
 
 type AcceptInvite = {
   readonly doer: Doer
@@ -31,8 +31,8 @@ type Invite = {
 /**
  * Makes the person a member, once an invitation; the id of the team. Accepting, ending and inviting lock the team's row
  * first, so that of two at once the second sees what the first did.
- * @throws MatteError NOT_FOUND: no such token; AUTH_FORBIDDEN: for another address; CONFLICT: used, taken back, replaced
- *   or expired, a member already, or the team is full; AlreadyCreated
+ * @throws MatteError NOT_FOUND: no such token; AUTH_FORBIDDEN: for another address; CONFLICT: used, taken back,
+ *   replaced or expired, a member already, or the team is full; AlreadyCreated
  */
 export function acceptInvite(db: Db, { doer, token, once }: AcceptInvite): Promise<{ id: string }> {
   return createOnce(db, once, async (tx) => {

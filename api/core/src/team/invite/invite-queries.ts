@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
-import type { TeamInviteTable } from '../db/tables/team.ts'
+import type { Db } from '../../db/database.ts'
+import type { TeamInviteTable } from '../../db/tables/team.ts'
 
 export type InviteRow = {
   readonly id: string
