@@ -72,14 +72,14 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
   const replay = ({ member }: FastifyRequest, teamId: string) => read({ teamId, userId: member.userId })
 
   const createConfig = { access: 'self', idempotent: replay } satisfies FastifyContextConfig
-  app.post('/', { schema: createSchema, config: createConfig }, async (request, reply) => {
+  app.post('', { schema: createSchema, config: createConfig }, async (request, reply) => {
     const doer = doerOf(request)
     const { id } = await createTeam(db, { doer, name: request.body.name.trim(), once: request.once })
     reply.code(201)
     return read({ teamId: id, userId: doer.userId })
   })
 
-  app.get('/', { schema: listSchema, config: { access: 'self' } }, async ({ member }) => {
+  app.get('', { schema: listSchema, config: { access: 'self' } }, async ({ member }) => {
     const teams = await listTeams(db, member.userId)
     return toWholeList(teams.map(toTeamView), teams.length)
   })
