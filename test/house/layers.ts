@@ -46,6 +46,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/setting': [...rows, 'core/runtime'],
   'core/workspace': [...rows, 'core/runtime'],
   'core/workspace/limit': [...rows, 'core/workspace'],
+  'core/workspace/key': [...rows, 'core/idempotency', 'core/workspace'],
   'core/audit': rows,
   // People, their sessions and tokens; mail and notifications go to them.
   'core/identity': [
@@ -62,8 +63,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/mail': [...rows, 'core/runtime'],
   'core/notification': [...rows, 'core/runtime', 'core/workspace', 'core/webhook', 'core/mail'],
   'core/team': [
-    ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/credit'],
-    ...['core/identity', 'core/notification', 'core/mail'],
+    ...[...rows, 'core/idempotency', 'core/workspace', 'core/credit'],
+    // Its log, where the request does not name it; the keys of members who go, and the endpoints of a team that does.
+    ...['core/audit', 'core/workspace/key', 'core/webhook/endpoint'],
+  ],
+  'core/team/invite': [
+    ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/audit'],
+    ...['core/notification', 'core/mail', 'core/team'],
   ],
   'core/referral': [
     ...[...rows, 'core/runtime', 'core/workspace', 'core/credit', 'core/identity', 'core/notification', 'core/mail'],
@@ -136,10 +142,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'api/routes/legacy': ['core/storage', 'api/routes/task'],
   'api/routes/app': [
-    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth'],
-    'api/routes/open/developer',
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/limit', 'api/auth', 'api/routes/open/developer'],
     ...['api/routes/task', 'api/stream'],
+    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth'],
+    'api/routes/open/developer',
     ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/task-waits.ts'],
   ],
   'api/admin': ['core', 'api/uuid.ts'],

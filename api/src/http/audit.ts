@@ -37,10 +37,10 @@ export function auditChanges(app: FastifyInstance, db: Db): void {
 const isChange = ({ method, routeOptions: { config } }: FastifyRequest): boolean =>
   method !== 'GET' && method !== 'HEAD' && needsCredential(config) && surfaceOf(config) === 'app'
 
-/** The last id of the path, else that of what was made. */
+/** The last id of the path, else that of what was made. The team's comes last: the entry is in its log. */
 function targetOf({ params }: FastifyRequest, payload: unknown): string | null {
-  const last = Object.values((params ?? {}) as Record<string, string>).at(-1)
-  if (last !== undefined) return last.slice(0, 200)
+  const { teamId, ...ids } = (params ?? {}) as Record<string, string>
   const { id } = ((payload as { data?: { id?: unknown } } | null)?.data ?? {}) as { readonly id?: unknown }
-  return typeof id === 'string' ? id : null
+  const target = Object.values(ids).at(-1) ?? (typeof id === 'string' ? id : teamId)
+  return target?.slice(0, 200) ?? null
 }

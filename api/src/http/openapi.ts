@@ -7,6 +7,14 @@ import { authSchemas } from '../schemas/app/auth.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
 import { confirmedEmailSchema, emailChangeSchema } from '../schemas/app/email.ts'
 import { downloadSchema, taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
+import {
+  auditEntrySchema,
+  teamBillingSchema,
+  teamCreditsSchema,
+  teamInviteSchema,
+  teamMemberSchema,
+  teamSchema,
+} from '../schemas/app/team.ts'
 import { tokensSchema } from '../schemas/app/tokens.ts'
 import { recoveryCodesSchema, twoFactorSetupSchema, twoFactorStateSchema } from '../schemas/app/two-factor.ts'
 import {
@@ -49,6 +57,12 @@ const named = [
   apiKeySchema,
   usageSchema,
   balanceSchema,
+  teamSchema,
+  teamMemberSchema,
+  teamInviteSchema,
+  teamCreditsSchema,
+  teamBillingSchema,
+  auditEntrySchema,
   tokensSchema,
   twoFactorSetupSchema,
   recoveryCodesSchema,
@@ -108,6 +122,7 @@ const tags = [
   { name: 'Account', description: 'You, your address and your data.' },
   { name: 'Sign-in', description: 'Accounts, sessions and passwords of people.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
+  { name: 'Teams', description: 'Workspaces that people share: members, invitations, limits and what was changed.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 

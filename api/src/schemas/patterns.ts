@@ -1,11 +1,16 @@
+/** One @, no blank, no sign that means something in a header of a mail; the mail that arrives proves the rest. */
+const email = '^[^\\s@<>()\\[\\],;:"\\\\\\u0000-\\u001f\\u007f]+@[^\\s@<>()\\[\\],;:"\\\\\\u0000-\\u001f\\u007f]+$'
+
 /** Forms of texts that a pattern alone does not explain. */
 export const patterns = {
   colour: '^(transparent|#[0-9A-Fa-f]{6}([0-9A-Fa-f]{2})?)$',
   margin: '^[0-9]{1,5}(%|px)$',
-  /** One @, no blank, no sign that means something in a header of a mail; the mail that arrives proves the rest. */
-  email: '^[^\\s@<>()\\[\\],;:"\\\\\\u0000-\\u001f\\u007f]+@[^\\s@<>()\\[\\],;:"\\\\\\u0000-\\u001f\\u007f]+$',
+  email,
+  emailOrEmpty: `^$|${email}`,
   /** PostgreSQL's text takes every character but one. */
   storable: '^[^\\u0000]*$',
+  /** A name that mails are sent with: no line breaks, markup, web or mail addresses. */
+  plainName: '^[^\\s\\u0000-\\u001f\\u007f<>/\\\\@][^\\u0000-\\u001f\\u007f<>/\\\\@]*$',
 } as const
 
 /** What a caller reads in place of the pattern. */
@@ -14,4 +19,6 @@ export const patternWords: Readonly<Record<string, string>> = {
   [patterns.margin]: 'must be a percentage such as 10% or pixels such as 20px',
   [patterns.email]: 'must be an e-mail address',
   [patterns.storable]: 'must not hold the character U+0000',
+  [patterns.emailOrEmpty]: 'must be an e-mail address or empty',
+  [patterns.plainName]: 'must begin with no space and hold no control character and none of < > / \\ @',
 }

@@ -1,12 +1,13 @@
-// What the tasks of each member take of the credits of a shared workspace, counted where credits are held and given back
-// where they are released, in those very statements (A101): a limit of a member is exact however many create at once,
-// and what has been used is known after the tasks have gone. A personal workspace has no row.
+// What the tasks of each member take of the credits of a shared workspace, counted where credits are held and given
+// back where they are released, in those very statements (A101): a limit of a member is exact however many create at
+// once, and what has been used is known after the tasks have gone. A personal workspace has no row.
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 
 const monthOf = (at: RawBuilder<unknown>) => sql<string>`date_trunc('month', ${at} at time zone 'utc')::date`
-const thisMonth = monthOf(sql`now()`)
+/** The current month, as rows have it. */
+export const thisMonth = monthOf(sql`now()`)
 
 type Use = {
   readonly workspaceId: string
@@ -64,32 +65,4 @@ export async function memberLimitError(tx: Db, { workspaceId, userId, amount }: 
   return new MatteError('CREDITS_INSUFFICIENT', `This team lets you use ${limit} credits a month.`, {
     details: { limit: 'member', required: amount, monthlyLimit: limit, used },
   })
-}
-
-export type MemberUse = {
-  readonly userId: string
-  readonly email: string
-  readonly name: string | null
-  /** Credits of this month that are held for or were spent on the member's tasks. */
-  readonly used: number
-  readonly monthlyLimit: number | null
-}
-
-/** The members of a workspace with what each has used this month, in the order of their joining. */
-export function listMemberUse(db: Db, workspaceId: string): Promise<MemberUse[]> {
-  return db
-    .selectFrom('membership as s')
-    .innerJoin('app_user as u', 'u.id', 's.user_id')
-    .leftJoin('member_credit_month as m', (join) =>
-      join
-        .onRef('m.workspace_id', '=', 's.workspace_id')
-        .onRef('m.user_id', '=', 's.user_id')
-        .on(sql<boolean>`m.month = ${thisMonth}`),
-    )
-    .select(['s.user_id as userId', 'u.email', 'u.name', 's.credit_limit as monthlyLimit'])
-    .select(sql<number>`coalesce(m.used, 0)`.as('used'))
-    .where('s.workspace_id', '=', workspaceId)
-    .orderBy('s.created_at')
-    .orderBy('s.user_id')
-    .execute()
 }

@@ -11,12 +11,15 @@ import {
   PostgresQueryCompiler,
 } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import { countChanges, listChanges } from '../audit/list-changes.ts'
 import { cancelBatch } from '../batch/cancel-batch.ts'
 import { insertChildren } from '../batch/insert-batch.ts'
 import { countBatches, listBatches } from '../batch/list-batches.ts'
 import { expireCredits } from '../credit/expire-credits.ts'
+import { forfeitCredits } from '../credit/forfeit-credits.ts'
 import { holdCredits } from '../credit/hold.ts'
 import { holdCreditsEach } from '../credit/hold-batch.ts'
+import { listMemberUse, readMonth } from '../credit/list-member-use.ts'
 import { grantCredits, readBalance } from '../credit/lot-queries.ts'
 import { refundCredits } from '../credit/refund-credits.ts'
 import { takeKey } from '../idempotency/idempotency-queries.ts'
@@ -47,6 +50,11 @@ import { failAttempt, finishTask } from '../task/run/finish-task.ts'
 import { handOverDeadLetters } from '../task/run/hand-over-dead-letters.ts'
 import { sweepTasks } from '../task/run/sweep-tasks.ts'
 import type { TaskRow } from '../task/task-queries.ts'
+import { createTeam } from '../team/create-team.ts'
+import { deleteTeam } from '../team/delete-team.ts'
+import { refuseTooMany } from '../team/invite/invite-limits.ts'
+import { moveSessions } from '../team/remove-member.ts'
+import { setMemberLimits } from '../team/update-team.ts'
 import { insertGrant } from '../upload/grant-queries.ts'
 import { addRequests } from '../usage/add-requests.ts'
 import { readUsage } from '../usage/read-usage.ts'
@@ -54,6 +62,7 @@ import { claimDueDeliveries } from '../webhook/claim-deliveries.ts'
 import { createEventDeliveries } from '../webhook/create-deliveries.ts'
 import { readDueState } from '../webhook/delivery-queries.ts'
 import { recordAttempt } from '../webhook/end-attempt.ts'
+import { deleteEndpoints } from '../webhook/endpoint/delete-endpoints.ts'
 import { listApiKeys } from '../workspace/api-key-queries.ts'
 import { takeChildSlots } from '../workspace/limit/child-slots.ts'
 import { takeSingleSlot } from '../workspace/limit/single-slot.ts'
@@ -71,6 +80,8 @@ const workspaceId = 'workspace'
 const common = {
   ...{ workspaceId, modelVersion: 'service-v2', callbackUrl: null, output: null, createdBy: null, traceparent: null },
 }
+const person = { userId: 'person' }
+const owner = { ...person, teamId: 'team' }
 const source = { uploadId: 'upload', objectKey: 'key', etag: 'etag', sizeBytes: 1 }
 const single = { ...common, uploadId: 'u', sourceKey: 'key', sourceEtag: 'etag', sourceSizeBytes: 1, creditCost: 1 }
 const claimed = { ...common, id: 'task', run: 1, claim: 'claim', attempt: 1, batchId: null } as unknown as ClaimedTask
@@ -92,6 +103,14 @@ type Sending = {
 
 /** Every snapshot by its file's name: folder as in `src`, then what the statements do. */
 const statements: Readonly<Record<string, Sending>> = {
+  'audit/list-changes': {
+    send: async (db) => {
+      const filter = { workspaceId, from: new Date(0), before: new Date(1) }
+      await listChanges(db, filter, { limit: 20, offset: 40 })
+      await listChanges(db, filter, { limit: 20, offset: 0, after: position })
+      await countChanges(db, filter)
+    },
+  },
   'batch/cancel-batch': {
     send: (db) => cancelBatch(db, workspaceId, 'batch'),
     answers: [[batch], lockedWorkspace, [batch], [ended], [], [{ ...batch, completedNow: true }]],
@@ -107,6 +126,7 @@ const statements: Readonly<Record<string, Sending>> = {
     },
   },
   'credit/expire-credits': { send: (db) => expireCredits(db), answers: [[{ id: workspaceId }]] },
+  'credit/forfeit-credits': { send: (db) => forfeitCredits(db, workspaceId) },
   'credit/grant-credits': {
     send: (db) => grantCredits(db, { workspaceId, kind: 'grant', amount: 1, source: 'source' }),
   },
@@ -115,6 +135,13 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'credit/hold-credits-each': {
     send: (db) => holdCreditsEach(db, { workspaceId, userId: null, runs: [{ taskId: 'task', run: 1 }], amount: 1 }),
+  },
+  'credit/list-member-use': {
+    send: async (db) => {
+      await listMemberUse(db, workspaceId)
+      await readMonth(db)
+    },
+    answers: [[], [{}]],
   },
   'credit/read-balance': { send: (db) => readBalance(db, workspaceId) },
   'credit/refund-credits': {
@@ -209,6 +236,23 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'task/succeed-task': { send: (db) => finishTask(db, claimed, succeeded) },
   'task/sweep-tasks': { send: (db) => sweepTasks(db, { maxQueueAgeMs: 1 }) },
+  'team/create-team': {
+    send: (db) => createTeam(db, { doer: { ...person, ipAddress: null, requestId: 'id' }, name: 'Team' }),
+    answers: [[], [{ owned: 0, made: 0 }], [{ id: 'team' }]],
+  },
+  'team/delete-team': {
+    send: (db) => deleteTeam(db, { owner, confirmCreditLoss: true }),
+    answers: [[{ id: 'team' }], [{ role: 'owner' }], [{ openTasks: 0 }], [{ total: 1 }]],
+  },
+  'team/invite-limits': {
+    send: (db) => refuseTooMany(db, owner, 'a@example.com'),
+    answers: [[], [], [], [{}]],
+  },
+  'team/move-sessions': { send: (db) => moveSessions(db, 'team', null) },
+  'team/set-member-limits': {
+    send: (db) => setMemberLimits(db, owner, []),
+    answers: [[{ id: 'team' }], [{ role: 'owner' }]],
+  },
   'upload/insert-grant': {
     send: (db) => insertGrant(db, { workspaceId, objectKey: 'key', contentType: 'image/png', expiresInSeconds: 900 }),
   },
@@ -226,6 +270,7 @@ const statements: Readonly<Record<string, Sending>> = {
     send: (db) =>
       createEventDeliveries(db, { workspaceId, event: 'e', body: '{}', callbackUrl: null, of: { key: 'key' } }),
   },
+  'webhook/delete-endpoints': { send: (db) => deleteEndpoints(db, workspaceId) },
   'webhook/read-due-state': { send: (db) => readDueState(db, 1_000) },
   'webhook/record-attempt': {
     send: (db) =>

@@ -8,6 +8,7 @@ import { type AuthRouteDeps, authRoutes } from './auth/auth-routes.ts'
 import { creditRoutes } from './credits.ts'
 import { imageRoutes } from './images.ts'
 import { type StreamRouteDeps, taskStreamRoutes } from './task-stream.ts'
+import { teamRoutes } from './teams/teams.ts'
 import { userRoutes } from './users/users.ts'
 
 /** What the modules are made of; each takes what it needs. */
@@ -25,4 +26,5 @@ export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   await app.register(imageRoutes, { ...deps, prefix: '/tasks' })
   await app.register(taskStreamRoutes, { ...deps, prefix: '/tasks' })
   await app.register(creditRoutes, { ...deps, prefix: '/credits' })
+  await app.register(teamRoutes, { ...deps, prefix: '/teams' })
 }

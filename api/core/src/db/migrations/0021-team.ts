@@ -9,8 +9,8 @@ const statements = [
   // Credits a month; null: no limit.
   `alter table membership add column credit_limit integer check (credit_limit >= 0)`,
 
-  // What a member's tasks have taken of the credits of a workspace that is shared, by the month (UTC) in which they were
-  // held; what is released goes back to it. Without a reference to the person, whose row a creation need not lock.
+  // What a member's tasks have taken of the credits of a shared workspace, by the month (UTC) in which they were held;
+  // what is released goes back to it. Without a reference to the person, whose row a creation need not lock.
   `create table member_credit_month (
     workspace_id uuid not null references workspace (id) on delete cascade,
     user_id uuid not null,

@@ -31,9 +31,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0010-storage-bounds': { up: storageBounds },
   '0011-counters': { up: counters },
   '0012-accounts': { up: accounts },
+  '0013-task-changes': { up: taskChanges },
   '0014-sign-in': { up: signIn },
   '0015-two-factor': { up: twoFactor },
   '0017-payments': { up: payments },
-  '0013-task-changes': { up: taskChanges },
   '0021-team': { up: team },
 }

@@ -1,6 +1,7 @@
 // What an operator does to accounts, by matte-admin.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import { hasOpenInvite } from '../../workspace/open-invite.ts'
 import { endSessions } from '../session/session-queries.ts'
 
 export async function findUserByEmail(db: Db, email: string) {
@@ -66,11 +67,12 @@ export async function inviteToRegister(db: Db, email: string): Promise<void> {
     .execute()
 }
 
+/** By an operator, or by a team (D73). */
 export async function isInvited(tx: Db, email: string): Promise<boolean> {
   const row = await tx
     .selectFrom('registration_invite')
     .select('email')
     .where('email', '=', email.toLowerCase())
     .executeTakeFirst()
-  return row !== undefined
+  return row !== undefined || hasOpenInvite(tx, email)
 }

@@ -19,8 +19,8 @@ with wanted as (
     from wanted w join live on live.id = w.upload_id
   returning *
 ), event as (
-  insert into task_event (task_id, run, type, payload)
-  select id, run, 'queued', jsonb_build_object('run', run) from created order by id
+  insert into task_event (task_id, workspace_id, run, type, payload)
+  select id, workspace_id, run, 'queued', jsonb_build_object('run', run) from created order by id
 ), usage as (
   insert into usage_day as u (workspace_id, day, created)
   select $15::uuid, (now() at time zone 'utc')::date, count(*) from created

@@ -27,8 +27,8 @@ returning id
       from slot left join source on true
     returning *
   ), event as (
-    insert into task_event (task_id, run, type, payload)
-    select id, run, 'queued', jsonb_build_object('run', run) from created
+    insert into task_event (task_id, workspace_id, run, type, payload)
+    select id, workspace_id, run, 'queued', jsonb_build_object('run', run) from created
   ), usage as (
     insert into usage_day as u (workspace_id, day, created)
     select workspace_id, (now() at time zone 'utc')::date, 1 from created

@@ -1,0 +1,40 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { countRows, type ListTotal, type PageRequest } from '../db/page.ts'
+
+type ChangeFilter = {
+  readonly workspaceId: string
+  /** At or after this time. */
+  readonly from?: Date | undefined
+  /** Before this time. */
+  readonly before?: Date | undefined
+}
+
+function filtered(db: Db, { workspaceId, from, before }: ChangeFilter) {
+  return db
+    .selectFrom('audit_entry as e')
+    .where('e.workspace_id', '=', workspaceId)
+    .$if(from !== undefined, (query) => query.where('e.at', '>=', from as Date))
+    .$if(before !== undefined, (query) => query.where('e.at', '<', before as Date))
+}
+
+/** One page of what members changed in a workspace, newest first. */
+export function listChanges(db: Db, filter: ChangeFilter, { limit, offset, after }: PageRequest) {
+  const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
+  return filtered(db, filter)
+    .leftJoin('app_user as u', 'u.id', 'e.user_id')
+    .$if(after !== undefined, (query) => query.where(sql<boolean>`(e.at, e.id) < (${at}, ${after?.id}::uuid)`))
+    .select(['e.id', 'e.at', 'e.action', 'e.target', 'e.user_id as actorId', 'e.request_id as requestId'])
+    .select(sql<string | null>`case when u.erased_at is null then coalesce(u.name, u.email) end`.as('actorName'))
+    .select(sql<string | null>`host(e.ip_address)`.as('ipAddress'))
+    .select(sql<string>`(extract(epoch from e.at) * 1000000)::bigint::text`.as('atMicros'))
+    .orderBy('e.at', 'desc')
+    .orderBy('e.id', 'desc')
+    .limit(limit)
+    .offset(after === undefined ? offset : 0)
+    .execute()
+}
+
+export function countChanges(db: Db, filter: ChangeFilter): Promise<ListTotal> {
+  return countRows(db, filtered(db, filter).select('e.id'))
+}

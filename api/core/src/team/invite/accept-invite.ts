@@ -1,0 +1,98 @@
+import { sql } from 'kysely'
+import { recordChange } from '../../audit/record-change.ts'
+import type { Db } from '../../db/database.ts'
+import type { TeamInviteTable } from '../../db/tables/team.ts'
+import { MatteError } from '../../error.ts'
+import { createOnce, type OnceRequest } from '../../idempotency/create-once.ts'
+import { lockWorkspace } from '../../workspace/workspace-queries.ts'
+import type { Doer } from '../create-team.ts'
+import { findRole } from '../lock-team.ts'
+import { membersMax } from '../member-queries.ts'
+import { hashInviteToken } from './invite-token.ts'
+import { inviteNotFound } from './revoke-invite.ts'
+
+type AcceptInvite = {
+  readonly doer: Doer
+  readonly token: string
+  /** The request's idempotency key, if it has one. */
+  readonly once?: OnceRequest | undefined
+}
+
+type Invite = {
+  readonly id: string
+  readonly teamId: string
+  readonly role: TeamInviteTable['role']
+  readonly ending: TeamInviteTable['ending']
+  readonly expired: boolean
+  /** It is for the address of the person who asks, and that address is verified. */
+  readonly isForPerson: boolean
+}
+
+/**
+ * Makes the person a member, once an invitation; the id of the team. Accepting, ending and inviting lock the team's row
+ * first, so that of two at once the second sees what the first did.
+ * @throws MatteError NOT_FOUND: no such token; AUTH_FORBIDDEN: for another address; CONFLICT: used, taken back,
+ *   replaced or expired, a member already, or the team is full; AlreadyCreated
+ */
+export function acceptInvite(db: Db, { doer, token, once }: AcceptInvite): Promise<{ id: string }> {
+  return createOnce(db, once, async (tx) => {
+    const { userId } = doer
+    const tokenHash = hashInviteToken(token)
+    const found = await tx
+      .selectFrom('team_invite')
+      .select('workspace_id')
+      .where('token_hash', '=', tokenHash)
+      .executeTakeFirst()
+    if (found === undefined) throw inviteNotFound()
+    const teamId = found.workspace_id
+    await lockWorkspace(tx, teamId)
+    const invite = await readInvite(tx, tokenHash, userId)
+    if (invite === undefined) throw inviteNotFound()
+    await refuse(tx, invite, userId)
+    await tx.insertInto('membership').values({ workspace_id: teamId, user_id: userId, role: invite.role }).execute()
+    await tx
+      .updateTable('team_invite')
+      .set({ ended_at: sql<Date>`now()`, ending: 'accepted' })
+      .where('id', '=', invite.id)
+      .execute()
+    await recordChange(tx, { ...doer, workspaceId: teamId, action: 'acceptTeamInvite', target: invite.id })
+    return { id: teamId }
+  })
+}
+
+async function readInvite(tx: Db, tokenHash: Buffer, userId: string): Promise<Invite | undefined> {
+  return tx
+    .selectFrom('team_invite as i')
+    .leftJoin('app_user as u', (join) => join.on('u.id', '=', userId))
+    .select(['i.id', 'i.workspace_id as teamId', 'i.role', 'i.ending'])
+    .select(sql<boolean>`i.expires_at <= now()`.as('expired'))
+    .select(
+      sql<boolean>`coalesce(lower(u.email) = lower(i.email) and u.email_verified_at is not null, false)`.as(
+        'isForPerson',
+      ),
+    )
+    .where('i.token_hash', '=', tokenHash)
+    .executeTakeFirst()
+}
+
+/** The address first: whom it is not for learns nothing more of it. */
+async function refuse(tx: Db, { teamId, ending, expired, isForPerson }: Invite, userId: string): Promise<void> {
+  if (!isForPerson) {
+    throw new MatteError('AUTH_FORBIDDEN', 'This invitation is for another address; sign in with that one.')
+  }
+  if ((await findRole(tx, { teamId, userId })) !== undefined) {
+    throw new MatteError('CONFLICT', 'You are a member of this team already.')
+  }
+  const status = ending ?? (expired ? 'expired' : undefined)
+  if (status !== undefined) {
+    throw new MatteError('CONFLICT', 'This invitation no longer counts; ask for a new one.', { details: { status } })
+  }
+  const { count } = await tx
+    .selectFrom('membership')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('workspace_id', '=', teamId)
+    .executeTakeFirstOrThrow()
+  if (count >= membersMax) {
+    throw new MatteError('CONFLICT', `A team has at most ${membersMax} members.`, { details: { limit: membersMax } })
+  }
+}

@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { MatteError } from '../error.ts'
+import { adoptKeysOfMember, revokeKeysOfMember } from '../workspace/key/member-keys.ts'
+import { roles } from '../workspace/role.ts'
+import { countOtherOwners } from './change-role.ts'
+import { endInvitesOf } from './end-invites.ts'
+import { findRole, lockTeam, type TeamMember } from './lock-team.ts'
+import { memberNotFound } from './member-queries.ts'
+import { refuseRemoval } from './member-rules.ts'
+
+type Removal = {
+  readonly actor: TeamMember
+  readonly userId: string
+  /** The owner who removes somebody takes over that member's keys, which are revoked otherwise (D11). */
+  readonly adoptKeys: boolean
+}
+
+/**
+ * Removes a member, or lets one leave. Sessions go on in the personal workspace, with their next refresh.
+ * @throws MatteError NOT_FOUND, AUTH_FORBIDDEN, CONFLICT: the last owner
+ */
+export async function removeMember(db: Db, { actor, userId, adoptKeys }: Removal): Promise<void> {
+  const { teamId } = actor
+  await db.transaction().execute(async (tx) => {
+    const team = await lockTeam(tx, actor, roles)
+    const isSelf = userId === actor.userId
+    const target = await findRole(tx, { teamId, userId })
+    if (target === undefined) throw memberNotFound()
+    const parties = { actor: team.role, target, otherOwners: await countOtherOwners(tx, { teamId, userId }) }
+    const refusal = refuseRemoval(parties, isSelf)
+    if (refusal !== undefined) throw refusal
+    if (adoptKeys && isSelf)
+      throw new MatteError('CONFLICT', 'Nobody adopts the keys of who leaves: ask another owner.')
+    if (adoptKeys) await adoptKeysOfMember(tx, { workspaceId: teamId, from: userId, to: actor.userId })
+    else await revokeKeysOfMember(tx, teamId, userId)
+    await endInvitesOf(tx, { teamId, userId })
+    await moveSessions(tx, teamId, userId)
+    await tx.deleteFrom('membership').where('workspace_id', '=', teamId).where('user_id', '=', userId).execute()
+  })
+}
+
+/** Sessions in this workspace go on in the person's own. `userId` null: those of everybody. */
+export async function moveSessions(tx: Db, teamId: string, userId: string | null): Promise<void> {
+  await sql`
+    update session s set workspace_id = w.id
+      from workspace w
+     where s.workspace_id = ${teamId} and w.personal_of = s.user_id
+       and s.user_id = coalesce(${userId}::uuid, s.user_id) and s.ended_at is null`.execute(tx)
+}

@@ -1,0 +1,15 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+
+/** Whether a team has invited the address, which may then register where registration is by invitation (D73). */
+export async function hasOpenInvite(db: Db, email: string): Promise<boolean> {
+  const invite = await db
+    .selectFrom('team_invite')
+    .select('id')
+    .where(sql<boolean>`lower(email) = lower(${email})`)
+    .where('ended_at', 'is', null)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .limit(1)
+    .executeTakeFirst()
+  return invite !== undefined
+}

@@ -1,0 +1,40 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Db } from '@matte/core/db/database'
+import { confirmPassword } from '@matte/core/identity/password/confirm-password'
+import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
+import { deleteTeam } from '@matte/core/team/delete-team'
+import { clientNetwork } from '../../../limit/client-network.ts'
+import { teamDeletion } from '../../../schemas/app/team.ts'
+import { memberResponses, refer, success } from '../../../schemas/schema.ts'
+import { deletedSchema } from '../../../schemas/webhook.ts'
+import { tags, teamParams } from './team-params.ts'
+import { actorOf, requireTeam } from './team-request.ts'
+
+export type DeletionDeps = { readonly db: Db; readonly hasher: PasswordHasher }
+
+const schema = {
+  operationId: 'deleteTeam',
+  summary: 'Delete a team, for good',
+  description:
+    'Refused while tasks, orders or refunds are open, and while it is subscribed. Its members lose it, its API keys ' +
+    'are revoked, its webhook endpoints and invitations deleted, its credits written off. Tasks and results are ' +
+    'deleted after their usual time; ledger and invoices are kept.',
+  tags,
+  params: teamParams,
+  body: teamDeletion,
+  response: memberResponses(200, success('It is deleted.', refer(deletedSchema)), ['CONFLICT']),
+}
+
+export const teamDeletionRoutes: FastifyPluginAsyncTypebox<DeletionDeps> = async (app, deps) => {
+  const config = { access: { roles: ['owner'] } } as const
+  app.delete('/:teamId', { schema, config, onRequest: requireTeam(deps.db) }, async (request) => {
+    const { ip, body } = request
+    const owner = actorOf(request)
+    request.makeRoom() // a hash waits its turn
+    const { password, confirmCreditLoss } = body
+    const { userId } = owner
+    await confirmPassword(deps, { userId, password, network: clientNetwork(ip), path: '/body/password' })
+    await deleteTeam(deps.db, { owner, confirmCreditLoss: confirmCreditLoss ?? false })
+    return { id: owner.teamId, deleted: true as const }
+  })
+}

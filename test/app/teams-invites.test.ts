@@ -1,0 +1,278 @@
+// Invitations: who gets what, who may accept, once, and how many may be sent.
+import { randomBytes } from 'node:crypto'
+import { hasOpenInvite } from '@matte/core/workspace/open-invite'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { givenPerson, type Person } from '../support/app/people.ts'
+import { givenTeam, readInviteMails, type Team } from '../support/app/teams.ts'
+
+const world = useApi()
+
+type Invite = { id: string; email: string; role: string; invitedBy: string; createdAt: string; expiresAt: string }
+type Page<T> = { items: T[]; total: number }
+
+const newAddress = (): string => `I-${randomBytes(6).toString('hex')}@Example.com`
+const invite = (by: Person, { path }: Team, wanted: string | { email: string; role: string }) => {
+  const body = typeof wanted === 'string' ? { email: wanted, role: 'member' } : wanted
+  return by.client.call<Invite>('POST', `${path}/invites`, { body })
+}
+const accept = (person: Person, token: string | undefined, headers: Record<string, string> = {}) =>
+  person.client.call<{ id: string; role: string }>('POST', '/teams/invites/accept', { body: { token }, headers })
+const listed = async (by: Person, { path }: Team) =>
+  (await by.client.call<Page<Invite>>('GET', `${path}/invites`)).data.items
+const latestToken = async (email: string) => (await readInviteMails(world, email)).at(-1)?.token
+const invited = (email: string) => givenPerson(world.db, world.api, { email })
+/** As if so much time had passed since it was sent. */
+const age = (email: string, days: number) =>
+  sql`update team_invite set created_at = created_at - ${days} * interval '1 day',
+             expires_at = expires_at - ${days} * interval '1 day' where lower(email) = lower(${email})`.execute(
+    world.db,
+  )
+const dayMs = 24 * 60 * 60 * 1_000
+
+describe('POST /app/teams/{teamId}/invites', () => {
+  it('answers the same for an address with an account and one without, and mails both', async () => {
+    const team = await givenTeam(world)
+    const admin = await team.member('admin')
+    const known = await givenPerson(world.db, world.api)
+    const unknown = newAddress()
+    const answers = [await invite(admin, team, known.email.toUpperCase()), await invite(admin, team, unknown)]
+    for (const { status, data } of answers) {
+      expect(status).toBe(201)
+      expect(Object.keys(data)).toEqual(Object.keys(answers[0]?.data ?? {}))
+      expect(data).toMatchObject({ role: 'member', invitedBy: admin.userId })
+      expect(Date.parse(data.expiresAt) - Date.parse(data.createdAt)).toBe(7 * dayMs)
+    }
+    expect(await readInviteMails(world, known.email.toUpperCase())).toMatchObject([
+      { teamName: 'Shop', inviterEmail: admin.email, role: 'member', userId: known.userId },
+    ])
+    expect(await readInviteMails(world, unknown)).toMatchObject([{ teamName: 'Shop', userId: null }])
+    expect((await listed(admin, team)).map(({ email }) => email)).toEqual([unknown, known.email.toUpperCase()])
+  })
+
+  it('keeps the token nowhere but in what is sent', async () => {
+    const team = await givenTeam(world)
+    const email = newAddress()
+    const { data } = await invite(team.owner, team, email)
+    const token = (await latestToken(email)) ?? ''
+    expect(token).toMatch(/^invite_[\w-]{43}$/)
+    expect(JSON.stringify([data, await listed(team.owner, team)])).not.toContain(token)
+    const row = await sql<{ text: string }>`select i::text as text from team_invite i where id = ${data.id}`.execute(
+      world.db,
+    )
+    expect(row.rows[0]?.text).not.toContain(token)
+  })
+
+  it('tells an account by the event team.invitation, and the team’s endpoints nothing', async () => {
+    const team = await givenTeam(world)
+    const person = await givenPerson(world.db, world.api)
+    for (const workspaceId of [person.personalWorkspaceId, team.id]) await givenEndpoint(workspaceId)
+    const { data } = await invite(team.owner, team, { email: person.email, role: 'billing' })
+    const token = await latestToken(person.email)
+    const deliveries = await world.db
+      .selectFrom('delivery')
+      .select(['workspace_id', 'event_key', 'body'])
+      .where('event', '=', 'team.invitation')
+      .where('event_key', '=', data.id)
+      .execute()
+    expect(deliveries).toMatchObject([{ workspace_id: person.personalWorkspaceId }])
+    expect(JSON.parse(deliveries[0]?.body ?? '')).toEqual({
+      event: 'team.invitation',
+      team_name: 'Shop',
+      inviter_email: team.owner.email,
+      role: 'billing',
+      invite_url: `${world.api.url}/teams/accept?token=${token}`,
+      message: expect.any(String),
+    })
+    const due = await world.db
+      .selectFrom('notification_due')
+      .select(['user_id', 'event'])
+      .where('event_key', '=', data.id)
+      .execute()
+    expect(due).toEqual([{ user_id: person.userId, event: 'team.invitation' }])
+  })
+
+  it('is for owners and admins, never makes an owner, and takes addresses alone', async () => {
+    const team = await givenTeam(world)
+    for (const role of ['billing', 'member'] as const) {
+      await expect(invite(await team.member(role), team, newAddress())).rejects.toMatchObject({
+        code: 'AUTH_FORBIDDEN',
+      })
+    }
+    const invalid = { code: 'INVALID_PARAMS' }
+    await expect(invite(team.owner, team, { email: newAddress(), role: 'owner' })).rejects.toMatchObject(invalid)
+    for (const email of ['a', 'a@b@c', 'a b@example.com', 'a,b@example.com', 'a@example.com\r\nBcc: b@example.com']) {
+      await expect(invite(team.owner, team, email)).rejects.toMatchObject(invalid)
+    }
+    await expect(invite(team.owner, team, team.owner.email.toUpperCase())).rejects.toMatchObject({ code: 'CONFLICT' })
+  })
+
+  it('is sent once for one key', async () => {
+    const team = await givenTeam(world)
+    const email = newAddress()
+    const options = { body: { email, role: 'member' }, headers: { 'idempotency-key': 'one' } }
+    const first = await team.owner.client.call<Invite>('POST', `${team.path}/invites`, options)
+    const again = await team.owner.client.call<Invite>('POST', `${team.path}/invites`, options)
+    expect(again.data).toEqual(first.data)
+    expect(await readInviteMails(world, email)).toHaveLength(1)
+  })
+
+  it('has bounds for an address, a person and what is open', async () => {
+    const team = await givenTeam(world)
+    const admin = await team.member('admin')
+    const email = newAddress()
+    for (let i = 0; i < 5; i += 1) await invite(admin, team, email)
+    const other = await givenTeam(world)
+    // Another team counts to the same address.
+    await expect(invite(other.owner, other, email.toLowerCase())).rejects.toMatchObject({
+      code: 'RATE_LIMIT_EXCEEDED',
+      details: { limit: 'address', perDay: 5 },
+    })
+    const sent = await Promise.allSettled(Array.from({ length: 48 }, () => invite(admin, team, newAddress())))
+    expect(sent.filter(({ status }) => status === 'fulfilled')).toHaveLength(45)
+    await expect(invite(admin, team, newAddress())).rejects.toMatchObject({ details: { limit: 'inviter', perDay: 50 } })
+    for (let i = 0; i < 50; i += 1) await invite(team.owner, team, newAddress())
+    const second = await team.member('admin')
+    await expect(invite(second, team, newAddress())).rejects.toMatchObject({ details: { limit: 'team', perDay: 100 } })
+    await sql`update team_invite set created_at = created_at - interval '2 days'
+               where workspace_id = ${team.id}`.execute(world.db)
+    for (let i = 0; i < 4; i += 1) await invite(second, team, newAddress())
+    await expect(invite(second, team, newAddress())).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { limit: 100 },
+    })
+    // Again to one that is open adds none.
+    await invite(second, team, email)
+  }, 120_000)
+})
+
+describe('POST /app/teams/invites/accept', () => {
+  it('makes the invited a member, whatever the case of the address, once', async () => {
+    const team = await givenTeam(world)
+    const email = newAddress()
+    await invite(team.owner, team, { email, role: 'billing' })
+    const person = await invited(email.toLowerCase())
+    const token = await latestToken(email)
+    expect((await accept(person, token)).data).toMatchObject({ id: team.id, role: 'billing', memberCount: 2 })
+    expect(await listed(team.owner, team)).toEqual([])
+    await expect(accept(person, token)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await person.client.call('DELETE', `${team.path}/members/${person.userId}`)
+    await expect(accept(person, token)).rejects.toMatchObject({ code: 'CONFLICT', details: { status: 'accepted' } })
+    await invite(team.owner, team, { email, role: 'member' })
+    expect((await accept(person, await latestToken(email))).data).toMatchObject({ role: 'member' })
+  })
+
+  it('is noted in the log of the team', async () => {
+    const team = await givenTeam(world)
+    const email = newAddress()
+    const { data } = await invite(team.owner, team, email)
+    const person = await invited(email)
+    await accept(person, await latestToken(email))
+    const { data: log } = await team.owner.client.call<Page<object>>('GET', `${team.path}/audit-log`)
+    expect(log.items).toMatchObject([
+      { action: 'acceptTeamInvite', actorId: person.userId, target: data.id },
+      { action: 'createTeamInvite', actorId: team.owner.userId, target: data.id },
+    ])
+  })
+
+  it('is refused to another address, and to one that is not verified', async () => {
+    const team = await givenTeam(world)
+    const email = newAddress()
+    await invite(team.owner, team, email)
+    const token = await latestToken(email)
+    const forbidden = { status: 403, code: 'AUTH_FORBIDDEN' }
+    await expect(accept(await givenPerson(world.db, world.api), token)).rejects.toMatchObject(forbidden)
+    const person = await invited(email)
+    const setVerified = (at: Date | null) =>
+      world.db.updateTable('app_user').set({ email_verified_at: at }).where('id', '=', person.userId).execute()
+    await setVerified(null)
+    await expect(accept(person, token)).rejects.toMatchObject(forbidden)
+    await setVerified(new Date())
+    expect((await accept(person, token)).status).toBe(200)
+  })
+
+  it('is refused after 7 days, after it was taken back, and for a token that was replaced or is none', async () => {
+    const team = await givenTeam(world)
+    const email = newAddress()
+    const person = await invited(email)
+    await invite(team.owner, team, email)
+    const replaced = await latestToken(email)
+    const { data } = await invite(team.owner, team, { email, role: 'admin' })
+    const latest = await latestToken(email)
+    await expect(accept(person, replaced)).rejects.toMatchObject({ code: 'CONFLICT', details: { status: 'replaced' } })
+    await age(email, 7)
+    await expect(accept(person, latest)).rejects.toMatchObject({ code: 'CONFLICT', details: { status: 'expired' } })
+    expect(await listed(team.owner, team)).toEqual([])
+    await age(email, -1)
+    expect(await listed(team.owner, team)).toMatchObject([{ id: data.id, role: 'admin' }])
+    await team.owner.client.call('DELETE', `${team.path}/invites/${data.id}`)
+    await expect(accept(person, latest)).rejects.toMatchObject({ code: 'CONFLICT', details: { status: 'revoked' } })
+    await expect(accept(person, 'invite_none')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(team.owner.client.call('DELETE', `${team.path}/invites/${data.id}`)).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    })
+  })
+
+  it('succeeds once of many at once, and once for a key that is sent again', async () => {
+    const team = await givenTeam(world)
+    const email = newAddress()
+    await invite(team.owner, team, email)
+    const token = await latestToken(email)
+    const person = await invited(email)
+    const ended = await Promise.allSettled(Array.from({ length: 8 }, () => accept(person, token)))
+    expect(ended.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const each of ended) if (each.status === 'rejected') expect(each.reason.code).toBe('CONFLICT')
+
+    const second = newAddress()
+    await invite(team.owner, team, second)
+    const other = await invited(second)
+    const key = { 'idempotency-key': 'join' }
+    const first = await accept(other, await latestToken(second), key)
+    const again = await accept(other, await latestToken(second), key)
+    expect(again.data).toEqual(first.data)
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+  })
+
+  it('comes before or after the invitation is taken back, never both', async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const team = await givenTeam(world, { credits: 0 })
+      const email = newAddress()
+      const { data } = await invite(team.owner, team, email)
+      const person = await invited(email)
+      const token = await latestToken(email)
+      const [accepted, revoked] = await Promise.allSettled([
+        accept(person, token),
+        team.owner.client.call('DELETE', `${team.path}/invites/${data.id}`),
+      ])
+      expect([accepted.status, revoked.status].sort()).toEqual(['fulfilled', 'rejected'])
+    }
+  })
+})
+
+describe('an address with an open invitation', () => {
+  it('may register where registration is by invitation', async () => {
+    const team = await givenTeam(world)
+    const email = newAddress()
+    expect(await hasOpenInvite(world.db, email)).toBe(false)
+    await invite(team.owner, team, email)
+    expect(await hasOpenInvite(world.db, email.toLowerCase())).toBe(true)
+    await age(email, 7)
+    expect(await hasOpenInvite(world.db, email)).toBe(false)
+    const other = newAddress()
+    const { data } = await invite(team.owner, team, other)
+    await team.owner.client.call('DELETE', `${team.path}/invites/${data.id}`)
+    expect(await hasOpenInvite(world.db, other)).toBe(false)
+  })
+})
+
+async function givenEndpoint(workspaceId: string): Promise<void> {
+  const target_url = 'https://93.184.216.34/'
+  await world.db
+    .insertInto('webhook_endpoint')
+    .values({
+      ...{ workspace_id: workspaceId, target_url, target_href: target_url, target_host: '93.184.216.34:443' },
+      ...{ event_types: [], secret_sealed: 'none' },
+    })
+    .execute()
+}

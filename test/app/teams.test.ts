@@ -1,0 +1,109 @@
+// Teams themselves: making, reading and renaming them.
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { givenPerson } from '../support/app/people.ts'
+import { givenTeam } from '../support/app/teams.ts'
+
+const world = useApi()
+
+type Team = { id: string; name: string; plan: string; role: string; memberCount: number; createdAt: string }
+type Page<T> = { items: T[]; total: number }
+
+const someone = () => givenPerson(world.db, world.api)
+
+describe('POST /app/teams', () => {
+  it('makes a team on the plan Free without credits, and its maker the owner', async () => {
+    const { client, userId } = await someone()
+    const { status, data } = await client.call<Team>('POST', '/teams', { body: { name: 'Shop & Söhne  ' } })
+    expect(status).toBe(201)
+    expect(data).toMatchObject({ name: 'Shop & Söhne', plan: 'free', role: 'owner', memberCount: 1 })
+    expect((await client.call<Team>('GET', `/teams/${data.id}`)).data).toEqual(data)
+    expect((await client.call<Page<Team>>('GET', '/teams')).data.items).toEqual([data])
+    const credits = await client.call('GET', `/teams/${data.id}/credits`)
+    expect(credits.data).toMatchObject({ available: 0, held: 0, members: [{ userId, used: 0, monthlyLimit: null }] })
+  })
+
+  it('makes one for the same key twice, and answers the second as the first', async () => {
+    const { client } = await someone()
+    const options = { body: { name: 'Once' }, headers: { 'idempotency-key': randomUUID() } }
+    const [first, second] = await Promise.all([
+      client.call<Team>('POST', '/teams', options).catch(() => client.call<Team>('POST', '/teams', options)),
+      client.call<Team>('POST', '/teams', options).catch(() => client.call<Team>('POST', '/teams', options)),
+    ])
+    expect(second?.data).toEqual(first?.data)
+    expect((await client.call<Page<Team>>('GET', '/teams')).data.total).toBe(1)
+  })
+
+  it.each(['', ' ', ' Shop', 'a\nb', 'see https://evil.example', 'ask me@example.com', '<b>', 'x'.repeat(81)])(
+    'refuses the name %j, which would stand in mails',
+    async (name) => {
+      const { client } = await someone()
+      await expect(client.call('POST', '/teams', { body: { name } })).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    },
+  )
+
+  it('has a bound for each owner, also when all come at once', async () => {
+    const { client, userId } = await someone()
+    const made = await Promise.allSettled(
+      Array.from({ length: 23 }, (_, i) => client.call('POST', '/teams', { body: { name: `Team ${i}` } })),
+    )
+    const refused = made.flatMap((each) => (each.status === 'rejected' ? [each.reason.code] : []))
+    expect(refused).toEqual(['CONFLICT', 'CONFLICT', 'CONFLICT'])
+    // Giving them away makes no room for more on the same day.
+    await world.db.deleteFrom('membership').where('user_id', '=', userId).where('role', '=', 'owner').execute()
+    await expect(client.call('POST', '/teams', { body: { name: 'One more' } })).rejects.toMatchObject({
+      code: 'RATE_LIMIT_EXCEEDED',
+      details: { limit: 'teams' },
+    })
+  })
+})
+
+describe('a team', () => {
+  it('is listed to its members alone, and nobody else learns that it is there', async () => {
+    const team = await givenTeam(world)
+    const member = await team.member('member')
+    const stranger = await someone()
+    expect((await member.client.call<Page<Team>>('GET', '/teams')).data.items).toMatchObject([
+      { id: team.id, role: 'member', memberCount: 2 },
+    ])
+    expect((await stranger.client.call<Page<Team>>('GET', '/teams')).data.items).toEqual([])
+    for (const path of [team.path, `/teams/${randomUUID()}`, '/teams/none']) {
+      await expect(stranger.client.call('GET', path)).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' })
+    }
+  })
+
+  it('is renamed by its owner alone', async () => {
+    const team = await givenTeam(world)
+    const body = { name: 'New name' }
+    for (const role of ['admin', 'billing', 'member'] as const) {
+      const { client } = await team.member(role)
+      await expect(client.call('PATCH', team.path, { body })).rejects.toMatchObject({ code: 'AUTH_FORBIDDEN' })
+    }
+    expect((await team.owner.client.call<Team>('PATCH', team.path, { body })).data.name).toBe('New name')
+  })
+
+  it('is none that is somebody’s personal workspace: it is read as one, and changed as none', async () => {
+    const { client, personalWorkspaceId, userId } = await someone()
+    const path = `/teams/${personalWorkspaceId}`
+    for (const read of ['', '/members', '/invites', '/credits', '/billing', '/audit-log']) {
+      expect((await client.call('GET', `${path}${read}`)).status).toBe(200)
+    }
+    const changes: [string, string, object?][] = [
+      ['PATCH', '', { name: 'Mine' }],
+      ['PATCH', `/members/${userId}`, { role: 'member' }],
+      ['DELETE', `/members/${userId}`],
+      ['POST', '/transfer', { userId }],
+      ['POST', '/invites', { email: 'a@example.com', role: 'member' }],
+      ['DELETE', `/invites/${randomUUID()}`],
+      ['PUT', '/credits/limits', { limits: [] }],
+      ['PATCH', '/billing', { name: 'Mine' }],
+      // Judged before the body is.
+      ['PATCH', '', { name: '' }],
+    ]
+    for (const [method, rest, body] of changes) {
+      const call = client.call(method, `${path}${rest}`, { ...(body && { body }) })
+      await expect(call, `${method} ${rest}`).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' })
+    }
+  })
+})
