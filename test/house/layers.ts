@@ -85,7 +85,11 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/scale': [...rows, 'core/workspace', 'core/task'],
   // What metrics are read from: statements over rows of any noun.
   'core/sample': [...rows, 'core/model', 'core/workspace'],
-  'core/retention': [...rows, 'core/storage', 'core/workspace', 'core/credit', 'core/webhook'],
+  // What was deleted is told to people too, and what they were told is deleted in its time.
+  'core/retention': [
+    ...[...rows, 'core/storage', 'core/workspace', 'core/credit', 'core/webhook'],
+    ...['core/notification', 'core/mail'],
+  ],
 
   // HTTP: main, services and app → routes → http, views → schemas.
   api: ['api', 'core'],
@@ -161,7 +165,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   // Local mode knows the settings of the processes, and nothing else of them. Documents are made of anything.
   'controller/config.ts': ['core', 'controller/worker/routing'],
-  'dispatcher/config.ts': ['core'],
+  'dispatcher/config.ts': ['core', 'dispatcher/settings'],
+  'dispatcher/settings': ['core/runtime'],
   local: ['local', 'core/storage', 'api/config.ts', 'controller/config.ts', 'dispatcher/config.ts'],
   'local/paths.ts': [],
   'local/say.ts': [],

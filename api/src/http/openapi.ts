@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
+import { notificationPreferenceSchema, notificationSchema } from '../schemas/app/notification.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
@@ -34,6 +35,8 @@ const named = [
   apiKeySchema,
   usageSchema,
   balanceSchema,
+  notificationSchema,
+  notificationPreferenceSchema,
 ]
 
 const description = `Removes the background from images.
@@ -77,6 +80,7 @@ const tags = [
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
+  { name: 'Notifications', description: 'What you are told, in the App and by mail.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 

@@ -27,6 +27,8 @@ type CreateBatch = {
   /** The request's idempotency key, if it has one. */
   readonly once?: OnceRequest | undefined
   readonly traceparent: string | null
+  /** Made in the App: whoever made it is told of its end. */
+  readonly notifyMaker?: boolean
   readonly gate: Pick<Gate, 'run'>
 }
 
@@ -51,8 +53,8 @@ export async function createBatch(db: Db, bucket: Inspected, request: CreateBatc
   const { workspaceId, plan, once } = request
   const sources = await inspectSources(db, bucket, request)
   const output = resolveOutput(request.output ?? null, plan)
-  const { modelVersion, callbackUrl, traceparent } = request
-  const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, traceparent }
+  const { modelVersion, callbackUrl, traceparent, notifyMaker } = request
+  const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, traceparent, notifyMaker }
   return createOnce(db, once, async (tx) => {
     const slots = await takeChildSlots(tx, { workspaceId, plan, size: sources.length })
     if (slots.kind === 'refused') throw toChildLimitError({ plan, size: sources.length }, slots.reached)

@@ -14,6 +14,7 @@ type NewBatch = {
   /** Of each child. */
   readonly creditCost: number
   readonly traceparent: string | null
+  readonly notifyMaker?: boolean | undefined
 }
 
 export function insertBatch(tx: Db, batch: NewBatch, totalCount: number): Promise<BatchRow> {
@@ -25,6 +26,7 @@ export function insertBatch(tx: Db, batch: NewBatch, totalCount: number): Promis
       model_version: batch.modelVersion,
       callback_url: batch.callbackUrl,
       traceparent: batch.traceparent,
+      notify_maker: batch.notifyMaker ?? false,
     })
     .returningAll()
     .executeTakeFirstOrThrow()

@@ -24,6 +24,8 @@ type CreateTask = {
   /** The request's idempotency key, if it has one. */
   readonly once?: OnceRequest | undefined
   readonly traceparent: string | null
+  /** Made in the App: whoever made it is told of its end. */
+  readonly notifyMaker?: boolean
 }
 
 /**
@@ -50,6 +52,7 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
     output,
     creditCost,
     traceparent: request.traceparent,
+    notifyMaker: request.notifyMaker,
   }
   // Where nothing else belongs to it, the one statement is the transaction. A limit is judged in one of its own.
   const alone = once === undefined && !plan.charged ? await insertSingle(db, plan, task) : undefined

@@ -8,6 +8,7 @@ import type { IdempotencyRecordTable } from './idempotency-record.ts'
 import type { InferenceWindowTable } from './inference-window.ts'
 import type { MailTable, NotificationDueTable } from './mail.ts'
 import type { ModelTable } from './model.ts'
+import type { NotificationPreferenceTable, NotificationTable } from './notification.ts'
 import type { RateWindowTable } from './rate-window.ts'
 import type { ObjectDeletionTable, RetentionNoticeTable } from './retention.ts'
 import type { SettingTable } from './setting.ts'
@@ -34,7 +35,9 @@ export type Tables = {
   mail: MailTable
   membership: MembershipTable
   model: ModelTable
+  notification: NotificationTable
   notification_due: NotificationDueTable
+  notification_preference: NotificationPreferenceTable
   object_deletion: ObjectDeletionTable
   rate_window: RateWindowTable
   retention_notice: RetentionNoticeTable

@@ -57,9 +57,11 @@ with slot as materialized (
   union all
   select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
 ), event as (
-  insert into task_event (task_id, run, type, payload)
+  insert into task_event (task_id, run, type, payload, for_user)
   select id, run, type, jsonb_build_object('run', run)
-         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $18::jsonb
+         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $18::jsonb,
+         -- Of a batch's children nobody is told one by one.
+         case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
     from moved, unnest($19::text[]) with ordinality as e (type, n)
    order by n
 ), usage as (
