@@ -13,7 +13,7 @@ import { changePreferences, type PreferenceChange, readPreferences } from '@matt
 import { Type } from 'typebox'
 import { notificationPreferenceSchema, notificationSchema, preferencesRequest } from '../../schemas/app/notification.ts'
 import { pageOf, pageQuery } from '../../schemas/page.ts'
-import { refer, selfResponses, success } from '../../schemas/schema.ts'
+import { oneOf, refer, selfResponses, success } from '../../schemas/schema.ts'
 import { isUuid } from '../../uuid.ts'
 import { toNotificationView } from '../../views/notification-view.ts'
 import { buildPage, readTaskQuery } from '../../views/task-page.ts'
@@ -30,7 +30,7 @@ const listSchema = {
   tags,
   querystring: Type.Object({
     ...pageQuery,
-    unread: Type.Optional(Type.Boolean({ description: '`true`: unread ones alone.' })),
+    unread: Type.Optional(oneOf(['true', 'false'], { description: '`true`: unread ones alone.' })),
   }),
   response: selfResponses(200, success('One page.', pageOf(refer(notificationSchema))), []),
 }
@@ -86,10 +86,10 @@ const putPreferencesSchema = {
 const config = { access: 'self' } as const
 
 export const notificationRoutes: FastifyPluginAsyncTypebox<NotificationDeps> = async (app, { db }) => {
-  app.get('/', { schema: listSchema, config }, async ({ query: { unread = false, ...page }, member }) => {
+  app.get('/', { schema: listSchema, config }, async ({ query: { unread, ...page }, member }) => {
     const wanted = readTaskQuery(page)
     const { pageSize, offset, after } = wanted
-    const filter = { userId: member.userId, unread }
+    const filter = { userId: member.userId, unread: unread === 'true' }
     // One more than the page shows whether another follows.
     const { items, total } = await listNotifications(db, filter, { limit: pageSize + 1, offset, after })
     const shown = items.slice(0, pageSize)
