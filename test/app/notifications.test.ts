@@ -1,4 +1,4 @@
-// What people are told, through the front doors: events in, notifications of the App API and mails of the dispatcher out.
+// What people are told, through the front doors: events in, notifications of the App API and mails out.
 import { randomUUID } from 'node:crypto'
 import { countsOrThrow } from '@matte/core/db/sweep'
 import { publishPersonalEvent } from '@matte/core/notification/personal-event'
@@ -10,8 +10,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { type DispatcherProcess, spawnDispatcher } from '../dispatcher/dispatcher-process.ts'
-import { type MailServer, startMailServer } from '../dispatcher/mail-server.ts'
-import { mailEnv } from '../dispatcher/mails.ts'
+import { type MailServer, mailEnv, startMailServer } from '../dispatcher/mail-server.ts'
 import { givenPerson, type Person, type PersonOptions } from '../support/app/people.ts'
 import { until } from '../support/until.ts'
 
@@ -56,7 +55,6 @@ const lowBalance = (workspaceId: string, key: string = randomUUID()) =>
 const welcome = ({ userId }: Person, key: string = userId) =>
   publishPersonalEvent(world.db, userId, { event: 'welcome', fields: { message: 'Welcome.' }, key })
 
-/** Every event published so far has been told, or will never be. */
 const untilTold = () =>
   until('every event is told', async () => {
     const { rows } = await sql`select from notification_due`.execute(world.db)

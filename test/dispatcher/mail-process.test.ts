@@ -9,8 +9,8 @@ import { freePorts } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 import { type DispatcherProcess, spawnDispatcher } from './dispatcher-process.ts'
 import { givenDelivery, readDelivery } from './given.ts'
-import { type MailServerOptions, startMailServer } from './mail-server.ts'
-import { givenMail, lapseMailClaims, letMailsAge, mailEnv, readMail, secretToken } from './mails.ts'
+import { type MailServerOptions, mailEnv, startMailServer } from './mail-server.ts'
+import { givenMail, lapseMailClaims, letMailsAge, readMail, secretToken } from './mails.ts'
 import { startReceiver } from './receiver.ts'
 
 const database = useDatabase()

@@ -3,7 +3,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { makeThrowAwayCertificate } from '../support/throw-away-certificate.ts'
 import { until } from '../support/until.ts'
 
-export type ReceivedMail = {
+type ReceivedMail = {
   readonly to: string
   readonly raw: string
   readonly messageId: string
@@ -110,3 +110,10 @@ async function readText(stream: Parameters<NonNullable<SMTPServerOptions['onData
   for await (const chunk of stream) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString('utf8')
 }
+
+/** Settings of a dispatcher that sends to this server. */
+export const mailEnv = (url: string): Record<string, string> => ({
+  SMTP_URL: url,
+  SMTP_TLS: 'off',
+  MAIL_FROM: 'Matte <no-reply@matte.example>',
+})

@@ -27,16 +27,11 @@ export const readMail = (db: Db, id: string) =>
 
 /** As if so much time had passed for every mail that waits. */
 export const letMailsAge = (db: Db, hours: number) =>
-  sql`update mail set due_at = due_at - ${hours} * interval '1 hour', created_at = created_at - ${hours} * interval '1 hour'
-       where status = 'pending'`.execute(db)
+  sql`
+    update mail
+       set due_at = due_at - ${hours} * interval '1 hour', created_at = created_at - ${hours} * interval '1 hour'
+     where status = 'pending'`.execute(db)
 
 /** As if the dispatchers that hold them had died long ago. */
 export const lapseMailClaims = (db: Db) =>
   db.updateTable('mail').set({ claimed_until: sql`now()` }).where('claim', 'is not', null).execute()
-
-/** Settings of a dispatcher that sends to this server. */
-export const mailEnv = (url: string): Record<string, string> => ({
-  SMTP_URL: url,
-  SMTP_TLS: 'off',
-  MAIL_FROM: 'Matte <no-reply@matte.example>',
-})

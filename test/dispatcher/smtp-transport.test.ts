@@ -27,15 +27,16 @@ const trusting = async ({ ca }: MailServer) => {
   return { SMTP_CA_FILE: path }
 }
 
-type Times = { connectMs?: number; totalMs?: number }
+type Sending = { to?: string; connectMs?: number; totalMs?: number }
 
 /** Sends one as the settings say, as an operator would write them. */
-async function send(url: string, settings: Record<string, string> = {}, to = 'ada@example.com', times: Times = {}) {
+async function send(url: string, settings: Record<string, string> = {}, { to, ...times }: Sending = {}) {
   const env = { SMTP_URL: url, MAIL_FROM: 'Matte <no-reply@matte.example>', ...settings }
   const server = readMailServer(parseEnv(mailSettings, env))
   if (server === undefined) throw new Error('no server')
   const { connectMs = 20_000, totalMs = 60_000 } = times
-  const mail = { id: randomUUID(), to, date: new Date(), subject: 'Grüße', text: 'Hello', html: '<p>Hello</p>' }
+  const content = { subject: 'Grüße', text: 'Hello', html: '<p>Hello</p>' }
+  const mail = { id: randomUUID(), to: to ?? 'ada@example.com', date: new Date(), ...content }
   return smtpTransport(server, { connectMs, totalMs }).send(mail, new AbortController().signal)
 }
 
@@ -103,9 +104,18 @@ describe('an answer to the mail', () => {
         ({ 'grey@example.com': '451 4.7.1 Greylisted', 'gone@example.com': `550 5.1.1 ${address} unknown` })[address],
       refuseData: ({ to }) => (to === 'spam@example.com' ? '554 5.7.1 Not wanted' : undefined),
     })
-    expect(await send(server.url, plain, 'grey@example.com')).toEqual({ outcome: 'deferred', error: '451 4.7.1' })
-    expect(await send(server.url, plain, 'gone@example.com')).toEqual({ outcome: 'refused', error: '550 5.1.1' })
-    expect(await send(server.url, plain, 'spam@example.com')).toEqual({ outcome: 'refused', error: '554 5.7.1' })
+    expect(await send(server.url, plain, { to: 'grey@example.com' })).toEqual({
+      outcome: 'deferred',
+      error: '451 4.7.1',
+    })
+    expect(await send(server.url, plain, { to: 'gone@example.com' })).toEqual({
+      outcome: 'refused',
+      error: '550 5.1.1',
+    })
+    expect(await send(server.url, plain, { to: 'spam@example.com' })).toEqual({
+      outcome: 'refused',
+      error: '554 5.7.1',
+    })
     expect(server.received).toEqual([])
   })
 
@@ -116,13 +126,13 @@ describe('an answer to the mail', () => {
 
   it('that never comes ends with the total time', async () => {
     const server = await given({ hangs: () => true })
-    const result = send(server.url, plain, 'ada@example.com', { totalMs: 1_000 })
+    const result = send(server.url, plain, { totalMs: 1_000 })
     expect(await result).toEqual({ outcome: 'timed_out', error: 'TIMED_OUT' })
   })
 
   it('for an address that cannot be written is a refusal', async () => {
     const server = await given()
-    expect(await send(server.url, plain, 'a>b@example.com')).toMatchObject({ outcome: 'refused' })
+    expect(await send(server.url, plain, { to: 'a>b@example.com' })).toMatchObject({ outcome: 'refused' })
     expect(server.recipients).toEqual([])
   })
 })
@@ -140,7 +150,7 @@ describe('a server', () => {
     ends.push(() => new Promise((resolve) => silent.close(resolve)))
     const address = silent.address()
     const port = typeof address === 'object' ? address?.port : 0
-    const result = send(`smtp://127.0.0.1:${port}`, {}, 'ada@example.com', { connectMs: 500 })
+    const result = send(`smtp://127.0.0.1:${port}`, {}, { connectMs: 500 })
     expect(await result).toMatchObject({ outcome: 'unavailable', error: 'SERVER ETIMEDOUT' })
   })
 })

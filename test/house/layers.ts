@@ -212,6 +212,7 @@ export const programs: readonly string[] = [
   'docs/generate/check-references.ts',
   'docs/generate/generate.ts',
   'docs/generate/lint-contract.ts',
+  'docs/generate/mails/show.ts',
   ...['admin', 'demo', 'down', 'logs', 'up'].map((name) => `local/src/${name}.ts`),
 ]
 

@@ -1,4 +1,4 @@
-import type { ShownNotification } from '@matte/core/notification/notification-queries'
+import type { ShownNotification } from '@matte/core/notification/list-notifications'
 
 export const toNotificationView = (row: ShownNotification) => ({
   id: row.id,

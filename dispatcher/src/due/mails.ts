@@ -3,7 +3,7 @@
 // attempt, and all go out once the server is back.
 import type { Db } from '@matte/core/db/database'
 import { claimDueMails } from '@matte/core/mail/claim-mails'
-import { giveUpOldMails, readMailAgeMs } from '@matte/core/mail/end-mail'
+import { giveUpOldMails, readMailAgeMs } from '@matte/core/mail/old-mails'
 import type { Clock } from '@matte/core/runtime/clock'
 import { loop } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
@@ -14,7 +14,7 @@ import type { MailAssignment, SendMailDeps } from '../mail/send-mail.ts'
 import { mailPace } from './mail-pace.ts'
 import { serverPause } from './server-pause.ts'
 
-export type MailLoopOptions = {
+type MailLoopOptions = {
   readonly db: Db
   /** Makes one attempt; never rejects. Undefined: there is no way out, and mails only grow old. */
   readonly send:

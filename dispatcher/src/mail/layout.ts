@@ -43,6 +43,10 @@ const escapeHtml = (text: string): string => oneLine(text).replace(/[&<>"']/g, (
 
 const colours = { page: '#f4f5f7', card: '#ffffff', ink: '#1c2430', soft: '#5b6675', accent: '#1f5fd0' }
 const font = 'font-family:-apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Helvetica,Arial,sans-serif'
+const pageStyle =
+  `margin:0;padding:24px 12px;background:${colours.page};color:${colours.ink};${font};` +
+  'font-size:16px;line-height:24px'
+const plain = 'role="presentation" cellspacing="0" cellpadding="0" border="0"'
 
 function toHtml({ subject, paragraphs, links = [], note, reason, settings }: MailContent): string {
   const [button, ...others] = links
@@ -62,9 +66,9 @@ function toHtml({ subject, paragraphs, links = [], note, reason, settings }: Mai
 <meta name="color-scheme" content="light">
 <title>${escapeHtml(subject)}</title>
 </head>
-<body style="margin:0;padding:24px 12px;background:${colours.page};color:${colours.ink};${font};font-size:16px;line-height:24px">
-<table role="presentation" width="100%" cellspacing="0" cellpadding="0" border="0"><tr><td align="center">
-<table role="presentation" cellspacing="0" cellpadding="0" border="0" style="width:100%;max-width:560px;text-align:left">
+<body style="${pageStyle}">
+<table ${plain} width="100%"><tr><td align="center">
+<table ${plain} style="width:100%;max-width:560px;text-align:left">
 <tr><td style="padding:0 8px 12px;font-weight:600;color:${colours.soft}">Matte</td></tr>
 <tr><td style="padding:28px;background:${colours.card};border-radius:8px">
 ${body.join('\n')}
@@ -85,6 +89,8 @@ function buttonOf({ label, url }: MailLink): string {
   const style =
     `display:inline-block;padding:12px 20px;border-radius:6px;background:${colours.accent};color:#ffffff;` +
     'text-decoration:none;font-weight:600'
-  return `<p style="margin:8px 0 20px"><a href="${escapeHtml(url)}" style="${style}">${escapeHtml(label)}</a></p>
-<p style="margin:0 0 16px;font-size:13px;line-height:20px;color:${colours.soft};word-break:break-all">${escapeHtml(url)}</p>`
+  const small = `margin:0 0 16px;font-size:13px;line-height:20px;color:${colours.soft};word-break:break-all`
+  const href = escapeHtml(url)
+  return `<p style="margin:8px 0 20px"><a href="${href}" style="${style}">${escapeHtml(label)}</a></p>
+<p style="${small}">${href}</p>`
 }

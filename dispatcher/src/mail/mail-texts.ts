@@ -72,8 +72,8 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
     subject: 'Somebody may be guessing your password',
     paragraphs: [
       `There were ${failures} failed attempts to sign in to your account. None of them got in.`,
-      'Further attempts are slowed down. If it was not you, there is nothing that you must do; a long password that you ' +
-        'use nowhere else and two-factor authentication keep such attempts out.',
+      'Further attempts are slowed down. If it was not you, there is nothing that you must do; a long password that ' +
+        'you use nowhere else and two-factor authentication keep such attempts out.',
     ],
     reason: 'This is the address of an account at Matte. Warnings of this kind cannot be switched off.',
   }),

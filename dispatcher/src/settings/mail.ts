@@ -6,7 +6,7 @@ import { ConfigError, int, optionalText, parsed, type Schema } from '@matte/core
 const tlsPolicies = ['required', 'opportunistic', 'off'] as const
 type TlsPolicy = (typeof tlsPolicies)[number]
 
-export type SmtpServer = {
+type SmtpServer = {
   readonly host: string
   readonly port: number
   /** TLS from the first byte (smtps); else by STARTTLS. */
@@ -15,7 +15,7 @@ export type SmtpServer = {
 }
 
 /** Whom mails are from: the header, and the address that failures come back to. */
-export type MailSender = { readonly name: string; readonly address: string }
+type MailSender = { readonly name: string; readonly address: string }
 
 export const mailSettings = {
   smtpUrl: parsed<SmtpServer | undefined>(
@@ -36,8 +36,8 @@ export const mailSettings = {
     'SMTP_TLS',
     {
       description:
-        'STARTTLS: required, opportunistic (where the server offers it) or off; required unless the server is on this ' +
-        'machine. A certificate is verified wherever there is one',
+        'STARTTLS: required, opportunistic (where the server offers it) or off; required unless the server is on ' +
+        'this machine. A certificate is verified wherever there is one',
       default: undefined,
     },
     parseTlsPolicy,
@@ -106,7 +106,8 @@ function readAuthorities(path: string): string {
   throw new ConfigError('SMTP_CA_FILE has no certificate: it must be a PEM file')
 }
 
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\./.test(host)
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
 function parseSmtpUrl(value: string): SmtpServer {
   const url = URL.parse(value)

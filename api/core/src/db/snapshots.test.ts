@@ -20,16 +20,8 @@ import { holdCreditsEach } from '../credit/hold-batch.ts'
 import { grantCredits, readBalance } from '../credit/lot-queries.ts'
 import { refundCredits } from '../credit/refund-credits.ts'
 import { takeKey } from '../idempotency/idempotency-queries.ts'
-import { claimDueMails } from '../mail/claim-mails.ts'
-import { deleteOldMails, giveUpOldMails, readMailAgeMs } from '../mail/end-mail.ts'
 import { replaceModels } from '../model/model-queries.ts'
-import { type NotificationDeps, tellEndsOfTasks, tellEvents } from '../notification/make-notifications.ts'
-import {
-  countUnread,
-  deleteOldNotifications,
-  listNotifications,
-  markAllRead,
-} from '../notification/notification-queries.ts'
+import { tellingStatements } from '../notification/snapshots.fixtures.ts'
 import { countRequests } from '../rate-limit/rate-window-queries.ts'
 import { announceCleanups } from '../retention/announce-cleanup.ts'
 import { deleteDueObjects } from '../retention/delete-objects.ts'
@@ -86,10 +78,6 @@ const old = { id: 'task', createdAt: new Date(0), uploadId: 'u', batchId: 'batch
 const window = { pool: 'one', revision: 'aaaaaaaa', done: 0, failed: 0, timedOut: 0, unavailable: 0, busySeconds: 0 }
 const attempt = { statusCode: 200, durationMs: 1, responseBody: null, endedAgoMs: 0 }
 
-const happened = { event: 'credits.low_balance', key: 'lot', workspaceId, userId: null, fields: { balance: 9 } }
-const recipient = { id: 'user', address: 'a@example.com', email_verified_at: null, in_app: null, email: null }
-const telling = (db: Db): NotificationDeps => ({ db, masterKeys: new Map(), mailEnabled: true })
-
 type Sending = {
   readonly send: (db: Db) => Promise<unknown>
   /** Rows that the database answers, a list for each statement in turn; none after the last. */
@@ -127,30 +115,10 @@ const statements: Readonly<Record<string, Sending>> = {
   'idempotency/take-key': {
     send: (db) => takeKey(db, { workspaceId, method: 'POST', path: '/', key: 'key', bodyHash: Buffer.alloc(32) }),
   },
-  'mail/claim-due-mails': { send: (db) => claimDueMails(db, { limit: 4, claimMs: 75_000 }) },
-  'mail/give-up-old-mails': { send: (db) => giveUpOldMails(db) },
-  'mail/read-mail-age': { send: (db) => readMailAgeMs(db) },
-  'mail/delete-old-mails': { send: (db) => deleteOldMails(db) },
   'model/replace-models': {
     send: (db) => replaceModels(db, [{ name: 'a', pool: 'a', tritonModel: 'a', isDefault: true }]),
   },
-  'notification/list-notifications': {
-    send: async (db) => {
-      await listNotifications(db, { userId: 'user', unread: false }, { limit: 20, offset: 40 })
-      await listNotifications(db, { userId: 'user', unread: true }, { limit: 20, offset: 0, after: position })
-      await countUnread(db, 'user')
-    },
-  },
-  'notification/mark-all-read': { send: (db) => markAllRead(db, 'user') },
-  'notification/delete-old-notifications': { send: (db) => deleteOldNotifications(db) },
-  'notification/tell-events': {
-    send: (db) => tellEvents(telling(db), {}),
-    answers: [[{ id: '1' }], [happened], [recipient], [{ id: 'notification' }]],
-  },
-  'notification/tell-ends-of-tasks': {
-    send: (db) => tellEndsOfTasks(telling(db), {}),
-    answers: [[{ id: '1' }]],
-  },
+  ...tellingStatements,
   'rate-limit/count-requests': { send: (db) => countRequests(db, [{ subject: 'a', count: 1, limit: 1 }]) },
   'retention/announce-cleanups': {
     send: (db) => announceCleanups(db, plans),

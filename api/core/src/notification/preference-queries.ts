@@ -2,7 +2,7 @@ import type { Db } from '../db/database.ts'
 import { type WebhookEvent, webhookEvents } from '../webhook/events.ts'
 import { eventRules } from './event-rules.ts'
 
-export type Preference = {
+type Preference = {
   readonly event: WebhookEvent
   readonly inApp: boolean
   readonly email: boolean

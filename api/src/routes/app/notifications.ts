@@ -2,13 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { invalidParams } from '@matte/core/invalid-params'
 import { isMailRequired } from '@matte/core/notification/event-rules'
-import {
-  countUnread,
-  listNotifications,
-  markAllRead,
-  markRead,
-  notificationNotFound,
-} from '@matte/core/notification/notification-queries'
+import { countUnread, listNotifications } from '@matte/core/notification/list-notifications'
+import { markAllRead, markRead, notificationNotFound } from '@matte/core/notification/mark-read'
 import { changePreferences, type PreferenceChange, readPreferences } from '@matte/core/notification/preference-queries'
 import { Type } from 'typebox'
 import { notificationPreferenceSchema, notificationSchema, preferencesRequest } from '../../schemas/app/notification.ts'
