@@ -161,6 +161,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'controller/operator/kube': ['core/runtime'],
 
   dispatcher: ['core', 'dispatcher'],
+  'dispatcher/attempt-slots.ts': ['core'],
+  // What falls due beside webhooks → mails and the ways out for them.
+  'dispatcher/due': ['core', 'dispatcher/attempt-slots.ts', 'dispatcher/mail'],
+  'dispatcher/mail': ['core', 'dispatcher/settings'],
   'protos/triton': [],
 
   // Local mode knows the settings of the processes, and nothing else of them. Documents are made of anything.

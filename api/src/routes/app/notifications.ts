@@ -81,7 +81,7 @@ const putPreferencesSchema = {
 const config = { access: 'self' } as const
 
 export const notificationRoutes: FastifyPluginAsyncTypebox<NotificationDeps> = async (app, { db }) => {
-  app.get('/', { schema: listSchema, config }, async ({ query: { unread, ...page }, member }) => {
+  app.get('', { schema: listSchema, config }, async ({ query: { unread, ...page }, member }) => {
     const wanted = readTaskQuery(page)
     const { pageSize, offset, after } = wanted
     const filter = { userId: member.userId, unread: unread === 'true' }
