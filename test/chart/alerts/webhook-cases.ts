@@ -97,8 +97,8 @@ export const webhookCases: readonly Case[] = [
       {
         severity: 'warning',
         description:
-          'The oldest mail that no server has answered has waited for 30m 1s; 30m 0s is the limit. Nobody can register, ' +
-          'reset a password or learn what happened to the account. Mails wait for three days.',
+          'The oldest mail that no server has answered has waited for 30m 1s; 30m 0s is the limit. Nobody can ' +
+          'register, reset a password or learn what happened to the account. Mails wait for three days.',
       },
     ],
   },
