@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart sbom
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart sbom mails
 .PHONY: dashboards house gen verify
 
 help: ## this list
@@ -70,6 +70,9 @@ images: ## build the two container images with docker, or CONTAINER_TOOL=podman
 chart: $(installed) ## lint and test the chart, also on the cluster of the kube context, and package it into dist/
 	@vitest run --project chart $(ARGS)
 	@node docs/generate/chart/package.ts
+
+mails: $(installed) ## one page with every mail that the service sends, in .local/mails
+	@node docs/generate/mails/show.ts
 
 sbom: $(installed) ## list what is in the built image, with licences, in dist/; fails on a licence not listed
 	@node test/image/sbom.ts

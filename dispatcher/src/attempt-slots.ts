@@ -1,18 +1,17 @@
 import { settledWithin } from '@matte/core/runtime/race'
 import { deferred, pause } from '@matte/core/runtime/service'
-import type { Assignment } from './deliver.ts'
-import type { DeliveryMetrics } from './delivery-metrics.ts'
+import type { Gauge } from 'prom-client'
 
-type AttemptSlotsOptions = {
+type AttemptSlotsOptions<Assignment> = {
   readonly slots: number
-  readonly metrics: Pick<DeliveryMetrics, 'inFlight'>
+  readonly metrics: { readonly inFlight: Pick<Gauge, 'set'> }
   /** Makes one attempt; never rejects. */
   readonly deliver: (assignment: Assignment, signal: AbortSignal) => Promise<void>
   /** Called when an attempt has ended, with its slot free. */
   readonly ended: () => void
 }
 
-type AttemptSlots = {
+type AttemptSlots<Assignment> = {
   /** Slots that no attempt holds. */
   free(): number
   begin(assignment: Assignment): void
@@ -25,8 +24,9 @@ type AttemptSlots = {
 /** A bound against a wake-up that was missed. */
 const askAgainMs = 1_000
 
-/** The attempts in flight of this process. */
-export function attemptSlots({ slots, metrics, deliver, ended }: AttemptSlotsOptions): AttemptSlots {
+/** The attempts in flight of this process, of deliveries or of mails: each kind has slots of its own. */
+export function attemptSlots<Assignment>(options: AttemptSlotsOptions<Assignment>): AttemptSlots<Assignment> {
+  const { slots, metrics, deliver, ended } = options
   const inFlight = new Set<Promise<void>>()
   const ending = new AbortController()
   let freed = deferred<void>()

@@ -13,6 +13,7 @@ import {
 } from '@matte/core/runtime/env'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parseNetworks } from '@matte/core/webhook/target/address'
+import { type MailServer, mailSettings, readMailServer } from './settings/mail.ts'
 
 const masterKeys: Setting<MasterKeys> = {
   ...secret('MASTER_KEYS', { description: 'id:base64 pairs of 32-byte keys that open sealed secrets' }),
@@ -67,6 +68,11 @@ export const schema = {
     max: 4_096,
   }),
   deniedNetworks,
+  ...mailSettings,
+  environment: choice('MATTE_ENV', ['development', 'production'] as const, {
+    default: 'production',
+    description: 'development writes mails to the log where there is no mail server',
+  }),
   host: text('HOST', { default: '0.0.0.0', description: 'address to listen on' }),
   healthPort: int('HEALTH_PORT', { default: 8083, max: 65_535, description: 'port of /healthz, /readyz, /metrics' }),
   stopWithinMs: int('STOP_WITHIN_MS', {
@@ -81,6 +87,12 @@ export const schema = {
   otlpEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
 }
 
-export type Config = Infer<typeof schema>
+export type Config = Infer<typeof schema> & {
+  /** Undefined: no mail is sent. */
+  readonly mailServer: MailServer | undefined
+}
 
-export const readConfig = (env: Env): Config => parseEnv(schema, env)
+export function readConfig(env: Env): Config {
+  const config = parseEnv(schema, env)
+  return Object.freeze({ ...config, mailServer: readMailServer(config) })
+}

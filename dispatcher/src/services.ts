@@ -18,8 +18,15 @@ import type { Registry } from 'prom-client'
 import { type Config, schema } from './config.ts'
 import { deliver } from './deliver.ts'
 import { createDeliveryMetrics } from './delivery-metrics.ts'
+import { mailLoop } from './due/mails.ts'
+import { createNotificationMetrics } from './due/notification-metrics.ts'
+import { notificationLoop } from './due/notifications.ts'
 import { type DueLoop, dueLoop } from './due-loop.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
+import { createMailMetrics } from './mail/mail-metrics.ts'
+import { logTransport, type MailTransport } from './mail/mail-transport.ts'
+import { sendMail } from './mail/send-mail.ts'
+import { smtpTransport } from './mail/smtp-transport.ts'
 
 type Services = { readonly logger: Logger; readonly services: readonly Service[] }
 
@@ -50,6 +57,7 @@ export function buildServices(config: Config): Services {
       { name: 'http-client', start: () => undefined, stop: () => http.close() },
       bus,
       due,
+      ...buildPeople(config, { db, registry, logger }),
       consume({ bus, durable, ready: due.untilFree, wake: due.wake, logger }),
     ],
   }
@@ -87,4 +95,35 @@ function buildDueLoop(config: Config, { db, http, settings, registry, logger }: 
     metrics,
     logger,
   })
+}
+
+/** Notifications and mails: loops of their own, which webhooks do not wait for. */
+function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoopDeps, 'db' | 'registry' | 'logger'>) {
+  const { masterKeys, appUrl } = config
+  const transport = mailTransport(config, logger)
+  if (transport === undefined) logger.warn('SMTP_URL is not set: no mail is sent')
+  const mailMetrics = createMailMetrics(registry)
+  const common = { db, masterKeys, appUrl, clock: systemClock, metrics: mailMetrics, logger }
+  const mails = mailLoop({
+    ...common,
+    send:
+      transport && ((assignment, signal, reached) => sendMail({ ...common, transport, reached }, assignment, signal)),
+    slots: config.mailConcurrency,
+    timeoutMs: config.mailTimeoutSeconds * 1_000,
+    perMinute: config.mailsPerMinute,
+    // A mail takes a second or so. What hangs is left to the end of its claim: webhooks need the rest of the limit.
+    finishWithinMs: Math.floor(config.stopWithinMs * 0.2),
+  })
+  const metrics = createNotificationMetrics(registry)
+  const mailEnabled = transport !== undefined
+  return [mails, notificationLoop({ db, masterKeys, mailEnabled, metrics, logger })]
+}
+
+/** Undefined: production without a mail server, where a log may not have what mails say. */
+function mailTransport(config: Config, logger: Logger): MailTransport | undefined {
+  const { mailServer, mailConnectSeconds, mailTimeoutSeconds } = config
+  if (mailServer !== undefined) {
+    return smtpTransport(mailServer, { connectMs: mailConnectSeconds * 1_000, totalMs: mailTimeoutSeconds * 1_000 })
+  }
+  return config.environment === 'development' ? logTransport(logger) : undefined
 }

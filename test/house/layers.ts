@@ -109,7 +109,11 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/scale': [...rows, 'core/workspace', 'core/task'],
   // What metrics are read from: statements over rows of any noun.
   'core/sample': [...rows, 'core/model', 'core/workspace'],
-  'core/retention': [...rows, 'core/storage', 'core/workspace', 'core/credit', 'core/webhook'],
+  // What was deleted is told to people too, and what they were told is deleted in its time.
+  'core/retention': [
+    ...[...rows, 'core/storage', 'core/workspace', 'core/credit', 'core/webhook'],
+    ...['core/notification', 'core/mail'],
+  ],
 
   // HTTP: main, services and app → routes → http, views → schemas.
   api: ['api', 'core'],
@@ -191,11 +195,16 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'controller/operator/kube': ['core/runtime'],
 
   dispatcher: ['core', 'dispatcher'],
+  'dispatcher/attempt-slots.ts': ['core'],
+  // What falls due beside webhooks → mails and the ways out for them.
+  'dispatcher/due': ['core', 'dispatcher/attempt-slots.ts', 'dispatcher/mail'],
+  'dispatcher/mail': ['core', 'dispatcher/settings'],
   'protos/triton': [],
 
   // Local mode knows the settings of the processes, and nothing else of them. Documents are made of anything.
   'controller/config.ts': ['core', 'controller/worker/routing'],
-  'dispatcher/config.ts': ['core'],
+  'dispatcher/config.ts': ['core', 'dispatcher/settings'],
+  'dispatcher/settings': ['core/runtime'],
   local: ['local', 'core/storage', 'api/config.ts', 'controller/config.ts', 'dispatcher/config.ts'],
   'local/paths.ts': [],
   'local/say.ts': [],
@@ -243,6 +252,7 @@ export const programs: readonly string[] = [
   'docs/generate/check-references.ts',
   'docs/generate/generate.ts',
   'docs/generate/lint-contract.ts',
+  'docs/generate/mails/show.ts',
   ...['admin', 'demo', 'down', 'logs', 'up'].map((name) => `local/src/${name}.ts`),
 ]
 

@@ -27,6 +27,8 @@ const sweep: Command = {
         releasedUploads: counts.uploads_released,
         deletedTasks: counts.tasks_deleted,
         announcedCleanups: counts.cleanups_announced,
+        deletedNotifications: counts.notifications_deleted,
+        deletedMails: counts.mails_deleted,
         deletedObjects: bucket === undefined ? null : counts.objects_deleted,
       }
     } finally {

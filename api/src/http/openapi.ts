@@ -6,6 +6,7 @@ import { apiKeySchema } from '../schemas/api-key.ts'
 import { authSchemas } from '../schemas/app/auth.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
 import { confirmedEmailSchema, emailChangeSchema } from '../schemas/app/email.ts'
+import { notificationPreferenceSchema, notificationSchema } from '../schemas/app/notification.ts'
 import { downloadSchema, taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
 import {
   auditEntrySchema,
@@ -75,6 +76,8 @@ const named = [
   ownWorkspaceSchema,
   accountExportSchema,
   ...authSchemas,
+  notificationSchema,
+  notificationPreferenceSchema,
 ]
 
 const description = `Removes the background from images.
@@ -123,6 +126,7 @@ const tags = [
   { name: 'Sign-in', description: 'Accounts, sessions and passwords of people.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
   { name: 'Teams', description: 'Workspaces that people share: members, invitations, limits and what was changed.' },
+  { name: 'Notifications', description: 'What you are told, in the App and by mail.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 

@@ -48,3 +48,29 @@
 - { name: WEBHOOK_DENIED_NETWORKS, value: {{ join "," . | quote }} }
 {{- end }}
 {{- end -}}
+
+{{- define "matte.mailEnabled" -}}
+{{- if or .Values.mail.url .Values.mail.existingSecret.name }}true{{ end -}}
+{{- end -}}
+
+{{- define "matte.env.appUrl" -}}
+- { name: APP_URL, value: {{ .Values.accounts.appUrl | default .Values.publicUrl | quote }} }
+{{- end -}}
+
+{{- define "matte.env.mail" -}}
+{{- $own := .Values.mail.existingSecret -}}
+{{- if include "matte.mailEnabled" . }}
+{{- if $own.name }}
+{{ include "matte.fromSecret" (dict "name" "SMTP_URL" "secret" $own.name "key" $own.key) }}
+{{- else }}
+- { name: SMTP_URL, value: {{ .Values.mail.url | quote }} }
+{{- end }}
+- { name: MAIL_FROM, value: {{ .Values.mail.from | quote }} }
+- { name: SMTP_TLS, value: {{ .Values.mail.tls | quote }} }
+{{- with .Values.mail.caFile }}
+- { name: SMTP_CA_FILE, value: {{ . | quote }} }
+{{- end }}
+- { name: MAIL_CONCURRENCY, value: {{ .Values.mail.concurrency | quote }} }
+- { name: MAIL_PER_MINUTE, value: {{ .Values.mail.perMinute | quote }} }
+{{- end }}
+{{- end -}}

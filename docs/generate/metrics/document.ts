@@ -21,6 +21,8 @@ import { storeMetrics } from '@matte/core/storage/store-metrics'
 import { endingMetrics } from '@matte/core/task/run/ending-metrics'
 import { dueMetrics } from '@matte/core/webhook/due-metrics'
 import { deliveryMetrics } from '@matte/dispatcher/delivery-metrics'
+import { notificationMetrics } from '@matte/dispatcher/due/notification-metrics'
+import { mailMetrics } from '@matte/dispatcher/mail/mail-metrics'
 import { replaceSection, toTable } from '../markdown.ts'
 
 type Group = Readonly<Record<string, MetricDefinition>>
@@ -37,7 +39,7 @@ export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]
     ...[storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics],
     ...[kubeMetrics, poolMetrics, startMetrics],
   ],
-  dispatcher: [deliveryMetrics, dueMetrics, claimMetrics],
+  dispatcher: [deliveryMetrics, dueMetrics, claimMetrics, mailMetrics, notificationMetrics],
 }
 
 const readers = ['alert', 'saturation', 'product'] as const

@@ -88,4 +88,32 @@ export const webhookCases: readonly Case[] = [
     at: '11m',
     fires: [],
   },
+  {
+    alert: 'MatteMailsWaiting',
+    when: 'a mail waits for more than half an hour',
+    series: { matte_mail_waiting_age_seconds: '1801x20' },
+    at: '11m',
+    fires: [
+      {
+        severity: 'warning',
+        description:
+          'The oldest mail that no server has answered has waited for 30m 1s; 30m 0s is the limit. Nobody can ' +
+          'register, reset a password or learn what happened to the account. Mails wait for three days.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteMailsWaiting',
+    when: 'it has waited for exactly the limit',
+    series: { matte_mail_waiting_age_seconds: '1800x30' },
+    at: '25m',
+    fires: [],
+  },
+  {
+    alert: 'MatteMailsWaiting',
+    when: 'the server was back within ten minutes',
+    series: { matte_mail_waiting_age_seconds: '1801x8 0x10' },
+    at: '12m',
+    fires: [],
+  },
 ]

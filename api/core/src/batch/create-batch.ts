@@ -29,6 +29,8 @@ type CreateBatch = {
   /** The member whose work it is; null: unknown. */
   readonly createdBy?: string | null | undefined
   readonly traceparent: string | null
+  /** Made in the App: whoever made it is told of its end. */
+  readonly notifyMaker?: boolean
   readonly gate: Pick<Gate, 'run'>
 }
 
@@ -53,8 +55,8 @@ export async function createBatch(db: Db, bucket: Inspected, request: CreateBatc
   const { workspaceId, plan, once } = request
   const sources = await inspectSources(db, bucket, request)
   const output = resolveOutput(request.output ?? null, plan)
-  const { modelVersion, callbackUrl, createdBy = null, traceparent } = request
-  const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, createdBy, traceparent }
+  const { modelVersion, callbackUrl, createdBy = null, traceparent, notifyMaker } = request
+  const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, createdBy, traceparent, notifyMaker }
   return createOnce(db, once, async (tx) => {
     const slots = await takeChildSlots(tx, { workspaceId, plan, size: sources.length })
     if (slots.kind === 'refused') throw toChildLimitError({ plan, size: sources.length }, slots.reached)

@@ -15,6 +15,7 @@ type NewBatch = {
   readonly creditCost: number
   readonly createdBy: string | null
   readonly traceparent: string | null
+  readonly notifyMaker?: boolean | undefined
 }
 
 export function insertBatch(tx: Db, batch: NewBatch, totalCount: number): Promise<BatchRow> {
@@ -27,6 +28,7 @@ export function insertBatch(tx: Db, batch: NewBatch, totalCount: number): Promis
       callback_url: batch.callbackUrl,
       created_by: batch.createdBy,
       traceparent: batch.traceparent,
+      notify_maker: batch.notifyMaker ?? false,
     })
     .returningAll()
     .executeTakeFirstOrThrow()

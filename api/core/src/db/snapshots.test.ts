@@ -29,6 +29,7 @@ import { takeAttempt } from '../identity/login/login-attempts.ts'
 import { countSessions, listSessions } from '../identity/session/session-queries.ts'
 import { startSession } from '../identity/session/start-session.ts'
 import { replaceModels } from '../model/model-queries.ts'
+import { tellingStatements } from '../notification/snapshots.fixtures.ts'
 import { countRequests } from '../rate-limit/rate-window-queries.ts'
 import { announceCleanups } from '../retention/announce-cleanup.ts'
 import { deleteDueObjects } from '../retention/delete-objects.ts'
@@ -168,6 +169,7 @@ const statements: Readonly<Record<string, Sending>> = {
   'model/replace-models': {
     send: (db) => replaceModels(db, [{ name: 'a', pool: 'a', tritonModel: 'a', isDefault: true }]),
   },
+  ...tellingStatements,
   'rate-limit/count-requests': { send: (db) => countRequests(db, [{ subject: 'a', count: 1, limit: 1 }]) },
   'retention/announce-cleanups': {
     send: (db) => announceCleanups(db, plans),

@@ -26,6 +26,8 @@ type Templates = {
 
 export type MailTemplate = keyof Templates
 
+export type DataOf<T extends MailTemplate> = Templates[T]
+
 export type MailData = {
   readonly [T in MailTemplate]: { readonly template: T; readonly data: Templates[T] }
 }[MailTemplate]

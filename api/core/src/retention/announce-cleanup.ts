@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
-import { createEventDeliveries } from '../webhook/create-deliveries.ts'
+import { publishEvent } from '../notification/publish-event.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { timeOf } from './release-uploads.ts'
@@ -44,16 +44,14 @@ export async function announceCleanups(db: Db, plans: Plans, pass: SweepPass = {
         .set({ deleted: 0, announced_on: today })
         .where('workspace_id', '=', workspaceId)
         .execute()
-      const body = buildCleanupBody(notice.count, days)
-      await createEventDeliveries(tx, { workspaceId, event, body, callbackUrl: null, of: { key: notice.day } })
+      const fields = { count: notice.count, days, message: messageOf(notice.count, days) }
+      await publishEvent(tx, { event, fields, key: notice.day, workspaceId, userId: null })
       return 1
     }),
   )
 }
 
-/** Flat JSON, `event` first, then the fields of the interface in its order. */
-function buildCleanupBody(count: number, days: number): string {
+function messageOf(count: number, days: number): string {
   const what = count === 1 ? 'finished task was' : 'finished tasks were'
-  const message = `${count} ${what} deleted ${days} days after their end.`
-  return JSON.stringify({ event, count, days, message })
+  return `${count} ${what} deleted ${days} days after their end.`
 }

@@ -1,6 +1,8 @@
 import { expireCredits } from '../credit/expire-credits.ts'
 import type { Db } from '../db/database.ts'
 import { sweepParts } from '../db/sweep.ts'
+import { deleteOldMails } from '../mail/old-mails.ts'
+import { deleteOldNotifications } from '../notification/old-notifications.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { announceCleanups } from './announce-cleanup.ts'
@@ -21,12 +23,14 @@ export const retentionParts = [
   'uploads_released',
   'tasks_deleted',
   'cleanups_announced',
+  'notifications_deleted',
+  'mails_deleted',
   'objects_deleted',
 ] as const
 
 /**
- * Everything that ends by time: credits, unused uploads, old tasks, the objects of both, and the day's notices.
- * In rounds of bounded size until nothing is left; any number of sweepers may do it at once.
+ * Everything that ends by time: credits, unused uploads, old tasks, the objects of both, the day's notices, old
+ * notifications and mails. In rounds of bounded size until nothing is left; any number of sweepers may do it at once.
  */
 export const sweepRetention = (
   { db, plans, bucket }: RetentionDeps,
@@ -38,6 +42,8 @@ export const sweepRetention = (
       uploads_released: (pass) => releaseUnusedUploads(db, pass),
       tasks_deleted: (pass) => deleteOldTasks(db, plans, pass),
       cleanups_announced: (pass) => announceCleanups(db, plans, pass),
+      notifications_deleted: (pass) => deleteOldNotifications(db, pass),
+      mails_deleted: (pass) => deleteOldMails(db, pass),
       objects_deleted: async (pass) => (bucket === undefined ? 0 : deleteDueObjects(db, bucket, pass)),
     },
     options,

@@ -5,7 +5,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { BatchTable } from '../db/tables/batch.ts'
 import { createEventDeliveries } from '../webhook/create-deliveries.ts'
-import { buildBatchBody } from '../webhook/payload.ts'
+import { batchFields } from '../webhook/payload.ts'
 
 type Batch = Selectable<BatchTable>
 type EndedChildren = { readonly status: 'succeeded' | 'failed' | 'canceled'; readonly count: number }
@@ -52,16 +52,22 @@ export function reopenFailedChild(tx: Db, batchId: string): Promise<{ id: string
     .executeTakeFirst()
 }
 
-/** `batch.completed`, once in a batch's life: `completedNow` is true once, and the key makes a second one nothing. */
+/**
+ * `batch.completed`, once in a batch's life: `completedNow` is true once, and the key makes a second one nothing. A
+ * member who made it in the App is told; that is one row more, from which a loop of the dispatcher does the rest.
+ */
 export async function announceBatch(tx: Db, progress: BatchProgress | undefined): Promise<void> {
   if (!progress?.completedNow) return
-  const { id, workspace_id: workspaceId, callback_url: callbackUrl, traceparent, ...counts } = progress.batch
-  await createEventDeliveries(tx, {
-    workspaceId,
-    event: 'batch.completed',
-    body: buildBatchBody({ batchId: id, totalCount: counts.total_count, successCount: counts.succeeded_count }),
-    callbackUrl,
-    traceparent,
-    of: { key: id, batchId: id },
-  })
+  const { id, workspace_id: workspaceId, callback_url: callbackUrl, traceparent, ...batch } = progress.batch
+  const event = 'batch.completed'
+  const fields = batchFields({ batchId: id, totalCount: batch.total_count, successCount: batch.succeeded_count })
+  const body = JSON.stringify({ event, ...fields })
+  await createEventDeliveries(tx, { workspaceId, event, body, callbackUrl, traceparent, of: { key: id, batchId: id } })
+  if (!batch.notify_maker || batch.created_by === null) return
+  const due = { event, event_key: id, workspace_id: workspaceId, user_id: batch.created_by }
+  await tx
+    .insertInto('notification_due')
+    .values({ ...due, fields: JSON.stringify(fields) })
+    .onConflict((conflict) => conflict.columns(['event', 'event_key', 'workspace_id']).doNothing())
+    .execute()
 }

@@ -26,6 +26,8 @@ type CreateTask = {
   /** The member whose work it is; null: unknown. */
   readonly createdBy?: string | null | undefined
   readonly traceparent: string | null
+  /** Made in the App: whoever made it is told of its end. */
+  readonly notifyMaker?: boolean
 }
 
 /**
@@ -53,6 +55,7 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
     creditCost,
     createdBy: request.createdBy ?? null,
     traceparent: request.traceparent,
+    notifyMaker: request.notifyMaker,
   }
   // Where nothing else belongs to it, the one statement is the transaction. A limit is judged in one of its own.
   const alone = once === undefined && !plan.charged ? await insertSingle(db, plan, task) : undefined

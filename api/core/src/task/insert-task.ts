@@ -17,6 +17,8 @@ export type NewTask = {
   readonly creditCost: number
   readonly createdBy: string | null
   readonly traceparent: string | null
+  /** Made in the App: whoever made it is told of its end. */
+  readonly notifyMaker?: boolean | undefined
 }
 
 export type Insertion =
@@ -43,10 +45,11 @@ export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<I
       returning id as upload_id
     ), created as (
       insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
-                        callback_url, output, credit_cost, created_by, traceparent)
+                        callback_url, output, credit_cost, created_by, traceparent, notify_maker)
       select slot.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
              ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
-             ${task.creditCost}::int, ${task.createdBy}::uuid, ${task.traceparent}::text
+             ${task.creditCost}::int, ${task.createdBy}::uuid, ${task.traceparent}::text,
+             ${task.notifyMaker ?? false}::boolean
         from slot left join source on true
       returning *
     ), event as (

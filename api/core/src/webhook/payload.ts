@@ -14,14 +14,11 @@ export function buildTaskBody(outcome: TaskOutcome): string {
 
 type BatchOutcome = { readonly batchId: string; readonly totalCount: number; readonly successCount: number }
 
-/** Whatever did not succeed counts as failed here, canceled ones included (D52). */
-export function buildBatchBody({ batchId, totalCount, successCount }: BatchOutcome): string {
-  return JSON.stringify({
-    event: 'batch.completed',
-    batch_job_id: batchId,
-    total_count: totalCount,
-    success_count: successCount,
-    failed_count: totalCount - successCount,
-    message: `${successCount} of ${totalCount} tasks succeeded.`,
-  })
-}
+/** The fields of `batch.completed`. Whatever did not succeed counts as failed here, canceled ones included (D52). */
+export const batchFields = ({ batchId, totalCount, successCount }: BatchOutcome) => ({
+  batch_job_id: batchId,
+  total_count: totalCount,
+  success_count: successCount,
+  failed_count: totalCount - successCount,
+  message: `${successCount} of ${totalCount} tasks succeeded.`,
+})

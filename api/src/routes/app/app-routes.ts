@@ -7,6 +7,7 @@ import { type TaskOperationDeps, taskOperations } from '../task/task-operations.
 import { type AuthRouteDeps, authRoutes } from './auth/auth-routes.ts'
 import { creditRoutes } from './credits.ts'
 import { imageRoutes } from './images.ts'
+import { notificationRoutes } from './notifications.ts'
 import { type StreamRouteDeps, taskStreamRoutes } from './task-stream.ts'
 import { teamRoutes } from './teams/teams.ts'
 import { userRoutes } from './users/users.ts'
@@ -27,4 +28,5 @@ export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   await app.register(taskStreamRoutes, { ...deps, prefix: '/tasks' })
   await app.register(creditRoutes, { ...deps, prefix: '/credits' })
   await app.register(teamRoutes, { ...deps, prefix: '/teams' })
+  await app.register(notificationRoutes, { ...deps, prefix: '/notifications' })
 }

@@ -115,7 +115,8 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     const traceparent = currentTraceparent() ?? null
     // Also the wait for its turn is one for the store.
     const gate: Pick<Gate, 'run'> = { run: (inspect) => request.atStore(() => turns.run(workspaceId, inspect)) }
-    const common = { workspaceId, plan: planLimits, createdBy, once, traceparent, gate }
+    const { notifyMaker } = front
+    const common = { workspaceId, plan: planLimits, createdBy, notifyMaker, once, traceparent, gate }
     const made = await createBatch(db, bucket, { ...common, ...wanted })
     // No more of them can begin at once; a slot that has ended a task claims the next by itself.
     for (const { id, model_version } of made.tasks.slice(0, planLimits.concurrentTasks)) nudge.task(model_version, id)

@@ -12,6 +12,8 @@ export type Front = {
   readonly access: Readonly<Record<'upload' | 'readTasks' | 'writeTasks' | 'readBatches' | 'writeBatches', Access>>
   readonly tags: Readonly<Record<'uploads' | 'tasks' | 'batches', readonly string[]>>
   readonly operationId: (name: string) => string
+  /** Whoever made a task or a batch is told of its end. */
+  readonly notifyMaker: boolean
   /** The responses of a route, its errors with the codes of this surface. */
   readonly responses: <S extends TSchema>(
     status: 200 | 201,
@@ -31,6 +33,7 @@ export const developerFront: Front = {
   },
   tags: { uploads: ['Uploads'], tasks: ['Tasks'], batches: ['Batches'] },
   operationId: (name) => name,
+  notifyMaker: false,
   responses: (status, data, codes) =>
     responses(
       status,
@@ -46,6 +49,7 @@ export const appFront: Front = {
   paths: { tasks: '/images', batches: '/batch' },
   access: { upload: read, readTasks: read, writeTasks: write, readBatches: read, writeBatches: write },
   tags: { uploads: ['Images'], tasks: ['Images'], batches: ['Images'] },
+  notifyMaker: true,
   operationId: (name) => `app${name.charAt(0).toUpperCase()}${name.slice(1)}`,
   responses: (status, data, codes) =>
     memberResponses(

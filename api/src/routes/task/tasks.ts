@@ -106,7 +106,8 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     const traceparent = currentTraceparent() ?? null
     const { once } = request
     const store = storeOf(request as FastifyRequest, bucket)
-    const common = { workspaceId, plan: planLimits, createdBy, once, traceparent }
+    const { notifyMaker } = front
+    const common = { workspaceId, plan: planLimits, createdBy, notifyMaker, once, traceparent }
     const task = await createTask(db, store, { ...common, ...wanted })
     nudge.task(task.model_version, task.id)
     nudge.change(workspaceId)

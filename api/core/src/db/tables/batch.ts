@@ -16,6 +16,8 @@ export type BatchTable = {
   traceparent: string | null
   /** The member who made it, or the maker of the key; null: neither is known. */
   created_by: Generated<string | null>
+  /** Made in the App: its maker is told of its end. */
+  notify_maker: Generated<boolean>
   created_at: Generated<Date>
   completed_at: Date | null
 }

@@ -8,6 +8,7 @@ import type { IdempotencyRecordTable } from './idempotency-record.ts'
 import type { InferenceWindowTable } from './inference-window.ts'
 import type { MailTable, NotificationDueTable } from './mail.ts'
 import type { ModelTable } from './model.ts'
+import type { NotificationPreferenceTable, NotificationTable } from './notification.ts'
 import type {
   InvoiceCounterTable,
   InvoiceTable,
@@ -62,7 +63,9 @@ export type Tables = {
   membership: MembershipTable
   mfa_token: MfaTokenTable
   model: ModelTable
+  notification: NotificationTable
   notification_due: NotificationDueTable
+  notification_preference: NotificationPreferenceTable
   object_deletion: ObjectDeletionTable
   payment_order: PaymentOrderTable
   provider_event: ProviderEventTable

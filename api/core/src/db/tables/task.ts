@@ -59,6 +59,8 @@ export type TaskTable = {
   traceparent: string | null
   /** The member who made it, or the maker of the key; null: neither is known. */
   created_by: Generated<string | null>
+  /** Made in the App: its maker is told how it ended. */
+  notify_maker: Generated<boolean>
   created_at: Generated<Date>
 }
 
@@ -71,4 +73,6 @@ export type TaskEventTable = {
   type: string
   payload: JSONColumnType<Record<string, unknown>, string, string>
   at: Generated<Date>
+  /** The member who is still to be told of it. */
+  for_user: string | null
 }

@@ -153,9 +153,11 @@ function recordParts(ending: Ending): RawBuilder<unknown> {
   const events = failed && ending.deadLetter === true ? ['failed', 'dead_letter'] : [ending.status]
   const count = (status: Ending['status']): number => (ending.status === status ? 1 : 0)
   return sql`event as (
-      insert into task_event (task_id, workspace_id, run, type, payload)
+      insert into task_event (task_id, workspace_id, run, type, payload, for_user)
       select id, workspace_id, run, type, jsonb_build_object('run', run)
-             || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || ${details}::jsonb
+             || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || ${details}::jsonb,
+             -- Of a batch's children nobody is told one by one.
+             case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
         from moved, unnest(${events}::text[]) with ordinality as e (type, n)
        order by n
     ), usage as (

@@ -37,3 +37,7 @@ select $7::uuid, $8::uuid, $9::int,
        $13, $14::text
   from target
 on conflict do nothing;
+
+prepare announce_cleanups_6 as
+insert into "notification_due" ("event", "event_key", "user_id", "fields") values ($1, $2, $3, $4) on conflict ("event",
+  "event_key", "workspace_id") do nothing;

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { mailPace } from './mail-pace.ts'
+
+function given(perMinute: number) {
+  let nowMs = 0
+  const pace = mailPace(perMinute, { monotonicMs: () => nowMs })
+  /** Sends all that it may, each second for so long. */
+  const sendFor = (seconds: number): number => {
+    let sent = 0
+    for (let second = 0; second < seconds; second++) {
+      const now = pace.allows()
+      pace.took(now)
+      sent += now
+      nowMs += 1_000
+    }
+    return sent
+  }
+  return { pace, sendFor }
+}
+
+it.each([6, 60, 300])('lets %i begin in a minute, after a minute without any too', (perMinute) => {
+  const { sendFor } = given(perMinute)
+  const first = sendFor(60)
+  expect(first).toBeGreaterThanOrEqual(perMinute - 1)
+  expect(first).toBeLessThanOrEqual(perMinute + Math.max(1, perMinute / 60))
+  expect(sendFor(60)).toBeLessThanOrEqual(perMinute + 1)
+})
+
+it('has no bound at 0', () => {
+  expect(given(0).pace.allows()).toBe(Number.POSITIVE_INFINITY)
+})

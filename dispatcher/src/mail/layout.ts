@@ -1,0 +1,96 @@
+// One plain layout for every mail, as text and as HTML. Whatever comes from people is escaped, on one line and of
+// bounded length; a link goes to http or https or is left out.
+import type { MailContent, MailLink } from './mail-texts.ts'
+
+export type RenderedMail = { readonly subject: string; readonly text: string; readonly html: string }
+
+const subjectMax = 150
+
+export function layOut(content: MailContent): RenderedMail {
+  const { links = [], settings, ...rest } = content
+  const safe = { ...rest, links: links.filter(isWebLink), ...(settings && isWebLink(settings) && { settings }) }
+  return { subject: oneLine(content.subject).slice(0, subjectMax), text: toText(safe), html: toHtml(safe) }
+}
+
+const isWebLink = ({ url }: MailLink): boolean => /^https?:$/.test(URL.parse(url)?.protocol ?? '')
+
+/** No line break, no control or direction character: nothing that could be a header or hide what it says. */
+const oneLine = (text: string): string =>
+  text
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+
+function toText({ paragraphs, links = [], note, reason, settings }: MailContent): string {
+  const parts = [
+    ...paragraphs.map(oneLine),
+    ...links.map(({ label, url }) => `${label}:\n${url}`),
+    ...(note === undefined ? [] : [oneLine(note)]),
+    ['--', oneLine(reason), ...(settings === undefined ? [] : [`${settings.label}: ${settings.url}`])].join('\n'),
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+const escapeHtml = (text: string): string => oneLine(text).replace(/[&<>"']/g, (char) => escapes[char] ?? char)
+
+const colours = { page: '#f4f5f7', card: '#ffffff', ink: '#1c2430', soft: '#5b6675', accent: '#1f5fd0' }
+const font = 'font-family:-apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Helvetica,Arial,sans-serif'
+const pageStyle =
+  `margin:0;padding:24px 12px;background:${colours.page};color:${colours.ink};${font};` +
+  'font-size:16px;line-height:24px'
+const plain = 'role="presentation" cellspacing="0" cellpadding="0" border="0"'
+
+function toHtml({ subject, paragraphs, links = [], note, reason, settings }: MailContent): string {
+  const [button, ...others] = links
+  const body = [
+    `<h1 style="margin:0 0 16px;font-size:20px;line-height:28px">${escapeHtml(subject)}</h1>`,
+    ...paragraphs.map((text) => `<p style="margin:0 0 16px">${escapeHtml(text)}</p>`),
+    ...(button === undefined ? [] : [buttonOf(button)]),
+    ...others.map((link) => `<p style="margin:0 0 16px">${anchor(link)}</p>`),
+    ...(note === undefined ? [] : [`<p style="margin:0;font-size:14px;color:${colours.soft}">${escapeHtml(note)}</p>`]),
+  ]
+  const foot = settings === undefined ? escapeHtml(reason) : `${escapeHtml(reason)} ${anchor(settings)}.`
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light">
+<title>${escapeHtml(subject)}</title>
+</head>
+<body style="${pageStyle}">
+<table ${plain} width="100%"><tr><td align="center">
+<table ${plain} style="width:100%;max-width:560px;text-align:left">
+<tr><td style="padding:0 8px 12px;font-weight:600;color:${colours.soft}">Matte</td></tr>
+<tr><td style="padding:28px;background:${colours.card};border-radius:8px">
+${body.join('\n')}
+</td></tr>
+<tr><td style="padding:16px 8px;font-size:13px;line-height:20px;color:${colours.soft}">${foot}</td></tr>
+</table>
+</td></tr></table>
+</body>
+</html>
+`
+}
+
+const anchor = ({ label, url }: MailLink): string =>
+  `<a href="${escapeHtml(url)}" style="color:${colours.accent}">${escapeHtml(label)}</a>`
+
+/** The address below the button is for those whose program shows no buttons. */
+function buttonOf({ label, url }: MailLink): string {
+  const style =
+    `display:inline-block;padding:12px 20px;border-radius:6px;background:${colours.accent};color:#ffffff;` +
+    'text-decoration:none;font-weight:600'
+  const small = `margin:0 0 16px;font-size:13px;line-height:20px;color:${colours.soft};word-break:break-all`
+  const href = escapeHtml(url)
+  return `<p style="margin:8px 0 20px"><a href="${href}" style="${style}">${escapeHtml(label)}</a></p>
+<p style="${small}">${href}</p>`
+}

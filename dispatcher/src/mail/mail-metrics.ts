@@ -1,0 +1,50 @@
+import { counter, gauge, histogram } from '@matte/core/runtime/metrics/define'
+import type { Registry } from 'prom-client'
+import { mailOutcomes } from './mail-transport.ts'
+import { mailTemplates } from './render-mail.ts'
+
+/** All of this file; docs/metrics.md lists them. */
+export const mailMetrics = {
+  attempts: counter({
+    name: 'matte_mail_attempts_total',
+    help:
+      'Attempts to send a mail, by what each came to: deferred is an answer 4xx, refused 5xx, unavailable a server ' +
+      'that was not reached or takes no mail from us, unreadable a mail that did not open or that this version lacks.',
+    labels: { outcome: [...mailOutcomes, 'unreadable'] },
+    reader: 'alert',
+  }),
+  ended: counter({
+    name: 'matte_mails_ended_total',
+    help: 'Mails that ended: sent, refused for good, or expired after three days.',
+    labels: { template: mailTemplates, outcome: ['sent', 'refused', 'expired'] },
+    reader: 'product',
+  }),
+  waitingAge: gauge({
+    name: 'matte_mail_waiting_age_seconds',
+    help:
+      'Age of the oldest mail that is neither sent nor given up, those left out that a server has deferred; 0 when ' +
+      'there is none, absent without a mail server.',
+    reader: 'alert',
+    joinedBy: 'max',
+  }),
+  inFlight: gauge({
+    name: 'matte_mail_in_flight',
+    help: 'Conversations with the mail server in this process.',
+    reader: 'saturation',
+  }),
+  duration: histogram({
+    name: 'matte_mail_duration_seconds',
+    help: 'Time of one attempt to send a mail, connection, TLS and login included.',
+    reader: 'saturation',
+  }),
+}
+
+export type MailMetrics = ReturnType<typeof createMailMetrics>
+
+export const createMailMetrics = (registry: Registry) => ({
+  attempts: mailMetrics.attempts.register(registry),
+  ended: mailMetrics.ended.register(registry),
+  waitingAge: mailMetrics.waitingAge.register(registry),
+  inFlight: mailMetrics.inFlight.register(registry),
+  duration: mailMetrics.duration.register(registry),
+})

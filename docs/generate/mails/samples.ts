@@ -1,0 +1,60 @@
+// Every mail once, filled as the service fills it.
+import { describeEvent } from '@matte/core/notification/event-texts'
+import type { EventFields } from '@matte/core/webhook/event-fields'
+import { webhookEvents } from '@matte/core/webhook/events'
+import type { RenderedMail } from '@matte/dispatcher/mail/layout'
+import { renderMail } from '@matte/dispatcher/mail/render-mail'
+
+const place = { appUrl: 'https://app.example.com' }
+const url = 'https://app.example.com/link?token=4fX0n1u7c3'
+const message = 'A sentence of the event.'
+const later = '2026-12-31T00:00:00.000Z'
+
+type Samples = { readonly [E in EventFields as E['event']]: E['fields'] }
+
+/** As the modules publish them: a field that is renamed there does not compile here. */
+const eventFields: Samples = {
+  'task.retention_cleanup': { count: 120, days: 30, message },
+  'batch.completed': { batch_job_id: 'b', total_count: 50, success_count: 48, failed_count: 2, message },
+  'credits.low_balance': { balance: 9, message },
+  'credits.refunded': { amount: 100, message: '100 credits were refunded.' },
+  'credits.pack_purchased': { credits: 500, pack_name: 'Pack 500', message },
+  'credits.expiration_warning': { credits: 40, expiry_date: later, message },
+  'payment.succeeded': { order_id: 'o', amount: 1_999, currency: 'EUR', message },
+  'payment.failed': { order_id: 'o', message: 'Your card was declined.' },
+  'refund.succeeded': { refund_id: 'r', order_id: 'o', amount: 1_500, currency: 'JPY', message },
+  'subscription.updated': { plan: 'business', message },
+  'subscription.canceled': { period_end: later, message },
+  'subscription.renewed': { plan_name: 'pro', period_end: later, message },
+  'referral.reward': { credits: 20, description: 'Ada joined', message },
+  'team.invitation': {
+    ...{ team_name: 'Shop', inviter_email: 'ada@example.com', role: 'member', invite_url: url, message },
+  },
+  welcome: { message },
+  'security.password_changed': { message },
+  'security.mfa_enabled': { message },
+  'security.mfa_disabled': { message },
+}
+
+const taskFields = { task_id: 't', reason: 'INPUT_UNREADABLE', message: 'The image cannot be read.' }
+
+export const mailSamples: Readonly<Record<string, RenderedMail>> = {
+  'verify-email': renderMail('verify-email', { url }, place),
+  'already-registered': renderMail('already-registered', { loginUrl: url, resetUrl: url }, place),
+  'reset-password': renderMail('reset-password', { url }, place),
+  'confirm-email': renderMail('confirm-email', { url }, place),
+  'email-changing': renderMail('email-changing', { newEmail: 'new@example.com' }, place),
+  'failed-logins': renderMail('failed-logins', { failures: 20 }, place),
+  'team-invitation': renderMail(
+    'team-invitation',
+    { teamName: 'Shop & Co', inviterEmail: 'ada@example.com', role: 'member', url },
+    place,
+  ),
+  'referral-invitation': renderMail('referral-invitation', { inviterName: 'Ada', url }, place),
+  ...Object.fromEntries(
+    webhookEvents.map((event) => {
+      const fields = event === 'task.succeeded' || event === 'task.failed' ? taskFields : eventFields[event]
+      return [event, renderMail('notification', { event, ...describeEvent(event, fields) }, place)]
+    }),
+  ),
+}

@@ -1,0 +1,78 @@
+// Which mail is claimed when, by how many, and what becomes of a claim that was lost.
+import { type ClaimedMail, claimDueMails } from '@matte/core/mail/claim-mails'
+import { postpone, recordRefused, recordSent, retryDelayMs } from '@matte/core/mail/end-mail'
+import { queueMail } from '@matte/core/mail/queue-mail'
+import { sql } from 'kysely'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { useDatabase } from '../support/database.ts'
+import { masterKeys } from './in-process.ts'
+import { givenMail, lapseMailClaims, readMail } from './mails.ts'
+
+const database = useDatabase()
+beforeEach(() => sql`truncate mail`.execute(database.db))
+
+const claim = (limit: number) => claimDueMails(database.db, { limit, claimMs: 60_000 })
+const notification = { template: 'notification', data: { event: 'welcome', title: 'Hello', body: 'Hello.' } } as const
+
+async function claimOne(): Promise<ClaimedMail> {
+  const [mail] = await claim(1)
+  if (mail === undefined) throw new Error('nothing was claimed')
+  return mail
+}
+
+describe('a claim', () => {
+  it('takes what somebody waits for before notifications, and the longest due first', async () => {
+    const told: string[] = []
+    for (let n = 0; n < 3; n++) told.push(await givenMail(database.db, 'a@example.com', notification))
+    const asked = [await givenMail(database.db, 'b@example.com'), await givenMail(database.db, 'c@example.com')]
+    expect((await claim(1)).map(({ id }) => id)).toEqual(asked.slice(0, 1))
+    expect((await claim(2)).map(({ id }) => id)).toEqual([asked[1], told[0]])
+    expect((await claim(9)).map(({ id }) => id).sort()).toEqual(told.slice(1).sort())
+    expect(await claim(9)).toEqual([])
+  })
+
+  it('is made by one of many at once, and of each mail', async () => {
+    for (let n = 0; n < 30; n++) await givenMail(database.db, `a${n}@example.com`)
+    const claimed = (await Promise.all(Array.from({ length: 10 }, () => claim(3)))).flat()
+    expect(new Set(claimed.map(({ id }) => id)).size).toBe(claimed.length)
+    const rest = await claim(30)
+    expect(claimed.length + rest.length).toBe(30)
+  })
+
+  it('that lapsed is taken over as the same attempt, and the first may record nothing', async () => {
+    const id = await givenMail(database.db, 'a@example.com')
+    const first = await claimOne()
+    await lapseMailClaims(database.db)
+    const second = await claimOne()
+    expect(second).toMatchObject({ id, attempt: 1, takenOver: true })
+    const { db } = database
+    expect(await recordSent(db, first)).toBeUndefined()
+    expect(await recordRefused(db, first, '550')).toBeUndefined()
+    expect(await postpone(db, first, { error: '451', delayMs: 0, counts: true })).toBeUndefined()
+    expect(await readMail(db, id)).toMatchObject({ status: 'pending', claim: second.claim, error: null })
+    expect(await recordSent(db, second)).toEqual({ id })
+    expect(await claim(1)).toEqual([])
+  })
+})
+
+it('a mail that is put off is not claimed before its time, and counts what a server has answered', async () => {
+  const { db } = database
+  const id = await givenMail(db, 'a@example.com')
+  await postpone(db, await claimOne(), { error: 'SERVER ECONNREFUSED', delayMs: 0, counts: false })
+  const again = await claimOne()
+  expect(again.attempt).toBe(1)
+  await postpone(db, again, { error: '451', delayMs: retryDelayMs(1), counts: true })
+  expect(await claim(1)).toEqual([])
+  expect(await readMail(db, id)).toMatchObject({ attempt: 1, error: '451' })
+  expect([1, 2, 3, 6, 7, 50].map((attempt) => retryDelayMs(attempt) / 60_000)).toEqual([1, 2, 4, 32, 60, 60])
+})
+
+it('a mail that is queued again under its key is one mail, also after it was sent', async () => {
+  const { db } = database
+  const queue = () => queueMail(db, masterKeys, { ...notification, key: 'one', to: 'a@example.com', userId: null })
+  await queue()
+  await queue()
+  await recordSent(db, await claimOne())
+  await queue()
+  expect(await claim(9)).toEqual([])
+})
