@@ -147,6 +147,19 @@ describe('POST /app/teams/{teamId}/invites', () => {
   }, 120_000)
 })
 
+it('one person’s invitations are counted over all teams, also when they are sent at once', async () => {
+  const [team, other] = [await givenTeam(world), await givenTeam(world)]
+  const admin = await team.member('admin')
+  await world.db
+    .insertInto('membership')
+    .values({ workspace_id: other.id, user_id: admin.userId, role: 'admin' })
+    .execute()
+  const sent = await Promise.allSettled(
+    Array.from({ length: 60 }, (_, i) => invite(admin, i % 2 === 0 ? team : other, newAddress())),
+  )
+  expect(sent.filter(({ status }) => status === 'fulfilled')).toHaveLength(50)
+})
+
 describe('POST /app/teams/invites/accept', () => {
   it('makes the invited a member, whatever the case of the address, once', async () => {
     const team = await givenTeam(world)
