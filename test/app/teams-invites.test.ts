@@ -147,6 +147,23 @@ describe('POST /app/teams/{teamId}/invites', () => {
   }, 120_000)
 })
 
+it('one person’s invitations are counted over all teams, also of two at once', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const teams = [await givenTeam(world, { credits: 0 }), await givenTeam(world, { credits: 0 })] as const
+    const admin = await teams[0].member('admin')
+    const { id: workspace_id } = teams[1]
+    await world.db.insertInto('membership').values({ workspace_id, user_id: admin.userId, role: 'admin' }).execute()
+    // As if all but one of the day had been sent.
+    await sql`insert into team_invite (workspace_id, email, role, token_hash, invited_by, expires_at, ended_at, ending)
+      select ${workspace_id}, n || '-' || gen_random_uuid() || '@example.com', 'member',
+             sha256(gen_random_uuid()::text::bytea), ${admin.userId}, now() + interval '7 days', now(), 'revoked'
+        from generate_series(1, 49) n`.execute(world.db)
+    for (const { path } of teams) await admin.client.call('GET', `${path}/invites`)
+    const sent = await Promise.allSettled(teams.map((team) => invite(admin, team, newAddress())))
+    expect(sent.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  }
+})
+
 describe('POST /app/teams/invites/accept', () => {
   it('makes the invited a member, whatever the case of the address, once', async () => {
     const team = await givenTeam(world)
