@@ -4,9 +4,8 @@ with pair as (
   values ($1, $2, 1, now() + $3::int * interval '1 second', now())
   on conflict (account, network) do update set
     failures = case when f.last_at < now() - $4 * interval '1 hour' then 1 else f.failures + 1 end,
-    allowed_at = now() + ($5::int[])[least(case when f.last_at < now() - $6 * interval '1 hour' then 1 else f.failures + 1 end,
-      $7::int)]
-                         * interval '1 second',
+    allowed_at = now() + interval '1 second' *
+      ($5::int[])[least(case when f.last_at < now() - $6 * interval '1 hour' then 1 else f.failures + 1 end, $7::int)],
     last_at = now()
   where f.allowed_at <= now()
   returning true as taken
