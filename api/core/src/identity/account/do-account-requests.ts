@@ -15,7 +15,7 @@ import { countLiveTokens, createMailToken } from './mail-token.ts'
 /** Whether an address may be registered: by anybody, or by those invited. */
 type MayRegister = (tx: Db, email: string) => Promise<boolean>
 
-export type RequestDeps = {
+type RequestDeps = {
   readonly db: Db
   readonly masterKeys: MasterKeys
   readonly mayRegister: MayRegister

@@ -1,5 +1,5 @@
-// Passwords that are tried first, in lower case: the 3,000 most frequent of 4 to 11 characters, which people lengthen, and
-// all of 12 and more in the list of npm @zxcvbn-ts/language-common 4.1.3. MIT, see LICENSE.txt beside this file.
+// Passwords that are tried first, in lower case: the 3,000 most frequent of 4 to 11 characters, which people lengthen,
+// and all of 12 and more in the list of npm @zxcvbn-ts/language-common 4.1.3. MIT, see LICENSE.txt beside this file.
 export const commonPasswordList = `
 0.0.000 000000 000007 0007 007007 01011 01011970 01011980 01011985 01011990 01011991 01012000 01012001 01012010
 01012011 010203 010203040506 012345678910 014702580369 01telemike01 050605rostik 102030 102030405060 102938 1029384756
