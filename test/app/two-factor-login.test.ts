@@ -5,10 +5,10 @@ import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { password } from '../support/app/given-password.ts'
 import { databaseTime, type SecondFactor } from '../support/app/second-factor.ts'
-import { type Login, twoFactorWorld, wrongCode } from '../support/app/two-factor-world.ts'
+import { twoFactorWorld, wrongCode } from '../support/app/two-factor-world.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
-const { open, protectedPerson, logIn, verify } = twoFactorWorld(world)
+const { open, protectedPerson, logIn, logInTimes, verify } = twoFactorWorld(world)
 
 const stopped = { status: 429, code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'codes' } }
 const notValid = { status: 401, code: 'AUTH_INVALID_TOKEN' }
@@ -45,7 +45,7 @@ describe('a login', () => {
 
   it('of several with one code at once one is let in', async () => {
     const { email, factor, userId } = await protectedPerson()
-    const logins = await Promise.all([1, 2, 3, 4].map(() => logIn(email)))
+    const logins = await logInTimes(email, 4)
     const code = await factor.nextCode()
     const tries = await Promise.allSettled(logins.map(({ mfaToken }) => verify(mfaToken, code)))
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -71,7 +71,7 @@ describe('a login', () => {
 
   it('of several with one recovery code at once one is let in', async () => {
     const { email, factor } = await protectedPerson()
-    const logins = await Promise.all([1, 2, 3].map(() => logIn(email)))
+    const logins = await logInTimes(email, 3)
     const tries = await Promise.allSettled(
       logins.map(({ mfaToken }) => verify(mfaToken, factor.recoveryCodes[0] ?? '')),
     )
@@ -159,8 +159,7 @@ describe('wrong codes', () => {
 
   it('many at once are counted one by one: no more than five are judged', async () => {
     const { email, factor } = await protectedPerson()
-    const logins: Login[] = []
-    while (logins.length < 10) logins.push(await logIn(email))
+    const logins = await logInTimes(email, 10)
     const wrong = await factor.wrongCode()
     const answers = await Promise.all(
       logins.map(({ mfaToken }) => verify(mfaToken, wrong).catch((error: { code: string }) => error.code)),

@@ -6,7 +6,7 @@ import { givenPerson } from './people.ts'
 import { enableSecondFactor } from './second-factor.ts'
 
 type Tokens = { readonly accessToken: string; readonly refreshToken: string }
-export type Login = Tokens & { readonly mfaRequired?: true; readonly mfaToken: string }
+type Login = Tokens & { readonly mfaRequired?: true; readonly mfaToken: string }
 
 export const wrongCode = { status: 400, code: 'INVALID_PARAMS', details: { issues: [{ path: '/body/code' }] } }
 
@@ -17,6 +17,8 @@ export function twoFactorWorld(world: World) {
     await givePassword(world.db, someone)
     return someone
   }
+  const logIn = async (email: string) =>
+    (await open().call<Login>('POST', '/auth/login', { body: { email, password } })).data
   return {
     open,
     person,
@@ -24,8 +26,13 @@ export function twoFactorWorld(world: World) {
       const someone = await person()
       return { ...someone, factor: await enableSecondFactor(world.db, someone.client) }
     },
-    logIn: async (email: string) =>
-      (await open().call<Login>('POST', '/auth/login', { body: { email, password } })).data,
+    logIn,
+    /** One after the other: passwords that come at once for one account wait for each other. */
+    logInTimes: async (email: string, count: number) => {
+      const logins: Login[] = []
+      while (logins.length < count) logins.push(await logIn(email))
+      return logins
+    },
     verify: (mfaToken: string, code: string) =>
       open().call<Tokens>('POST', '/auth/2fa/verify', { body: { mfaToken, code } }),
     /** Names of the workspace's events. */

@@ -25,7 +25,9 @@ import { refundCredits } from '../credit/refund-credits.ts'
 import { takeKey } from '../idempotency/idempotency-queries.ts'
 import { listDueRequests } from '../identity/account/due-requests.ts'
 import { cleanSignIn } from '../identity/clean-sign-in.ts'
+import { countLoginEvents, listLoginEvents } from '../identity/login/list-login-events.ts'
 import { takeAttempt } from '../identity/login/login-attempts.ts'
+import { eraseAccount } from '../identity/personal/erase-account.ts'
 import { countSessions, listSessions } from '../identity/session/session-queries.ts'
 import { startSession } from '../identity/session/start-session.ts'
 import { replaceModels } from '../model/model-queries.ts'
@@ -153,6 +155,20 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'identity/clean-sign-in': { send: (db) => cleanSignIn(db) },
   'identity/list-due-requests': { send: (db) => listDueRequests(db, 100) },
+  'identity/erase-account': {
+    send: (db) => {
+      const deps = { db, masterKeys: new Map(), findSubscription: async () => undefined }
+      return eraseAccount(deps, { userId: 'user', code: undefined })
+    },
+    answers: [[{ id: workspaceId }], [{ email: 'email' }], [], [], [{ id: workspaceId, role: 'owner', others: 0 }]],
+  },
+  'identity/list-login-events': {
+    send: async (db) => {
+      await listLoginEvents(db, 'user', { limit: 20, offset: 40 })
+      await listLoginEvents(db, 'user', { limit: 20, offset: 0, after: position })
+      await countLoginEvents(db, 'user')
+    },
+  },
   'identity/list-sessions': {
     send: async (db) => {
       await listSessions(db, 'user', { limit: 20, offset: 40 })

@@ -1,13 +1,14 @@
 prepare delete_old_tasks_1 as
-select w.id, p.days
+select w.id, d.days
   from workspace w
   join unnest($1::text[], $2::int[]) as p (plan, days) on p.plan = w.plan
+ cross join lateral (select case when w.deleted_at is null then p.days else 0 end as days) d
  where w.id <> all($3::uuid[]) and ((select completed_at from task
          where workspace_id = w.id and completed_at is not null
-         order by completed_at limit 1) <= now() - p.days * interval '1 day'
+         order by completed_at limit 1) <= now() - d.days * interval '1 day'
     or (select completed_at from delivery
          where workspace_id = w.id and task_id is null and completed_at is not null
-         order by completed_at limit 1) <= now() - p.days * interval '1 day')
+         order by completed_at limit 1) <= now() - d.days * interval '1 day')
  limit $4;
 
 prepare delete_old_tasks_2 as

@@ -1,0 +1,101 @@
+prepare erase_account_1 as
+select w.id from workspace w where w.id in (select workspace_id from membership where user_id = $1)
+ order by w.id for no key update of w;
+
+prepare erase_account_2 as
+select "email" from "app_user" where "id" = $1 and "erased_at" is null for no key update;
+
+prepare erase_account_3 as
+delete from "mfa_token" where "user_id" = $1;
+
+prepare erase_account_4 as
+select "user_id" from "two_factor" where "user_id" = $1 and "enabled_at" is not null;
+
+prepare erase_account_5 as
+select own.workspace_id as id, own.role, count(o.user_id) as others,
+       count(o.user_id) filter (where o.role = 'owner' and u.disabled_at is null and u.erased_at is null) as owners
+  from membership own
+  left join membership o on o.workspace_id = own.workspace_id and o.user_id <> own.user_id
+  left join app_user u on u.id = o.user_id
+ where own.user_id = $1 and own.workspace_id = any($2::uuid[])
+ group by own.workspace_id, own.role order by own.workspace_id;
+
+prepare erase_account_6 as
+update invoice set buyer = '{"name": "deleted", "addressLines": [], "taxId": null, "email": null}'
+ where workspace_id = (select id from workspace where personal_of = $1);
+
+prepare erase_account_7 as
+update workspace
+   set deleted_at = now(), name = 'deleted', personal_of = null, callback_secret_sealed = null, billing = null
+ where id = $1;
+
+prepare erase_account_8 as
+update api_key set revoked_at = coalesce(revoked_at, now()), name = 'deleted' where workspace_id = $1;
+
+prepare erase_account_9 as
+update webhook_endpoint
+   set deleted_at = coalesce(deleted_at, now()), secret_sealed = '', previous_secret_sealed = null,
+       previous_until = null, description = null, target_url = $1, target_href = $2
+ where workspace_id = $3;
+
+prepare erase_account_10 as
+update delivery set status = 'canceled', completed_at = now(), claim = null, claimed_until = null
+ where workspace_id = $1 and status = 'pending';
+
+prepare erase_account_11 as
+update api_key set revoked_at = now() where created_by = $1 and revoked_at is null;
+
+prepare erase_account_12 as
+delete from "membership" where "user_id" = $1;
+
+prepare erase_account_13 as
+delete from "session" where "user_id" = $1;
+
+prepare erase_account_14 as
+delete from "login_event" where "user_id" = $1;
+
+prepare erase_account_15 as
+update "audit_entry" set "ip_address" = null where "user_id" = $1;
+
+prepare erase_account_16 as
+delete from "email_change" where "user_id" = $1;
+
+prepare erase_account_17 as
+delete from "mfa_token" where "user_id" = $1;
+
+prepare erase_account_18 as
+delete from "mail_token" where "user_id" = $1;
+
+prepare erase_account_19 as
+delete from "recovery_code" where "user_id" = $1;
+
+prepare erase_account_20 as
+delete from "two_factor" where "user_id" = $1;
+
+prepare erase_account_21 as
+delete from "mail" where "user_id" = $1;
+
+prepare erase_account_22 as
+delete from "mail" where lower("to_address") = lower($1);
+
+prepare erase_account_23 as
+delete from "notification_due" where "user_id" = $1;
+
+prepare erase_account_24 as
+delete from "account_request" where lower("email") = lower($1);
+
+prepare erase_account_25 as
+delete from "registration_invite" where lower("email") = lower($1);
+
+prepare erase_account_26 as
+delete from "team_invite" where lower("email") = lower($1);
+
+prepare erase_account_27 as
+delete from "login_failure" where "account" = $1;
+
+prepare erase_account_28 as
+update app_user
+   set email = 'erased-' || id || '@erased.invalid', email_verified_at = null, password_hash = null, name = null,
+       locale = default, time_zone = default, avatar_url = null, referral_code = null, registered_from = null,
+       erased_at = now()
+ where id = $1;
