@@ -38,20 +38,18 @@ import { rateLimiter } from './limit/rate-limiter.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
 import { appRoutes } from './routes/app/app-routes.ts'
+import { developerSurface } from './routes/both/surface.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
 import { legacyTaskRoutes } from './routes/legacy/tasks.ts'
-import { apiKeyRoutes } from './routes/open/developer/api-keys.ts'
 import { batchRoutes } from './routes/open/developer/batch-tasks.ts'
 import { retryRoutes } from './routes/open/developer/retry-task.ts'
-import { signingSecretRoutes } from './routes/open/developer/signing-secret.ts'
 import { taskRoutes } from './routes/open/developer/tasks.ts'
 import { uploadRoutes } from './routes/open/developer/uploads.ts'
-import { usageRoutes } from './routes/open/developer/usage.ts'
-import { webhookRoutes } from './routes/open/developer/webhooks.ts'
 import type { TaskWaits } from './task-waits.ts'
 import { gatewayLinks, presignedLinks } from './views/result-links.ts'
+import type { AttemptWaits } from './waits/attempt-waits.ts'
 
 export type App = FastifyInstance
 
@@ -65,6 +63,7 @@ type AppDeps = {
   readonly usage: Pick<KeyUsage, 'note'>
   readonly signingKeys: Pick<SigningKeysCache, 'current'>
   readonly waits: Pick<TaskWaits, 'untilEnded' | 'end'>
+  readonly attempts: Pick<AttemptWaits, 'untilEnded' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
   /** Milliseconds that the first in the queue for a database connection has waited. */
   readonly oldestWaitMs: () => number
@@ -102,7 +101,10 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   ignoreUnknownFields(app)
   honourIdempotencyKeys(app, db)
   endConnectionsWhileStopping(app, deps.stopping)
-  app.addHook('preClose', async () => deps.waits.end())
+  app.addHook('preClose', async () => {
+    deps.waits.end()
+    deps.attempts.end()
+  })
   app.setErrorHandler(answerErrors(metrics.countError))
   await documentRoutes(app, config.publicUrl)
 
@@ -126,11 +128,8 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
     await app.register(legacyTaskRoutes, { prefix: '/v1', successor, sunset: config.legacySunset, ...taskDeps })
   }
   const { masterKeys } = config
-  await app.register(webhookRoutes, { prefix, db, masterKeys, deniedNetworks, ...deps })
-  await app.register(apiKeyRoutes, { prefix, db })
-  await app.register(signingSecretRoutes, { prefix, db, masterKeys })
-  await app.register(usageRoutes, { prefix, db })
-  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...taskDeps, ...deps })
+  await app.register(developerSurface, { prefix, db, masterKeys, deniedNetworks, maxWaitSeconds, ...deps })
+  await app.register(appRoutes, { prefix: '/api/v1/app', config, masterKeys, ...taskDeps, ...deps })
   await app.register(fileRoutes, { bucket, masterKeys: config.masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()

@@ -23,6 +23,7 @@ import { windowCleaner } from './limit/window-cleaner.ts'
 import { requestCounter } from './request-counter.ts'
 import { databaseSamples } from './samples/database-samples.ts'
 import { taskWaits } from './task-waits.ts'
+import { attemptWaits } from './waits/attempt-waits.ts'
 
 type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
 
@@ -37,7 +38,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const settings = settingsCache(db, logger)
   const probe = storeProbe(bucket, logger)
   const usage = keyUsage(db, logger)
-  const waits = taskWaits(db, logger)
+  const waiting = { waits: taskWaits(db, logger), attempts: attemptWaits(db, logger) }
   const requests = requestCounter(db, logger)
   const signingKeys = signingKeysCache(db, config.masterKeys, logger)
   const schema = schemaAtStart(database, { logger })
@@ -55,7 +56,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     settings,
     probe,
     usage,
-    waits,
+    ...waiting,
     requests,
     signingKeys,
     readiness: ready,
@@ -77,7 +78,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
       settings,
       probe,
       usage,
-      waits,
+      ...Object.values(waiting),
       requests,
       signingKeys,
       windowCleaner(db, logger),

@@ -3,7 +3,7 @@
 // new one is tested here without anyone remembering it, and one whose path has an unknown parameter fails until it is
 // said here whose id that is.
 import { generateApiKey } from '@matte/core/workspace/api-key'
-import { revokeApiKey } from '@matte/core/workspace/api-key-queries'
+import { revokeApiKey } from '@matte/core/workspace/key/end-key'
 import { isScope, scopes } from '@matte/core/workspace/scope'
 import { buildDocument } from '@matte/generate/build-document'
 import { beforeAll, describe, expect, it } from 'vitest'

@@ -39,6 +39,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/setting': [...rows, 'core/runtime'],
   'core/workspace': [...rows, 'core/runtime'],
   'core/workspace/limit': [...rows, 'core/workspace'],
+  // Making a key is asked for once.
+  'core/workspace/key': [...rows, 'core/idempotency', 'core/workspace'],
   'core/audit': rows,
   // People, their sessions and tokens; mail and notifications go to them.
   'core/identity': [...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/webhook'],
@@ -62,6 +64,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/upload': [...rows, 'core/storage', 'core/workspace'],
   'core/webhook/target': [],
   'core/webhook': [...rows, 'core/runtime', 'core/workspace', 'core/webhook/target'],
+  'core/webhook/delivery': [...rows, 'core/workspace', 'core/webhook', 'core/webhook/endpoint'],
   'core/webhook/endpoint': [...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/webhook'],
   'core/task': [
     ...rows,
@@ -97,7 +100,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/errors/http-status.ts': ['core/error.ts'],
   'api/errors': ['core', 'api/envelope.ts', 'api/errors/http-status.ts', 'api/schemas', 'api/access.ts'],
   'api/model-cache.ts': ['core'],
-  'api/task-waits.ts': ['core'],
+  'api/waits': ['core'],
+  'api/task-waits.ts': ['core', 'api/waits'],
   'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/uuid.ts'],
   'api/samples': ['core'],
@@ -109,9 +113,15 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts'],
     ...['api/model-cache.ts', 'api/task-waits.ts'],
   ],
+  // What both surfaces have.
+  'api/routes/both': [
+    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/access.ts', 'api/uuid.ts', 'api/waits'],
+    'api/routes/open/developer',
+  ],
   'api/routes/legacy': ['api/routes/open/developer'],
   'api/routes/app': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/limit', 'api/auth', 'api/routes/open/developer'],
+    'api/routes/both',
     ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/task-waits.ts'],
   ],
   'api/admin': ['core', 'api/uuid.ts'],

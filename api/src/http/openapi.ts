@@ -4,7 +4,9 @@ import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
+import { eventSchema, newApiKeySchema, rotatedSigningSecretSchema } from '../schemas/app/developer.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
+import { deliverySchema, recoverySchema } from '../schemas/delivery.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
 import { taskSchema } from '../schemas/task.ts'
@@ -29,11 +31,16 @@ const named = [
   webhookEndpointSchema,
   newWebhookEndpointSchema,
   rotatedWebhookEndpointSchema,
+  deliverySchema,
+  recoverySchema,
   deletedSchema,
   signingSecretSchema,
   apiKeySchema,
   usageSchema,
   balanceSchema,
+  newApiKeySchema,
+  rotatedSigningSecretSchema,
+  eventSchema,
 ]
 
 const description = `Removes the background from images.
@@ -77,6 +84,7 @@ const tags = [
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
+  { name: 'Developer centre', description: 'Keys, webhooks and usage, for owners and admins who are signed in.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 
