@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
-import { openDatabase } from '@matte/core/db/database'
+import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { signingKeysCache } from '@matte/core/identity/signing-keys-cache'
 import { systemClock } from '@matte/core/runtime/clock'
@@ -38,8 +38,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const settings = settingsCache(db, logger)
   const probe = storeProbe(bucket, logger)
   const usage = keyUsage(db, logger)
-  const waiting = { waits: taskWaits(db, logger), attempts: attemptWaits(db, logger) }
-  const requests = requestCounter(db, logger)
+  const loops = requestLoops(db, logger)
   const signingKeys = signingKeysCache(db, config.masterKeys, logger)
   const schema = schemaAtStart(database, { logger })
   const stopping = new AbortController()
@@ -56,8 +55,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     settings,
     probe,
     usage,
-    ...waiting,
-    requests,
+    ...loops,
     signingKeys,
     readiness: ready,
     stopping: stopping.signal,
@@ -78,8 +76,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
       settings,
       probe,
       usage,
-      ...Object.values(waiting),
-      requests,
+      ...Object.values(loops),
       signingKeys,
       windowCleaner(db, logger),
       databaseSamples({ db, plans: config.plans, clock: systemClock, registry, logger }),
@@ -88,6 +85,13 @@ export async function buildServices(config: Config, logger = createLogger('api',
     ],
   }
 }
+
+/** What gathers and looks on behalf of many requests. */
+const requestLoops = (db: Db, logger: Logger) => ({
+  waits: taskWaits(db, logger),
+  attempts: attemptWaits(db, logger),
+  requests: requestCounter(db, logger),
+})
 
 function openEdges(config: Config, metrics: EdgeMetrics, logger: Logger) {
   const { databaseUrl, databasePoolMax: poolMax, natsUrl, natsStreamPrefix: prefix } = config

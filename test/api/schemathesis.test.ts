@@ -15,7 +15,8 @@ import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { installSchemathesis, type Program } from '../support/schemathesis.ts'
 import { type CallerOptions, smallImage, succeed, useApi } from './given.ts'
 
-const world = useApi()
+// No dispatcher runs here, so a test event would be waited for as long as it may be.
+const world = useApi({ TASKS_MAX_WAIT: '1' })
 const run = promisify(execFile)
 
 const settings = join(rootDir, 'test/support/schemathesis')
@@ -99,6 +100,7 @@ function withRealValues({ imageUrl }: { imageUrl: string }): Document {
     targetUrl: { type: 'string', enum: ['https://93.184.216.34/hook'] },
     output: { enum: [null, {}, { format: 'webp', crop: true }, { format: 'jpeg', background: '#ffffff' }] },
     contentType: { type: 'string', enum: ['image/png', 'image/jpeg', 'image/webp'] },
+    since: { type: 'string', enum: ['2026-03-01', '2026-03-01T10:00:00Z'] },
     fileSize: { type: ['integer', 'null'], minimum: 1, maximum: 10_000_000 },
   }
   const parameters: Record<string, Schema> = {

@@ -42,7 +42,7 @@ export type Keeper = {
 
 export const surfaces = ['developer', 'app'] as const
 
-export type WebhookWorld = World & {
+type WebhookWorld = World & {
   keeper(surface: (typeof surfaces)[number]): Promise<Keeper>
   receiver(...options: Parameters<typeof startReceiver>): Promise<Receiver>
   dispatcher(env?: Record<string, string>): Promise<DispatcherProcess>
@@ -52,7 +52,7 @@ export type WebhookWorld = World & {
   announce(workspaceId: string, options?: { readonly event?: string; readonly key?: string }): Promise<void>
 }
 
-export const publicTarget = 'https://93.184.216.34/hook'
+const publicTarget = 'https://93.184.216.34/hook'
 
 export function useWebhooks(variables: Record<string, string> = {}): WebhookWorld {
   const world = useApi(variables)

@@ -57,7 +57,8 @@ export const deliverySchema = named(
         targetUrl: 'https://example.com/hooks/matte',
         status: 'pending',
         requestBody:
-          '{"event":"task.succeeded","task_id":"0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1","message":"The cut-out is ready."}',
+          '{"event":"task.succeeded","task_id":"0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1",' +
+          '"message":"The cut-out is ready."}',
         attemptCount: 1,
         nextAttemptAt: '2026-11-21T09:32:00.300Z',
         createdAt: '2026-11-21T09:30:00.000Z',

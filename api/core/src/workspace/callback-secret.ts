@@ -56,7 +56,7 @@ async function writeFirst(db: Db, workspaceId: string, sealed: string): Promise<
 
 /**
  * Puts a new secret in force; `previousUntil`: the one before keys `X-Service-Signature` until then, null: there is
- * none. A rotation within an overlap keeps the older one, which receivers still have to know, and drops the one between.
+ * none. A rotation within an overlap keeps the older one, which receivers still know, and drops the one between.
  */
 export async function rotateCallbackSecret(
   db: Db,

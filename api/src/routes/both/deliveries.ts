@@ -47,7 +47,7 @@ const schemasOf = ({ tags, responses, name }: Front) => ({
     summary: 'Send a delivery again',
     description:
       'Whether it was delivered, is exhausted, or waits for a retry, which this takes the place of. The retry ' +
-      'schedule begins again; `id` and body stay. `CONFLICT` while an attempt is being made, and for what was canceled.',
+      'schedule begins again; `id` and body stay. `CONFLICT` while an attempt is being made, and for what is canceled.',
     tags: tags('Webhooks'),
     params: deliveryId,
     response: responses(200, success('The delivery, due now.', refer(deliverySchema)), ['NOT_FOUND', 'CONFLICT']),

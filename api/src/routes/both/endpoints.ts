@@ -92,7 +92,8 @@ const schemasOf = ({ tags, responses, name }: Front) => ({
     operationId: name('rotateWebhookSecret'),
     summary: 'Give a webhook endpoint a new signing secret',
     description:
-      'While the secrets overlap, `X-Service-Signature` is keyed by the one before and `webhook-signature` carries both.',
+      'While the secrets overlap, `X-Service-Signature` is keyed by the one before, and `webhook-signature` carries ' +
+      'both.',
     tags: tags('Webhooks'),
     params: webhookId,
     body: rotateRequest,

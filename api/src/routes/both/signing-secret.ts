@@ -6,7 +6,7 @@ import { refer, success } from '../../schemas/schema.ts'
 import { signingSecretSchema } from '../../schemas/signing-secret.ts'
 import type { Front } from './front.ts'
 
-export type SigningSecretDeps = { readonly front: Front; readonly db: Db; readonly masterKeys: MasterKeys }
+type SigningSecretDeps = { readonly front: Front; readonly db: Db; readonly masterKeys: MasterKeys }
 
 export const signingSecretRoutes: FastifyPluginAsyncTypebox<SigningSecretDeps> = async (app, deps) => {
   const { front, db, masterKeys } = deps

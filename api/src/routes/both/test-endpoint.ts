@@ -29,9 +29,9 @@ const schemaOf = ({ tags, responses, name }: Front) => ({
   operationId: name('testWebhook'),
   summary: 'Send a test event to a webhook endpoint',
   description:
-    '`test.webhook`, with the same signature, from the same senders and under the same rules as any event. The answer ' +
-    'has the recorded attempt in `attempts`; when it has none yet the delivery is still `pending`, and is made as soon ' +
-    'as a sender is there. A failed test is retried like any event, until the next test takes its place.',
+    '`test.webhook`, with the same signature, from the same senders and under the same rules as any event. The ' +
+    'answer has the recorded attempt in `attempts`; without one by then the delivery is `pending`, and is sent as ' +
+    'soon as a sender is there. A failed test is retried like any event, until the next test takes its place.',
   tags: tags('Webhooks'),
   params: Type.Object({ webhookId: Type.String() }),
   headers: Type.Object({

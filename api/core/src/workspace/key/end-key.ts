@@ -14,7 +14,7 @@ export function revokeApiKey(db: Db, id: string) {
     .executeTakeFirst()
 }
 
-/** The same for a member of the workspace; a key that was revoked before stays as it is. @throws MatteError NOT_FOUND */
+/** The same for a member; a key that was revoked before stays as it is. @throws MatteError NOT_FOUND */
 export async function endApiKey(db: Db, workspaceId: string, id: string): Promise<void> {
   await readApiKey(db, workspaceId, id)
   await revokeApiKey(db, id)
