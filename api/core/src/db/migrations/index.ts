@@ -11,6 +11,7 @@ import { up as deliveryReady } from './0009-delivery-ready.ts'
 import { up as storageBounds } from './0010-storage-bounds.ts'
 import { up as counters } from './0011-counters.ts'
 import { up as accounts } from './0012-accounts.ts'
+import { up as payments } from './0017-payments.ts'
 import { up as developer } from './0020-developer.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
@@ -28,4 +29,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0011-counters': { up: counters },
   '0012-accounts': { up: accounts },
   '0020-developer': { up: developer },
+  '0017-payments': { up: payments },
 }
