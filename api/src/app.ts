@@ -40,21 +40,19 @@ import { rateLimiter } from './limit/rate-limiter.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
 import { appRoutes } from './routes/app/app-routes.ts'
+import { developerSurface } from './routes/both/surface.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
 import { jwksRoutes } from './routes/jwks.ts'
 import { legacyTaskRoutes } from './routes/legacy/tasks.ts'
-import { apiKeyRoutes } from './routes/open/developer/api-keys.ts'
-import { signingSecretRoutes } from './routes/open/developer/signing-secret.ts'
-import { usageRoutes } from './routes/open/developer/usage.ts'
-import { webhookRoutes } from './routes/open/developer/webhooks.ts'
 import { inspectionTurns } from './routes/task/batch-tasks.ts'
 import { developerFront } from './routes/task/front.ts'
 import { taskOperations } from './routes/task/task-operations.ts'
 import type { TaskStreams } from './stream/task-streams.ts'
 import type { TaskWaits } from './task-waits.ts'
 import { gatewayLinks, presignedLinks } from './views/result-links.ts'
+import type { AttemptWaits } from './waits/attempt-waits.ts'
 
 export type App = FastifyInstance
 
@@ -70,6 +68,7 @@ type AppDeps = {
   /** Does what people ask for without signing in. */
   readonly accountRequests: Pick<Loop, 'wake'>
   readonly waits: Pick<TaskWaits, 'untilEnded' | 'end'>
+  readonly attempts: Pick<AttemptWaits, 'untilEnded' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
   readonly streams: Pick<TaskStreams, 'open'>
   /** Milliseconds that the first in the queue for a database connection has waited. */
@@ -108,7 +107,10 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   ignoreUnknownFields(app)
   honourIdempotencyKeys(app, db)
   endConnectionsWhileStopping(app, deps.stopping)
-  app.addHook('preClose', async () => deps.waits.end())
+  app.addHook('preClose', async () => {
+    deps.waits.end()
+    deps.attempts.end()
+  })
   app.setErrorHandler(answerErrors(metrics.countError))
   await documentRoutes(app, config.publicUrl)
 
@@ -128,12 +130,10 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
     const successor = `${config.publicUrl}${prefix}`
     await app.register(legacyTaskRoutes, { prefix: '/v1', successor, sunset: config.legacySunset, ...taskDeps })
   }
-  await app.register(webhookRoutes, { prefix, db, masterKeys, deniedNetworks, ...deps })
-  await app.register(apiKeyRoutes, { prefix, db })
-  await app.register(signingSecretRoutes, { prefix, db, masterKeys })
-  await app.register(usageRoutes, { prefix, db })
+  await app.register(developerSurface, { prefix, masterKeys, ...common })
   await app.register(jwksRoutes, { prefix: '/api/v1', signingKeys })
-  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...createSignIn(config, registry), ...taskDeps })
+  const signIn = createSignIn(config, registry)
+  await app.register(appRoutes, { prefix: '/api/v1/app', config, masterKeys, ...signIn, ...taskDeps })
   await app.register(fileRoutes, { bucket, masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()

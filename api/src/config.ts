@@ -89,7 +89,7 @@ export const configSchema = {
     default: 'presign',
   }),
   tasksMaxWaitSeconds: int('TASKS_MAX_WAIT', {
-    description: 'longest wait in seconds that a creation with Prefer: wait is granted',
+    description: 'longest wait in seconds, of a creation with Prefer: wait and of the test of a webhook endpoint',
     default: 25,
     // An answer later than the silence that a socket is allowed (60 s, app.ts) would find it closed.
     max: 50,

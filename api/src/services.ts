@@ -26,6 +26,7 @@ import { requestCounter } from './request-counter.ts'
 import { databaseSamples } from './samples/database-samples.ts'
 import { taskStreams } from './stream/task-streams.ts'
 import { taskWaits } from './task-waits.ts'
+import { attemptWaits } from './waits/attempt-waits.ts'
 
 type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
 
@@ -95,6 +96,7 @@ function sharedLoops({ config, db, bucket, bus, registry, stopping, logger }: Sh
     probe: storeProbe(bucket, logger),
     usage: keyUsage(db, logger),
     waits: taskWaits(db, logger),
+    attempts: attemptWaits(db, logger),
     requests: requestCounter(db, logger),
     signingKeys: signingKeysCache(db, config.masterKeys, logger),
     accountRequests: accountRequests(db, config, logger),

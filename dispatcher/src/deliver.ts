@@ -16,7 +16,7 @@ import {
 } from '@matte/core/webhook/end-attempt'
 import { readDialledEndpoint } from '@matte/core/webhook/endpoint/endpoint-secret'
 import { signatureHeaders } from '@matte/core/webhook/signature'
-import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
+import { getCallbackSecrets } from '@matte/core/workspace/callback-secret'
 import type { Logger } from 'pino'
 import type { DeliveryMetrics } from './delivery-metrics.ts'
 import type { HttpClient, PostResult } from './http-client.ts'
@@ -98,7 +98,7 @@ type Target = { readonly targetUrl: string; readonly secret: string; readonly pr
 
 /**
  * Where it goes and what signs it: the endpoint as it is now, which may have moved or rotated its secret since the
- * event, or the workspace's own secret for a callback URL (D62). Undefined: the endpoint gets no more events.
+ * event, or the workspace's own secrets for a callback URL (D62). Undefined: the endpoint gets no more events.
  * An error in place of a target: the secret does not open.
  */
 async function readTarget(
@@ -107,7 +107,7 @@ async function readTarget(
 ): Promise<Target | UnsealError | undefined> {
   try {
     if (endpointId !== null) return await readDialledEndpoint(db, masterKeys, endpointId)
-    return { targetUrl, secret: await getCallbackSecret(db, masterKeys, workspaceId) }
+    return { targetUrl, ...(await getCallbackSecrets(db, masterKeys, workspaceId)) }
   } catch (error) {
     if (error instanceof UnsealError) return error
     throw error
@@ -197,7 +197,7 @@ function report(deps: DeliverDeps, log: Logger, { delivery, result, status }: Re
     duration_ms: Math.round(durationMs),
     // `claim lost`: another dispatcher has this delivery, or it was canceled; nothing was recorded.
     next: status === undefined ? 'claim lost' : status === 'pending' ? 'retry' : status,
-    ...(status === 'pending' && { retry_in_ms: retryDelayMs(delivery.attempt, retry) }),
+    ...(status === 'pending' && { retry_in_ms: retryDelayMs(delivery.scheduledAttempt, retry) }),
   }
   if (error === 'INTERNAL' || error === 'SECRET_UNREADABLE') log.error({ ...fields, err: cause }, 'delivery attempted')
   else log.info({ ...fields, ...(cause !== undefined && { reason: reasonOf(cause) }) }, 'delivery attempted')

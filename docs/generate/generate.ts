@@ -6,6 +6,7 @@ import { rootDir } from '@matte/local/paths'
 import { dashboardFiles } from './chart/dashboards/document.ts'
 import { writeOperatorRules, writeValuesSchema, writeValuesTable } from './chart/documents.ts'
 import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
+import { writeEvents } from './events/document.ts'
 import { writeMetrics } from './metrics/document.ts'
 import { writePoolReference } from './pool-document.ts'
 import { writePortsAndSettings } from './settings-document.ts'
@@ -20,6 +21,7 @@ const generated: Readonly<Record<string, (before: string) => string>> = {
   'charts/matte/README.md': writeValuesTable,
   'charts/matte/files/crds/any-pod-patch/tritonpools.matte.dev.yaml': writeCrdOfAnyPodPatch,
   'docs/metrics.md': writeMetrics,
+  'docs/events.md': writeEvents,
   'docs/tritonpool-reference.md': writePoolReference,
   'docs/tritonpool.md': writeSituationList,
   ...situationDocuments,

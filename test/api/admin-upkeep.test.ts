@@ -7,7 +7,7 @@ import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { readDialledEndpoint, rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
 import { resealSecrets } from '@matte/core/webhook/endpoint/reseal-secrets'
-import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
+import { getCallbackSecrets, rotateCallbackSecret } from '@matte/core/workspace/callback-secret'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -33,7 +33,7 @@ describe('matte-admin secrets reseal', () => {
   const [old, fresh] = [newKey('old'), newKey('fresh')]
   const both = `${fresh},${old}`
 
-  /** A callback secret, and an endpoint in the middle of a rotation, sealed under the old key. */
+  /** A callback secret and an endpoint, each in the middle of a rotation, sealed under the old key. */
   async function givenSecrets() {
     const { db } = database
     const keys = parseMasterKeys(old)
@@ -42,8 +42,10 @@ describe('matte-admin secrets reseal', () => {
     const wanted = { workspaceId, targetUrl, url: new URL(targetUrl), eventTypes: [], description: null }
     const { id } = await createEndpoint(db, keys, wanted)
     await rotateEndpointSecret(db, keys, { workspaceId, id, overlapSeconds: 3_600 })
+    await getCallbackSecrets(db, keys, workspaceId)
+    await rotateCallbackSecret(db, keys, { workspaceId, overlapSeconds: 3_600 })
     const read = async (list: string) => ({
-      callback: await getCallbackSecret(db, parseMasterKeys(list), workspaceId),
+      callback: await getCallbackSecrets(db, parseMasterKeys(list), workspaceId),
       endpoint: await readDialledEndpoint(db, parseMasterKeys(list), id),
     })
     return { before: await read(old), read }
@@ -52,7 +54,7 @@ describe('matte-admin secrets reseal', () => {
   it('lets the former key be taken out, and changes no secret', async () => {
     const { before, read } = await givenSecrets()
     await expect(read(fresh)).rejects.toThrow(/master key old is not configured/)
-    expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: both })).toEqual({ resealed: 3, sealedBy: 'fresh' })
+    expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: both })).toEqual({ resealed: 4, sealedBy: 'fresh' })
     expect(await read(fresh)).toEqual(before)
     expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: both })).toEqual({ resealed: 0, sealedBy: 'fresh' })
   })
@@ -63,10 +65,10 @@ describe('matte-admin secrets reseal', () => {
     const result = await refused(['secrets', 'reseal'], { MASTER_KEYS: `${other},${fresh}` })
     expect(result).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/3 stay .*master key old is not configured/),
+      stderr: expect.stringMatching(/4 stay .*master key old is not configured/),
     })
     expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: `${other},${old},${fresh}` })).toMatchObject({
-      resealed: 3,
+      resealed: 4,
     })
     await read(other)
   })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { generateApiKey } from '@matte/core/workspace/api-key'
-import { insertApiKey, revokeApiKey } from '@matte/core/workspace/api-key-queries'
+import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import { revokeApiKey } from '@matte/core/workspace/key/end-key'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { type Caller, useApi } from './given.ts'

@@ -1,6 +1,6 @@
 // What makes a key valid. Which key may call what is ownership.test.ts, for every route.
 import { generateApiKey } from '@matte/core/workspace/api-key'
-import { revokeApiKey } from '@matte/core/workspace/api-key-queries'
+import { revokeApiKey } from '@matte/core/workspace/key/end-key'
 import { describe, expect, it } from 'vitest'
 import { until } from '../support/until.ts'
 import { useApi } from './given.ts'

@@ -3,7 +3,7 @@
 // (declared-access.ts refuses to start otherwise): a new one is tested here without anyone remembering it, and one whose
 // path has an unknown parameter fails until it is said here whose id that is.
 import { generateApiKey } from '@matte/core/workspace/api-key'
-import { revokeApiKey } from '@matte/core/workspace/api-key-queries'
+import { revokeApiKey } from '@matte/core/workspace/key/end-key'
 import { isScope, scopes } from '@matte/core/workspace/scope'
 import { buildDocument } from '@matte/generate/build-document'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -32,8 +32,11 @@ type Things = {
   readonly taskId: string
   readonly batchId: string
   readonly webhookId: string
+  readonly deliveryId: string
   readonly objectKey: string
 }
+/** No dispatcher runs here. */
+const noWait = { headers: { prefer: 'wait=0' } }
 let victim: Caller & { readonly things: Things; readonly signingSecret: string }
 
 beforeAll(async () => {
@@ -46,8 +49,9 @@ beforeAll(async () => {
   const make = async (path: string, body: object) => (await client.call<{ id: string }>('POST', path, { body })).data.id
   const batchId = await make('/batch-tasks', { imageUrls: [objectKey] })
   const webhookId = await make('/webhooks', { targetUrl: 'https://93.184.216.34/' })
+  const { id: deliveryId } = (await client.call<{ id: string }>('POST', `/webhooks/${webhookId}/test`, noWait)).data
   const signingSecret = await client.signingSecret()
-  victim = { ...caller, signingSecret, things: { taskId, batchId, webhookId, objectKey } }
+  victim = { ...caller, signingSecret, things: { taskId, batchId, webhookId, deliveryId, objectKey } }
 })
 
 /** The path with the victim's ids. @throws Error for a parameter that nothing here knows */
@@ -156,7 +160,8 @@ async function inventory(): Promise<unknown> {
   const { resultUrl: _signedAfresh, ...task } = await read(`/tasks/${things.taskId}`)
   const { tasks: _their, ...batch } = await read(`/batch-tasks/${things.batchId}`)
   const { total } = await client.listTasks()
-  return [task, batch, await read(`/webhooks/${things.webhookId}`), await read('/webhooks'), total]
+  const deliveries = await read(`/webhooks/${things.webhookId}/deliveries`)
+  return [task, batch, await read(`/webhooks/${things.webhookId}`), await read('/webhooks'), deliveries, total]
 }
 
 it('the document has routes, each with a scope that exists', () => {

@@ -3,7 +3,7 @@
 // documented, or break its schema.
 import type { ErrorCode } from '@matte/core/error'
 import { generateApiKey } from '@matte/core/workspace/api-key'
-import { revokeApiKey } from '@matte/core/workspace/api-key-queries'
+import { revokeApiKey } from '@matte/core/workspace/key/end-key'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -15,7 +15,8 @@ import {
 } from '../support/schemathesis/examine.ts'
 import { type CallerOptions, smallImage, succeed, useApi } from './given.ts'
 
-const world = useApi()
+// No dispatcher runs here, so a test event would be waited for as long as it may be.
+const world = useApi({ TASKS_MAX_WAIT: '1' })
 
 type Wanted = Omit<Parameters<typeof examineApi>[0], 'url' | 'document' | 'header'>
 
@@ -50,6 +51,7 @@ function withRealValues({ imageUrl }: { imageUrl: string }): Document {
     targetUrl: { type: 'string', enum: ['https://93.184.216.34/hook'] },
     output: { enum: [null, {}, { format: 'webp', crop: true }, { format: 'jpeg', background: '#ffffff' }] },
     contentType: { type: 'string', enum: ['image/png', 'image/jpeg', 'image/webp'] },
+    since: { type: 'string', enum: ['2026-03-01', '2026-03-01T10:00:00Z'] },
     fileSize: { type: ['integer', 'null'], minimum: 1, maximum: 10_000_000 },
   }
   const parameters: Record<string, Schema> = {

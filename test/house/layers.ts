@@ -46,6 +46,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/setting': [...rows, 'core/runtime'],
   'core/workspace': [...rows, 'core/runtime'],
   'core/workspace/limit': [...rows, 'core/workspace'],
+  // Making a key is asked for once.
   'core/workspace/key': [...rows, 'core/idempotency', 'core/workspace'],
   'core/audit': rows,
   // People, their sessions and tokens; mail and notifications go to them.
@@ -85,6 +86,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/upload': [...rows, 'core/storage', 'core/workspace'],
   'core/webhook/target': [],
   'core/webhook': [...rows, 'core/runtime', 'core/workspace', 'core/webhook/target'],
+  'core/webhook/delivery': [...rows, 'core/workspace', 'core/webhook', 'core/webhook/endpoint'],
   'core/webhook/endpoint': [...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/webhook'],
   'core/task': [
     ...rows,
@@ -125,7 +127,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/errors/http-status.ts': ['core/error.ts'],
   'api/errors': ['core', 'api/envelope.ts', 'api/errors/http-status.ts', 'api/schemas', 'api/access.ts'],
   'api/model-cache.ts': ['core'],
-  'api/task-waits.ts': ['core'],
+  'api/waits': ['core'],
+  'api/task-waits.ts': ['core', 'api/waits'],
   'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/schemas/app': ['core', 'api/schemas', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/schemas/app', 'api/uuid.ts'],
@@ -135,21 +138,19 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/auth': ['core', 'api/limit', 'api/settings', 'api/access.ts', 'api/uuid.ts'],
   'api/http': ['core', 'api/errors', 'api/schemas', 'api/schemas/app', 'api/access.ts'],
   'api/routes': ['core', 'api/http'],
-  // One code with two fronts, whose errors have other codes.
+  // What both surfaces have is one code with two fronts.
   'api/routes/task': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts', 'api/access.ts', 'api/errors'],
     ...['api/model-cache.ts', 'api/task-waits.ts'],
   ],
-  'api/routes/open/developer': [
-    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts'],
-    ...['api/model-cache.ts', 'api/task-waits.ts', 'api/routes/task'],
+  'api/routes/both': [
+    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/access.ts', 'api/uuid.ts', 'api/waits'],
+    'api/routes/task',
   ],
   'api/routes/legacy': ['core/storage', 'api/routes/task'],
   'api/routes/app': [
-    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/limit', 'api/auth', 'api/routes/open/developer'],
-    ...['api/routes/task', 'api/stream'],
-    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth'],
-    'api/routes/open/developer',
+    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth', 'api/stream'],
+    ...['api/routes/task', 'api/routes/both'],
     ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/task-waits.ts'],
   ],
   'api/admin': ['core', 'api/uuid.ts'],

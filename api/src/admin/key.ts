@@ -1,9 +1,12 @@
 import { generateApiKey } from '@matte/core/workspace/api-key'
-import { insertApiKey, revokeApiKey } from '@matte/core/workspace/api-key-queries'
+import { insertApiKey, listApiKeys } from '@matte/core/workspace/api-key-queries'
+import { findWorkspaceOfKey, revokeApiKey } from '@matte/core/workspace/key/end-key'
+import { rollKey } from '@matte/core/workspace/key/make-key'
+import { adoptKeysOfMember } from '@matte/core/workspace/key/member-keys'
 import { isScope, type Scope, scopes } from '@matte/core/workspace/scope'
 import { findWorkspace } from '@matte/core/workspace/workspace-queries'
 import { type Command, CommandError, UsageError } from './command.ts'
-import { instant, requiredUuid } from './options.ts'
+import { instant, requiredUuid, wholeNumber } from './options.ts'
 
 const create: Command = {
   name: 'key create',
@@ -45,6 +48,62 @@ const revoke: Command = {
   },
 }
 
+const list: Command = {
+  name: 'key list',
+  usage: '--workspace ID',
+  summary: 'show the API keys of a workspace, newest first; a key itself is kept nowhere',
+  options: ['workspace'],
+  run: async ({ db }, given) => {
+    const workspaceId = requiredUuid(given, 'workspace')
+    const keys = await listApiKeys(db, workspaceId)
+    if (keys.length === 0 && (await findWorkspace(db, workspaceId)) === undefined) {
+      throw new CommandError(`there is no workspace ${workspaceId}`)
+    }
+    const shown = keys.map(
+      ({ id, name, prefix, last_four, scopes, created_at, expires_at, last_used_at, revoked_at }) => ({
+        ...{ apiKeyId: id, name, key: `${prefix}…${last_four}`, scopes, createdAt: created_at.toISOString() },
+        expiresAt: expires_at?.toISOString() ?? null,
+        lastUsedAt: last_used_at?.toISOString() ?? null,
+        revokedAt: revoked_at?.toISOString() ?? null,
+      }),
+    )
+    return { workspaceId, keys: shown }
+  },
+}
+
+/** A week, as the App API has it. */
+const overlapSecondsMax = 7 * 24 * 60 * 60
+
+const roll: Command = {
+  name: 'key roll',
+  usage: '--key ID [--overlap-seconds N]',
+  summary:
+    'replace an API key by one with its name, scopes and lifetime, shown this once; both work for the overlap, a day',
+  options: ['key', 'overlap-seconds'],
+  run: async ({ db }, given) => {
+    const rolled = requiredUuid(given, 'key')
+    const { 'overlap-seconds': overlap = '86400' } = given.values
+    const overlapSeconds = wholeNumber(overlap, 'overlap-seconds', { min: 0, max: overlapSecondsMax })
+    const workspaceId = await findWorkspaceOfKey(db, rolled)
+    if (workspaceId === undefined) throw new CommandError(`there is no key ${rolled}`)
+    const { id, key, scopes, expires_at } = await rollKey(db, { workspaceId, id: rolled, overlapSeconds })
+    return { workspaceId, apiKeyId: id, apiKey: key, scopes, expiresAt: expires_at?.toISOString() ?? null, rolled }
+  },
+}
+
+const adopt: Command = {
+  name: 'key adopt',
+  usage: '--workspace ID --from USER --to OWNER',
+  summary: "make a member's API keys an owner's, so that they go on when the member is removed",
+  options: ['workspace', 'from', 'to'],
+  run: async ({ db }, given) => {
+    const workspaceId = requiredUuid(given, 'workspace')
+    const [from, to] = [requiredUuid(given, 'from'), requiredUuid(given, 'to')]
+    const adopted = await db.transaction().execute((tx) => adoptKeysOfMember(tx, { workspaceId, from, to }))
+    return { workspaceId, to, adopted }
+  },
+}
+
 function readScopes(list: string): Scope[] {
   const names = list.split(',').map((name) => name.trim())
   const unknown = names.filter((name) => !isScope(name))
@@ -52,4 +111,4 @@ function readScopes(list: string): Scope[] {
   return [...new Set(names.filter(isScope))]
 }
 
-export const keyCommands: readonly Command[] = [create, revoke]
+export const keyCommands: readonly Command[] = [create, list, roll, revoke, adopt]

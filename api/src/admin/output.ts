@@ -1,4 +1,4 @@
-/** With `json` exactly one JSON object; else a line per field, lists joined by spaces. */
+/** With `json` exactly one JSON object; else a line per field, and one per record of a list; lists joined by spaces. */
 export function printResult(result: Readonly<Record<string, unknown>>, json: boolean): void {
   process.stdout.write(json ? `${JSON.stringify(result)}\n` : toLines(result))
 }
@@ -6,8 +6,18 @@ export function printResult(result: Readonly<Record<string, unknown>>, json: boo
 function toLines(result: Readonly<Record<string, unknown>>): string {
   const width = Math.max(...Object.keys(result).map((name) => name.length))
   const lines = Object.entries(result).map(([name, value]) => {
-    const text = Array.isArray(value) ? value.join(' ') : String(value ?? '')
-    return `${name.padEnd(width)}  ${text}`.trimEnd()
+    const texts = Array.isArray(value) && value.some(isRecord) ? value.map(toText) : [toText(value)]
+    return texts.map((text) => `${name.padEnd(width)}  ${text}`.trimEnd()).join('\n')
   })
   return `${lines.join('\n')}\n`
+}
+
+const isRecord = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function toText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(' ')
+  if (!isRecord(value)) return String(value ?? '')
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return members.map(([name, member]) => `${name}=${Array.isArray(member) ? member.join(',') : member}`).join(' ')
 }

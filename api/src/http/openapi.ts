@@ -5,6 +5,7 @@ import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
 import { authSchemas } from '../schemas/app/auth.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
+import { eventSchema, newApiKeySchema, rotatedSigningSecretSchema } from '../schemas/app/developer.ts'
 import { confirmedEmailSchema, emailChangeSchema } from '../schemas/app/email.ts'
 import { notificationPreferenceSchema, notificationSchema } from '../schemas/app/notification.ts'
 import { downloadSchema, taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
@@ -26,6 +27,7 @@ import {
   profileSchema,
 } from '../schemas/app/user.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
+import { deliverySchema, recoverySchema } from '../schemas/delivery.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
 import { taskSchema } from '../schemas/task.ts'
@@ -53,6 +55,8 @@ const named = [
   webhookEndpointSchema,
   newWebhookEndpointSchema,
   rotatedWebhookEndpointSchema,
+  deliverySchema,
+  recoverySchema,
   deletedSchema,
   signingSecretSchema,
   apiKeySchema,
@@ -78,6 +82,9 @@ const named = [
   ...authSchemas,
   notificationSchema,
   notificationPreferenceSchema,
+  newApiKeySchema,
+  rotatedSigningSecretSchema,
+  eventSchema,
 ]
 
 const description = `Removes the background from images.
@@ -127,6 +134,7 @@ const tags = [
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
   { name: 'Teams', description: 'Workspaces that people share: members, invitations, limits and what was changed.' },
   { name: 'Notifications', description: 'What you are told, in the App and by mail.' },
+  { name: 'Developer centre', description: 'Keys, webhooks and usage, for owners and admins who are signed in.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 

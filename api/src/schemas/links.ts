@@ -34,6 +34,24 @@ export const links: Readonly<Record<string, Readonly<Record<string, Link>>>> = {
       description: 'Give it a new secret.',
       parameters: withWebhook,
     },
+    testWebhook: { operationId: 'testWebhook', description: 'Send it a test event.', parameters: withWebhook },
+    listWebhookDeliveries: {
+      operationId: 'listWebhookDeliveries',
+      description: 'What was sent to it.',
+      parameters: withWebhook,
+    },
+    recoverWebhook: {
+      operationId: 'recoverWebhook',
+      description: 'Send what failed again.',
+      parameters: withWebhook,
+    },
     deleteWebhook: { operationId: 'deleteWebhook', description: 'Delete it.', parameters: withWebhook },
+  },
+  testWebhook: {
+    redeliverWebhook: {
+      operationId: 'redeliverWebhook',
+      description: 'Send it again.',
+      parameters: { deliveryId: '$response.body#/data/id' },
+    },
   },
 }

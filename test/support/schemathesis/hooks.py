@@ -20,6 +20,8 @@ RULES_BEYOND_SCHEMAS = {
     r"/query/cursor": r"must (be the nextCursor of a page|not come together with page)",
     r"/query/(startDate|endDate)": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
     r"/query/endDate": r"must not lie before startDate",
+    r"/body/expiresAt": r"must lie in the future",
+    r"/body/since": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
 }
 
 

@@ -63,6 +63,9 @@ import { addRequests } from '../usage/add-requests.ts'
 import { readUsage } from '../usage/read-usage.ts'
 import { claimDueDeliveries } from '../webhook/claim-deliveries.ts'
 import { createEventDeliveries } from '../webhook/create-deliveries.ts'
+import { countDeliveries, listDeliveries } from '../webhook/delivery/list-deliveries.ts'
+import { recoverDeliveries } from '../webhook/delivery/recover-deliveries.ts'
+import { redeliver } from '../webhook/delivery/redeliver.ts'
 import { readDueState } from '../webhook/delivery-queries.ts'
 import { recordAttempt } from '../webhook/end-attempt.ts'
 import { deleteEndpoints } from '../webhook/endpoint/delete-endpoints.ts'
@@ -289,12 +292,33 @@ const statements: Readonly<Record<string, Sending>> = {
       createEventDeliveries(db, { workspaceId, event: 'e', body: '{}', callbackUrl: null, of: { key: 'key' } }),
   },
   'webhook/delete-endpoints': { send: (db) => deleteEndpoints(db, workspaceId) },
+  'webhook/list-deliveries': {
+    send: async (db) => {
+      const filter = { workspaceId, endpointId: 'endpoint', status: 'exhausted', event: 'e' } as const
+      await listDeliveries(db, filter, { limit: 20, offset: 0, after: position })
+      await listDeliveries(db, { workspaceId, endpointId: null }, { limit: 20, offset: 40 })
+      await countDeliveries(db, filter)
+    },
+    answers: [[{ id: 'delivery' }]],
+  },
+  'webhook/recover-deliveries': {
+    send: async (db) => {
+      const recovery = { workspaceId, endpointId: 'endpoint', since: new Date(0) }
+      await recoverDeliveries(db, { ...recovery, dryRun: true })
+      await recoverDeliveries(db, { ...recovery, dryRun: false })
+    },
+    answers: [[{ status: 'enabled' }], [{ count: 1 }], [{ status: 'enabled' }]],
+  },
+  'webhook/redeliver': {
+    send: (db) => redeliver(db, { workspaceId, id: 'delivery' }),
+    answers: [lockedWorkspace, [{ status: 'delivered', isClaimed: false, isOvertaken: false }]],
+  },
   'webhook/read-due-state': { send: (db) => readDueState(db, 1_000) },
   'webhook/record-attempt': {
     send: (db) =>
       recordAttempt(
         db,
-        { id: 'delivery', claim: 'claim', attempt: 1 },
+        { id: 'delivery', claim: 'claim', attempt: 1, scheduledAttempt: 1 },
         { ...attempt, error: null, policy: { retryUnitMs: 60_000, maxRetries: 12 } },
       ),
   },

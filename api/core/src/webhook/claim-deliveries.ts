@@ -30,6 +30,8 @@ type ClaimOptions = {
 export type ClaimRef = { readonly id: string; readonly claim: string; readonly attempt: number }
 
 export type ClaimedDelivery = ClaimRef & {
+  /** Counts from 1 in the present retry schedule, `attempt` over all. */
+  readonly scheduledAttempt: number
   readonly workspaceId: string
   readonly taskId: string | null
   readonly event: string
@@ -201,7 +203,8 @@ const claimStatement = (workspaceIds: readonly string[], options: ClaimOptions) 
            -- Not from the transaction's start, which lies before the locks were waited for.
            claimed_until = clock_timestamp() + ${claimMs} * interval '1 ms'
       from picked where d.id = picked.id
-    returning d.id, d.claim, d.attempt, d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
+    returning d.id, d.claim, d.attempt, d.attempt - d.attempts_before as "scheduledAttempt",
+              d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
               d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body,
               d.traceparent, (extract(epoch from clock_timestamp()) * 1000)::float8 as "claimedAtMs",
               picked.lapsed as "takenOver"`

@@ -3,11 +3,12 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { AttemptOutcome } from './attempt-outcome.ts'
 import { type RetryPolicy, retryDelayMs } from './backoff.ts'
-import type { ClaimRef } from './claim-deliveries.ts'
+import type { ClaimedDelivery, ClaimRef } from './claim-deliveries.ts'
 import { canceled } from './delivery-queries.ts'
 
 export type RecordedStatus = 'delivered' | 'pending' | 'exhausted'
 
+type ScheduledAttempt = ClaimRef & Pick<ClaimedDelivery, 'scheduledAttempt'>
 type EndedAttempt = AttemptOutcome & { readonly endedAgoMs: number; readonly policy: RetryPolicy }
 
 /**
@@ -18,10 +19,10 @@ type EndedAttempt = AttemptOutcome & { readonly endedAgoMs: number; readonly pol
  */
 export async function recordAttempt(
   db: Db,
-  { id, claim, attempt }: ClaimRef,
+  { id, claim, attempt, scheduledAttempt }: ScheduledAttempt,
   { policy, ...outcome }: EndedAttempt,
 ): Promise<RecordedStatus | undefined> {
-  const delayMs = outcome.error === null ? undefined : retryDelayMs(attempt, policy)
+  const delayMs = outcome.error === null ? undefined : retryDelayMs(scheduledAttempt, policy)
   const status: RecordedStatus = outcome.error === null ? 'delivered' : delayMs === undefined ? 'exhausted' : 'pending'
   const endedAt = sql`now() - ${outcome.endedAgoMs} * interval '1 ms'`
   const { rows } = await sql<{ status: RecordedStatus }>`

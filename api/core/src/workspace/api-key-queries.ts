@@ -10,9 +10,11 @@ type ApiKeyInput = {
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly expiresAt: Date | null
+  /** The member who makes it; absent: an operator. */
+  readonly createdBy?: string | null
 }
 
-/** Keys of a workspace, revoked ones left out (D11). */
+/** Keys of a workspace, those left out that work no more (D11). */
 export const apiKeysMax = 100
 /** Keys of a list: all that work, and the latest of those that do not. Revoking and making again has no bound. */
 const listedMax = 1_000
@@ -21,8 +23,8 @@ const listedMax = 1_000
  * Stores a new key's hash. Undefined: the workspace has `apiKeysMax` keys already, or there is no such workspace. The
  * workspace's row is locked first, so that of two that come at once the second counts the first.
  */
-export function insertApiKey(db: Db, key: NewApiKey, input: ApiKeyInput): Promise<{ id: string } | undefined> {
-  const insert = async (tx: Db): Promise<{ id: string } | undefined> => {
+export function insertApiKey(db: Db, key: NewApiKey, input: ApiKeyInput): Promise<ApiKeyRow | undefined> {
+  const insert = async (tx: Db): Promise<ApiKeyRow | undefined> => {
     const workspace = await lockWorkspace(tx, input.workspaceId)
     if (workspace === undefined || (await countApiKeys(tx, workspace.id)) >= apiKeysMax) return undefined
     return insertRow(tx, key, input)
@@ -35,12 +37,15 @@ async function countApiKeys(db: Db, workspaceId: string): Promise<number> {
     .selectFrom('api_key')
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('workspace_id', '=', workspaceId)
-    .where('revoked_at', 'is', null)
+    .where(works)
     .executeTakeFirstOrThrow()
   return count
 }
 
-const insertRow = (db: Db, key: NewApiKey, { workspaceId, name, scopes, expiresAt }: ApiKeyInput) =>
+/** Neither revoked nor past its end. */
+const works = sql<boolean>`revoked_at is null and (expires_at is null or expires_at > now())`
+
+const insertRow = (db: Db, key: NewApiKey, { workspaceId, name, scopes, expiresAt, createdBy }: ApiKeyInput) =>
   db
     .insertInto('api_key')
     .values({
@@ -51,8 +56,9 @@ const insertRow = (db: Db, key: NewApiKey, { workspaceId, name, scopes, expiresA
       last_four: key.lastFour,
       scopes: [...scopes],
       expires_at: expiresAt,
+      created_by: createdBy ?? null,
     })
-    .returning('id')
+    .returning(shown)
     .executeTakeFirst()
 
 const shown = [
@@ -68,6 +74,16 @@ const shown = [
 ] as const
 
 export type ApiKeyRow = Pick<Selectable<ApiKeyTable>, (typeof shown)[number]>
+
+/** Undefined: unknown, or another workspace's. */
+export function findApiKey(db: Db, workspaceId: string, id: string): Promise<ApiKeyRow | undefined> {
+  return db
+    .selectFrom('api_key')
+    .select(shown)
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+}
 
 /** A workspace's keys, newest first, revoked ones included. */
 export function listApiKeys(db: Db, workspaceId: string): Promise<ApiKeyRow[]> {
@@ -86,15 +102,4 @@ export function listApiKeys(db: Db, workspaceId: string): Promise<ApiKeyRow[]> {
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .execute()
-}
-
-/** Revokes at once. Undefined: no such key, or revoked before. */
-export function revokeApiKey(db: Db, id: string) {
-  return db
-    .updateTable('api_key')
-    .set({ revoked_at: sql`now()` })
-    .where('id', '=', id)
-    .where('revoked_at', 'is', null)
-    .returning('id')
-    .executeTakeFirst()
 }

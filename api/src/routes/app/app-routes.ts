@@ -2,10 +2,12 @@
 import type { FindSubscription } from '@matte/core/identity/personal/subscription'
 import type { FastifyPluginAsync } from 'fastify'
 import type { RateLimiter } from '../../limit/rate-limiter.ts'
+import type { SurfaceDeps } from '../both/surface.ts'
 import { appFront } from '../task/front.ts'
 import { type TaskOperationDeps, taskOperations } from '../task/task-operations.ts'
 import { type AuthRouteDeps, authRoutes } from './auth/auth-routes.ts'
 import { creditRoutes } from './credits.ts'
+import { developerRoutes } from './developer.ts'
 import { imageRoutes } from './images.ts'
 import { notificationRoutes } from './notifications.ts'
 import { type StreamRouteDeps, taskStreamRoutes } from './task-stream.ts'
@@ -13,7 +15,10 @@ import { teamRoutes } from './teams/teams.ts'
 import { userRoutes } from './users/users.ts'
 
 /** What the modules are made of; each takes what it needs. */
-type AppDeps = Omit<TaskOperationDeps, 'front'> & StreamRouteDeps & AuthRouteDeps & { readonly limiter: RateLimiter }
+type AppDeps = Omit<TaskOperationDeps, 'front'> &
+  StreamRouteDeps &
+  AuthRouteDeps &
+  SurfaceDeps & { readonly limiter: RateLimiter }
 
 /** No workspace has one before payments are there. */
 const findSubscription: FindSubscription = async () => undefined
@@ -29,4 +34,5 @@ export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   await app.register(creditRoutes, { ...deps, prefix: '/credits' })
   await app.register(teamRoutes, { ...deps, prefix: '/teams' })
   await app.register(notificationRoutes, { ...deps, prefix: '/notifications' })
+  await app.register(developerRoutes, { ...deps, prefix: '/developer' })
 }

@@ -16,6 +16,7 @@ import { up as signIn } from './0014-sign-in.ts'
 import { up as twoFactor } from './0015-two-factor.ts'
 import { up as payments } from './0017-payments.ts'
 import { up as notification } from './0019-notification.ts'
+import { up as developer } from './0020-developer.ts'
 import { up as team } from './0021-team.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
@@ -35,6 +36,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0013-task-changes': { up: taskChanges },
   '0014-sign-in': { up: signIn },
   '0015-two-factor': { up: twoFactor },
+  '0020-developer': { up: developer },
   '0017-payments': { up: payments },
   '0019-notification': { up: notification },
   '0021-team': { up: team },

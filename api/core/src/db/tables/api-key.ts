@@ -15,4 +15,6 @@ export type ApiKeyTable = {
   revoked_at: Date | null
   /** The member who made it; null: an operator. */
   created_by: Generated<string | null>
+  /** The key that took its place when it was rolled. */
+  successor_id: Generated<string | null>
 }

@@ -19,6 +19,8 @@ export type DeliveryTable = {
   status: Generated<'pending' | 'delivered' | 'exhausted' | 'canceled'>
   /** Attempts begun. */
   attempt: Generated<number>
+  /** Of those, the ones before the present retry schedule, which a redelivery begins again. */
+  attempts_before: Generated<number>
   due_at: Generated<Date>
   /** Due and not claimed, as far as a claim has noticed; a trigger keeps it from being true too early. */
   ready: Generated<boolean>

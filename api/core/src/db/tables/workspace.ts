@@ -20,6 +20,9 @@ export type WorkspaceTable = {
   quota_used: Generated<number>
   /** Signs callbacks (D62); sealed under the master keys, made on first use. */
   callback_secret_sealed: string | null
+  /** During a rotation: the secret before, in force until the time beside it (D63). */
+  previous_callback_secret_sealed: string | null
+  previous_callback_until: Date | null
   created_at: Generated<Date>
   /** Whose personal workspace it is; null of a team, and of one that an operator made. */
   personal_of: Generated<string | null>

@@ -4,9 +4,10 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { type MasterKeys, seal, UnsealError, unseal } from '../../runtime/seal.ts'
 
-/** In this order: a rotation moves an endpoint's secret into the second of its columns, which is read later. */
+/** In this order: a rotation moves a secret into the second of its columns, which is read later. */
 const places = [
   { table: 'workspace', id: 'id', column: 'callback_secret_sealed' },
+  { table: 'workspace', id: 'id', column: 'previous_callback_secret_sealed' },
   { table: 'webhook_endpoint', id: 'id', column: 'secret_sealed' },
   { table: 'webhook_endpoint', id: 'id', column: 'previous_secret_sealed' },
   { table: 'signing_key', id: 'kid', column: 'private_sealed' },

@@ -6,7 +6,7 @@ import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { lockWorkspace } from '../workspace-queries.ts'
 
-/** Revokes what the member has made in this workspace; the ids of the keys. To be called before other locks are taken. */
+/** Revokes what the member has made in this workspace; the ids of the keys. To be called before other locks. */
 export async function revokeKeysOfMember(tx: Db, workspaceId: string, userId: string): Promise<string[]> {
   await lockWorkspace(tx, workspaceId)
   const rows = await tx

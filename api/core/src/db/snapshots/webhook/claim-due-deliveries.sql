@@ -93,7 +93,8 @@ update delivery d
        -- Not from the transaction's start, which lies before the locks were waited for.
        claimed_until = clock_timestamp() + $9 * interval '1 ms'
   from picked where d.id = picked.id
-returning d.id, d.claim, d.attempt, d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
+returning d.id, d.claim, d.attempt, d.attempt - d.attempts_before as "scheduledAttempt",
+          d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
           d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body,
           d.traceparent, (extract(epoch from clock_timestamp()) * 1000)::float8 as "claimedAtMs",
           picked.lapsed as "takenOver";

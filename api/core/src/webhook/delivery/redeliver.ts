@@ -1,0 +1,74 @@
+// A delivery is sent again because its owner asks for it. It becomes what a new one is: pending, due now, at the start
+// of the retry schedule; the claim does the rest. Its id, which is the receiver's `webhook-id`, and its body stay.
+//
+// The workspace's row is locked first, as a retry of a task does it: a failure that the retry has overtaken is not
+// announced any more (D33). Then the delivery: a claim skips it while it is locked, and one that has it already, or
+// is about to record its attempt, is waited for.
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
+import { lockWorkspace } from '../../workspace/workspace-queries.ts'
+import { findDelivery, type ShownDelivery } from './read-delivery.ts'
+
+/** What makes a delivery `d` due again, whatever it has become. */
+export const dueAgain = sql`status = 'pending', completed_at = null, due_at = now(), attempts_before = d.attempt`
+
+/** Of a task that was retried since, which must not announce an earlier failure; in a statement with a delivery `d`. */
+export const isOvertaken = sql<boolean>`(d.event = 'task.failed' and exists (
+  select from task t where t.id = d.task_id and t.run > d.run))`
+
+type DeliveryRef = { readonly workspaceId: string; readonly id: string }
+
+/**
+ * A retry that waits is superseded: of the two one attempt is made. Repeated before the attempt has begun it changes
+ * nothing.
+ * @throws MatteError NOT_FOUND; CONFLICT while an attempt is being made, and for what will not be sent any more
+ */
+export function redeliver(db: Db, { workspaceId, id }: DeliveryRef): Promise<ShownDelivery> {
+  return db.transaction().execute(async (tx) => {
+    await lockWorkspace(tx, workspaceId)
+    const state = await lockDelivery(tx, { workspaceId, id })
+    if (state === undefined) throw deliveryNotFound()
+    const obstacle = obstacleOf(state)
+    if (obstacle !== undefined) throw new MatteError('CONFLICT', obstacle, { details: { status: state.status } })
+    await sql`
+      update delivery d
+         set ${dueAgain},
+             target_url = coalesce((select target_href from webhook_endpoint where id = d.endpoint_id), d.target_url),
+             target_host = coalesce((select target_host from webhook_endpoint where id = d.endpoint_id), d.target_host)
+       where d.id = ${id}`.execute(tx)
+    const delivery = await findDelivery(tx, workspaceId, id)
+    if (delivery === undefined) throw deliveryNotFound()
+    return delivery
+  })
+}
+
+type State = {
+  readonly status: string
+  readonly isClaimed: boolean
+  readonly isOvertaken: boolean
+  /** Null for a callback URL. */
+  readonly endpointStatus: 'enabled' | 'disabled' | null
+}
+
+/** Undefined: no such delivery, or one of an endpoint that was deleted. */
+async function lockDelivery(tx: Db, { workspaceId, id }: DeliveryRef): Promise<State | undefined> {
+  const { rows } = await sql<State>`
+    select d.status, d.claim is not null as "isClaimed",
+           ${isOvertaken} as "isOvertaken", e.status as "endpointStatus"
+      from delivery d left join webhook_endpoint e on e.id = d.endpoint_id
+     where d.id = ${id} and d.workspace_id = ${workspaceId} and e.deleted_at is null
+       for update of d`.execute(tx)
+  return rows[0]
+}
+
+function obstacleOf({ status, isClaimed, isOvertaken, endpointStatus }: State): string | undefined {
+  if (endpointStatus === 'disabled') return 'The endpoint is disabled; enable it first.'
+  if (status === 'canceled') return 'This delivery was canceled; nothing is sent of it any more.'
+  if (isOvertaken) return 'The task was retried since, so this failure is not announced any more.'
+  if (isClaimed) return 'An attempt of this delivery is being made; look at what becomes of it.'
+  return undefined
+}
+
+export const deliveryNotFound = (): MatteError =>
+  new MatteError('NOT_FOUND', 'There is no delivery with this id in your workspace.')

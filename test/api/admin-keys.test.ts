@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { givenPerson } from '../support/app/people.ts'
+import { useApi } from './given.ts'
+
+const world = useApi()
+const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
+const run = promisify(execFile)
+const unknown = '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'
+
+/** Runs the command as an operator would; with `--json` the printed object. */
+async function admin(args: readonly string[], env: Record<string, string> = {}): Promise<Record<string, unknown>> {
+  const { stdout } = await run(process.execPath, [main, ...args, '--json'], {
+    env: { PATH: process.env.PATH, DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development', ...env },
+  })
+  return JSON.parse(stdout) as Record<string, unknown>
+}
+
+/** What a refused command says, and its exit code. */
+const refusal = (args: readonly string[], env: Record<string, string> = {}) =>
+  admin(args, env).then(
+    () => undefined,
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, stdout, stderr }),
+  )
+
+const newWorkspace = async (...more: string[]) => {
+  const made = await admin(['workspace', 'create', '--name', 'w', '--plan', 'pro', ...more])
+  return made as { workspaceId: string; apiKeyId: string; apiKey: string }
+}
+
+describe('matte-admin key, of keys that are there', () => {
+  type Listed = { readonly apiKeyId: string; readonly key: string; readonly expiresAt: string | null }
+
+  it('list shows all but the keys themselves', async () => {
+    const { workspaceId, apiKeyId, apiKey } = await newWorkspace()
+    const { keys } = await admin(['key', 'list', '--workspace', workspaceId])
+    expect(keys).toMatchObject([{ apiKeyId, name: 'first', key: `service_live_…${apiKey.slice(-4)}`, revokedAt: null }])
+    const args = [main, 'key', 'list', '--workspace', workspaceId]
+    const { stdout } = await run(process.execPath, args, { env: { DATABASE_URL: world.databaseUrl } })
+    expect(stdout).toMatch(
+      new RegExp(`^workspaceId {2}${workspaceId}\nkeys {9}apiKeyId=${apiKeyId} name=first key=service`),
+    )
+    expect(stdout).not.toContain(apiKey)
+  })
+
+  it('roll makes the next key, and lets the old one work for the overlap', async () => {
+    const { workspaceId, apiKeyId, apiKey } = await newWorkspace()
+    const rolled = await admin(['key', 'roll', '--key', apiKeyId, '--overlap-seconds', '3600'])
+    expect(rolled).toMatchObject({ workspaceId, rolled: apiKeyId, expiresAt: null })
+    for (const key of [apiKey, String(rolled.apiKey)]) expect((await world.api.client(key).listTasks()).total).toBe(0)
+    const keys = (await admin(['key', 'list', '--workspace', workspaceId])).keys as Listed[]
+    expect(keys.map((key) => [key.apiKeyId, key.expiresAt === null])).toEqual([
+      [rolled.apiKeyId, true],
+      [apiKeyId, false],
+    ])
+    const again = await refusal(['key', 'roll', '--key', apiKeyId])
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('rolled before') })
+  })
+
+  it('adopt makes the keys of a member an owner’s', async () => {
+    const owner = await givenPerson(world.db, world.api)
+    const { workspaceId } = owner
+    const member = await givenPerson(world.db, world.api, { member: { workspaceId, role: 'admin' } })
+    const { data } = await member.client.call<{ id: string }>('POST', '/developer/api-keys', { body: { name: 'k' } })
+    const args = ['key', 'adopt', '--workspace', workspaceId, '--from', member.userId]
+    expect(await admin([...args, '--to', owner.userId])).toMatchObject({ adopted: [data.id] })
+    const refused = await refusal([...args, '--to', member.userId])
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('owner') })
+  })
+
+  it.each([
+    [['key', 'roll', '--key', unknown], 1, 'no key'],
+    [['key', 'roll', '--key', unknown, '--overlap-seconds', '604801'], 2, 'whole number'],
+    [['key', 'list', '--workspace', unknown], 1, 'no workspace'],
+    [['key', 'adopt', '--workspace', unknown, '--from', unknown, '--to', unknown], 1, 'owner'],
+  ])('refuses %j', async (args, code, words) => {
+    expect(await refusal(args)).toMatchObject({ code, stderr: expect.stringContaining(words) })
+  })
+})
