@@ -1,9 +1,11 @@
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
+import { checkPayments, paymentSettings } from '@matte/core/payment/settings'
 import {
   choice,
   type Env,
   type Infer,
   int,
+  json,
   optionalSecret,
   parsed,
   parseEnv,
@@ -13,6 +15,8 @@ import {
 } from '@matte/core/runtime/env'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parseNetworks } from '@matte/core/webhook/target/address'
+import { parsePlans } from '@matte/core/workspace/parse-plans'
+import { defaultPlans } from '@matte/core/workspace/plan'
 
 const masterKeys: Setting<MasterKeys> = {
   ...secret('MASTER_KEYS', { description: 'id:base64 pairs of 32-byte keys that open sealed secrets' }),
@@ -67,6 +71,16 @@ export const schema = {
     max: 4_096,
   }),
   deniedNetworks,
+  plans: json(
+    'PLANS',
+    { description: 'changes to the plans, as the API has them: what a month grants', default: defaultPlans },
+    parsePlans,
+  ),
+  ...paymentSettings,
+  environment: choice('MATTE_ENV', ['development', 'production'] as const, {
+    default: 'production',
+    description: 'production refuses what is for trials only',
+  }),
   host: text('HOST', { default: '0.0.0.0', description: 'address to listen on' }),
   healthPort: int('HEALTH_PORT', { default: 8083, max: 65_535, description: 'port of /healthz, /readyz, /metrics' }),
   stopWithinMs: int('STOP_WITHIN_MS', {
@@ -83,4 +97,9 @@ export const schema = {
 
 export type Config = Infer<typeof schema>
 
-export const readConfig = (env: Env): Config => parseEnv(schema, env)
+/** @throws ConfigError */
+export function readConfig(env: Env): Config {
+  const config = parseEnv(schema, env)
+  checkPayments(config, config)
+  return config
+}

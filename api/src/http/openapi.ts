@@ -4,6 +4,15 @@ import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
 import { balanceSchema } from '../schemas/app/credit.ts'
+import {
+  creditPackSchema,
+  eventReceiptSchema,
+  invoiceSchema,
+  orderSchema,
+  planOfferSchema,
+  refundSchema,
+  subscriptionSchema,
+} from '../schemas/app/payment.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
@@ -34,6 +43,13 @@ const named = [
   apiKeySchema,
   usageSchema,
   balanceSchema,
+  planOfferSchema,
+  creditPackSchema,
+  orderSchema,
+  refundSchema,
+  invoiceSchema,
+  subscriptionSchema,
+  eventReceiptSchema,
 ]
 
 const description = `Removes the background from images.
@@ -77,6 +93,7 @@ const tags = [
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
+  { name: 'Payments', description: 'What is on sale, what was ordered and paid, and the subscription.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 

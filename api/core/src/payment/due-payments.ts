@@ -79,10 +79,10 @@ async function checkOrders(deps: PaymentDeps, pass: SweepPass): Promise<number> 
     await deps.db.transaction().execute(async (tx) => {
       const { now } = await beginApplying(tx, deps, workspaceId)
       const current = await findOwn(tx, 'payment_order', { workspaceId, id })
-      if (current === undefined || !isOpen(current)) return
+      if (current === undefined || !isOpen(current)) return setCheck(tx, { table: 'payment_order', id }, null)
       const ageMs = now.getTime() - current.created_at.getTime()
-      if (current.checkout_id === null && ageMs > givenUpMs) return void (await closeOrder(tx, id))
-      await setCheck(tx, { table: 'payment_order', id }, new Date(now.getTime() + Math.max(hourMs, ageMs)))
+      if (current.checkout_id === null && ageMs > givenUpMs) return closeOrder(tx, id)
+      return setCheck(tx, { table: 'payment_order', id }, new Date(now.getTime() + Math.max(hourMs, ageMs)))
     })
     return 1
   })

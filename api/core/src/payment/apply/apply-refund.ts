@@ -90,10 +90,7 @@ export async function insertRefund(applying: Applying, order: OrderRow, refund: 
   if (credits > 0 && order.lot_id !== null) {
     await refundCredits(tx, { workspaceId, lotId: order.lot_id, amount: credits, reference: `refund:${row.id}` })
   }
-  await updateOrder(tx, order.id, {
-    refunded_amount: sql<number>`refunded_amount + ${amount}`,
-    refunded_credits: sql<number>`refunded_credits + ${credits}`,
-  })
+  await addRefunded(applying, order.id, { amount, credits })
   return row
 }
 
@@ -105,12 +102,23 @@ export async function failRefund(applying: Applying, refund: RefundRow, failure:
   if (credits > 0 && lotId !== null) {
     await returnRefunded(tx, { workspaceId, lotId, amount: credits, reference: `refund:${id}:returned` })
   }
-  const order = await updateOrder(tx, order_id, {
-    refunded_amount: sql<number>`refunded_amount - ${amount}`,
-    refunded_credits: sql<number>`refunded_credits - ${credits}`,
-  })
+  const order = await addRefunded(applying, order_id, { amount: -amount, credits: -credits })
   await setOrderStatus(applying, order)
 }
+
+type Share = { readonly amount: number; readonly credits: number }
+
+/** What counts as refunded of an order, pending refunds too. */
+const addRefunded = ({ tx }: Applying, orderId: string, { amount, credits }: Share): Promise<OrderRow> =>
+  tx
+    .updateTable('payment_order')
+    .set((order) => ({
+      refunded_amount: order('refunded_amount', '+', amount),
+      refunded_credits: order('refunded_credits', '+', credits),
+    }))
+    .where('id', '=', orderId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 
 type Ended = { status: 'succeeded' | 'failed'; provider_refund_id?: string; failure?: string }
 

@@ -1,6 +1,7 @@
 // A payment provider as Matte sees it (D72). Whatever a provider sends is a hint: what it was about is read again from
 // the provider, and the facts that come back are applied. So events may come late, twice and in any order.
 import type { IncomingHttpHeaders } from 'node:http'
+import { MatteError } from '../../error.ts'
 
 type BillingInterval = 'month' | 'year'
 
@@ -146,8 +147,13 @@ export type PaymentProvider = {
 /** How old an event's signature may be, in seconds. */
 export const signatureToleranceSeconds = 300
 
-export class SignatureError extends Error {
+type Cause = { readonly cause?: unknown }
+
+export class SignatureError extends MatteError {
   override name = 'SignatureError'
+  constructor(reason: string, { cause }: Cause = {}) {
+    super('AUTH_INVALID_TOKEN', `This is no event of the payment provider: ${reason}.`, { cause })
+  }
 }
 
 /** The payer's bank or card refused; the message is for the payer. */
@@ -160,7 +166,14 @@ export class ProviderRefused extends Error {
   override name = 'ProviderRefused'
 }
 
+/** Seconds after which an outage of a provider may be over. */
+const retryAfterSeconds = 5
+
 /** It cannot be reached, or answers with an error of its own: the same may work a moment later. */
-export class ProviderUnavailable extends Error {
+export class ProviderUnavailable extends MatteError {
   override name = 'ProviderUnavailable'
+  constructor(reason: string, { cause }: Cause = {}) {
+    const message = 'The payment provider did not answer; send the request again.'
+    super('SYSTEM_INTERNAL_ERROR', message, { cause: cause ?? new Error(reason), retryAfterSeconds })
+  }
 }

@@ -6,7 +6,7 @@ import type { Tables } from '../../db/tables/index.ts'
 type Listed = 'payment_order' | 'refund' | 'invoice'
 
 type OwnPage<T extends Listed> = {
-  readonly rows: (Selectable<Tables[T]> & { readonly createdAtMicros: string })[]
+  readonly rows: (Selectable<Tables[T]> & { readonly id: string; readonly createdAtMicros: string })[]
   readonly total: ListTotal
 }
 
