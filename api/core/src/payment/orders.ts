@@ -5,7 +5,7 @@ import { planNamed } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { applyFacts } from './apply/apply-facts.ts'
 import { closeOrder, isOpen } from './apply/apply-order.ts'
-import { nextReading } from './apply/applying.ts'
+import { nextReading, timeOf } from './apply/applying.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import type { PricedPlan } from './provider/provider.ts'
 import { findOwn } from './rows/list-own.ts'
@@ -48,7 +48,8 @@ export async function createOrder(deps: PaymentDeps, order: NewOrder): Promise<O
         throw new MatteError('CONFLICT', 'Another subscription is being ordered.', { details: { orderId: open.id } })
       }
     }
-    const check_at = new Date(Date.now() + checkHours * 60 * 60 * 1_000)
+    const now = await timeOf(tx, deps)
+    const check_at = new Date(now.getTime() + checkHours * 60 * 60 * 1_000)
     const row = await insertOrder(tx, {
       workspace_id: workspaceId,
       created_by: userId,

@@ -32,7 +32,10 @@ export async function applyFacts(tx: Db, deps: PaymentDeps, said: Said): Promise
   const { facts } = said
   if (facts.order !== undefined) await applyOrder(applying, order, facts.order)
   const charged = await applySubscribed(applying, order, said)
-  if (facts.refund !== undefined) await applyRefund(applying, order, facts.refund)
+  if (facts.refund !== undefined) {
+    const refunded = await findOrderBy(tx, 'payment_id', facts.refund.paymentId)
+    if (refunded !== undefined) await applyRefund(applying, refunded, facts.refund)
+  }
   if (said.event?.failure != null) {
     const failed = (await findOrderBy(tx, 'id', (charged ?? order).id)) ?? order
     await noteFailure(applying, failed, { failure: said.event.failure, key: said.event.id })

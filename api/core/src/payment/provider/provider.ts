@@ -132,7 +132,10 @@ export type PaymentProvider = {
   /** Nothing can be paid there any more, unless it has been: `getOrder` says so. */
   endCheckout(checkoutId: string): Promise<void>
   getOrder(checkoutId: string): Promise<Facts>
-  /** What is true of it now; undefined: it is none of ours. */
+  /**
+   * What is true of it now, and of what it needs: of a refund the payment, which may be new to us as well. Undefined: it
+   * is none of ours.
+   */
   read(subject: Subject): Promise<Facts | undefined>
   /** The same `refundId` again is the same refund, however late. */
   refund(refund: NewRefund): Promise<RefundFacts>

@@ -58,6 +58,8 @@ export const findLatestPeriod = (db: Db, subscriptionId: string): Promise<Period
     .selectAll()
     .where('subscription_id', '=', subscriptionId)
     .orderBy('starts_at', 'desc')
+    // A provider that counts in seconds may have a change in the same one as what it changes.
+    .orderBy(sql`from_plan is not null`, 'desc')
     .limit(1)
     .executeTakeFirst()
 

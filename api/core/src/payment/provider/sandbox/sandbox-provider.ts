@@ -23,6 +23,7 @@ import { toInvoiceFacts, toOrderFacts, toSubscriptionFacts } from './sandbox-fac
 import {
   checkoutId,
   databaseTime,
+  findPaid,
   lockState,
   readState,
   type SandboxEventBody,
@@ -94,7 +95,9 @@ export function sandboxProvider({ db, masterKeys, publicUrl, now }: SandboxOptio
     if (kind === 'invoice') return readInvoice(id)
     if (kind === 'order') return undefined
     const refund = await readState(db, 'refund', id)
-    return refund && { refund }
+    const paid = refund && (await findPaid(db, refund.paymentId))
+    const payment = paid && (await (paid.kind === 'invoice' ? readInvoice(paid.id) : getOrder(paid.id)))
+    return refund && { ...payment, refund }
   }
 
   async function refund({ refundId, paymentId, amount }: NewRefund): Promise<RefundFacts> {

@@ -68,6 +68,15 @@ export async function readState<K extends keyof States>(db: Db, kind: K, id: str
   return row?.state as States[K] | undefined
 }
 
+/** What a payment was for. */
+export const findPaid = (db: Db, paymentId: string) =>
+  db
+    .selectFrom('sandbox_object')
+    .select(['id', 'kind'])
+    .where(sql<boolean>`state ->> 'paymentId' = ${paymentId}`)
+    .where('kind', 'in', ['checkout', 'invoice'])
+    .executeTakeFirst()
+
 /** For a change of it: nobody else reads it for one until the transaction ends. */
 export async function lockState<K extends keyof States>(tx: Db, kind: K, id: string): Promise<States[K] | undefined> {
   const row = await tx

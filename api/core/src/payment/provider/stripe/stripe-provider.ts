@@ -86,7 +86,17 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
   async function readRefund(id: string): Promise<Facts | undefined> {
     const found = await findAt(stripe.refunds.retrieve(id))
     const refund = found && toRefundFacts(found)
-    return refund && { refund }
+    return refund && { ...(await readPayment(refund.paymentId)), refund }
+  }
+
+  /** What a payment was for: an invoice, or a checkout. */
+  async function readPayment(payment_intent: string): Promise<Facts | undefined> {
+    const payment = { type: 'payment_intent', payment_intent } as const
+    const { data: invoices } = await asking(stripe.invoicePayments.list({ payment, limit: 1 }))
+    const invoice = invoices[0]?.invoice
+    if (invoice !== undefined) return readInvoice(typeof invoice === 'string' ? invoice : invoice.id)
+    const { data: sessions } = await asking(stripe.checkout.sessions.list({ payment_intent, limit: 1 }))
+    return sessions[0] && getOrder(sessions[0].id)
   }
 
   async function read({ kind, id }: Subject): Promise<Facts | undefined> {
