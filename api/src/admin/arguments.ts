@@ -3,6 +3,7 @@ import { type Command, type Given, UsageError } from './command.ts'
 import { creditsCommands } from './credits.ts'
 import { faultCommands } from './fault.ts'
 import { keyCommands } from './key.ts'
+import { refundCommands } from './refund.ts'
 import { settingCommands } from './setting.ts'
 import { sweepCommands } from './sweep.ts'
 import { secretsCommands } from './upkeep/secrets.ts'
@@ -13,6 +14,7 @@ const commands: readonly Command[] = [
   ...workspaceCommands,
   ...keyCommands,
   ...creditsCommands,
+  ...refundCommands,
   ...settingCommands,
   ...faultCommands,
   ...sweepCommands,
