@@ -2,7 +2,7 @@
 
 import { sweepParts } from '@matte/core/db/sweep'
 import { paymentParts } from '@matte/core/payment/due-payments'
-import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-provider'
+import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-signature'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'

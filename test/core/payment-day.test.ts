@@ -6,9 +6,12 @@ import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { findBrokenCreditRules } from '../support/credit-rules.ts'
 import { useDatabase } from '../support/database.ts'
-import { givenBuyer, hourMs, month, orderFor, pack, paymentWorld, takeEvents, year } from './payment-world.ts'
+import { givenBuyer, orderFor, wanted } from './payment-buyers.ts'
+import { takeEvents } from './payment-ends.ts'
+import { hourMs, paymentWorld } from './payment-world.ts'
 
 const database = useDatabase()
+const { month, pack, year } = wanted
 
 /** Small and repeatable: the numbers of a day are the same each time. */
 function randomFrom(seed: number): () => number {

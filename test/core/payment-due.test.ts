@@ -1,26 +1,18 @@
 // What falls due of payments: renewals, the months of a year, the end of a plan, and what was left half-way.
 import type { Db } from '@matte/core/db/database'
-import { ProviderRefused, ProviderUnavailable } from '@matte/core/payment/provider/provider'
+import { ProviderRefused, ProviderUnavailable } from '@matte/core/payment/provider/provider-errors'
 import { createRefund } from '@matte/core/payment/refunds'
 import { paySandbox } from '@matte/core/payment/sandbox'
 import { cancelSubscription } from '@matte/core/payment/subscriptions'
 import { afterEach, describe, expect, it } from 'vitest'
 import { findBrokenCreditRules } from '../support/credit-rules.ts'
 import { useDatabase } from '../support/database.ts'
-import {
-  buyFor,
-  dayMs,
-  givenBuyer,
-  hourMs,
-  month,
-  orderFor,
-  pack,
-  paymentWorld,
-  readEnd,
-  year,
-} from './payment-world.ts'
+import { buyFor, givenBuyer, orderFor, wanted } from './payment-buyers.ts'
+import { readEnd } from './payment-ends.ts'
+import { dayMs, hourMs, paymentWorld } from './payment-world.ts'
 
 const database = useDatabase()
+const { month, pack, year } = wanted
 
 const planOf = async (db: Db, workspaceId: string) => (await readEnd(db, workspaceId)).plan
 const grants = (db: Db, workspaceId: string) =>

@@ -7,9 +7,12 @@ import { describe, expect, it } from 'vitest'
 import { findBrokenCreditRules } from '../support/credit-rules.ts'
 import { connectTo, useDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
-import { buyFor, dayMs, givenBuyer, orderFor, pack, paymentWorld, readEnd, takeEvents } from './payment-world.ts'
+import { buyFor, givenBuyer, orderFor, wanted } from './payment-buyers.ts'
+import { readEnd, takeEvents } from './payment-ends.ts'
+import { dayMs, paymentWorld } from './payment-world.ts'
 
 const database = useDatabase()
+const { pack } = wanted
 
 type Step =
   | { readonly kind: 'pack'; readonly fails: boolean }
@@ -41,7 +44,7 @@ function disorder(bodies: readonly string[], { places, repeats }: Wire): string[
     .map(({ body }) => body)
 }
 
-/** The life of a customer at the provider. `wire`: events come at its end in disorder; without it each as it happens. */
+/** A customer's life at the provider. `wire`: events come at its end in disorder; without it each as it happens. */
 async function live(db: Db, steps: readonly Step[], { wire, startsAt }: { wire?: Wire; startsAt: Date }) {
   const world = paymentWorld(db)
   world.clock.now = startsAt
@@ -74,7 +77,7 @@ async function live(db: Db, steps: readonly Step[], { wire, startsAt }: { wire?:
       await payCheckout(db, id, { outcome: 'succeed', declines: each.declines, now: world.clock.now })
       const facts = await provider.getOrder(`sandbox_checkout_${id}`)
       subscriptionId = facts.subscription?.id
-    } else if (each.kind === 'refund') await refundLastPack(each.amount)
+    } else if (each.kind === 'refund') await refundLastPack({ db, world, refunded }, each.amount)
     else if (subscriptionId !== undefined) await alter(each.kind, subscriptionId)
     await catchUp()
   }
@@ -89,20 +92,6 @@ async function live(db: Db, steps: readonly Step[], { wire, startsAt }: { wire?:
     const changed = await provider.changeSubscription(change).catch(() => undefined)
     if (changed !== undefined) plan = larger
   }
-  /** At the provider itself: nobody told us. */
-  async function refundLastPack(amount: number): Promise<void> {
-    const checkouts = await db.selectFrom('sandbox_object').select('state').where('kind', '=', 'checkout').execute()
-    const paid = checkouts
-      .map(
-        ({ state }) => state as { paymentId: string | null; subscription: unknown; amount: number; currency: string },
-      )
-      .filter(({ paymentId, subscription }) => paymentId !== null && subscription === null)
-    const [last] = paid
-    if (last === undefined || refunded.has(last.paymentId)) return
-    refunded.add(last.paymentId)
-    const refundId = crypto.randomUUID()
-    await provider.refund({ refundId, paymentId: last.paymentId ?? '', amount, currency: last.currency })
-  }
   const refunded = new Set<string | null>()
   async function catchUp(): Promise<void> {
     if (wire === undefined) return world.due()
@@ -113,6 +102,21 @@ async function live(db: Db, steps: readonly Step[], { wire, startsAt }: { wire?:
   if (wire !== undefined) for (const body of disorder(pending, wire)) await world.deliver(body)
   await world.due()
   return buyer
+}
+
+type Refunding = { db: Db; world: ReturnType<typeof paymentWorld>; refunded: Set<string | null> }
+
+/** At the provider itself: nobody told us. */
+async function refundLastPack({ db, world, refunded }: Refunding, amount: number): Promise<void> {
+  const checkouts = await db.selectFrom('sandbox_object').select('state').where('kind', '=', 'checkout').execute()
+  const paid = checkouts
+    .map(({ state }) => state as { paymentId: string | null; subscription: unknown; amount: number; currency: string })
+    .filter(({ paymentId, subscription }) => paymentId !== null && subscription === null)
+  const [last] = paid
+  if (last === undefined || refunded.has(last.paymentId)) return
+  refunded.add(last.paymentId)
+  const refundId = crypto.randomUUID()
+  await world.deps.provider.refund({ refundId, paymentId: last.paymentId ?? '', amount, currency: last.currency })
 }
 
 async function passSandbox({ deps, clock }: ReturnType<typeof paymentWorld>): Promise<void> {
@@ -178,9 +182,8 @@ describe('events of a provider', () => {
       await until('the event waits', async () => {
         const { rows } = await sql<{ ended: boolean }>`
           select pg_terminate_backend(pid) as ended from pg_stat_activity
-           where datname = current_database() and wait_event_type = 'Lock' and query like '%for no key update%'`.execute(
-          db,
-        )
+           where datname = current_database() and wait_event_type = 'Lock'
+             and query like '%for no key update%'`.execute(db)
         return rows.length > 0
       })
       expect(await delivery).toBeInstanceOf(Error)

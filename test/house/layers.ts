@@ -222,6 +222,7 @@ export const programs: readonly string[] = [
 export const tables: readonly string[] = [
   'api/core/src/db/migrations',
   'api/core/src/db/tables',
+  'api/core/src/payment/provider/provider.ts',
   'api/src/schemas',
   'controller/src/operator/pool/pool-spec.ts',
   'controller/src/operator/pool/spec',

@@ -1,6 +1,6 @@
+import type { findSubscription } from '@matte/core/payment/rows/find-subscription'
 import type { findOwn } from '@matte/core/payment/rows/list-own'
 import type { OrderRow } from '@matte/core/payment/rows/order-queries'
-import type { findSubscription } from '@matte/core/payment/rows/subscription-queries'
 import type { Static } from 'typebox'
 import type { invoiceSchema, orderSchema, refundSchema, subscriptionSchema } from '../schemas/app/payment.ts'
 import type { InvoiceForPdf } from './invoice-for-pdf.ts'

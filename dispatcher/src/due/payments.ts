@@ -1,5 +1,5 @@
-// What falls due of payments without anybody asking: renewals of the sandbox and its events, the months of a year, plans
-// that end, refunds that wait. Each replica does it; a pass is repeatable and its rounds are bounded.
+// What falls due of payments without anybody asking: renewals of the sandbox and its events, the months of a year,
+// plans that end, refunds that wait. Each replica does it; a pass is repeatable and its rounds are bounded.
 import { sweepParts } from '@matte/core/db/sweep'
 import { paymentParts } from '@matte/core/payment/due-payments'
 import type { PaymentDeps } from '@matte/core/payment/payment-deps'

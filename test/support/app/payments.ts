@@ -18,7 +18,7 @@ export type Order = {
   readonly failure: string | null
 }
 
-export type Buying = { readonly packId: string } | { readonly plan: string; readonly interval: 'month' | 'year' }
+type Buying = { readonly packId: string } | { readonly plan: string; readonly interval: 'month' | 'year' }
 type Paying = { readonly outcome?: string; readonly declineRenewals?: boolean }
 
 export async function order({ client }: Person, buying: Buying): Promise<Order> {

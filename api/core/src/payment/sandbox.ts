@@ -1,12 +1,12 @@
-// The two ends of the sandbox that are ours: a payer's outcome is chosen, and its events come to us, signed, by the same
-// function that the provider endpoint calls.
+// The two ends of the sandbox that are ours: a payer's outcome is chosen, and its events come to us, signed, by the
+// same function that the provider endpoint calls.
 import { sql } from 'kysely'
 import type { SweepPass } from '../db/sweep.ts'
 import { MatteError } from '../error.ts'
 import { timeOf } from './apply/applying.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import { passPeriods, payCheckout } from './provider/sandbox/sandbox-life.ts'
-import { signSandboxEvent } from './provider/sandbox/sandbox-provider.ts'
+import { signSandboxEvent } from './provider/sandbox/sandbox-signature.ts'
 import type { SandboxOutcome } from './provider/sandbox/sandbox-state.ts'
 import { receiveEvent } from './receive-event.ts'
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// Money: orders and what became of them, subscriptions, refunds, invoices; what a provider said; the sandbox's own state.
+// Money: orders and what became of them, subscriptions, refunds, invoices; what a provider said; the sandbox's state.
 // Amounts are integers in minor units beside their ISO 4217 code (D72).
 const statements = [
   // Whom invoices name: {name, addressLines, taxId, email}; null: the owner's own name and address.

@@ -1,5 +1,5 @@
 // How much money a part of the credits is worth, in integers. All is counted from the order's beginning, so that parts
-// add up to the whole: the payer never gets money for credits that are kept, and gives up less than one credit too many.
+// add up to the whole: the payer never gets money for credits that are kept, and loses less than one credit.
 import { shareDown, shareUp } from '../provider/share.ts'
 
 export type Refundable = {

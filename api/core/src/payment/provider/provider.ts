@@ -1,7 +1,6 @@
 // A payment provider as Matte sees it (D72). Whatever a provider sends is a hint: what it was about is read again from
 // the provider, and the facts that come back are applied. So events may come late, twice and in any order.
 import type { IncomingHttpHeaders } from 'node:http'
-import { MatteError } from '../../error.ts'
 
 type BillingInterval = 'month' | 'year'
 
@@ -133,8 +132,8 @@ export type PaymentProvider = {
   endCheckout(checkoutId: string): Promise<void>
   getOrder(checkoutId: string): Promise<Facts>
   /**
-   * What is true of it now, and of what it needs: of a refund the payment, which may be new to us as well. Undefined: it
-   * is none of ours.
+   * What is true of it now, and of what it needs: of a refund the payment, which may be new to us as well.
+   * Undefined: it is none of ours.
    */
   read(subject: Subject): Promise<Facts | undefined>
   /** The same `refundId` again is the same refund, however late. */
@@ -149,34 +148,3 @@ export type PaymentProvider = {
 
 /** How old an event's signature may be, in seconds. */
 export const signatureToleranceSeconds = 300
-
-type Cause = { readonly cause?: unknown }
-
-export class SignatureError extends MatteError {
-  override name = 'SignatureError'
-  constructor(reason: string, { cause }: Cause = {}) {
-    super('AUTH_INVALID_TOKEN', `This is no event of the payment provider: ${reason}.`, { cause })
-  }
-}
-
-/** The payer's bank or card refused; the message is for the payer. */
-export class ChargeFailed extends Error {
-  override name = 'ChargeFailed'
-}
-
-/** It refuses this for good: asked again it would answer the same. */
-export class ProviderRefused extends Error {
-  override name = 'ProviderRefused'
-}
-
-/** Seconds after which an outage of a provider may be over. */
-const retryAfterSeconds = 5
-
-/** It cannot be reached, or answers with an error of its own: the same may work a moment later. */
-export class ProviderUnavailable extends MatteError {
-  override name = 'ProviderUnavailable'
-  constructor(reason: string, { cause }: Cause = {}) {
-    const message = 'The payment provider did not answer; send the request again.'
-    super('SYSTEM_INTERNAL_ERROR', message, { cause: cause ?? new Error(reason), retryAfterSeconds })
-  }
-}

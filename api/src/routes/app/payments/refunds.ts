@@ -17,8 +17,8 @@ const createSchema = {
   operationId: 'createRefund',
   summary: 'Refund what is left of an order',
   description:
-    'At most the share of the credits of its lot that are available; the credits go with the money. More is `CONFLICT` ' +
-    'with `details.refundable`.',
+    'At most the share of the credits of its lot that are available; the credits go with the money. ' +
+    'More is `CONFLICT` with `details.refundable`.',
   tags,
   body: refundRequest,
   response: memberResponses(201, success('The refund.', refer(refundSchema)), ['CONFLICT']),

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { findSubscription } from '@matte/core/payment/rows/subscription-queries'
+import { findSubscription } from '@matte/core/payment/rows/find-subscription'
 import { cancelSubscription, changeSubscription, resumeSubscription } from '@matte/core/payment/subscriptions'
 import { findWorkspace } from '@matte/core/workspace/workspace-queries'
 import type { FastifyRequest } from 'fastify'

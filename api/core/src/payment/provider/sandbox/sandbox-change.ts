@@ -3,7 +3,8 @@ import { addMonths } from '../months.ts'
 import type { Change } from '../provider.ts'
 import { shareDown } from '../share.ts'
 import { charge, monthsOf } from './sandbox-life.ts'
-import { type SubscriptionState, writeState } from './sandbox-state.ts'
+import { writeState } from './sandbox-objects.ts'
+import type { SubscriptionState } from './sandbox-state.ts'
 
 type Applied = { readonly change: Change; readonly state: SubscriptionState; readonly at: Date }
 

@@ -2,23 +2,14 @@
 import type { Db } from '../../../db/database.ts'
 import { addMonths } from '../months.ts'
 import type { PricedPlan } from '../provider.ts'
-import {
-  type CheckoutState,
-  checkoutId,
-  type InvoiceState,
-  listDueSubscriptions,
-  lockState,
-  newId,
-  type SandboxOutcome,
-  type SubscriptionState,
-  sendEvents,
-  writeState,
-} from './sandbox-state.ts'
+import { checkoutId, newId, sendEvents } from './sandbox-events.ts'
+import { listDueSubscriptions, lockState, writeState } from './sandbox-objects.ts'
+import type { CheckoutState, InvoiceState, SandboxOutcome, SubscriptionState } from './sandbox-state.ts'
 
 const declined = 'The sandbox declined this charge.'
-/** A renewal that failed is charged again after so many days, so many times; then the subscription ends. */
+/** A renewal that failed is due again after so many days; after so many failures the subscription ends instead. */
 const retryDays = 2
-const retriesMax = 3
+const failuresMax = 3
 const dayMs = 24 * 60 * 60 * 1_000
 
 export const monthsOf = ({ interval }: Pick<PricedPlan, 'interval'>): number => (interval === 'year' ? 12 : 1)
@@ -155,7 +146,7 @@ async function renew(tx: Db, id: string, state: SubscriptionState): Promise<void
   const next = nextPeriod(state)
   const about = { kind: 'invoice', id: invoiceId } as const
   if (declines) {
-    if (failures === retriesMax) return end(tx, id, { state, at })
+    if (failures === failuresMax) return end(tx, id, { state, at })
     const failed: SubscriptionState = { ...state, status: 'past_due', failures: failures + 1 }
     await charge(tx, { subscriptionId: id, state: next, reason: 'renewal', paidAt: null, invoiceId })
     await writeState(tx, { kind: 'subscription', id, state: failed }, dueAt(failed))

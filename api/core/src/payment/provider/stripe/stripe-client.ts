@@ -1,6 +1,6 @@
 // The one place that talks to Stripe. What goes wrong is sorted into what the caller can act on.
 import Stripe from 'stripe'
-import { ChargeFailed, ProviderRefused, ProviderUnavailable } from '../provider.ts'
+import { ChargeFailed, ProviderRefused, ProviderUnavailable } from '../provider-errors.ts'
 
 export type StripeOptions = {
   readonly secretKey: string

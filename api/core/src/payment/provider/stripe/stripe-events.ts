@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import Stripe from 'stripe'
-import { type ProviderEvent, SignatureError, type Subject, signatureToleranceSeconds } from '../provider.ts'
-import { orderKey } from './stripe-facts.ts'
+import { type ProviderEvent, type Subject, signatureToleranceSeconds } from '../provider.ts'
+import { SignatureError } from '../provider-errors.ts'
+import { orderKey } from './stripe-metadata.ts'
 
 /** The events that mean something here; docs/payments.md lists them for the endpoint's configuration. */
 const subjects: Readonly<Record<string, Subject['kind']>> = {

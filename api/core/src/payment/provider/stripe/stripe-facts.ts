@@ -1,11 +1,8 @@
 // Stripe's objects as facts. What is not ours, another application's in the same account, is undefined.
 import type Stripe from 'stripe'
 import type { InvoiceFacts, OrderFacts, RefundFacts, SubscriptionFacts } from '../provider.ts'
+import { orderKey, refundKey } from './stripe-metadata.ts'
 import type { StripePrices } from './stripe-prices.ts'
-
-/** In the metadata of everything that we make there. */
-export const orderKey = 'matte_order_id'
-export const refundKey = 'matte_refund_id'
 
 export function toOrderFacts(session: Stripe.Checkout.Session): OrderFacts | undefined {
   const orderId = session.metadata?.[orderKey]

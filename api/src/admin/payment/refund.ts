@@ -1,8 +1,8 @@
 import { MatteError } from '@matte/core/error'
 import { createRefund } from '@matte/core/payment/refunds'
 import { findOrderBy } from '@matte/core/payment/rows/order-queries'
-import { type Command, CommandError, UsageError } from './command.ts'
-import { required, requiredUuid, wholeNumber } from './options.ts'
+import { type Command, CommandError, UsageError } from '../command.ts'
+import { required, requiredUuid, wholeNumber } from '../options.ts'
 
 const reasonLengthMax = 500
 
