@@ -1,4 +1,5 @@
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
+import { checkPayments, paymentSettings } from '@matte/core/payment/settings'
 import {
   ConfigError,
   choice,
@@ -148,6 +149,7 @@ export const configSchema = {
   ...accountSettings,
   ...streamSettings,
   ...signInSettings,
+  ...paymentSettings,
   environment: choice('MATTE_ENV', ['development', 'production'], {
     description: 'production refuses what is for trials only',
     default: 'production',
@@ -183,6 +185,7 @@ export type Config = Omit<Read, 's3PublicEndpoint' | 'appUrl' | 'registration'> 
 /** @throws ConfigError naming every variable that is missing or wrong. */
 export function readConfig(env: Env): Config {
   const config = parseEnv(configSchema, env)
+  checkPayments(config, config)
   return Object.freeze({
     ...config,
     s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl,

@@ -1,9 +1,11 @@
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
+import { checkPayments, paymentSettings } from '@matte/core/payment/settings'
 import {
   choice,
   type Env,
   type Infer,
   int,
+  json,
   optionalSecret,
   parsed,
   parseEnv,
@@ -13,6 +15,8 @@ import {
 } from '@matte/core/runtime/env'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parseNetworks } from '@matte/core/webhook/target/address'
+import { parsePlans } from '@matte/core/workspace/parse-plans'
+import { defaultPlans } from '@matte/core/workspace/plan'
 import { type MailServer, mailSettings, readMailServer } from './settings/mail.ts'
 
 const masterKeys: Setting<MasterKeys> = {
@@ -69,9 +73,16 @@ export const schema = {
   }),
   deniedNetworks,
   ...mailSettings,
+  plans: json(
+    'PLANS',
+    { description: 'changes to the plans, as the API has them: what a month grants', default: defaultPlans },
+    parsePlans,
+  ),
+  ...paymentSettings,
   environment: choice('MATTE_ENV', ['development', 'production'] as const, {
     default: 'production',
-    description: 'development writes mails to the log where there is no mail server',
+    description:
+      'production refuses what is for trials only; development writes mails to the log without a mail server',
   }),
   host: text('HOST', { default: '0.0.0.0', description: 'address to listen on' }),
   healthPort: int('HEALTH_PORT', { default: 8083, max: 65_535, description: 'port of /healthz, /readyz, /metrics' }),
@@ -92,7 +103,9 @@ export type Config = Infer<typeof schema> & {
   readonly mailServer: MailServer | undefined
 }
 
+/** @throws ConfigError */
 export function readConfig(env: Env): Config {
   const config = parseEnv(schema, env)
+  checkPayments(config, config)
   return Object.freeze({ ...config, mailServer: readMailServer(config) })
 }

@@ -4,6 +4,7 @@ import { consume } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/durables'
 import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
+import { openPayments } from '@matte/core/payment/settings'
 import { systemClock } from '@matte/core/runtime/clock'
 import { describeConfig } from '@matte/core/runtime/env'
 import { healthServer, readiness } from '@matte/core/runtime/health'
@@ -21,6 +22,7 @@ import { createDeliveryMetrics } from './delivery-metrics.ts'
 import { mailLoop } from './due/mails.ts'
 import { createNotificationMetrics } from './due/notification-metrics.ts'
 import { notificationLoop } from './due/notifications.ts'
+import { duePayments } from './due/payments.ts'
 import { type DueLoop, dueLoop } from './due-loop.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 import { createMailMetrics } from './mail/mail-metrics.ts'
@@ -42,6 +44,8 @@ export function buildServices(config: Config): Services {
   const bus = openBus({ url: config.natsUrl, prefix, logger, metrics, name: 'matte-dispatcher' })
   const http = createHttpClient({ deniedNetworks: config.deniedNetworks, timeoutMs: config.timeoutSeconds * 1_000 })
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
+  // Nobody orders here, so no checkout needs the public URL.
+  const payments = openPayments(config, { ...config, db, publicUrl: '' })
   const databaseSchema = schemaAtStart(database, { logger })
   const ready = readiness(databaseSchema.checks)
   const durable = durables.deliveryNudges(prefix)
@@ -58,6 +62,7 @@ export function buildServices(config: Config): Services {
       bus,
       due,
       ...buildPeople(config, { db, registry, logger }),
+      duePayments({ payments, wakeDeliveries: due.wake, logger }),
       consume({ bus, durable, ready: due.untilFree, wake: due.wake, logger }),
     ],
   }

@@ -77,9 +77,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   // Money: orders, subscriptions, refunds, invoices; the providers beside them know no noun.
   'core/payment/provider': ['core/error.ts', 'core/runtime'],
+  'core/payment/provider/stripe': ['core/error.ts', 'core/runtime', 'core/payment/provider'],
+  // The sandbox has tables of its own, which nothing else reads.
+  'core/payment/provider/sandbox': ['core/error.ts', 'core/runtime', 'core/db', 'core/payment/provider'],
+  'core/payment/rows': rows,
   'core/payment': [
     ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/credit', 'core/notification'],
-    ...['core/payment/provider'],
+    ...['core/payment/provider', 'core/payment/rows'],
   ],
   'core/credit': [...rows, 'core/workspace'],
   'core/usage': [...rows, 'core/workspace'],
@@ -119,7 +123,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   // HTTP: main, services and app → routes → http, views → schemas.
   api: ['api', 'core'],
-  'api/config.ts': ['core/bus', 'core/runtime', 'core/workspace', 'core/webhook/target', 'api/settings'],
+  'api/config.ts': [
+    ...['core/bus', 'core/runtime', 'core/workspace', 'core/webhook/target', 'core/payment', 'api/settings'],
+  ],
   'api/settings': ['core/runtime'],
   'api/access.ts': ['core'],
   'api/uuid.ts': [],
@@ -261,6 +267,7 @@ export const programs: readonly string[] = [
 export const tables: readonly string[] = [
   'api/core/src/db/migrations',
   'api/core/src/db/tables',
+  'api/core/src/payment/provider/provider.ts',
   'api/src/schemas',
   'controller/src/operator/pool/pool-spec.ts',
   'controller/src/operator/pool/spec',

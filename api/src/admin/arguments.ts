@@ -4,6 +4,7 @@ import { type Command, type Given, UsageError } from './command.ts'
 import { creditsCommands } from './credits.ts'
 import { faultCommands } from './fault.ts'
 import { keyCommands } from './key.ts'
+import { refundCommands } from './payment/refund.ts'
 import { settingCommands } from './setting.ts'
 import { sweepCommands } from './sweep.ts'
 import { secretsCommands } from './upkeep/secrets.ts'
@@ -16,6 +17,7 @@ const commands: readonly Command[] = [
   ...keyCommands,
   ...userCommands,
   ...creditsCommands,
+  ...refundCommands,
   ...settingCommands,
   ...faultCommands,
   ...sweepCommands,

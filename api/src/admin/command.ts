@@ -1,4 +1,5 @@
 import type { Db } from '@matte/core/db/database'
+import type { PaymentDeps } from '@matte/core/payment/payment-deps'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { SignerOptions } from '@matte/core/storage/signature-v4'
 import type { Plans } from '@matte/core/workspace/plan'
@@ -22,6 +23,8 @@ export type CommandDeps = {
   readonly store: SignerOptions | undefined
   readonly toStore: SignerOptions | undefined
   readonly masterKeys: MasterKeys | undefined
+  /** @throws ConfigError when their settings do not go together */
+  readonly payments: () => PaymentDeps
 }
 
 /** Values of `--name value` options by name, `--yes`, and the words that follow the command's own. */

@@ -3,6 +3,7 @@
 // schema up first, so that it works before any process of the service has run.
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
+import { openPayments, paymentSettings } from '@matte/core/payment/settings'
 import { ConfigError, choice, int, json, optionalSecret, parseEnv, secret } from '@matte/core/runtime/env'
 import { createLogger } from '@matte/core/runtime/logger'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
@@ -32,6 +33,7 @@ const configSchema = {
     default: 5_000,
   }),
   masterKeys: optionalSecret('MASTER_KEYS', { description: 'as the API has them, for secrets reseal' }),
+  ...paymentSettings,
   ...storeSchema,
   ...toStoreSchema,
 }
@@ -53,7 +55,13 @@ async function main(): Promise<void> {
     const { plans, environment, maxQueueAgeSeconds } = config
     const production = environment === 'production'
     const servers = { store: storeOf(config), toStore: toStoreOf(config), masterKeys: readMasterKeys(config) }
-    const deps = { db, plans, production, maxQueueAgeMs: maxQueueAgeSeconds * 1_000, ...servers }
+    const payments = () => {
+      if (servers.masterKeys === undefined) throw new ConfigError('MASTER_KEYS is missing: give it as the API has it')
+      const { masterKeys } = servers
+      // Nobody orders here, so no checkout needs the public URL.
+      return openPayments(config, { db, plans, environment, masterKeys, publicUrl: '' })
+    }
+    const deps = { db, plans, production, maxQueueAgeMs: maxQueueAgeSeconds * 1_000, ...servers, payments }
     printResult(await run(asked, deps), asked.json)
   } finally {
     await database.stop()

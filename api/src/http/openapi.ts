@@ -8,6 +8,15 @@ import { balanceSchema } from '../schemas/app/credit.ts'
 import { eventSchema, newApiKeySchema, rotatedSigningSecretSchema } from '../schemas/app/developer.ts'
 import { confirmedEmailSchema, emailChangeSchema } from '../schemas/app/email.ts'
 import { notificationPreferenceSchema, notificationSchema } from '../schemas/app/notification.ts'
+import {
+  creditPackSchema,
+  eventReceiptSchema,
+  invoiceSchema,
+  orderSchema,
+  planOfferSchema,
+  refundSchema,
+  subscriptionSchema,
+} from '../schemas/app/payment.ts'
 import { downloadSchema, taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
 import {
   auditEntrySchema,
@@ -85,6 +94,13 @@ const named = [
   newApiKeySchema,
   rotatedSigningSecretSchema,
   eventSchema,
+  planOfferSchema,
+  creditPackSchema,
+  orderSchema,
+  refundSchema,
+  invoiceSchema,
+  subscriptionSchema,
+  eventReceiptSchema,
 ]
 
 const description = `Removes the background from images.
@@ -135,6 +151,7 @@ const tags = [
   { name: 'Teams', description: 'Workspaces that people share: members, invitations, limits and what was changed.' },
   { name: 'Notifications', description: 'What you are told, in the App and by mail.' },
   { name: 'Developer centre', description: 'Keys, webhooks and usage, for owners and admins who are signed in.' },
+  { name: 'Payments', description: 'What is on sale, what was ordered and paid, and the subscription.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 

@@ -43,6 +43,31 @@
 {{- include "matte.fromSecret" (dict "name" "MASTER_KEYS" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "MASTER_KEYS" (ne $own.name ""))) }}
 {{- end -}}
 
+{{- define "matte.env.payments" -}}
+{{- $payments := .Values.payments -}}
+{{- with $payments.provider }}
+- { name: PAYMENTS_PROVIDER, value: {{ . | quote }} }
+{{- end }}
+{{- if $payments.allowSandboxInProduction }}
+- { name: PAYMENTS_ALLOW_SANDBOX_IN_PRODUCTION, value: "true" }
+{{- end }}
+{{- with $payments.stripe.existingSecret }}
+{{- if .name }}
+{{ include "matte.fromSecret" (dict "name" "STRIPE_SECRET_KEY" "secret" .name "key" .secretKeyKey) }}
+{{ include "matte.fromSecret" (dict "name" "STRIPE_WEBHOOK_SECRET" "secret" .name "key" .webhookSecretKey) }}
+{{- end }}
+{{- end }}
+{{- with $payments.packs }}
+- { name: CREDIT_PACKS, value: {{ toJson . | quote }} }
+{{- end }}
+{{- with $payments.planPrices }}
+- { name: PLAN_PRICES, value: {{ toJson . | quote }} }
+{{- end }}
+{{- with $payments.seller }}
+- { name: INVOICE_SELLER, value: {{ toJson . | quote }} }
+{{- end }}
+{{- end -}}
+
 {{- define "matte.env.deniedNetworks" -}}
 {{- with .Values.dispatcher.deniedNetworks }}
 - { name: WEBHOOK_DENIED_NETWORKS, value: {{ join "," . | quote }} }

@@ -10,9 +10,17 @@ type PlanGrant = {
   readonly period: { readonly start: Date; readonly end: Date } | null
 }
 
-/** The credits of a plan (D71), once for each period of a workspace, however often it is asked for. */
-export async function grantPlanCredits(tx: Db, { workspaceId, plan, credits, period }: PlanGrant): Promise<void> {
-  if (credits === 0) return
+/**
+ * The credits of a plan (D71), once for each period of a workspace, however often it is asked for. Answers their lot;
+ * undefined: the plan grants none.
+ */
+export async function grantPlanCredits(
+  tx: Db,
+  { workspaceId, plan, credits, period }: PlanGrant,
+): Promise<string | undefined> {
+  if (credits === 0) return undefined
   const source = `plan:${plan}:${period?.start.toISOString() ?? 'once'}`
-  await grantCredits(tx, { workspaceId, kind: 'plan', amount: credits, expiresAt: period?.end ?? null, source })
+  const expiresAt = period?.end ?? null
+  const lot = await grantCredits(tx, { workspaceId, kind: 'plan', amount: credits, expiresAt, source })
+  return lot?.lotId
 }

@@ -1,5 +1,8 @@
 // The App API, below /api/v1/app, as a table of contents: one file a module of the interface.
+
 import type { FindSubscription } from '@matte/core/identity/personal/subscription'
+import type { PaymentDeps } from '@matte/core/payment/payment-deps'
+import { findSubscription } from '@matte/core/payment/rows/find-subscription'
 import type { FastifyPluginAsync } from 'fastify'
 import type { RateLimiter } from '../../limit/rate-limiter.ts'
 import type { SurfaceDeps } from '../both/surface.ts'
@@ -10,6 +13,7 @@ import { creditRoutes } from './credits.ts'
 import { developerRoutes } from './developer.ts'
 import { imageRoutes } from './images.ts'
 import { notificationRoutes } from './notifications.ts'
+import { paymentRoutes } from './payments/payment-routes.ts'
 import { type StreamRouteDeps, taskStreamRoutes } from './task-stream.ts'
 import { teamRoutes } from './teams/teams.ts'
 import { userRoutes } from './users/users.ts'
@@ -18,20 +22,33 @@ import { userRoutes } from './users/users.ts'
 type AppDeps = Omit<TaskOperationDeps, 'front'> &
   StreamRouteDeps &
   AuthRouteDeps &
-  SurfaceDeps & { readonly limiter: RateLimiter }
+  SurfaceDeps & { readonly limiter: RateLimiter; readonly payments: PaymentDeps }
 
-/** No workspace has one before payments are there. */
-const findSubscription: FindSubscription = async () => undefined
+/** What an account has to know of a subscription: identity lies below payment and does not ask it. */
+const findOwnSubscription: FindSubscription = async (db, workspaceId) => {
+  const found = await findSubscription(db, workspaceId)
+  if (found === undefined) return undefined
+  const { status, periodStart: start, periodEnd: end, cancelAtPeriodEnd, endedAt } = found
+  return { status, period: { start, end }, renews: endedAt === null && !cancelAtPeriodEnd }
+}
 
 export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
-  const { masterKeys, plans, publicUrl } = deps.config
+  const { masterKeys, plans, publicUrl, appUrl } = deps.config
   const issuer = { signingKeys: deps.signingKeys, issuer: publicUrl }
   await app.register(authRoutes, { ...deps, prefix: '/auth' })
-  await app.register(userRoutes, { ...deps, masterKeys, plans, issuer, findSubscription, prefix: '/users' })
+  await app.register(userRoutes, {
+    ...deps,
+    masterKeys,
+    plans,
+    issuer,
+    findSubscription: findOwnSubscription,
+    prefix: '/users',
+  })
   await app.register(taskOperations, { ...deps, prefix: '/tasks', front: appFront })
   await app.register(imageRoutes, { ...deps, prefix: '/tasks' })
   await app.register(taskStreamRoutes, { ...deps, prefix: '/tasks' })
   await app.register(creditRoutes, { ...deps, prefix: '/credits' })
+  await app.register(paymentRoutes, { ...deps, returnUrl: `${appUrl}/billing`, prefix: '/payments' })
   await app.register(teamRoutes, { ...deps, prefix: '/teams' })
   await app.register(notificationRoutes, { ...deps, prefix: '/notifications' })
   await app.register(developerRoutes, { ...deps, prefix: '/developer' })

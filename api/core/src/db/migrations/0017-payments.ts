@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// Money: orders and what became of them, subscriptions, refunds, invoices; what a provider said; the sandbox's own state.
+// Money: orders and what became of them, subscriptions, refunds, invoices; what a provider said; the sandbox's state.
 // Amounts are integers in minor units beside their ISO 4217 code (D72).
 const statements = [
   // Whom invoices name: {name, addressLines, taxId, email}; null: the owner's own name and address.
@@ -21,6 +21,8 @@ const statements = [
     period_end timestamptz not null,
     cancel_at_period_end boolean not null default false,
     reading bigint not null,
+    in_force boolean not null default false,
+    claimed_until timestamptz,
     check_at timestamptz,
     created_at timestamptz not null default now(),
     ended_at timestamptz,
@@ -82,15 +84,13 @@ const statements = [
     plan text not null,
     billing_interval text not null check (billing_interval in ('month', 'year')),
     from_plan text,
-    from_interval text check (from_interval in ('month', 'year')),
-    from_start timestamptz,
     from_end timestamptz,
     starts_at timestamptz not null,
     ends_at timestamptz not null,
     grant_at timestamptz,
     primary key (subscription_id, provider_invoice_id),
     check (starts_at < ends_at),
-    check (num_nonnulls(from_plan, from_interval, from_start, from_end) in (0, 4))
+    check (num_nonnulls(from_plan, from_end) in (0, 2))
   )`,
   `create index subscription_period_grant on subscription_period (grant_at) where grant_at is not null`,
 
@@ -115,6 +115,7 @@ const statements = [
   )`,
   `create index refund_page on refund (workspace_id, created_at desc, id desc)`,
   `create index refund_order on refund (order_id)`,
+  `create unique index refund_provider on refund (provider_refund_id)`,
   `create index refund_check on refund (check_at) where check_at is not null`,
   // A refund that the provider could not pay gives its credits back to their lot.
   `alter table credit_entry drop constraint credit_entry_from_account_check`,

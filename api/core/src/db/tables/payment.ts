@@ -60,6 +60,10 @@ export type SubscriptionTable = {
   cancel_at_period_end: Generated<boolean>
   /** Which reading of the provider these columns are; one that began earlier changes nothing. */
   reading: number
+  /** The workspace has its plan from here; it falls back to free when this ends. */
+  in_force: Generated<boolean>
+  /** Until then a member's change is being made at the provider, and another one has to wait. */
+  claimed_until: Date | null
   /** When the plan may end, or the provider is asked again. */
   check_at: Date | null
   created_at: Generated<Date>
@@ -75,9 +79,7 @@ export type SubscriptionPeriodTable = {
   billing_interval: BillingInterval
   /** Of a change: what its unused rest was credited for. */
   from_plan: string | null
-  from_interval: BillingInterval | null
-  /** The month, or year, that the rest is of. */
-  from_start: Date | null
+  /** Until when that had been paid. */
   from_end: Date | null
   starts_at: Date
   ends_at: Date

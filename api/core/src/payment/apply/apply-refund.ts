@@ -1,0 +1,97 @@
+import { sql } from 'kysely'
+import { findRefundable } from '../../credit/refund-credits.ts'
+import { returnRefunded } from '../../credit/return-refunded.ts'
+import { publishEvent } from '../../notification/publish-event.ts'
+import type { RefundFacts } from '../provider/provider.ts'
+import { findOrderBy, type OrderRow, updateOrder } from '../rows/order-queries.ts'
+import type { Applying } from './applying.ts'
+import { addRefunded, insertRefund, type RefundRow, refundableOf } from './insert-refund.ts'
+import { issueCreditNote } from './issue-invoice.ts'
+import { creditsForRefund } from './refund-share.ts'
+
+/** A refund only ever goes up this list: pending, succeeded, failed. Banks give money back even after success. */
+export async function applyRefund(applying: Applying, order: OrderRow, facts: RefundFacts): Promise<void> {
+  const refund = (await findKnown(applying, facts)) ?? (await noteRefund(applying, order, facts))
+  if (refund === undefined) return
+  if (refund.status === 'failed' || facts.status === 'pending') return
+  if (facts.status === 'failed') return failRefund(applying, refund, facts.failure ?? 'The refund failed.')
+  if (refund.status === 'succeeded') return
+  await endRefund(applying, refund.id, { status: 'succeeded', provider_refund_id: facts.id })
+  const current = await readOrder(applying, order.id)
+  await setOrderStatus(applying, current)
+  await issueCreditNote(applying, current, refund)
+  await publishRefund(applying, refund)
+}
+
+const findKnown = ({ tx }: Applying, { id, refundId }: RefundFacts): Promise<RefundRow | undefined> =>
+  tx
+    .selectFrom('refund')
+    .selectAll()
+    .where((where) => where.or([where('provider_refund_id', '=', id), where('id', '=', refundId)]))
+    .executeTakeFirst()
+
+/** One that was made at the provider itself: as many of its credits as are left go with it. */
+async function noteRefund(applying: Applying, order: OrderRow, facts: RefundFacts): Promise<RefundRow | undefined> {
+  const { tx, workspaceId } = applying
+  const left = order.lot_id === null ? 0 : ((await findRefundable(tx, workspaceId, order.lot_id)) ?? 0)
+  const amount = Math.min(facts.amount, order.amount - order.refunded_amount)
+  if (amount <= 0) return undefined
+  const credits = Math.min(left, creditsForRefund(refundableOf(order, left), amount))
+  return insertRefund(applying, order, {
+    amount,
+    credits,
+    reason: 'Made at the payment provider',
+    providerRefundId: facts.id,
+    createdBy: null,
+  })
+}
+
+/** The money stays here, so the credits go back to their lot. */
+export async function failRefund(applying: Applying, refund: RefundRow, failure: string): Promise<void> {
+  const { tx, workspaceId } = applying
+  const { id, amount, credits, lot_id: lotId, order_id } = refund
+  await endRefund(applying, id, { status: 'failed', failure })
+  if (credits > 0 && lotId !== null) {
+    await returnRefunded(tx, { workspaceId, lotId, amount: credits, reference: `refund:${id}:returned` })
+  }
+  const order = await addRefunded(applying, order_id, { amount: -amount, credits: -credits })
+  await setOrderStatus(applying, order)
+}
+
+type Ended = { status: 'succeeded' | 'failed'; provider_refund_id?: string; failure?: string }
+
+const endRefund = ({ tx, now }: Applying, id: string, ended: Ended) =>
+  tx
+    .updateTable('refund')
+    .set({ ...ended, completed_at: now, check_at: null })
+    .where('id', '=', id)
+    .execute()
+
+/** By what has been refunded in fact. */
+async function setOrderStatus({ tx }: Applying, { id, amount }: OrderRow): Promise<void> {
+  const { refunded } = await tx
+    .selectFrom('refund')
+    .select(sql<number>`coalesce(sum(amount), 0)::bigint`.as('refunded'))
+    .where('order_id', '=', id)
+    .where('status', '=', 'succeeded')
+    .executeTakeFirstOrThrow()
+  const status = refunded === 0 ? 'paid' : refunded === amount ? 'refunded' : 'partially_refunded'
+  await updateOrder(tx, id, { status })
+}
+
+async function readOrder({ tx }: Applying, id: string): Promise<OrderRow> {
+  const order = await findOrderBy(tx, 'id', id)
+  if (order === undefined) throw new Error('a refund without its order')
+  return order
+}
+
+async function publishRefund({ tx, workspaceId }: Applying, refund: RefundRow): Promise<void> {
+  const { id, order_id, amount, currency, credits } = refund
+  const about = { key: id, workspaceId, userId: null }
+  if (credits > 0) {
+    const fields = { amount: credits, message: `${credits} credits were taken back with a refund.` }
+    await publishEvent(tx, { event: 'credits.refunded', fields, ...about })
+  }
+  const fields = { refund_id: id, order_id, amount, currency, message: 'The refund has been made.' }
+  await publishEvent(tx, { event: 'refund.succeeded', fields, ...about })
+}

@@ -1,0 +1,86 @@
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import type { InvoiceBuyer, InvoiceLine } from '../../db/tables/payment.ts'
+import type { OrderRow } from '../rows/order-queries.ts'
+import type { Applying } from './applying.ts'
+
+/** The invoice of an order that is being paid, in the transaction that notes the payment. */
+export async function issueInvoice(applying: Applying, order: OrderRow, paidAt: Date): Promise<void> {
+  const { amount, tax, description } = order
+  await insertInvoice(applying, order, { amount, tax, description, paidAt, refundId: null, creditNoteFor: null })
+}
+
+/** The credit note of a refund that has succeeded; its tax is the same share of the order's. */
+export async function issueCreditNote(
+  applying: Applying,
+  order: OrderRow,
+  refund: { readonly id: string; readonly amount: number },
+): Promise<void> {
+  const invoice = await applying.tx
+    .selectFrom('invoice')
+    .select(['id', 'number'])
+    .where('order_id', '=', order.id)
+    .where('refund_id', 'is', null)
+    .executeTakeFirstOrThrow()
+  const tax = Number((BigInt(order.tax) * BigInt(refund.amount)) / BigInt(order.amount))
+  const description = `Refund of invoice ${invoice.number}: ${order.description}`
+  const note = { amount: refund.amount, tax, description, paidAt: applying.now }
+  await insertInvoice(applying, order, { ...note, refundId: refund.id, creditNoteFor: invoice.id })
+}
+
+type Content = {
+  readonly amount: number
+  readonly tax: number
+  readonly description: string
+  readonly paidAt: Date
+  readonly refundId: string | null
+  readonly creditNoteFor: string | null
+}
+
+async function insertInvoice({ tx, seller, now }: Applying, order: OrderRow, content: Content): Promise<void> {
+  const { amount, tax, description, paidAt, refundId, creditNoteFor } = content
+  const subtotal = amount - tax
+  const line: InvoiceLine = { description, quantity: 1, unitAmount: subtotal, amount: subtotal }
+  const buyer = await readBuyer(tx, order.workspace_id)
+  await tx
+    .insertInto('invoice')
+    .values({
+      workspace_id: order.workspace_id,
+      order_id: order.id,
+      refund_id: refundId,
+      credit_note_for: creditNoteFor,
+      number: await takeNumber(tx, now),
+      seller: JSON.stringify(seller),
+      buyer: JSON.stringify(buyer),
+      lines: JSON.stringify([line]),
+      subtotal,
+      tax,
+      total: amount,
+      currency: order.currency,
+      paid_at: paidAt,
+      issued_at: now,
+    })
+    .execute()
+}
+
+/** The next number of the year, UTC. Two transactions wait for each other here, and one that fails gives it back. */
+async function takeNumber(tx: Db, now: Date): Promise<string> {
+  const year = now.getUTCFullYear()
+  const { rows } = await sql<{ last: number }>`
+    insert into invoice_counter as c (year, last) values (${year}, 1)
+    on conflict (year) do update set last = c.last + 1
+    returning last`.execute(tx)
+  return `${year}-${String(rows[0]?.last).padStart(6, '0')}`
+}
+
+/** As the workspace says in its billing; else its owner. */
+async function readBuyer(tx: Db, workspaceId: string): Promise<InvoiceBuyer> {
+  const { rows } = await sql<InvoiceBuyer>`
+    select coalesce(w.billing ->> 'name', o.name, w.name) as name, coalesce(w.billing ->> 'email', o.email) as email,
+           coalesce(w.billing -> 'addressLines', '[]') as "addressLines", w.billing ->> 'taxId' as "taxId"
+      from workspace w left join lateral (
+        select u.name, u.email from membership m join app_user u on u.id = m.user_id
+         where m.workspace_id = w.id and m.role = 'owner' order by m.created_at limit 1) o on true
+     where w.id = ${workspaceId}`.execute(tx)
+  return rows[0] as InvoiceBuyer
+}

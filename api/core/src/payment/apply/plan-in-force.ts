@@ -1,0 +1,109 @@
+// The workspace's plan follows from what was paid: the plan of the latest payment, until its end. While the provider
+// may still collect the next one, it goes on for some days (grace), without that period's credits.
+import { sql } from 'kysely'
+import { grantPlanCredits } from '../../credit/plan-grant.ts'
+import { planNamed } from '../../workspace/plan.ts'
+import { updateOrder } from '../rows/order-queries.ts'
+import { findLatestPeriod, listLiving, type PeriodRow, type SubscriptionRow } from '../rows/subscription-queries.ts'
+import type { Applying } from './applying.ts'
+import { monthsOf } from './windows.ts'
+
+/** Days that a plan goes on after the end of what was paid, while a renewal is being collected. */
+export const graceDays = 7
+const dayMs = 24 * 60 * 60 * 1_000
+const hourMs = 60 * 60 * 1_000
+/** Without an event for so long, the provider is asked. */
+const askAgainMs = 6 * hourMs
+
+/** Sets the workspace's plan, and when to look at its subscriptions again. Idempotent. */
+export async function refreshPlan(applying: Applying): Promise<void> {
+  const { tx, workspaceId, now } = applying
+  const living = await listLiving(tx, workspaceId)
+  let plan: string | undefined
+  for (const subscription of living) {
+    const period = await findLatestPeriod(tx, subscription.id)
+    const until = period && planEndsAt(subscription, period)
+    if (period !== undefined && until !== undefined && until > now) {
+      plan ??= period.plan
+      await hold(applying, subscription.id, true)
+    }
+    await setCheck(applying, subscription, until)
+  }
+  if (plan !== undefined) return setPlan(applying, plan)
+  const { numUpdatedRows } = await tx
+    .updateTable('subscription')
+    .set({ in_force: false })
+    .where('workspace_id', '=', workspaceId)
+    .where('in_force', '=', true)
+    .executeTakeFirst()
+  // A plan that an operator set, with no subscription behind it, stays.
+  if (numUpdatedRows > 0) await setPlan(applying, 'free')
+}
+
+function planEndsAt({ cancel_at_period_end, status }: SubscriptionRow, { ends_at }: PeriodRow): Date | undefined {
+  if (status === 'incomplete') return undefined
+  return new Date(ends_at.getTime() + (cancel_at_period_end ? 0 : graceDays * dayMs))
+}
+
+const hold = ({ tx }: Applying, id: string, in_force: boolean) =>
+  tx.updateTable('subscription').set({ in_force }).where('id', '=', id).execute()
+
+const setPlan = ({ tx, workspaceId }: Applying, plan: string) =>
+  tx
+    .updateTable('workspace')
+    .set({ plan })
+    .where('id', '=', workspaceId)
+    .where('plan', '<>', plan)
+    .execute()
+    .then(() => undefined)
+
+/** At the end of the plan, an hour after the end of the period, by when its renewal should be known, or later. */
+async function setCheck({ tx, now }: Applying, { id, period_end }: SubscriptionRow, planEnd: Date | undefined) {
+  const renewalKnown = new Date(period_end.getTime() + hourMs)
+  const ask = renewalKnown > now ? renewalKnown : new Date(now.getTime() + askAgainMs)
+  const check_at = planEnd !== undefined && planEnd > now && planEnd < ask ? planEnd : ask
+  await tx.updateTable('subscription').set({ check_at }).where('id', '=', id).execute()
+}
+
+/** The credits of the months of a year that have begun by now, each once. Answers how many months. */
+export async function grantMonths(applying: Applying, period: PeriodRow): Promise<number> {
+  const { tx, workspaceId, plans, now } = applying
+  const grantAt = period.grant_at
+  if (grantAt === null) return 0
+  const months = monthsOf({ startsAt: period.starts_at, endsAt: period.ends_at }).filter(
+    ({ start }) => start >= grantAt,
+  )
+  const begun = months.filter(({ start }) => start <= now)
+  for (const month of begun) {
+    if (!(await isInForceAt(applying, period, month.start))) continue
+    const { credits } = planNamed(plans, period.plan)
+    const lotId = await grantPlanCredits(tx, { workspaceId, plan: period.plan, credits, period: month })
+    if (lotId !== undefined) await updateOrder(tx, period.order_id, { lot_id: lotId })
+  }
+  const grant_at = months[begun.length]?.start ?? null
+  await tx
+    .updateTable('subscription_period')
+    .set({ grant_at })
+    .where('subscription_id', '=', period.subscription_id)
+    .where('provider_invoice_id', '=', period.provider_invoice_id)
+    .execute()
+  return begun.length
+}
+
+/** Not where a change has taken its place, or the subscription had ended. */
+async function isInForceAt({ tx }: Applying, period: PeriodRow, at: Date): Promise<boolean> {
+  const later = await tx
+    .selectFrom('subscription_period')
+    .select(sql<number>`1`.as('found'))
+    .where('subscription_id', '=', period.subscription_id)
+    .where('starts_at', '<=', at)
+    .where('starts_at', '>', period.starts_at)
+    .executeTakeFirst()
+  const ended = await tx
+    .selectFrom('subscription')
+    .select(sql<number>`1`.as('found'))
+    .where('id', '=', period.subscription_id)
+    .where('ended_at', '<=', at)
+    .executeTakeFirst()
+  return later === undefined && ended === undefined
+}

@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { defaultPlans } from '../../workspace/plan.ts'
+import { addMonths } from '../provider/months.ts'
+import { creditsForRefund, type Refundable, refundableAmount } from './refund-share.ts'
+import { creditsOf, monthsOf } from './windows.ts'
+
+describe('shares of a refund', () => {
+  it('take no more credits than are left, and add up to the whole', () => {
+    const order = fc.record({ amount: fc.integer({ min: 1, max: 1e8 }), credits: fc.integer({ min: 1, max: 1e8 }) })
+    fc.assert(
+      fc.property(order, fc.array(fc.nat(1e8), { maxLength: 5 }), fc.nat(1e8), ({ amount, credits }, parts, spent) => {
+        const left = Math.max(0, credits - spent)
+        let state: Refundable = { amount, credits, refundedAmount: 0, refundedCredits: 0, available: left }
+        for (const wanted of [...parts, Number.MAX_SAFE_INTEGER]) {
+          const money = Math.min(wanted, refundableAmount(state))
+          const taken = creditsForRefund(state, money)
+          expect(taken).toBeLessThanOrEqual(state.available)
+          state = {
+            ...state,
+            refundedAmount: state.refundedAmount + money,
+            refundedCredits: state.refundedCredits + taken,
+            available: state.available - taken,
+          }
+        }
+        // Never money for credits that were kept; all of it where nothing was spent.
+        expect(BigInt(state.refundedAmount) * BigInt(credits)).toBeLessThanOrEqual(BigInt(left) * BigInt(amount))
+        if (spent === 0) expect(state.refundedAmount).toBe(amount)
+      }),
+    )
+  })
+})
+
+describe('months', () => {
+  const at = (text: string): Date => new Date(`${text}T12:00:00Z`)
+
+  it('end on the last day of a shorter month', () => {
+    expect(addMonths(at('2027-01-31'), 1)).toEqual(at('2027-02-28'))
+    expect(addMonths(at('2027-03-31'), -1)).toEqual(at('2027-02-28'))
+    expect(addMonths(at('2027-12-15'), 2)).toEqual(at('2028-02-15'))
+  })
+
+  it('of a year are twelve without a gap', () => {
+    const months = monthsOf({ startsAt: at('2027-01-31'), endsAt: at('2028-01-31') })
+    expect(months).toHaveLength(12)
+    for (const [index, { start }] of months.entries()) expect(start).toEqual(months[index - 1]?.end ?? at('2027-01-31'))
+  })
+
+  it('of a change buy the difference for what is left', () => {
+    const [startsAt, endsAt] = [at('2027-04-16'), at('2027-05-01')]
+    const bought = { plan: 'business', interval: 'month', startsAt, endsAt, unused: { plan: 'pro', endsAt } } as const
+    expect(creditsOf(bought, defaultPlans)).toMatchObject({ first: 4_500, total: 4_500, nextAt: null })
+    const whole = { ...bought, startsAt: at('2027-04-01'), unused: null }
+    expect(creditsOf(whole, defaultPlans)).toMatchObject({ first: 10_000, nextAt: null })
+  })
+})

@@ -1,0 +1,168 @@
+// What happens at the sandbox: a payer pays or cannot, a period ends. Each step and its events are one transaction.
+import type { Db } from '../../../db/database.ts'
+import { addMonths } from '../months.ts'
+import type { PricedPlan } from '../provider.ts'
+import { checkoutId, newId, sendEvents } from './sandbox-events.ts'
+import { listDueSubscriptions, lockState, writeState } from './sandbox-objects.ts'
+import type { CheckoutState, InvoiceState, SandboxOutcome, SubscriptionState } from './sandbox-state.ts'
+
+const declined = 'The sandbox declined this charge.'
+/** A renewal that failed is due again after so many days; after so many failures the subscription ends instead. */
+const retryDays = 2
+const failuresMax = 3
+const dayMs = 24 * 60 * 60 * 1_000
+
+export const monthsOf = ({ interval }: Pick<PricedPlan, 'interval'>): number => (interval === 'year' ? 12 : 1)
+
+/**
+ * The payer's side of a checkout. After `fail` it is open still, and may be tried again. False: nothing can be paid
+ * there.
+ */
+export function payCheckout(db: Db, orderId: string, { outcome, declines, now }: Step): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    const checkout = await lockState(tx, 'checkout', checkoutId(orderId))
+    if (checkout?.status !== 'open') return false
+    if (outcome === 'fail') {
+      const about = { kind: 'order', id: orderId } as const
+      await sendEvents(tx, [{ type: 'charge.failed', about, failure: declined }], { outcome, now })
+      return true
+    }
+    const subscribed = await subscribe(tx, checkout, { outcome, declines, now })
+    const paid = { status: 'paid', paymentId: newId('payment'), paidAt: now.toISOString() } as const
+    const id = checkoutId(orderId)
+    await writeState(tx, { kind: 'checkout', id, state: { ...checkout, ...paid, ...subscribed } })
+    await sendEvents(
+      tx,
+      [
+        { type: 'checkout.completed', about: { kind: 'checkout', id } },
+        ...(subscribed === undefined
+          ? []
+          : [
+              { type: 'subscription.created', about: { kind: 'subscription', id: subscribed.subscriptionId } as const },
+              { type: 'invoice.paid', about: { kind: 'invoice', id: subscribed.invoiceId } as const },
+            ]),
+      ],
+      { outcome, now },
+    )
+    return true
+  })
+}
+
+type Step = {
+  readonly outcome: SandboxOutcome
+  /** Charges of the subscription after this one fail. */
+  readonly declines: boolean
+  readonly now: Date
+}
+
+async function subscribe(tx: Db, { subscription: priced, orderId }: CheckoutState, { outcome, declines, now }: Step) {
+  if (priced === null) return undefined
+  const subscriptionId = newId('subscription')
+  const periodEnd = addMonths(now, monthsOf(priced))
+  const state: SubscriptionState = {
+    orderId,
+    next: priced,
+    status: 'active',
+    anchor: now.toISOString(),
+    periods: 1,
+    periodStart: now.toISOString(),
+    periodEnd: periodEnd.toISOString(),
+    cancelAtPeriodEnd: false,
+    endedAt: null,
+    failures: 0,
+    outcome,
+    declines,
+  }
+  await writeState(tx, { kind: 'subscription', id: subscriptionId, state }, periodEnd)
+  const invoiceId = await charge(tx, { subscriptionId, state, reason: 'purchase', paidAt: now })
+  return { subscriptionId, invoiceId }
+}
+
+type Charge = {
+  readonly subscriptionId: string
+  readonly state: SubscriptionState
+  readonly reason: InvoiceState['reason']
+  /** Null: the charge failed. */
+  readonly paidAt: Date | null
+  /** The same invoice is charged again. */
+  readonly invoiceId?: string
+  /** Of a change: what it costs, and what it takes the place of. */
+  readonly change?: Pick<InvoiceState, 'amount' | 'unused'> & { readonly startsAt: string }
+}
+
+/** An invoice over the period that the subscription has by now. */
+export async function charge(tx: Db, { subscriptionId, state, reason, paidAt, change, invoiceId }: Charge) {
+  const { plan, interval, amount, currency } = state.next
+  const id = invoiceId ?? newId('invoice')
+  const invoice: InvoiceState = {
+    id,
+    subscriptionId,
+    orderId: state.orderId,
+    reason,
+    status: paidAt === null ? 'open' : 'paid',
+    paymentId: paidAt === null ? null : newId('payment'),
+    amount: change?.amount ?? amount,
+    tax: 0,
+    currency,
+    paidAt: paidAt?.toISOString() ?? null,
+    bought: { plan, interval, startsAt: change?.startsAt ?? state.periodStart, endsAt: state.periodEnd },
+    unused: change?.unused ?? null,
+  }
+  await writeState(tx, { kind: 'invoice', id, state: invoice })
+  return id
+}
+
+/** Renews, charges again or ends what has come to the end of its period; one that is due many times is done once. */
+export async function passPeriods(db: Db, { now, limit }: { now: Date; limit: number }): Promise<number> {
+  let passed = 0
+  for (const id of await listDueSubscriptions(db, now, limit)) {
+    await db.transaction().execute(async (tx) => {
+      const state = await lockState(tx, 'subscription', id)
+      if (state === undefined || state.status === 'canceled' || !isDue(state, now)) return
+      await (state.cancelAtPeriodEnd ? end(tx, id, { state, at: new Date(state.periodEnd) }) : renew(tx, id, state))
+      passed += 1
+    })
+  }
+  return passed
+}
+
+/** Another process may have passed it meanwhile. */
+const isDue = (state: SubscriptionState, now: Date): boolean => dueAt(state) <= now
+
+const dueAt = ({ periodEnd, failures }: SubscriptionState): Date =>
+  new Date(Date.parse(periodEnd) + failures * retryDays * dayMs)
+
+async function end(tx: Db, id: string, { state, at }: { state: SubscriptionState; at: Date }): Promise<void> {
+  const ended: SubscriptionState = { ...state, status: 'canceled', endedAt: at.toISOString() }
+  await writeState(tx, { kind: 'subscription', id, state: ended })
+  const about = { kind: 'subscription', id } as const
+  await sendEvents(tx, [{ type: 'subscription.ended', about }], { outcome: state.outcome, now: at })
+}
+
+async function renew(tx: Db, id: string, state: SubscriptionState): Promise<void> {
+  const { outcome, failures, declines } = state
+  const at = dueAt(state)
+  const invoiceId = `sandbox_invoice_${id}_${Date.parse(state.periodEnd)}`
+  const next = nextPeriod(state)
+  const about = { kind: 'invoice', id: invoiceId } as const
+  if (declines) {
+    if (failures === failuresMax) return end(tx, id, { state, at })
+    const failed: SubscriptionState = { ...state, status: 'past_due', failures: failures + 1 }
+    await charge(tx, { subscriptionId: id, state: next, reason: 'renewal', paidAt: null, invoiceId })
+    await writeState(tx, { kind: 'subscription', id, state: failed }, dueAt(failed))
+    return sendEvents(tx, [{ type: 'invoice.failed', about, failure: declined }], { outcome, now: at })
+  }
+  await charge(tx, { subscriptionId: id, state: next, reason: 'renewal', paidAt: at, invoiceId })
+  await writeState(tx, { kind: 'subscription', id, state: next }, dueAt(next))
+  const events = [
+    { type: 'subscription.updated', about: { kind: 'subscription', id } as const },
+    { type: 'invoice.paid', about },
+  ]
+  await sendEvents(tx, events, { outcome, now: at })
+}
+
+function nextPeriod(state: SubscriptionState): SubscriptionState {
+  const periods = state.periods + 1
+  const periodEnd = addMonths(new Date(state.anchor), periods * monthsOf(state.next)).toISOString()
+  return { ...state, periods, status: 'active', failures: 0, periodStart: state.periodEnd, periodEnd }
+}

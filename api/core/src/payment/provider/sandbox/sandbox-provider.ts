@@ -1,0 +1,108 @@
+// The built-in provider (D72): it keeps state, can fail, delay, repeat and reorder, and signs its events as Stripe
+// does. Its answers and events take the same way as Stripe's; only the wire between us is missing.
+import type { Db } from '../../../db/database.ts'
+import type { MasterKeys } from '../../../runtime/seal.ts'
+import type { Checkout, Facts, NewCheckout, NewRefund, PaymentProvider, RefundFacts } from '../provider.ts'
+import { ChargeFailed, ProviderRefused } from '../provider-errors.ts'
+import { applyChange } from './sandbox-change.ts'
+import { checkoutId, databaseTime, sendEvents } from './sandbox-events.ts'
+import { lockState, readState, writeState } from './sandbox-objects.ts'
+import { readCheckout, readInvoice, readSubject, readSubscription } from './sandbox-read.ts'
+import { verifySandboxEvent } from './sandbox-signature.ts'
+import type { SubscriptionState } from './sandbox-state.ts'
+
+export type SandboxOptions = {
+  readonly db: Db
+  readonly masterKeys: MasterKeys
+  /** Where the checkout is: the API's own origin. */
+  readonly publicUrl: string
+  /** Simulated time; without it the database's. */
+  readonly now?: (() => Date) | undefined
+}
+
+type Sandbox = Pick<SandboxOptions, 'db' | 'publicUrl'> & { readonly timeOf: () => Promise<Date> }
+
+export function sandboxProvider({ db, masterKeys, publicUrl, now }: SandboxOptions): PaymentProvider {
+  const sandbox: Sandbox = { db, publicUrl, timeOf: async () => now?.() ?? databaseTime(db) }
+  return {
+    name: 'sandbox',
+    createCheckout: (checkout) => createCheckout(sandbox, checkout),
+    endCheckout: (id) => endCheckout(sandbox, id),
+    getOrder: (id) => readCheckout(db, id),
+    read: (subject) => readSubject(db, subject),
+    refund: (wanted) => refund(sandbox, wanted),
+    changeSubscription: (change) =>
+      alter(sandbox, change.subscriptionId, async (tx, state, at) => {
+        if (change.when === 'now' && state.declines) throw new ChargeFailed('The sandbox declined this charge.')
+        return applyChange(tx, { change, state, at })
+      }),
+    cancelSubscription: (id) => alter(sandbox, id, endAtPeriodEnd(id, true)),
+    resumeSubscription: (id) => alter(sandbox, id, endAtPeriodEnd(id, false)),
+    verifyEvent: (raw, headers) => verifySandboxEvent(masterKeys, raw, headers),
+  }
+}
+
+async function createCheckout({ db, publicUrl }: Sandbox, checkout: NewCheckout): Promise<Checkout> {
+  const { orderId, amount, currency, subscription } = checkout
+  const id = checkoutId(orderId)
+  const made = { status: 'open', subscriptionId: null, invoiceId: null, paymentId: null, paidAt: null } as const
+  const state = { orderId, amount, currency, subscription, ...made }
+  await db
+    .insertInto('sandbox_object')
+    .values({ id, kind: 'checkout', state: JSON.stringify(state) })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  return { id, url: `${publicUrl}/api/v1/app/payments/sandbox/checkout/${orderId}` }
+}
+
+const endCheckout = ({ db, timeOf }: Sandbox, id: string): Promise<void> =>
+  db.transaction().execute(async (tx) => {
+    const state = await lockState(tx, 'checkout', id)
+    if (state?.status !== 'open') return
+    await writeState(tx, { kind: 'checkout', id, state: { ...state, status: 'expired' } })
+    const about = { kind: 'checkout', id } as const
+    await sendEvents(tx, [{ type: 'checkout.expired', about }], { outcome: 'succeed', now: await timeOf() })
+  })
+
+async function refund({ db, timeOf }: Sandbox, { refundId, paymentId, amount }: NewRefund): Promise<RefundFacts> {
+  const id = `sandbox_refund_${refundId}`
+  const made = await readState(db, 'refund', id)
+  if (made !== undefined) return made
+  const state: RefundFacts = { id, refundId, paymentId, amount, status: 'succeeded', failure: null }
+  const at = await timeOf()
+  await db.transaction().execute(async (tx) => {
+    await writeState(tx, { kind: 'refund', id, state })
+    const about = { kind: 'refund', id } as const
+    await sendEvents(tx, [{ type: 'refund.succeeded', about }], { outcome: 'succeed', now: at })
+  })
+  return state
+}
+
+/** Answers the invoice that was paid with the change, if one was. */
+type Alter = (tx: Db, state: SubscriptionState, at: Date) => Promise<string | undefined>
+
+/** Changes a subscription with its events, and answers what is true afterwards. */
+async function alter({ db, timeOf }: Sandbox, id: string, change: Alter): Promise<Facts> {
+  const at = await timeOf()
+  const invoiceId = await db.transaction().execute(async (tx) => {
+    const state = await lockState(tx, 'subscription', id)
+    if (state === undefined || state.status === 'canceled') throw new ProviderRefused('the subscription has ended')
+    const invoice = await change(tx, state, at)
+    const about = { kind: 'subscription', id } as const
+    const events = [
+      { type: 'subscription.updated', about },
+      ...(invoice ? [{ type: 'invoice.paid', about: { kind: 'invoice', id: invoice } as const }] : []),
+    ]
+    await sendEvents(tx, events, { outcome: state.outcome, now: at })
+    return invoice
+  })
+  return (invoiceId === undefined ? await readSubscription(db, id) : await readInvoice(db, invoiceId)) ?? {}
+}
+
+const endAtPeriodEnd =
+  (id: string, cancelAtPeriodEnd: boolean): Alter =>
+  async (tx, state) => {
+    const changed = { ...state, cancelAtPeriodEnd }
+    await writeState(tx, { kind: 'subscription', id, state: changed }, new Date(state.periodEnd))
+    return undefined
+  }

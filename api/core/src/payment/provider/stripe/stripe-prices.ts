@@ -1,0 +1,59 @@
+// The price objects of plans at Stripe. They are found by a key that is made of the price itself, so that a changed
+// configuration is a new object, and subscriptions keep the price that they were sold at.
+import type Stripe from 'stripe'
+import type { PricedPlan } from '../provider.ts'
+import { asking } from './stripe-client.ts'
+
+type PlanOfPrice = Pick<PricedPlan, 'plan' | 'interval'>
+
+export type StripePrices = {
+  /** The id of the price of a plan; made when it is not there. */
+  idOf(priced: PricedPlan): Promise<string>
+  /** Undefined: the price of something else. */
+  planOf(priceId: string): Promise<PlanOfPrice | undefined>
+}
+
+export function stripePrices(stripe: Stripe): StripePrices {
+  const ids = new Map<string, string>()
+  const plans = new Map<string, PlanOfPrice | undefined>()
+
+  async function idOf(priced: PricedPlan): Promise<string> {
+    const key = `matte_${priced.plan}_${priced.interval}_${priced.amount}_${priced.currency.toLowerCase()}`
+    const known = ids.get(key) ?? (await find(key)) ?? (await make(key, priced))
+    ids.set(key, known)
+    return known
+  }
+
+  async function find(key: string): Promise<string | undefined> {
+    const { data } = await asking(stripe.prices.list({ lookup_keys: [key], active: true, limit: 1 }))
+    return data[0]?.id
+  }
+
+  async function make(key: string, { plan, interval, amount, currency }: PricedPlan): Promise<string> {
+    const { id } = await asking(
+      stripe.prices.create(
+        {
+          currency: currency.toLowerCase(),
+          unit_amount: amount,
+          recurring: { interval },
+          lookup_key: key,
+          metadata: { matte_plan: plan, matte_interval: interval },
+          product_data: { name: `Matte ${plan}` },
+        },
+        { idempotencyKey: `price:${key}` },
+      ),
+    )
+    return id
+  }
+
+  async function planOf(priceId: string): Promise<PlanOfPrice | undefined> {
+    if (!plans.has(priceId)) {
+      const { metadata } = await asking(stripe.prices.retrieve(priceId))
+      const { matte_plan: plan, matte_interval: interval } = metadata
+      plans.set(priceId, plan && (interval === 'month' || interval === 'year') ? { plan, interval } : undefined)
+    }
+    return plans.get(priceId)
+  }
+
+  return { idOf, planOf }
+}

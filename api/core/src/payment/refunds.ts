@@ -1,0 +1,93 @@
+import { findRefundable } from '../credit/refund-credits.ts'
+import { MatteError } from '../error.ts'
+import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
+import { invalidParam } from '../invalid-params.ts'
+import { applyFacts, beginApplying } from './apply/apply-facts.ts'
+import { failRefund } from './apply/apply-refund.ts'
+import { nextReading } from './apply/applying.ts'
+import { insertRefund, type RefundRow, refundableOf } from './apply/insert-refund.ts'
+import { creditsForRefund, refundableAmount } from './apply/refund-share.ts'
+import type { PaymentDeps } from './payment-deps.ts'
+import { ProviderRefused, ProviderUnavailable } from './provider/provider-errors.ts'
+import { findOwn } from './rows/list-own.ts'
+import type { OrderRow } from './rows/order-queries.ts'
+
+type NewRefund = {
+  readonly workspaceId: string
+  readonly orderId: string
+  /** Minor units; without it all that can be refunded. */
+  readonly amount?: number | undefined
+  readonly reason: string
+  /** Null: an operator. */
+  readonly userId: string | null
+  readonly once: OnceRequest | undefined
+}
+
+/**
+ * Pays money back for credits that are left (D71). The credits go first, in the transaction that makes the refund; if
+ * the money does not, they come back. A provider that cannot be reached leaves the refund pending, and the dispatcher
+ * goes on with it.
+ * @throws MatteError NOT_FOUND, CONFLICT, INVALID_PARAMS
+ */
+export async function createRefund(deps: PaymentDeps, refund: NewRefund): Promise<RefundRow> {
+  const { workspaceId, orderId, once } = refund
+  const made = await createOnce(deps.db, once, async (tx) => {
+    const applying = await beginApplying(tx, deps, workspaceId)
+    const order = await findOwn(tx, 'payment_order', { workspaceId, id: orderId })
+    if (order === undefined) throw new MatteError('NOT_FOUND', 'There is no such order.')
+    refuseUnrefundable(deps, order)
+    const left = order.lot_id === null ? 0 : ((await findRefundable(tx, workspaceId, order.lot_id)) ?? 0)
+    const amount = judgeAmount(order, left, refund.amount)
+    const credits = creditsForRefund(refundableOf(order, left), amount)
+    const { reason, userId: createdBy } = refund
+    return insertRefund(applying, order, { amount, credits, reason, createdBy, providerRefundId: null })
+  })
+  return payRefund(deps, made)
+}
+
+function refuseUnrefundable({ provider }: PaymentDeps, order: OrderRow): void {
+  if (order.status !== 'paid' && order.status !== 'partially_refunded') {
+    throw new MatteError('CONFLICT', `The order is ${order.status}.`, { details: { status: order.status } })
+  }
+  if (order.payment_id === null || order.provider !== provider.name) {
+    const message = `Its provider, ${order.provider}, is not asked from here; refund it there.`
+    throw new MatteError('CONFLICT', message, { details: { provider: order.provider } })
+  }
+}
+
+function judgeAmount(order: OrderRow, left: number, asked: number | undefined): number {
+  const most = refundableAmount(refundableOf(order, left))
+  const details = { refundable: most, currency: order.currency }
+  if (most === 0) throw new MatteError('CONFLICT', 'Nothing is left to refund of this order.', { details })
+  if (asked === undefined || asked === most) return most
+  if (asked < most) return asked
+  throw asked > order.amount
+    ? invalidParam('/body/amount', `must be at most ${order.amount}, what the order cost`)
+    : new MatteError('CONFLICT', `Of this order ${most} can be refunded, in minor units.`, { details })
+}
+
+/** Asks the provider for the refund, which it makes once however often it is asked; the refund as it then is. */
+export async function payRefund(deps: PaymentDeps, refund: RefundRow): Promise<RefundRow> {
+  const { db, provider } = deps
+  const own = { workspaceId: refund.workspace_id, id: refund.id }
+  const order = await findOwn(db, 'payment_order', { workspaceId: own.workspaceId, id: refund.order_id })
+  const paymentId = order?.payment_id
+  if (refund.status !== 'pending' || paymentId == null || order?.provider !== provider.name) return refund
+  const reading = await nextReading(db)
+  try {
+    const { id: refundId, amount, currency } = refund
+    const facts = { refund: await provider.refund({ refundId, paymentId, amount, currency }) }
+    await db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
+  } catch (error) {
+    if (error instanceof ProviderRefused) await fail(deps, refund, error.message)
+    else if (!(error instanceof ProviderUnavailable)) throw error
+  }
+  return (await findOwn(db, 'refund', own)) ?? refund
+}
+
+const fail = ({ db, ...deps }: PaymentDeps, { workspace_id: workspaceId, id }: RefundRow, failure: string) =>
+  db.transaction().execute(async (tx) => {
+    const applying = await beginApplying(tx, { db, ...deps }, workspaceId)
+    const current = await findOwn(tx, 'refund', { workspaceId, id })
+    if (current?.status === 'pending') await failRefund(applying, current, failure)
+  })

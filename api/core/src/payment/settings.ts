@@ -1,0 +1,140 @@
+// Settings of payments, the same for every process that takes a part: the API, the dispatcher and matte-admin.
+import type { Db } from '../db/database.ts'
+import type { InvoiceSeller } from '../db/tables/payment.ts'
+import { ConfigError, flag, type Infer, json, optionalSecret, parsed, type Schema } from '../runtime/env.ts'
+import type { MasterKeys } from '../runtime/seal.ts'
+import type { Plans } from '../workspace/plan.ts'
+import type { PaymentDeps } from './payment-deps.ts'
+import { defaultPacks, defaultPlanPrices, parsePacks, parsePlanPrices } from './prices.ts'
+import { noProvider } from './provider/no-provider.ts'
+import type { PaymentProvider } from './provider/provider.ts'
+import { sandboxProvider } from './provider/sandbox/sandbox-provider.ts'
+import { stripeProvider } from './provider/stripe/stripe-provider.ts'
+
+const providers = ['stripe', 'sandbox', 'none'] as const
+
+export const paymentSettings = {
+  paymentsProvider: parsed<(typeof providers)[number] | undefined>(
+    'PAYMENTS_PROVIDER',
+    {
+      description:
+        'who takes payments: stripe, sandbox (built in, no money) or none; sandbox in development, else none',
+      default: undefined,
+    },
+    parseProvider,
+  ),
+  paymentsAllowSandboxInProduction: flag('PAYMENTS_ALLOW_SANDBOX_IN_PRODUCTION', {
+    description: 'lets PAYMENTS_PROVIDER be sandbox in production, where credits then cost nothing',
+    default: false,
+  }),
+  stripeSecretKey: optionalSecret('STRIPE_SECRET_KEY', {
+    description: 'secret or restricted key of the Stripe account',
+  }),
+  stripeWebhookSecret: optionalSecret('STRIPE_WEBHOOK_SECRET', {
+    description: 'signing secret of the endpoint at Stripe that sends events here, whsec_…',
+  }),
+  stripeApiBase: parsed(
+    'STRIPE_API_BASE',
+    { description: 'origin of the Stripe API; another one for trials alone', default: 'https://api.stripe.com' },
+    parseOrigin,
+  ),
+  creditPacks: json(
+    'CREDIT_PACKS',
+    {
+      description:
+        'packs on sale: [{"id","name","credits","amount","currency","expiresAfterDays"}], amounts in minor units',
+      default: defaultPacks,
+    },
+    parsePacks,
+  ),
+  planPrices: json(
+    'PLAN_PRICES',
+    {
+      description: 'plans on sale: [{"plan","interval":"month"|"year","amount","currency"}], amounts in minor units',
+      default: defaultPlanPrices,
+    },
+    parsePlanPrices,
+  ),
+  invoiceSeller: json<InvoiceSeller>(
+    'INVOICE_SELLER',
+    {
+      description: 'who sells, on invoices: {"name","addressLines":[…],"taxId"}',
+      default: { name: 'Matte', addressLines: [], taxId: null },
+    },
+    parseSeller,
+  ),
+} as const satisfies Schema
+
+export type PaymentSettings = Infer<typeof paymentSettings>
+
+type Surroundings = {
+  readonly environment: 'development' | 'production'
+  readonly plans: Plans
+}
+
+/** What the settings come to (D72). @throws ConfigError for what does not go together */
+export function checkPayments(
+  settings: PaymentSettings,
+  { environment, plans }: Surroundings,
+): PaymentProvider['name'] {
+  const provider = settings.paymentsProvider ?? (environment === 'production' ? 'none' : 'sandbox')
+  if (provider === 'sandbox' && environment === 'production' && !settings.paymentsAllowSandboxInProduction) {
+    throw new ConfigError(
+      'PAYMENTS_PROVIDER: sandbox takes no money, so production refuses it without ' +
+        'PAYMENTS_ALLOW_SANDBOX_IN_PRODUCTION=true',
+    )
+  }
+  if (provider === 'stripe' && !(settings.stripeSecretKey && settings.stripeWebhookSecret)) {
+    throw new ConfigError('PAYMENTS_PROVIDER: stripe needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET')
+  }
+  const unknown = settings.planPrices.find(({ plan }) => !Object.hasOwn(plans, plan))
+  if (unknown !== undefined) throw new ConfigError(`PLAN_PRICES: plan ${unknown.plan} is not in PLANS`)
+  return provider
+}
+
+type Opened = Surroundings & {
+  readonly db: Db
+  readonly masterKeys: MasterKeys
+  readonly publicUrl: string
+}
+
+/** What the functions of this folder take. @throws ConfigError as `checkPayments` */
+export function openPayments(settings: PaymentSettings, { db, masterKeys, publicUrl, ...around }: Opened): PaymentDeps {
+  const { plans } = around
+  const { creditPacks: packs, planPrices, invoiceSeller: seller } = settings
+  return { db, provider: open(), plans, packs, planPrices, seller, masterKeys }
+
+  function open(): PaymentProvider {
+    const name = checkPayments(settings, around)
+    if (name === 'none') return noProvider
+    if (name === 'sandbox') return sandboxProvider({ db, masterKeys, publicUrl })
+    const {
+      stripeSecretKey: secretKey = '',
+      stripeWebhookSecret: webhookSecret = '',
+      stripeApiBase: apiBase,
+    } = settings
+    return stripeProvider({ secretKey, webhookSecret, apiBase })
+  }
+}
+
+function parseProvider(value: string): (typeof providers)[number] {
+  const known = providers.find((each) => each === value)
+  if (known === undefined) throw new Error(`must be one of ${providers.join(', ')}`)
+  return known
+}
+
+function parseOrigin(value: string): string {
+  const url = URL.parse(value)
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('must be an http or https URL')
+  return url.origin
+}
+
+function parseSeller(value: unknown): InvoiceSeller {
+  const { name, addressLines = [], taxId = null } = (value ?? {}) as Record<string, unknown>
+  const isText = (each: unknown): each is string => typeof each === 'string'
+  if (!isText(name) || name === '') throw new Error('needs a name')
+  if (!Array.isArray(addressLines) || !addressLines.every(isText))
+    throw new Error('addressLines must be a list of texts')
+  if (taxId !== null && !isText(taxId)) throw new Error('taxId must be a text')
+  return { name, addressLines, taxId }
+}

@@ -1,0 +1,154 @@
+// What members do to a subscription: first at the provider, then here by what it answers. Should the process die in
+// between, the provider's event brings the same.
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { MatteError } from '../error.ts'
+import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
+import { applyFacts, beginApplying } from './apply/apply-facts.ts'
+import { noteFailure } from './apply/apply-order.ts'
+import { nextReading, timeOf } from './apply/applying.ts'
+import { findPrice } from './orders.ts'
+import type { PaymentDeps } from './payment-deps.ts'
+import type { Change, Facts, PricedPlan } from './provider/provider.ts'
+import { ChargeFailed, ProviderRefused } from './provider/provider-errors.ts'
+import { findOrderBy } from './rows/order-queries.ts'
+import { findLatestPeriod, listLiving, type PeriodRow, type SubscriptionRow } from './rows/subscription-queries.ts'
+
+type Wanted = {
+  readonly workspaceId: string
+  readonly plan: string
+  readonly interval: 'month' | 'year'
+  readonly once: OnceRequest | undefined
+}
+
+/**
+ * Another plan, or the year in place of the month. What costs more is charged at once, less what is unused; what costs
+ * less comes with the next period, and nothing is paid back: its credits may be spent already.
+ * @throws MatteError INVALID_PARAMS, CONFLICT
+ */
+export async function changeSubscription(deps: PaymentDeps, wanted: Wanted): Promise<void> {
+  const to = findPrice(deps.planPrices, wanted, '/body/plan')
+  const { subscription, paid } = await findPaid(deps, wanted.workspaceId)
+  const from = await pricePaid(deps, paid)
+  const when = whenOf({ from, to }, subscription)
+  const { id, provider_id: subscriptionId } = subscription
+  await atProvider(deps, subscription, async (reading) => {
+    const facts = await chargeOrTell(deps, subscription, { subscriptionId, from, to, when })
+    await createOnce(deps.db, wanted.once, async (tx) => {
+      await applyFacts(tx, deps, { facts, reading })
+      return { id }
+    })
+  })
+}
+
+/** @throws MatteError CONFLICT unless there is one that was paid for and is not about to end */
+async function findPaid(deps: PaymentDeps, workspaceId: string) {
+  const subscription = await findLiving(deps, workspaceId)
+  const paid = await findLatestPeriod(deps.db, subscription.id)
+  if (subscription.status !== 'active' || paid === undefined || paid.ends_at <= (await timeOf(deps.db, deps))) {
+    throw new MatteError('CONFLICT', 'The subscription has a charge that is not paid; settle that first.')
+  }
+  if (subscription.cancel_at_period_end) {
+    throw new MatteError('CONFLICT', 'The subscription is canceled; resume it before changing it.')
+  }
+  return { subscription, paid }
+}
+
+/** @throws MatteError CONFLICT */
+async function findLiving({ db, provider }: PaymentDeps, workspaceId: string): Promise<SubscriptionRow> {
+  const [subscription] = await listLiving(db, workspaceId)
+  if (subscription === undefined) throw new MatteError('CONFLICT', 'The workspace has no subscription.')
+  if (subscription.provider !== provider.name) {
+    const message = `The subscription is at ${subscription.provider}, which this installation no longer asks.`
+    throw new MatteError('CONFLICT', message)
+  }
+  return subscription
+}
+
+/** What was paid for it in fact: the price may have changed since. */
+async function pricePaid({ db, planPrices }: PaymentDeps, paid: PeriodRow): Promise<PricedPlan> {
+  const { plan, billing_interval: interval } = paid
+  const listed = planPrices.find((each) => each.plan === plan && each.interval === interval)
+  const order = await findOrderBy(db, 'id', paid.order_id)
+  const isWhole = order !== undefined && order.reason !== 'change'
+  const whole = isWhole ? { amount: order.amount - order.tax, currency: order.currency } : listed
+  if (whole === undefined) throw new MatteError('CONFLICT', `The plan ${plan} is no longer sold; it cannot be changed.`)
+  return { plan, interval, amount: whole.amount, currency: whole.currency }
+}
+
+function whenOf({ from, to }: Pick<Change, 'from' | 'to'>, subscription: SubscriptionRow): Change['when'] {
+  const same = from.plan === to.plan && from.interval === to.interval
+  const asPlanned = subscription.plan === to.plan && subscription.billing_interval === to.interval
+  if (same && asPlanned) throw new MatteError('CONFLICT', `The subscription is to ${to.plan} already.`)
+  if (from.interval === 'year' && to.interval === 'month') {
+    throw new MatteError('CONFLICT', 'A year that is paid runs to its end: cancel, and order by the month then.')
+  }
+  if (from.interval === to.interval) return to.amount > from.amount ? 'now' : 'renewal'
+  if (to.amount > from.amount && (from.plan === to.plan || to.amount > 12 * from.amount)) return 'now'
+  throw new MatteError('CONFLICT', 'Go over to the year with the same plan or a larger one.')
+}
+
+/** A charge that fails changes nothing, and is told of. */
+async function chargeOrTell(deps: PaymentDeps, subscription: SubscriptionRow, change: Change): Promise<Facts> {
+  try {
+    return await deps.provider.changeSubscription(change)
+  } catch (error) {
+    if (!(error instanceof ChargeFailed)) throw error
+    const paid = await findLatestPeriod(deps.db, subscription.id)
+    await deps.db.transaction().execute(async (tx) => {
+      const applying = await beginApplying(tx, deps, subscription.workspace_id)
+      const order = paid && (await findOrderBy(tx, 'id', paid.order_id))
+      if (order !== undefined) await noteFailure(applying, order, { failure: error.message, key: randomUUID() })
+    })
+    throw new MatteError('CONFLICT', `The charge failed, nothing was changed: ${error.message}`, { cause: error })
+  }
+}
+
+/** Until its period's end the plan goes on. @throws MatteError CONFLICT */
+export async function cancelSubscription(deps: PaymentDeps, workspaceId: string): Promise<void> {
+  const subscription = await findLiving(deps, workspaceId)
+  if (subscription.cancel_at_period_end) throw new MatteError('CONFLICT', 'The subscription is canceled already.')
+  await atProvider(deps, subscription, async (reading) => {
+    const facts = await deps.provider.cancelSubscription(subscription.provider_id)
+    await deps.db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
+  })
+}
+
+/** Takes the cancel back, while the period lasts. @throws MatteError CONFLICT */
+export async function resumeSubscription(deps: PaymentDeps, workspaceId: string): Promise<void> {
+  const subscription = await findLiving(deps, workspaceId)
+  if (!subscription.cancel_at_period_end) throw new MatteError('CONFLICT', 'The subscription is not canceled.')
+  await atProvider(deps, subscription, async (reading) => {
+    const facts = await deps.provider.resumeSubscription(subscription.provider_id)
+    await deps.db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
+  })
+}
+
+/** Longer than the provider may take; who dies meanwhile keeps others out no longer. */
+const claimSeconds = 45
+
+/** One change at a time: two that begin from the same plan would both be charged for it. */
+async function atProvider(
+  deps: PaymentDeps,
+  { id }: SubscriptionRow,
+  work: (reading: number) => Promise<void>,
+): Promise<void> {
+  const { db } = deps
+  const claimed = await db
+    .updateTable('subscription')
+    .set({ claimed_until: sql`now() + ${claimSeconds} * interval '1 second'` })
+    .where('id', '=', id)
+    .where((where) => where.or([where('claimed_until', 'is', null), where('claimed_until', '<', sql<Date>`now()`)]))
+    .returning('id')
+    .executeTakeFirst()
+  if (claimed === undefined) throw new MatteError('CONFLICT', 'The subscription is being changed.')
+  try {
+    // Taken before the provider is asked, so that an event's later reading wins; its answer is at least as new.
+    await work(await nextReading(db))
+  } catch (error) {
+    if (!(error instanceof ProviderRefused)) throw error
+    throw new MatteError('CONFLICT', `The payment provider refused: ${error.message}`, { cause: error })
+  } finally {
+    await db.updateTable('subscription').set({ claimed_until: null }).where('id', '=', id).execute()
+  }
+}

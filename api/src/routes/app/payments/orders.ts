@@ -1,0 +1,134 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Db } from '@matte/core/db/database'
+import { MatteError } from '@matte/core/error'
+import { invalidParam } from '@matte/core/invalid-params'
+import { cancelOrder, createOrder, ensureCheckout, type Wanted } from '@matte/core/payment/orders'
+import { paySandbox } from '@matte/core/payment/sandbox'
+import type { FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { orderRequest, orderSchema, sandboxRequest } from '../../../schemas/app/payment.ts'
+import { pageOf, pageQuery } from '../../../schemas/page.ts'
+import { memberResponses, refer, success } from '../../../schemas/schema.ts'
+import { toOrderView } from '../../../views/payment-view.ts'
+import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './own.ts'
+
+const tags = ['Payments']
+const orderId = Type.Object({ orderId: Type.String() })
+const access = { roles: ['owner', 'billing'] } as const
+
+const createSchema = {
+  operationId: 'createOrder',
+  summary: 'Order a credit pack or a subscription',
+  description:
+    'Nothing is granted before it is paid at `checkoutUrl`. A subscription that was ordered and not paid is canceled ' +
+    'by the next one.',
+  tags,
+  body: orderRequest,
+  response: memberResponses(201, success('The order.', refer(orderSchema)), ['CONFLICT']),
+}
+const listSchema = {
+  operationId: 'listOrders',
+  summary: 'List the orders of the workspace, newest first',
+  description: 'Renewals and changes of a subscription are among them.',
+  tags,
+  querystring: Type.Object(pageQuery),
+  response: memberResponses(200, success('One page.', pageOf(refer(orderSchema))), []),
+}
+const getSchema = {
+  operationId: 'getOrder',
+  summary: 'Get an order',
+  tags,
+  params: orderId,
+  response: memberResponses(200, success('The order.', refer(orderSchema)), []),
+}
+const cancelSchema = {
+  operationId: 'cancelOrder',
+  summary: 'Cancel an order that is not paid',
+  tags,
+  params: orderId,
+  response: memberResponses(200, success('The order, canceled.', refer(orderSchema)), ['CONFLICT']),
+}
+const sandboxSchema = {
+  operationId: 'paySandboxCheckout',
+  summary: 'Play the payer at a checkout of the sandbox',
+  description: 'Where payments go through another provider, this is `NOT_FOUND`.',
+  tags,
+  params: orderId,
+  body: sandboxRequest,
+  response: memberResponses(200, success('The order as it is now.', refer(orderSchema)), ['CONFLICT']),
+}
+
+export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (app, deps) => {
+  const { payments, nudge, returnUrl } = deps
+  const { db } = payments
+  const find = ({ caller, params }: FastifyRequest) =>
+    requireOwn(db, 'payment_order', { workspaceId: caller.workspaceId, id: (params as { orderId: string }).orderId })
+  const exists = async (request: FastifyRequest): Promise<void> => void (await find(request))
+  const withCheckout = async ({ caller }: FastifyRequest, id: string) => {
+    const order = await requireOwn(db, 'payment_order', { workspaceId: caller.workspaceId, id })
+    return toOrderView(await ensureCheckout(payments, order, { email: await emailOf(db, caller.userId), returnUrl }))
+  }
+
+  app.post(
+    '/orders',
+    { schema: createSchema, config: { access, idempotent: withCheckout } },
+    async (request, reply) => {
+      const { workspaceId } = request.caller
+      const { userId } = request.member
+      const order = await createOrder(payments, {
+        workspaceId,
+        userId,
+        email: await emailOf(db, userId),
+        wanted: readWanted(request.body),
+        returnUrl,
+        once: request.once,
+      })
+      reply.code(201)
+      return toOrderView(order)
+    },
+  )
+
+  app.get('/orders', { schema: listSchema, config: { access } }, async ({ caller, query }) =>
+    pageOfOwn(db, 'payment_order', { workspaceId: caller.workspaceId, query, view: toOrderView }),
+  )
+
+  app.get('/orders/:orderId', { schema: getSchema, config: { access, exists } }, async (request) =>
+    toOrderView(await find(request)),
+  )
+
+  app.post('/orders/:orderId/cancel', { schema: cancelSchema, config: { access, exists } }, async (request) =>
+    toOrderView(await cancelOrder(payments, await find(request))),
+  )
+
+  /** Before the body is judged (D4). */
+  const inSandbox = async (request: FastifyRequest): Promise<void> => {
+    if (payments.provider.name !== 'sandbox') throw new MatteError('NOT_FOUND', 'There is no sandbox here.')
+    await find(request)
+  }
+  const payOptions = { schema: sandboxSchema, config: { access }, onRequest: inSandbox }
+  app.post('/sandbox/checkout/:orderId', payOptions, async (request) => {
+    const { outcome, declineRenewals } = request.body
+    const { id } = await find(request)
+    await paySandbox(payments, { orderId: id, outcome, declineRenewals: declineRenewals === true })
+    nudge.delivery(id)
+    return toOrderView(await find(request))
+  })
+}
+
+/** @throws MatteError INVALID_PARAMS naming what is missing for the kind */
+function readWanted({ kind, packId, plan, interval }: Static<typeof orderRequest>): Wanted {
+  if (kind === 'pack') {
+    if (packId == null) throw invalidParam('/body/packId', 'is required of kind pack')
+    return { kind, packId }
+  }
+  if (plan == null) throw invalidParam('/body/plan', 'is required of kind subscription')
+  if (interval == null) throw invalidParam('/body/interval', 'is required of kind subscription')
+  return { kind, plan, interval }
+}
+
+/** The provider fills it in for the payer. */
+async function emailOf(db: Db, userId: string | null): Promise<string | null> {
+  if (userId === null) return null
+  const user = await db.selectFrom('app_user').select('email').where('id', '=', userId).executeTakeFirst()
+  return user?.email ?? null
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { buy, type Order, order, pay } from '../support/app/payments.ts'
+import { givenPerson, type PersonOptions } from '../support/app/people.ts'
+
+const world = useApi()
+const person = (options: PersonOptions = {}) =>
+  givenPerson(world.db, world.api, { plan: 'free', credits: 0, ...options })
+const conflict = { status: 409, code: 'CONFLICT' }
+
+/** Bodies of the webhooks that a workspace's endpoint would get, by event. */
+async function published(workspaceId: string): Promise<string[]> {
+  const rows = await world.db
+    .selectFrom('notification_due')
+    .select('event')
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('id')
+    .execute()
+  return rows.map(({ event }) => event)
+}
+
+const lots = (workspaceId: string) =>
+  world.db.selectFrom('credit_lot').selectAll().where('workspace_id', '=', workspaceId).orderBy('created_at').execute()
+
+const planOf = async (id: string) =>
+  (await world.db.selectFrom('workspace').select('plan').where('id', '=', id).executeTakeFirstOrThrow()).plan
+
+describe('a subscription', () => {
+  type Shown = { status: string; plan: string; nextPlan: string | null; cancelAtPeriodEnd: boolean; periodEnd: string }
+  const subscription = async ({ client }: Awaited<ReturnType<typeof person>>) =>
+    (await client.call<Shown>('GET', '/payments/subscription')).data
+  const post = ({ client }: Awaited<ReturnType<typeof person>>, what: string, body?: object) =>
+    client.call<Shown>('POST', `/payments/subscription/${what}`, { ...(body && { body }) })
+
+  it('sets the plan and grants its month', async () => {
+    const someone = await person()
+    expect(await subscription(someone)).toMatchObject({ status: 'none', plan: 'free' })
+    expect(await buy(someone, { plan: 'pro', interval: 'month' })).toMatchObject({ status: 'paid' })
+    expect(await subscription(someone)).toMatchObject({ status: 'active', plan: 'pro', cancelAtPeriodEnd: false })
+    expect(await planOf(someone.workspaceId)).toBe('pro')
+    expect(await lots(someone.workspaceId)).toMatchObject([{ kind: 'plan', granted: 1_000 }])
+    expect((await published(someone.workspaceId)).sort()).toEqual(['payment.succeeded', 'subscription.updated'])
+    await expect(order(someone, { plan: 'business', interval: 'month' })).rejects.toMatchObject(conflict)
+  })
+
+  it('that was ordered and left gives way to the next order', async () => {
+    const someone = await person()
+    const first = await order(someone, { plan: 'pro', interval: 'month' })
+    const second = await order(someone, { plan: 'business', interval: 'year' })
+    await expect(pay(someone, first)).rejects.toMatchObject(conflict)
+    expect(await pay(someone, second)).toMatchObject({ status: 'paid' })
+    expect(await subscription(someone)).toMatchObject({ plan: 'business' })
+    expect(await lots(someone.workspaceId)).toMatchObject([{ granted: 10_000 }])
+  })
+
+  it('grows at once, charged and granted for the rest of its month', async () => {
+    const someone = await person()
+    await buy(someone, { plan: 'pro', interval: 'month' })
+    expect((await post(someone, 'change', { plan: 'business', interval: 'month' })).data).toMatchObject({
+      plan: 'business',
+      nextPlan: null,
+    })
+    expect(await planOf(someone.workspaceId)).toBe('business')
+    const [, change] = await lots(someone.workspaceId)
+    expect(change?.granted).toBeGreaterThan(8_990)
+    expect(change?.granted).toBeLessThanOrEqual(9_000)
+    const { data } = await someone.client.call<{ items: Order[] }>('GET', '/payments/orders')
+    expect(data.items[0]).toMatchObject({ reason: 'change', status: 'paid' })
+    expect(data.items[0]?.amount).toBeGreaterThan(16_990)
+    expect(data.items[0]?.amount).toBeLessThanOrEqual(17_000)
+    expect(await published(someone.workspaceId)).toEqual(
+      expect.arrayContaining(['subscription.updated', 'payment.succeeded']),
+    )
+  })
+
+  it('shrinks with its next period, and nothing is paid back', async () => {
+    const someone = await person()
+    await buy(someone, { plan: 'business', interval: 'month' })
+    const changed = await post(someone, 'change', { plan: 'pro', interval: 'month' })
+    expect(changed.data).toMatchObject({ plan: 'business', nextPlan: 'pro' })
+    expect(await planOf(someone.workspaceId)).toBe('business')
+    // And back, and up from there, for the difference to what was paid.
+    const back = await post(someone, 'change', { plan: 'business', interval: 'month' })
+    expect(back.data).toMatchObject({ plan: 'business', nextPlan: null })
+    await expect(post(someone, 'change', { plan: 'business', interval: 'month' })).rejects.toMatchObject(conflict)
+    expect(await lots(someone.workspaceId)).toHaveLength(1)
+  })
+
+  it('goes over to the year, and not back', async () => {
+    const someone = await person()
+    await buy(someone, { plan: 'pro', interval: 'month' })
+    const changed = await post(someone, 'change', { plan: 'pro', interval: 'year' })
+    expect(changed.data).toMatchObject({ plan: 'pro', interval: 'year' })
+    await expect(post(someone, 'change', { plan: 'pro', interval: 'month' })).rejects.toMatchObject(conflict)
+    const granted = (await lots(someone.workspaceId)).reduce((sum, lot) => sum + lot.granted, 0)
+    // The month that was begun is credited, so its credits do not come twice.
+    expect(granted).toBeGreaterThanOrEqual(1_000)
+    expect(granted).toBeLessThan(1_010)
+  })
+
+  it('is canceled at the end of its period, and resumed before', async () => {
+    const someone = await person()
+    await expect(post(someone, 'cancel')).rejects.toMatchObject(conflict)
+    await buy(someone, { plan: 'pro', interval: 'month' })
+    const canceled = await post(someone, 'cancel')
+    expect(canceled.data).toMatchObject({ status: 'active', cancelAtPeriodEnd: true })
+    await expect(post(someone, 'cancel')).rejects.toMatchObject(conflict)
+    const row = await world.db
+      .selectFrom('notification_due')
+      .select('fields')
+      .where('workspace_id', '=', someone.workspaceId)
+      .where('event', '=', 'subscription.canceled')
+      .executeTakeFirstOrThrow()
+    expect(row.fields).toMatchObject({ period_end: canceled.data.periodEnd })
+    expect((await post(someone, 'resume')).data).toMatchObject({ cancelAtPeriodEnd: false })
+    await expect(post(someone, 'resume')).rejects.toMatchObject(conflict)
+    const updates = (await published(someone.workspaceId)).filter((event) => event === 'subscription.updated')
+    expect(updates).toHaveLength(2)
+  })
+
+  it('whose card is declined changes nothing, and says so', async () => {
+    const someone = await person()
+    await buy(someone, { plan: 'pro', interval: 'month' }, { declineRenewals: true })
+    await expect(post(someone, 'change', { plan: 'business', interval: 'month' })).rejects.toMatchObject(conflict)
+    expect(await subscription(someone)).toMatchObject({ plan: 'pro', nextPlan: null })
+    expect(await published(someone.workspaceId)).toContain('payment.failed')
+  })
+
+  it('is changed by one at a time', async () => {
+    const someone = await person()
+    await buy(someone, { plan: 'pro', interval: 'month' })
+    const both = await Promise.allSettled([
+      post(someone, 'change', { plan: 'business', interval: 'month' }),
+      post(someone, 'change', { plan: 'enterprise', interval: 'month' }),
+    ])
+    expect(both.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1)
+    const paid = await world.db
+      .selectFrom('payment_order')
+      .select('amount')
+      .where('workspace_id', '=', someone.workspaceId)
+      .execute()
+    const { plan } = await subscription(someone)
+    const total = paid.reduce((sum, { amount }) => sum + amount, 0)
+    const price = plan === 'business' ? 19_900 : 79_900
+    expect(total).toBeGreaterThan(price - 20)
+    expect(total).toBeLessThanOrEqual(price)
+  })
+})

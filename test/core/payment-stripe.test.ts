@@ -1,0 +1,308 @@
+// Stripe without Stripe: what we send is recorded by a server of our own, and judged by stripe-mock where the machine
+// has it; what we read are objects in Stripe's form.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { NewCheckout } from '@matte/core/payment/provider/provider'
+import { ChargeFailed, ProviderUnavailable } from '@matte/core/payment/provider/provider-errors'
+import { stripeProvider } from '@matte/core/payment/provider/stripe/stripe-provider'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freePorts } from '../support/free-ports.ts'
+import { reportSkip } from '../support/skips.ts'
+import { until } from '../support/until.ts'
+
+type Sent = { readonly call: string; readonly body: Record<string, string>; readonly key: string | undefined }
+
+const sent: Sent[] = []
+/** Answers by method and path; the latest that fits counts. */
+let answers: Record<string, { status?: number; json: object }> = {}
+let server: Server
+let apiBase = ''
+const webhookSecret = 'whsec_test'
+const orderId = '8c1c3f0e-5f0b-4a77-9a44-2f8f3a1d9b10'
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { pathname } = new URL(request.url ?? '', 'http://x')
+      const call = `${request.method} ${pathname}`
+      const body = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()))
+      sent.push({ call, body, key: request.headers['idempotency-key']?.toString() })
+      const { status = 200, json } = answers[call] ?? { status: 404, json: { error: { message: `no ${call}` } } }
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  apiBase = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => new Promise((resolve) => server.close(resolve)))
+beforeEach(() => {
+  sent.length = 0
+  answers = {}
+})
+
+const provider = () => stripeProvider({ secretKey: 'sk_test_x', webhookSecret, apiBase })
+const pack: NewCheckout = {
+  ...{ orderId, description: 'Small pack', amount: 900, currency: 'USD', email: 'a@example.com', subscription: null },
+  returnUrl: 'https://app.example.com/billing',
+}
+const pro = { plan: 'pro', interval: 'month', amount: 2_900, currency: 'USD' } as const
+const business = { plan: 'business', interval: 'month', amount: 19_900, currency: 'USD' } as const
+const session = { id: 'cs_1', object: 'checkout.session', url: 'https://checkout.stripe.com/c/1' }
+const metadata = { matte_order_id: orderId }
+const prices = {
+  'GET /v1/prices': { json: { object: 'list', data: [{ id: 'price_pro' }] } },
+  'GET /v1/prices/price_pro': { json: { id: 'price_pro', metadata: { matte_plan: 'pro', matte_interval: 'month' } } },
+  'GET /v1/prices/price_business': {
+    json: { id: 'price_business', metadata: { matte_plan: 'business', matte_interval: 'month' } },
+  },
+}
+const subscription = (price: string) => ({
+  id: 'sub_1',
+  object: 'subscription',
+  status: 'active',
+  metadata,
+  cancel_at: null,
+  cancel_at_period_end: false,
+  ended_at: null,
+  items: { data: [{ id: 'si_1', price: { id: price }, current_period_start: 1_000, current_period_end: 2_000 }] },
+})
+
+describe('what is sent to Stripe', () => {
+  it('is a checkout in one payment, the same one for the same order', async () => {
+    answers = { 'POST /v1/checkout/sessions': { json: session } }
+    expect(await provider().createCheckout(pack)).toEqual({ id: 'cs_1', url: session.url })
+    expect(sent).toEqual([
+      {
+        call: 'POST /v1/checkout/sessions',
+        key: `checkout:${orderId}`,
+        body: {
+          mode: 'payment',
+          client_reference_id: orderId,
+          customer_email: 'a@example.com',
+          success_url: pack.returnUrl,
+          cancel_url: pack.returnUrl,
+          'metadata[matte_order_id]': orderId,
+          'payment_intent_data[metadata][matte_order_id]': orderId,
+          'line_items[0][quantity]': '1',
+          'line_items[0][price_data][currency]': 'usd',
+          'line_items[0][price_data][unit_amount]': '900',
+          'line_items[0][price_data][product_data][name]': 'Small pack',
+        },
+      },
+    ])
+  })
+
+  it('is a price of its own for each plan, made once and found again', async () => {
+    answers = {
+      'GET /v1/prices': { json: { object: 'list', data: [] } },
+      'POST /v1/prices': { json: { id: 'price_pro' } },
+      'POST /v1/checkout/sessions': { json: session },
+    }
+    const stripe = provider()
+    await stripe.createCheckout({ ...pack, subscription: pro })
+    await stripe.createCheckout({ ...pack, subscription: pro })
+    expect(sent.map(({ call }) => call)).toEqual([
+      ...['GET /v1/prices', 'POST /v1/prices', 'POST /v1/checkout/sessions', 'POST /v1/checkout/sessions'],
+    ])
+    expect(sent[1]).toMatchObject({
+      key: 'price:matte_pro_month_2900_usd',
+      body: { unit_amount: '2900', 'recurring[interval]': 'month', lookup_key: 'matte_pro_month_2900_usd' },
+    })
+    expect(sent[2]?.body).toMatchObject({
+      mode: 'subscription',
+      'line_items[0][price]': 'price_pro',
+      'subscription_data[metadata][matte_order_id]': orderId,
+    })
+  })
+
+  it('is a refund under its own id, and none where it was made before', async () => {
+    const made = { id: 're_1', payment_intent: 'pi_1', status: 'succeeded', amount: 450 }
+    answers = {
+      'GET /v1/refunds': { json: { object: 'list', data: [] } },
+      'POST /v1/refunds': { json: { ...made, metadata: { matte_refund_id: 'r' } } },
+    }
+    const wanted = { refundId: 'r', paymentId: 'pi_1', amount: 450, currency: 'USD' }
+    expect(await provider().refund(wanted)).toMatchObject({ id: 're_1', refundId: 'r', status: 'succeeded' })
+    expect(sent[1]).toEqual({
+      call: 'POST /v1/refunds',
+      key: 'refund:r',
+      body: { payment_intent: 'pi_1', amount: '450', 'metadata[matte_refund_id]': 'r' },
+    })
+    answers['GET /v1/refunds'] = { json: { data: [{ ...made, metadata: { matte_refund_id: 'r' } }] } }
+    sent.length = 0
+    await provider().refund(wanted)
+    expect(sent.map(({ call }) => call)).toEqual(['GET /v1/refunds'])
+  })
+
+  it('is a larger plan with its proration charged at once, or a smaller one for the next period', async () => {
+    answers = {
+      ...prices,
+      'GET /v1/subscriptions/sub_1': { json: subscription('price_pro') },
+      'POST /v1/subscriptions/sub_1': { json: { ...subscription('price_business'), latest_invoice: null } },
+    }
+    const change = { subscriptionId: 'sub_1', from: pro, to: business }
+    await provider().changeSubscription({ ...change, when: 'now' })
+    expect(sent.findLast(({ call }) => call.startsWith('POST'))?.body).toEqual({
+      'items[0][id]': 'si_1',
+      'items[0][price]': 'price_pro',
+      proration_behavior: 'always_invoice',
+      payment_behavior: 'error_if_incomplete',
+      'expand[0]': 'latest_invoice.payments',
+    })
+    await provider().changeSubscription({ ...change, when: 'renewal' })
+    expect(sent.findLast(({ call }) => call.startsWith('POST'))?.body).toMatchObject({ proration_behavior: 'none' })
+    await provider().cancelSubscription('sub_1')
+    expect(sent.findLast(({ call }) => call.startsWith('POST'))?.body).toEqual({ cancel_at_period_end: 'true' })
+  })
+
+  it('tells a declined card from an outage', async () => {
+    const declined = { error: { type: 'card_error', message: 'Your card was declined.' } }
+    answers = {
+      ...prices,
+      'GET /v1/subscriptions/sub_1': { json: subscription('price_pro') },
+      'POST /v1/subscriptions/sub_1': { status: 402, json: declined },
+      'POST /v1/checkout/sessions': { status: 500, json: { error: { type: 'api_error', message: 'x' } } },
+    }
+    const change = { subscriptionId: 'sub_1', from: pro, to: business, when: 'now' } as const
+    await expect(provider().changeSubscription(change)).rejects.toThrow(ChargeFailed)
+    await expect(provider().createCheckout(pack)).rejects.toThrow(ProviderUnavailable)
+  })
+})
+
+describe('what is read of Stripe', () => {
+  it('is a checkout by what it came to', async () => {
+    const paid = {
+      ...session,
+      metadata,
+      status: 'complete',
+      payment_status: 'paid',
+      amount_total: 900,
+      currency: 'usd',
+    }
+    const payment_intent = { id: 'pi_1', latest_charge: { id: 'ch_1', created: 1_700_000_000 } }
+    answers = {
+      'GET /v1/checkout/sessions/cs_1': { json: { ...paid, payment_intent, total_details: { amount_tax: 0 } } },
+    }
+    const paidAt = new Date(1_700_000_000_000)
+    expect((await provider().getOrder('cs_1')).order).toEqual({
+      ...{
+        orderId,
+        checkoutId: 'cs_1',
+        status: 'paid',
+        paymentId: 'pi_1',
+        amount: 900,
+        tax: 0,
+        currency: 'USD',
+        paidAt,
+      },
+    })
+    answers = { 'GET /v1/checkout/sessions/cs_1': { json: { ...session, metadata: {} } } }
+    expect(await provider().getOrder('cs_1')).toEqual({})
+  })
+
+  it('is an invoice of a change with what was bought and what was unused', async () => {
+    const line = (amount: number, price: string) => ({
+      ...{ amount, period: { start: 1_500, end: 2_000 }, pricing: { price_details: { price } } },
+    })
+    const invoice = {
+      id: 'in_1',
+      billing_reason: 'subscription_update',
+      status: 'paid',
+      total: 8_500,
+      currency: 'usd',
+      total_taxes: [],
+      status_transitions: { paid_at: 1_501 },
+      parent: { subscription_details: { subscription: 'sub_1', metadata } },
+      lines: { data: [line(-1_450, 'price_pro'), line(9_950, 'price_business')] },
+      payments: { data: [{ status: 'paid', payment: { payment_intent: 'pi_2' } }] },
+    }
+    answers = {
+      ...prices,
+      'GET /v1/invoices/in_1': { json: invoice },
+      'GET /v1/subscriptions/sub_1': { json: subscription('price_business') },
+    }
+    const facts = await provider().read({ kind: 'invoice', id: 'in_1' })
+    const [startsAt, endsAt] = [new Date(1_500_000), new Date(2_000_000)]
+    expect(facts).toMatchObject({
+      subscription: { id: 'sub_1', orderId, plan: 'business', interval: 'month', status: 'active' },
+      invoice: { reason: 'change', status: 'paid', paymentId: 'pi_2', amount: 8_500, currency: 'USD' },
+    })
+    expect(facts?.invoice?.bought).toEqual({ plan: 'business', interval: 'month', startsAt, endsAt })
+    expect(facts?.invoice?.unused).toEqual({ plan: 'pro', endsAt })
+  })
+})
+
+describe('an event of Stripe', () => {
+  const body = JSON.stringify({
+    ...{ id: 'evt_1', object: 'event', type: 'invoice.payment_failed', data: { object: { id: 'in_1' } } },
+  })
+  const signed = (timestamp: number, secret = webhookSecret) => {
+    const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')
+    return { 'stripe-signature': `t=${timestamp},v1=${signature}` }
+  }
+  const now = () => Math.floor(Date.now() / 1_000)
+
+  it('is taken when it is signed over its raw body, within 300 s', () => {
+    expect(provider().verifyEvent(Buffer.from(body), signed(now() - 290))).toMatchObject({
+      ...{ id: 'evt_1', about: { kind: 'invoice', id: 'in_1' }, failure: 'The charge failed.' },
+    })
+  })
+
+  it.each([
+    ['too old', () => signed(now() - 310)],
+    ['signed with another secret', () => signed(now(), 'whsec_other')],
+    ['not signed', () => ({})],
+  ])('is refused when it is %s', (_why, headers) => {
+    expect(() => provider().verifyEvent(Buffer.from(body), headers())).toThrow(
+      expect.objectContaining({ code: 'AUTH_INVALID_TOKEN' }),
+    )
+  })
+
+  it('is refused when a byte of it is another', () => {
+    const changed = Buffer.from(body.replace('in_1', 'in_2'))
+    expect(() => provider().verifyEvent(changed, signed(now()))).toThrow()
+  })
+})
+
+const hasMock = spawnSync('stripe-mock', ['-version']).error === undefined
+if (!hasMock) reportSkip({ matching: 'stripe-mock takes', reason: 'stripe-mock is not in $PATH' })
+
+describe.skipIf(!hasMock)('stripe-mock takes', () => {
+  let mock: ChildProcess | undefined
+  let base = ''
+  beforeAll(async () => {
+    const [port = 0, https = 0] = await freePorts(2)
+    base = `http://127.0.0.1:${port}`
+    mock = spawn('stripe-mock', ['-http-addr', `127.0.0.1:${port}`, '-https-addr', `127.0.0.1:${https}`])
+    await until('stripe-mock answers', async () => (await fetch(base)).status > 0)
+  })
+  afterAll(() => void mock?.kill())
+  const mocked = () => stripeProvider({ secretKey: 'sk_test_123', webhookSecret, apiBase: base })
+
+  it.each([
+    ['a payment', () => mocked().createCheckout(pack)],
+    ['a subscription', () => mocked().createCheckout({ ...pack, subscription: pro })],
+    ['an end of a checkout', () => mocked().endCheckout('cs_1')],
+    ['a question for a checkout', () => mocked().getOrder('cs_1')],
+    ['a question for an invoice', () => mocked().read({ kind: 'invoice', id: 'in_1' })],
+    ['a question for a refund', () => mocked().read({ kind: 'refund', id: 're_1' })],
+    ['a refund', () => mocked().refund({ refundId: 'r', paymentId: 'pi_1', amount: 1, currency: 'USD' })],
+    ['a change', () => mocked().changeSubscription({ subscriptionId: 'sub_1', from: pro, to: business, when: 'now' })],
+    ['a cancel', () => mocked().cancelSubscription('sub_1')],
+    ['a resume', () => mocked().resumeSubscription('sub_1')],
+  ])('%s', async (_what, call) => {
+    // It knows Stripe's own document, and refuses a parameter or a path that is not in it. Its answers are fixed, so a
+    // refund may lack its payment, and a session its URL.
+    const fixed = /without (a URL|its payment)/
+    const error: unknown = await (call() as Promise<unknown>).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    if (error instanceof ProviderUnavailable) expect(String(error.cause)).toMatch(fixed)
+    else expect(error).toBeUndefined()
+  })
+})

@@ -1,0 +1,51 @@
+// Payments at a simulated time, with the sandbox as the provider, and no process around them.
+
+import type { Db } from '@matte/core/db/database'
+import { sweepParts } from '@matte/core/db/sweep'
+import { paymentParts } from '@matte/core/payment/due-payments'
+import type { PaymentDeps } from '@matte/core/payment/payment-deps'
+import { sandboxProvider } from '@matte/core/payment/provider/sandbox/sandbox-provider'
+import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-signature'
+import { receiveEvent } from '@matte/core/payment/receive-event'
+import { openPayments, paymentSettings } from '@matte/core/payment/settings'
+import { parseEnv } from '@matte/core/runtime/env'
+import { parseMasterKeys } from '@matte/core/runtime/seal'
+import { defaultPlans } from '@matte/core/workspace/plan'
+
+const masterKeys = parseMasterKeys(`test:${Buffer.alloc(32, 1).toString('base64')}`)
+export const hourMs = 60 * 60 * 1_000
+export const dayMs = 24 * hourMs
+
+export type Clock = { now: Date }
+
+export type PaymentWorld = {
+  readonly deps: PaymentDeps
+  readonly clock: Clock
+  pass(ms: number): void
+  /** Does what is due, all of it. */
+  due(): Promise<void>
+  deliver(body: string): Promise<string>
+}
+
+/** Simulated time begins now: the database's own clock judges whether credits can be spent. */
+export function paymentWorld(db: Db): PaymentWorld {
+  const clock: Clock = { now: new Date() }
+  const now = (): Date => clock.now
+  const settings = parseEnv(paymentSettings, {})
+  const around = { environment: 'development', plans: defaultPlans } as const
+  const publicUrl = 'http://localhost'
+  const opened = openPayments(settings, { db, masterKeys, publicUrl, ...around })
+  const deps = { ...opened, provider: sandboxProvider({ db, masterKeys, publicUrl, now }), now }
+  return {
+    deps,
+    clock,
+    pass: (ms) => {
+      clock.now = new Date(clock.now.getTime() + ms)
+    },
+    due: async () => {
+      const { failures } = await sweepParts(paymentParts(deps))
+      for (const { error } of failures) throw error
+    },
+    deliver: (body) => receiveEvent(deps, Buffer.from(body), signSandboxEvent(masterKeys, body)),
+  }
+}

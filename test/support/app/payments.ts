@@ -1,0 +1,42 @@
+// Buying in the sandbox, as a person does it.
+import type { Db } from '@matte/core/db/database'
+import type { PaymentDeps } from '@matte/core/payment/payment-deps'
+import { type SandboxOptions, sandboxProvider } from '@matte/core/payment/provider/sandbox/sandbox-provider'
+import { openPayments } from '@matte/core/payment/settings'
+import type { TestApi } from '../api.ts'
+import type { Person } from './people.ts'
+
+export type Order = {
+  readonly id: string
+  readonly kind: string
+  readonly reason: string
+  readonly status: string
+  readonly amount: number
+  readonly refundedAmount: number
+  readonly credits: number
+  readonly checkoutUrl: string | null
+  readonly failure: string | null
+}
+
+type Buying = { readonly packId: string } | { readonly plan: string; readonly interval: 'month' | 'year' }
+type Paying = { readonly outcome?: string; readonly declineRenewals?: boolean }
+
+export async function order({ client }: Person, buying: Buying): Promise<Order> {
+  const kind = 'packId' in buying ? 'pack' : 'subscription'
+  return (await client.call<Order>('POST', '/payments/orders', { body: { kind, ...buying } })).data
+}
+
+export async function pay({ client }: Person, { id }: Pick<Order, 'id'>, paying: Paying = {}): Promise<Order> {
+  const body = { outcome: 'succeed', ...paying }
+  return (await client.call<Order>('POST', `/payments/sandbox/checkout/${id}`, { body })).data
+}
+
+export const buy = async (person: Person, buying: Buying, paying?: Paying): Promise<Order> =>
+  pay(person, await order(person, buying), paying)
+
+/** The functions behind the routes, at a simulated time if one is given. */
+export function paymentsOf(db: Db, { config }: Pick<TestApi, 'config'>, now?: () => Date): PaymentDeps {
+  const { masterKeys, publicUrl } = config
+  const options: SandboxOptions = { db, masterKeys, publicUrl, now }
+  return { ...openPayments(config, { ...config, db }), provider: sandboxProvider(options), now }
+}
