@@ -11,7 +11,9 @@ import { up as deliveryReady } from './0009-delivery-ready.ts'
 import { up as storageBounds } from './0010-storage-bounds.ts'
 import { up as counters } from './0011-counters.ts'
 import { up as accounts } from './0012-accounts.ts'
+import { up as credits } from './0016-credits.ts'
 import { up as payments } from './0017-payments.ts'
+import { up as referral } from './0018-referral.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -27,5 +29,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0010-storage-bounds': { up: storageBounds },
   '0011-counters': { up: counters },
   '0012-accounts': { up: accounts },
+  '0016-credits': { up: credits },
   '0017-payments': { up: payments },
+  '0018-referral': { up: referral },
 }
