@@ -19,6 +19,7 @@ import { parseNetworks } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { accountSettings, type Registration } from './settings/accounts.ts'
+import { referralSettings } from './settings/referral.ts'
 
 /** Every variable of the API process; `.env` files are not read. */
 export const configSchema = {
@@ -144,6 +145,7 @@ export const configSchema = {
     min: 1,
   }),
   ...accountSettings,
+  ...referralSettings,
   environment: choice('MATTE_ENV', ['development', 'production'], {
     description: 'production refuses what is for trials only',
     default: 'production',

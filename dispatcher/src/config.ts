@@ -13,6 +13,7 @@ import {
 } from '@matte/core/runtime/env'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parseNetworks } from '@matte/core/webhook/target/address'
+import { creditSettings } from './settings/credits.ts'
 
 const masterKeys: Setting<MasterKeys> = {
   ...secret('MASTER_KEYS', { description: 'id:base64 pairs of 32-byte keys that open sealed secrets' }),
@@ -67,6 +68,7 @@ export const schema = {
     max: 4_096,
   }),
   deniedNetworks,
+  ...creditSettings,
   host: text('HOST', { default: '0.0.0.0', description: 'address to listen on' }),
   healthPort: int('HEALTH_PORT', { default: 8083, max: 65_535, description: 'port of /healthz, /readyz, /metrics' }),
   stopWithinMs: int('STOP_WITHIN_MS', {

@@ -18,6 +18,8 @@ import type { Registry } from 'prom-client'
 import { type Config, schema } from './config.ts'
 import { deliver } from './deliver.ts'
 import { createDeliveryMetrics } from './delivery-metrics.ts'
+import { creditLoops } from './due/credit-loops.ts'
+import { referralLoop } from './due/referral-loop.ts'
 import { type DueLoop, dueLoop } from './due-loop.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 
@@ -35,6 +37,8 @@ export function buildServices(config: Config): Services {
   const bus = openBus({ url: config.natsUrl, prefix, logger, metrics, name: 'matte-dispatcher' })
   const http = createHttpClient({ deniedNetworks: config.deniedNetworks, timeoutMs: config.timeoutSeconds * 1_000 })
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
+  const { plans, referralRewardCredits: rewardCredits } = config
+  const dueDeps = { db, wake: due.wake, logger }
   const databaseSchema = schemaAtStart(database, { logger })
   const ready = readiness(databaseSchema.checks)
   const durable = durables.deliveryNudges(prefix)
@@ -50,6 +54,8 @@ export function buildServices(config: Config): Services {
       { name: 'http-client', start: () => undefined, stop: () => http.close() },
       bus,
       due,
+      ...creditLoops({ ...dueDeps, plans }),
+      referralLoop({ ...dueDeps, rewardCredits }),
       consume({ bus, durable, ready: due.untilFree, wake: due.wake, logger }),
     ],
   }

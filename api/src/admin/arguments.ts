@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type Command, type Given, UsageError } from './command.ts'
+import { referralCommands } from './credit/referral.ts'
 import { creditsCommands } from './credits.ts'
 import { faultCommands } from './fault.ts'
 import { keyCommands } from './key.ts'
@@ -13,6 +14,7 @@ const commands: readonly Command[] = [
   ...workspaceCommands,
   ...keyCommands,
   ...creditsCommands,
+  ...referralCommands,
   ...settingCommands,
   ...faultCommands,
   ...sweepCommands,

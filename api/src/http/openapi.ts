@@ -3,7 +3,14 @@ import type { FastifyContextConfig, FastifyInstance, FastifySchema } from 'fasti
 import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
-import { balanceSchema } from '../schemas/app/credit.ts'
+import {
+  alertSettingsSchema,
+  balanceSchema,
+  expiryAlertSchema,
+  ledgerEntrySchema,
+  lotSchema,
+} from '../schemas/app/credit.ts'
+import { referralInvitationSchema, referralSchema } from '../schemas/app/referral.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
@@ -34,6 +41,12 @@ const named = [
   apiKeySchema,
   usageSchema,
   balanceSchema,
+  ledgerEntrySchema,
+  lotSchema,
+  expiryAlertSchema,
+  alertSettingsSchema,
+  referralSchema,
+  referralInvitationSchema,
 ]
 
 const description = `Removes the background from images.
@@ -77,6 +90,7 @@ const tags = [
   { name: 'API keys', description: 'The keys of the workspace. A key can make no key.' },
   { name: 'Usage', description: 'What the workspace has used.' },
   { name: 'Credits', description: 'What the workspace can spend, and where it went.' },
+  { name: 'Referral', description: 'Your code to bring others by, and what you get for it.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 

@@ -1,4 +1,5 @@
 import type { Db } from '../db/database.ts'
+import { MatteError } from '../error.ts'
 import { grantCredits } from './lot-queries.ts'
 
 type PlanGrant = {
@@ -10,9 +11,16 @@ type PlanGrant = {
   readonly period: { readonly start: Date; readonly end: Date } | null
 }
 
-/** The credits of a plan (D71), once for each period of a workspace, however often it is asked for. */
+/**
+ * The credits of a plan (D71), once for each period of a workspace, however often it is asked for, and also when the
+ * plan has come to grant another number meanwhile.
+ */
 export async function grantPlanCredits(tx: Db, { workspaceId, plan, credits, period }: PlanGrant): Promise<void> {
   if (credits === 0) return
   const source = `plan:${plan}:${period?.start.toISOString() ?? 'once'}`
-  await grantCredits(tx, { workspaceId, kind: 'plan', amount: credits, expiresAt: period?.end ?? null, source })
+  try {
+    await grantCredits(tx, { workspaceId, kind: 'plan', amount: credits, expiresAt: period?.end ?? null, source })
+  } catch (error) {
+    if (!(error instanceof MatteError && error.code === 'CONFLICT')) throw error
+  }
 }

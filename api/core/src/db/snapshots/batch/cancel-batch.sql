@@ -60,13 +60,21 @@ with hold as (
          grace_until = case when before.late then (select statement_timestamp()) + $6 * interval '1 hour'
                             else l.grace_until end
     from before where l.id = before.id
-  returning l.id, l.workspace_id, before.lapsed
+  returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
 ), entry as (
-  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
-  select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', $7, hold.amount
-    from hold join lot on lot.id = hold.lot_id
-  union all
-  select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
+  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
+  
+  select workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available
+    from (select lot.workspace_id, lot.id as lot_id, hold.task_id, hold.run, 'held' as from_account,
+                 'available' as to_account, hold.amount,
+                 lot.available + lot.lapsed - lot.amount + sum(hold.amount) over w as lot_available,
+                 row_number() over w as n
+            from hold join lot on lot.id = hold.lot_id
+          window w as (partition by lot.id order by hold.task_id, hold.run)
+          union all
+          select workspace_id, id, null, null, 'available', 'expired', lapsed, available, null
+            from lot where lapsed > 0) e
+   order by n nulls last
 ) select coalesce(sum(amount), 0) as amount from hold;
 
 prepare cancel_batch_8 as

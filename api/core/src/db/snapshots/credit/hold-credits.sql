@@ -9,11 +9,11 @@ with ranked as (
 ), lot as (
   update credit_lot l set available = l.available - part.amount, held = l.held + part.amount
     from part where l.id = part.id
-  returning l.id, part.amount
+  returning l.id, part.amount, l.available
 ), hold as (
   insert into credit_hold (task_id, run, lot_id, amount) select $4::uuid, $5::int, id, amount from lot
 ), entry as (
-  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
-  select $6::uuid, id, $7::uuid, $8::int, 'available', 'held', amount from lot
+  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
+  select $6::uuid, id, $7::uuid, $8::int, 'available', 'held', amount, available from lot
 )
 select coalesce(sum(amount), 0) as held from lot;
