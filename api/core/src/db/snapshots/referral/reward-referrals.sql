@@ -27,5 +27,5 @@ select "id", "plan" from "workspace" where "id" = $1 for no key update;
 prepare reward_referrals_4 as
 update "referral" set "status" = case when suspicion is not null or $1 then 'review' else 'rewarded' end,
   "suspicion" = coalesce(suspicion, case when $2 then 'payment' end), "credits" = $3, "check_at" = $4,
-  "decided_at" = case when suspicion is null and not $5 then now() end where "id" = $6 and "status" <> $7
+  "decided_at" = case when suspicion is null and not $5 then now() end where "id" = $6 and "status" = $7
   returning "status";
