@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 
-export type AlertSettings = {
+type AlertSettings = {
   /** `credits.low_balance` is sent when a capture leaves less than this available; 0: never. */
   readonly lowBalanceThreshold: number
   /** `credits.expiration_warning` is sent so many days before a lot ends, 1 to 30. */
