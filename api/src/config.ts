@@ -20,6 +20,7 @@ import { parseNetworks } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { accountSettings, type Registration } from './settings/accounts.ts'
+import { referralSettings } from './settings/referral.ts'
 import { signInSettings } from './settings/sign-in.ts'
 import { streamSettings } from './settings/streams.ts'
 
@@ -150,6 +151,7 @@ export const configSchema = {
   ...streamSettings,
   ...signInSettings,
   ...paymentSettings,
+  ...referralSettings,
   environment: choice('MATTE_ENV', ['development', 'production'], {
     description: 'production refuses what is for trials only',
     default: 'production',

@@ -5,7 +5,6 @@ import {
   type Env,
   type Infer,
   int,
-  json,
   optionalSecret,
   parsed,
   parseEnv,
@@ -15,8 +14,7 @@ import {
 } from '@matte/core/runtime/env'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parseNetworks } from '@matte/core/webhook/target/address'
-import { parsePlans } from '@matte/core/workspace/parse-plans'
-import { defaultPlans } from '@matte/core/workspace/plan'
+import { creditSettings } from './settings/credits.ts'
 import { type MailServer, mailSettings, readMailServer } from './settings/mail.ts'
 
 const masterKeys: Setting<MasterKeys> = {
@@ -73,11 +71,7 @@ export const schema = {
   }),
   deniedNetworks,
   ...mailSettings,
-  plans: json(
-    'PLANS',
-    { description: 'changes to the plans, as the API has them: what a month grants', default: defaultPlans },
-    parsePlans,
-  ),
+  ...creditSettings,
   ...paymentSettings,
   environment: choice('MATTE_ENV', ['development', 'production'] as const, {
     default: 'production',

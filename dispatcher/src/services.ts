@@ -19,10 +19,12 @@ import type { Registry } from 'prom-client'
 import { type Config, schema } from './config.ts'
 import { deliver } from './deliver.ts'
 import { createDeliveryMetrics } from './delivery-metrics.ts'
+import { creditLoops } from './due/credit-loops.ts'
 import { mailLoop } from './due/mails.ts'
 import { createNotificationMetrics } from './due/notification-metrics.ts'
 import { notificationLoop } from './due/notifications.ts'
 import { duePayments } from './due/payments.ts'
+import { referralLoop } from './due/referral-loop.ts'
 import { type DueLoop, dueLoop } from './due-loop.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 import { createMailMetrics } from './mail/mail-metrics.ts'
@@ -46,6 +48,8 @@ export function buildServices(config: Config): Services {
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
   // Nobody orders here, so no checkout needs the public URL.
   const payments = openPayments(config, { ...config, db, publicUrl: '' })
+  const { plans, referralRewardCredits: rewardCredits } = config
+  const dueDeps = { db, wake: due.wake, logger }
   const databaseSchema = schemaAtStart(database, { logger })
   const ready = readiness(databaseSchema.checks)
   const durable = durables.deliveryNudges(prefix)
@@ -63,6 +67,8 @@ export function buildServices(config: Config): Services {
       due,
       ...buildPeople(config, { db, registry, logger }),
       duePayments({ payments, wakeDeliveries: due.wake, logger }),
+      ...creditLoops({ ...dueDeps, plans }),
+      referralLoop({ ...dueDeps, rewardCredits }),
       consume({ bus, durable, ready: due.untilFree, wake: due.wake, logger }),
     ],
   }

@@ -137,7 +137,7 @@ describe('matte-admin setting set', () => {
 
 describe('matte-admin credits grant', () => {
   it('adds credits to a workspace', async () => {
-    const { workspaceId, apiKey } = await newWorkspace()
+    const { workspaceId, apiKey } = await newWorkspace('--credits', '0')
     const client = world.api.client(apiKey)
     const imageUrl = await client.upload(await smallImage())
     await expect(client.createTask({ imageUrl })).rejects.toMatchObject({ code: 'CREDITS_INSUFFICIENT' })
@@ -149,7 +149,7 @@ describe('matte-admin credits grant', () => {
 
 describe('matte-admin credits', () => {
   it('grant takes an end, a priority, and a source that grants once', async () => {
-    const { workspaceId } = await newWorkspace()
+    const { workspaceId } = await newWorkspace('--credits', '0')
     const args = ['credits', 'grant', '--workspace', workspaceId, '--credits', '5', '--source', 'plan:2099-01']
     const more = ['--expires-at', '2099-02-01T00:00:00Z', '--priority', '10']
     const granted = await admin([...args, ...more])

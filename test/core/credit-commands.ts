@@ -1,8 +1,8 @@
 // The commands of credit-properties.test.ts: each does one thing to the model and to the real ledger, and compares.
 // `crashAt` breaks the connection at that statement first: nothing may have happened, and the same is done again.
 
+import { readBalance } from '@matte/core/credit/balance'
 import { settleHolds } from '@matte/core/credit/hold'
-import { readBalance } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
 import fc, { type AsyncCommand } from 'fast-check'
 import { expect } from 'vitest'
@@ -23,13 +23,14 @@ type Real = { readonly world: World }
 type Crashable = { readonly crashAt: number | null }
 
 /** What the ledger shows of a model's lots. */
-const shown = ({ id, available, held, spent, expired, refunded }: ModelLot) => ({
+const shown = ({ id, available, held, spent, expired, refunded, adjusted }: ModelLot) => ({
   id,
   available,
   held,
   spent,
   expired,
   refunded,
+  adjusted,
 })
 
 async function expectEqual(model: Model, { world }: Real): Promise<void> {
@@ -84,20 +85,28 @@ const grant = (options: GrantOptions) =>
     }
     const made = await granting
     if (known !== undefined) return expect(made?.lotId).toBe(known.lot.id)
-    const lot: ModelLot = {
+    const lot = newLot({
       id: made?.lotId ?? '',
       priority,
+      amount,
       expiresAt: hours === null ? null : model.hour + hours,
-      graceUntil: null,
-      available: amount,
-      held: 0,
-      spent: 0,
-      expired: 0,
-      refunded: 0,
-    }
+    })
     model.lots.push(lot)
     if (source !== null) model.sources.set(source, { lot, amount })
   })
+
+type NewLot = Pick<ModelLot, 'id' | 'priority' | 'expiresAt'> & { readonly amount: number }
+
+const newLot = ({ amount, ...lot }: NewLot): ModelLot => ({
+  ...lot,
+  graceUntil: null,
+  available: amount,
+  held: 0,
+  spent: 0,
+  expired: 0,
+  refunded: 0,
+  adjusted: 0,
+})
 
 const create = (options: Crashable & { readonly amount: number }) =>
   command(`create(${JSON.stringify(options)})`, async (model, real) => {
@@ -191,6 +200,26 @@ const refund = (options: Crashable & { readonly index: number; readonly amount: 
     model.refunds.set(reference, amount)
   })
 
+const adjust = (options: Crashable & { readonly amount: number; readonly reference: string }) =>
+  command(`adjust(${JSON.stringify(options)})`, async (model, real) => {
+    const { amount, reference } = options
+    const adjusting = withCrash(model, real, options, (db) => real.world.adjust(db, amount, reference))
+    const earlier = model.adjustments.get(reference)
+    const refused = earlier === undefined ? availableIn(model) < -amount : earlier !== amount
+    if (refused) return await expect(adjusting).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(await adjusting).toHaveProperty('adjustmentId')
+    if (earlier !== undefined) return
+    model.adjustments.set(reference, amount)
+    for (const { lot, amount: part } of (amount < 0 && hold(model, -amount)) || []) {
+      lot.held -= part
+      lot.adjusted += part
+    }
+    if (amount < 0) return
+    const known = new Set(model.lots.map(({ id }) => id))
+    const added = (await real.world.lots()).find(({ id }) => !known.has(id))
+    model.lots.push(newLot({ id: added?.id ?? '', priority: 50, amount, expiresAt: null }))
+  })
+
 /** A transaction a workspace: when it breaks, this one's lots may have been swept and another's not. */
 const expire = ({ crashAt }: Crashable) =>
   command(`expire(${JSON.stringify({ crashAt })})`, async (model, { world }) => {
@@ -234,6 +263,9 @@ export const commands = fc.commands(
     fc.record({ index, succeeds: fc.boolean(), crashAt }).map(finish),
     fc.record({ index, crashAt }).map(retry),
     fc.record({ index, amount, reference: fc.constantFrom('r1', 'r2', 'r3'), crashAt }).map(refund),
+    fc
+      .record({ amount: fc.constantFrom(-5, -2, -1, 2), reference: fc.constantFrom('a1', 'a2', 'a3', 'a4'), crashAt })
+      .map(adjust),
     fc.record({ crashAt }).map(expire),
     // The grace time of 72 hours passes in two or three steps, or in one.
     fc.constantFrom(5, 20, 30, 40, 80).map(pass),

@@ -1,8 +1,9 @@
 // How lots end (D71), case by case; the sequences of credit-properties.test.ts come by these rarely.
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
+import { readBalance } from '@matte/core/credit/balance'
 import { expireCredits } from '@matte/core/credit/expire-credits'
 import { holdCredits, settleHolds } from '@matte/core/credit/hold'
-import { grantCredits, readBalance } from '@matte/core/credit/lot-queries'
+import { grantCredits } from '@matte/core/credit/lot-queries'
 import { findRefundable, refundCredits } from '@matte/core/credit/refund-credits'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'

@@ -12,6 +12,7 @@ export type ModelLot = {
   spent: number
   expired: number
   refunded: number
+  adjusted: number
 }
 
 export type ModelTask = {
@@ -29,9 +30,18 @@ export type Model = {
   /** Lots by the source of their grant, refunds by their reference. */
   sources: Map<string, { lot: ModelLot; amount: number }>
   refunds: Map<string, number>
+  /** Adjustments by their reference. */
+  adjustments: Map<string, number>
 }
 
-export const newModel = (): Model => ({ hour: 0, lots: [], tasks: [], sources: new Map(), refunds: new Map() })
+export const newModel = (): Model => ({
+  hour: 0,
+  lots: [],
+  tasks: [],
+  sources: new Map(),
+  refunds: new Map(),
+  adjustments: new Map(),
+})
 
 const endOf = ({ expiresAt, graceUntil }: ModelLot): number =>
   expiresAt === null ? Number.POSITIVE_INFINITY : Math.max(expiresAt, graceUntil ?? 0)

@@ -5,7 +5,7 @@
 //
 //   1 every transaction sums to 0               7 a crash between statements comes to the same end
 //   2 available and held are never negative     8 the order of lots is kept
-//   3 granted = the sum of the five accounts    9 a terminal task has no open hold
+//   3 granted = the sum of the six accounts     9 a terminal task has no open hold
 //   4 the columns are the sums of the entries  10 no entry is updated or deleted
 //   5 each hold ends once                      11 limit and quota hold with N creators at once
 //   6 a repeated command changes nothing       12 the order of provider events does not matter
@@ -21,15 +21,15 @@
 //   `source` of a grant, the check of a refund's reference  6 in sequences, 12
 //   `available >=` of a refund                         2 in sequences and at once (the CHECK stops it)
 //   the limit, or the quota, in singleSlot            11, and with it in takeSingleSlot alone, by the retries
+//   `lot.lapsed` in what a release writes as `lot_available`  4 in sequences
+//   the reference of an adjustment                     6 in sequences
 //   the trigger of credit_entry                        10
-import { grantCredits } from '@matte/core/credit/lot-queries'
-import { refundCredits } from '@matte/core/credit/refund-credits'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { createTask } from '@matte/core/task/create-task'
 import { retryTask } from '@matte/core/task/retry-task'
 import { failAttempt } from '@matte/core/task/run/finish-task'
-import { insertWorkspace, lockWorkspace } from '@matte/core/workspace/workspace-queries'
+import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -40,6 +40,7 @@ import { memoryBucket } from '../support/memory-bucket.ts'
 import { commands } from './credit-commands.ts'
 import { newModel } from './credit-model.ts'
 import { createWorld, plan, type RealTask, type World } from './credit-world.ts'
+import { deliverUntilApplied, type ProviderEvent, shuffle } from './provider-events.ts'
 
 const runs = Number(process.env.MATTE_PROPERTY_RUNS ?? 40)
 const seed = Number(process.env.MATTE_PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -221,6 +222,7 @@ type Step =
   | { readonly do: 'grant'; readonly amount: number; readonly source: string | null }
   | { readonly do: 'cancel' | 'succeed' | 'fail' | 'retry'; readonly index: number }
   | { readonly do: 'refund'; readonly index: number; readonly amount: number; readonly reference: string }
+  | { readonly do: 'adjust'; readonly amount: number; readonly reference: string }
   | { readonly do: 'expire' }
 
 const index = fc.nat(20)
@@ -248,6 +250,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       reference: fc.constantFrom('r1', 'r2', 'r3'),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('adjust' as const),
+      amount: fc.constantFrom(-2, -1),
+      reference: fc.constantFrom('a1', 'a2', 'a3'),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('expire' as const) }) },
 )
 const script = fc.array(step, { minLength: 3, maxLength: 12 })
@@ -257,6 +267,7 @@ async function perform(world: World, db: Db, step: Step, tasks: RealTask[]): Pro
   if (step.do === 'create') return tasks.push(await world.create(db, step.amount))
   if (step.do === 'grant') return world.grant(db, { amount: step.amount, priority: late, source: step.source })
   if (step.do === 'expire') return world.expire(db)
+  if (step.do === 'adjust') return world.adjust(db, step.amount, step.reference)
   if (step.do === 'refund') {
     const all = await world.lots()
     const lot = all[step.index % Math.max(1, all.length)]
@@ -268,52 +279,4 @@ async function perform(world: World, db: Db, step: Step, tasks: RealTask[]): Pro
   if (step.do === 'retry') return world.retry(db, task)
   const claim = await world.claim(db, task)
   return claim && (step.do === 'succeed' ? world.succeed(db, claim) : world.fail(db, claim))
-}
-
-// Provider events.
-
-type ProviderEvent =
-  | { readonly order: number; readonly paid: number }
-  | { readonly order: number; readonly refunded: number }
-
-/** True once it is applied; a refund of an order that is not known yet has to come again. */
-function apply(db: Db, workspaceId: string, event: ProviderEvent): Promise<boolean> {
-  const source = `order:${event.order}`
-  return db.transaction().execute(async (tx) => {
-    await lockWorkspace(tx, workspaceId)
-    if ('paid' in event) {
-      await grantCredits(tx, { workspaceId, kind: 'pack', amount: event.paid, source })
-      return true
-    }
-    const lot = await tx
-      .selectFrom('credit_lot')
-      .select('id')
-      .where('workspace_id', '=', workspaceId)
-      .where('source', '=', source)
-      .executeTakeFirst()
-    if (lot === undefined) return false
-    await refundCredits(tx, { workspaceId, lotId: lot.id, amount: event.refunded, reference: `refund:${event.order}` })
-    return true
-  })
-}
-
-/** As a provider does: three at once, and again what was not taken. */
-async function deliverUntilApplied(db: Db, workspaceId: string, events: readonly ProviderEvent[]): Promise<void> {
-  const waiting = [...events]
-  for (let deliveries = 0; waiting.length > 0; deliveries++) {
-    expect(deliveries).toBeLessThan(1_000)
-    const batch = waiting.splice(0, 3)
-    const taken = await Promise.all(batch.map((event) => apply(db, workspaceId, event)))
-    waiting.push(...batch.filter((_, index) => !taken[index]))
-  }
-}
-
-function shuffle<T>(list: readonly T[], random: Iterable<number>): T[] {
-  const source = random[Symbol.iterator]()
-  const shuffled = [...list]
-  for (let index = shuffled.length - 1; index > 0; index--) {
-    const other = (source.next().value ?? 0) % (index + 1)
-    ;[shuffled[index], shuffled[other]] = [shuffled[other] as T, shuffled[index] as T]
-  }
-  return shuffled
 }

@@ -1,5 +1,6 @@
 // The real side of credit-properties.test.ts: a workspace of its own, and the product's functions as the service calls
 // them. Time passes by moving the rows' times back, since a row's time is the database's.
+import { adjustCredits } from '@matte/core/credit/adjust-credits'
 import { expireCredits } from '@matte/core/credit/expire-credits'
 import { holdCredits } from '@matte/core/credit/hold'
 import { type Grant, grantCredits } from '@matte/core/credit/lot-queries'
@@ -70,11 +71,14 @@ export async function createWorld(db: Db) {
     refund: (on: Db, lotId: string, amount: number, reference: string) =>
       on.transaction().execute((tx) => refundCredits(tx, { workspaceId, lotId, amount, reference })),
 
+    adjust: (on: Db, amount: number, reference: string) =>
+      adjustCredits(on, { workspaceId, amount, reason: 'test', reference }),
+
     passHours: (hours: number) => passHours(db, workspaceId, hours),
     lots: () =>
       db
         .selectFrom('credit_lot')
-        .select(['id', 'available', 'held', 'spent', 'expired', 'refunded'])
+        .select(['id', 'available', 'held', 'spent', 'expired', 'refunded', 'adjusted'])
         .where('workspace_id', '=', workspaceId)
         .orderBy('created_at')
         .orderBy('id')

@@ -73,8 +73,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['core/notification', 'core/mail', 'core/team'],
   ],
   'core/referral': [
-    ...[...rows, 'core/runtime', 'core/workspace', 'core/credit', 'core/identity', 'core/notification', 'core/mail'],
+    ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/credit'],
+    ...['core/notification', 'core/mail'],
   ],
+  'core/referral/due': [...rows, 'core/workspace', 'core/referral'],
   // Money: orders, subscriptions, refunds, invoices; the providers beside them know no noun.
   'core/payment/provider': ['core/error.ts', 'core/runtime'],
   'core/payment/provider/stripe': ['core/error.ts', 'core/runtime', 'core/payment/provider'],
@@ -86,6 +88,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['core/payment/provider', 'core/payment/rows'],
   ],
   'core/credit': [...rows, 'core/workspace'],
+  // What their owners read of them, page by page.
+  'core/credit/list': rows,
+  // What falls due of credits: it publishes events.
+  'core/credit/due': [...rows, 'core/workspace', 'core/credit', 'core/notification'],
   'core/usage': [...rows, 'core/workspace'],
   'core/upload': [...rows, 'core/storage', 'core/workspace'],
   'core/webhook/target': [],
@@ -211,7 +217,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // Local mode knows the settings of the processes, and nothing else of them. Documents are made of anything.
   'controller/config.ts': ['core', 'controller/worker/routing'],
   'dispatcher/config.ts': ['core', 'dispatcher/settings'],
-  'dispatcher/settings': ['core/runtime'],
+  'dispatcher/settings': ['core'],
   local: ['local', 'core/storage', 'api/config.ts', 'controller/config.ts', 'dispatcher/config.ts'],
   'local/paths.ts': [],
   'local/say.ts': [],

@@ -19,19 +19,30 @@ const rules = (id: string) => ({
       select lot_id, account, sum(amount) over (partition by lot_id, account order by id) as balance
         from (${moves(id)}) m) b
      where account <> 'source' and balance < 0`,
-  '3 granted = available + held + spent + expired + refunded': sql`
+  '3 granted = available + held + spent + expired + refunded + adjusted': sql`
     select id from credit_lot
-     where workspace_id = ${id} and granted <> available + held + spent + expired + refunded`,
+     where workspace_id = ${id} and granted <> available + held + spent + expired + refunded + adjusted`,
   '4 the columns are the sums of the entries': sql`
     select l.id from credit_lot l left join (${moves(id)}) m on m.lot_id = l.id
      where l.workspace_id = ${id} group by l.id
-    having (l.granted, l.available, l.held, l.spent, l.expired, l.refunded) is distinct from (
+    having (l.granted, l.available, l.held, l.spent, l.expired, l.refunded, l.adjusted) is distinct from (
       coalesce(-sum(m.amount) filter (where account = 'source'), 0),
       coalesce(sum(m.amount) filter (where account = 'available'), 0),
       coalesce(sum(m.amount) filter (where account = 'held'), 0),
       coalesce(sum(m.amount) filter (where account = 'spent'), 0),
       coalesce(sum(m.amount) filter (where account = 'expired'), 0),
-      coalesce(sum(m.amount) filter (where account = 'refunded'), 0))`,
+      coalesce(sum(m.amount) filter (where account = 'refunded'), 0),
+      coalesce(sum(m.amount) filter (where account = 'adjusted'), 0))`,
+  '4 each entry says what its lot had available after it': sql`
+    select id from (
+      select id, lot_available, sum(case when to_account = 'available' then amount
+                                         when from_account = 'available' then -amount else 0 end)
+                                  over (partition by lot_id order by id) as available
+        from credit_entry where workspace_id = ${id}) e
+     where lot_available is distinct from available`,
+  '4 the entries of a workspace were written in the order of their times': sql`
+    select id from (select id, at, lag(at) over (order by id) as earlier from credit_entry where workspace_id = ${id}) e
+     where at < earlier`,
   '5 each hold begins once and ends at most once, as its state says': sql`
     select h.task_id as id from credit_hold h join task t on t.id = h.task_id
       left join credit_entry e on e.task_id = h.task_id and e.run = h.run and e.lot_id = h.lot_id

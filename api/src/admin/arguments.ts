@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { userCommands } from './account/user.ts'
 import { type Command, type Given, UsageError } from './command.ts'
+import { referralCommands } from './credit/referral.ts'
 import { creditsCommands } from './credits.ts'
 import { faultCommands } from './fault.ts'
 import { keyCommands } from './key.ts'
@@ -18,6 +19,7 @@ const commands: readonly Command[] = [
   ...userCommands,
   ...creditsCommands,
   ...refundCommands,
+  ...referralCommands,
   ...settingCommands,
   ...faultCommands,
   ...sweepCommands,

@@ -1,7 +1,9 @@
-import { grantCredits, readBalance } from '@matte/core/credit/lot-queries'
+import { adjustCredits } from '@matte/core/credit/adjust-credits'
+import { readBalance } from '@matte/core/credit/balance'
+import { grantCredits } from '@matte/core/credit/lot-queries'
 import { MatteError } from '@matte/core/error'
 import { findWorkspace } from '@matte/core/workspace/workspace-queries'
-import { type Command, CommandError, UsageError } from './command.ts'
+import { type Command, CommandError, type Given, UsageError } from './command.ts'
 import { instant, required, requiredUuid, wholeNumber } from './options.ts'
 
 /** Credits of one grant: far from the column's 2^31, so that sums stay below it too. */
@@ -38,6 +40,40 @@ function futureInstant(text: string): Date {
   return time
 }
 
+const adjust: Command = {
+  name: 'credits adjust',
+  usage: '--workspace ID --amount ±N --reason TEXT --reference NAME',
+  summary:
+    'correct the credits of a workspace: add a lot that does not expire, or take from what is available, never from ' +
+    'what is held; the reason is in its ledger; the same --reference adjusts once',
+  options: ['workspace', 'amount', 'reason', 'reference'],
+  run: async ({ db }, given) => {
+    const workspaceId = requiredUuid(given, 'workspace')
+    const amount = signedNumber(required(given, 'amount'))
+    const reason = shortText(given, 'reason', 500)
+    const reference = shortText(given, 'reference', 255)
+    const wanted = { workspaceId, amount, reason, reference }
+    const made = await adjustCredits(db, wanted).catch((error: unknown) => {
+      throw error instanceof MatteError ? new CommandError(error.message) : error
+    })
+    if (made === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
+    const { available } = await readBalance(db, workspaceId)
+    return { workspaceId, adjustmentId: made.adjustmentId, amount, available }
+  },
+}
+
+function signedNumber(text: string): number {
+  const negative = text.startsWith('-')
+  const number = wholeNumber(text.replace(/^[+-]/, ''), 'amount', { min: 1, max: creditsMax })
+  return negative ? -number : number
+}
+
+function shortText(given: Given, option: string, max: number): string {
+  const text = required(given, option)
+  if (text.length > max) throw new UsageError(`--${option} must have at most ${max} characters`)
+  return text
+}
+
 const balance: Command = {
   name: 'credits balance',
   usage: '--workspace ID',
@@ -48,8 +84,9 @@ const balance: Command = {
     if ((await findWorkspace(db, workspaceId)) === undefined) {
       throw new CommandError(`there is no workspace ${workspaceId}`)
     }
-    return { workspaceId, ...(await readBalance(db, workspaceId)) }
+    const { soonUntil: _soonUntil, ...counts } = await readBalance(db, workspaceId)
+    return { workspaceId, ...counts }
   },
 }
 
-export const creditsCommands: readonly Command[] = [grant, balance]
+export const creditsCommands: readonly Command[] = [grant, adjust, balance]

@@ -1,17 +1,20 @@
 import { grantCredits } from '@matte/core/credit/lot-queries'
+import { setOperatorPlan } from '@matte/core/credit/operator-plan'
 import type { Db } from '@matte/core/db/database'
+import { MatteError } from '@matte/core/error'
 import { generateApiKey, isWellFormedApiKey, type NewApiKey, toApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { scopes } from '@matte/core/workspace/scope'
 import { holdsNoWorkspace, insertWorkspace } from '@matte/core/workspace/workspace-queries'
 import { type Command, type CommandDeps, CommandError, type Given, UsageError } from './command.ts'
 import { creditsMax } from './credits.ts'
-import { required, wholeNumber } from './options.ts'
+import { required, requiredUuid, wholeNumber } from './options.ts'
 
 const create: Command = {
   name: 'workspace create',
   usage: '--name NAME --plan PLAN [--credits N]',
-  summary: 'make a workspace with one key that has every scope',
+  summary:
+    'make a workspace with one key that has every scope, and the credits of its plan, or in their place --credits',
   options: ['name', 'plan', 'credits'],
   run: async ({ db, plans }, given) => {
     const wanted = readWorkspace(given, plans)
@@ -20,6 +23,8 @@ const create: Command = {
     const key = generateApiKey()
     return db.transaction().execute(async (tx) => {
       const { workspaceId, apiKeyId } = await insertWithKey(tx, wanted, key)
+      const fromNextMonth = given.values.credits !== undefined
+      await setOperatorPlan(tx, plans, { workspaceId, plan: wanted.plan, fromNextMonth })
       if (credits > 0) await grantCredits(tx, { workspaceId, kind: 'grant', amount: credits })
       return { workspaceId, apiKeyId, apiKey: key.key }
     })
@@ -42,15 +47,42 @@ const first: Command = {
   },
 }
 
+const plan: Command = {
+  name: 'workspace plan',
+  usage: '--workspace ID --plan PLAN',
+  summary:
+    'set the plan of a workspace: its credits are granted at once, and with each calendar month, UTC; refused while ' +
+    'a subscription sets the plan',
+  options: ['workspace', 'plan'],
+  run: async ({ db, plans }, given) => {
+    const workspaceId = requiredUuid(given, 'workspace')
+    const plan = requiredPlan(given, plans)
+    const set = await db
+      .transaction()
+      .execute((tx) => setOperatorPlan(tx, plans, { workspaceId, plan }))
+      .catch((error: unknown) => {
+        throw error instanceof MatteError ? new CommandError(error.message) : error
+      })
+    if (set === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
+    return { workspaceId, plan, creditsOfThisMonth: set.credits }
+  },
+}
+
 type NewWorkspace = { readonly name: string; readonly plan: string }
 
 /** @throws UsageError */
 function readWorkspace(given: Given, plans: CommandDeps['plans']): NewWorkspace {
   const name = required(given, 'name')
-  const plan = required(given, 'plan')
+  const plan = requiredPlan(given, plans)
   if (name.length > 200) throw new UsageError('--name must have at most 200 characters')
-  if (!Object.hasOwn(plans, plan)) throw new UsageError(`--plan must be one of ${Object.keys(plans).join(', ')}`)
   return { name, plan }
+}
+
+/** @throws UsageError */
+function requiredPlan(given: Given, plans: CommandDeps['plans']): string {
+  const plan = required(given, 'plan')
+  if (!Object.hasOwn(plans, plan)) throw new UsageError(`--plan must be one of ${Object.keys(plans).join(', ')}`)
+  return plan
 }
 
 async function insertWithKey(tx: Db, workspace: NewWorkspace, key: NewApiKey) {
@@ -60,4 +92,4 @@ async function insertWithKey(tx: Db, workspace: NewWorkspace, key: NewApiKey) {
   return { workspaceId, apiKeyId: row.id }
 }
 
-export const workspaceCommands: readonly Command[] = [create, first]
+export const workspaceCommands: readonly Command[] = [create, first, plan]

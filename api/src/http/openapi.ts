@@ -4,7 +4,13 @@ import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import { apiKeySchema } from '../schemas/api-key.ts'
 import { authSchemas } from '../schemas/app/auth.ts'
-import { balanceSchema } from '../schemas/app/credit.ts'
+import {
+  alertSettingsSchema,
+  balanceSchema,
+  expiryAlertSchema,
+  ledgerEntrySchema,
+  lotSchema,
+} from '../schemas/app/credit.ts'
 import { eventSchema, newApiKeySchema, rotatedSigningSecretSchema } from '../schemas/app/developer.ts'
 import { confirmedEmailSchema, emailChangeSchema } from '../schemas/app/email.ts'
 import { notificationPreferenceSchema, notificationSchema } from '../schemas/app/notification.ts'
@@ -17,6 +23,7 @@ import {
   refundSchema,
   subscriptionSchema,
 } from '../schemas/app/payment.ts'
+import { referralInvitationSchema, referralSchema } from '../schemas/app/referral.ts'
 import { downloadSchema, taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
 import {
   auditEntrySchema,
@@ -101,6 +108,12 @@ const named = [
   invoiceSchema,
   subscriptionSchema,
   eventReceiptSchema,
+  ledgerEntrySchema,
+  lotSchema,
+  expiryAlertSchema,
+  alertSettingsSchema,
+  referralSchema,
+  referralInvitationSchema,
 ]
 
 const description = `Removes the background from images.
@@ -152,6 +165,7 @@ const tags = [
   { name: 'Notifications', description: 'What you are told, in the App and by mail.' },
   { name: 'Developer centre', description: 'Keys, webhooks and usage, for owners and admins who are signed in.' },
   { name: 'Payments', description: 'What is on sale, what was ordered and paid, and the subscription.' },
+  { name: 'Referral', description: 'Your code to bring others by, and what you get for it.' },
   { name: 'Deprecated', description: 'Paths of version 1, which go with version 3.' },
 ]
 

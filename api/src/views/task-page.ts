@@ -25,13 +25,19 @@ type TaskPageRequest = {
 
 const pageSizeDefault = 20
 
-/** @throws MatteError INVALID_PARAMS naming every invalid parameter */
-export function readTaskQuery(query: TaskQuery): TaskPageRequest {
+/** Ids of ledger entries, which are numbers. */
+export const isEntryId = (text: string): boolean => /^\d{1,18}$/.test(text)
+
+/**
+ * `isId`: what ids in the list look like, lest a cursor that somebody made up reaches the database.
+ * @throws MatteError INVALID_PARAMS naming every invalid parameter
+ */
+export function readTaskQuery(query: TaskQuery, isId = isUuid): TaskPageRequest {
   const issues: Issue[] = []
   const { cursor, pageSize = pageSizeDefault } = query
   const start = query.startDate === undefined ? undefined : parseDay(query.startDate)
   const end = query.endDate === undefined ? undefined : parseDay(query.endDate)
-  const position = cursor === undefined ? undefined : decodeCursor(cursor)
+  const position = cursor === undefined ? undefined : decodeCursor(cursor, isId)
   if (start === null) issues.push({ path: '/query/startDate', message: dateMessage })
   if (end === null) issues.push({ path: '/query/endDate', message: dateMessage })
   if (start && end && start.from >= end.before)
@@ -103,10 +109,10 @@ export function parseDay(text: string): { from: Date; before: Date } | null {
 const encodeCursor = ({ createdAtMicros, id }: ListPosition, page: number): string =>
   Buffer.from([createdAtMicros, id, page].join('.')).toString('base64url')
 
-function decodeCursor(cursor: string): (ListPosition & { page: number }) | null {
+function decodeCursor(cursor: string, isId: (text: string) => boolean): (ListPosition & { page: number }) | null {
   const [createdAtMicros = '', id = '', page = '', ...rest] = Buffer.from(cursor, 'base64url')
     .toString('latin1')
     .split('.')
-  const sound = /^\d{1,17}$/.test(createdAtMicros) && isUuid(id) && /^\d{1,15}$/.test(page) && rest.length === 0
+  const sound = /^\d{1,17}$/.test(createdAtMicros) && isId(id) && /^\d{1,15}$/.test(page) && rest.length === 0
   return sound ? { createdAtMicros, id, page: Number(page) } : null
 }

@@ -12,6 +12,10 @@
 {{- end }}
 {{- end -}}
 
+{{- define "matte.env.referral" -}}
+- { name: REFERRAL_REWARD_CREDITS, value: {{ .Values.referral.rewardCredits | quote }} }
+{{- end -}}
+
 {{- define "matte.env.database" -}}
 {{- $own := .Values.database.existingSecret -}}
 {{- include "matte.fromSecret" (dict "name" "DATABASE_URL" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "DATABASE_URL" (ne $own.name ""))) }}

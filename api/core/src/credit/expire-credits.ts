@@ -27,8 +27,8 @@ export async function expireCredits(db: Db, pass: SweepPass = {}): Promise<numbe
           update credit_lot l set available = 0, expired = l.expired + part.amount from part where l.id = part.id
           returning l.id, part.amount
         ), entry as (
-          insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount)
-          select ${id}::uuid, id, 'available', 'expired', amount from lot
+          insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, lot_available)
+          select ${id}::uuid, id, 'available', 'expired', amount, 0 from lot
         )
         select amount from lot`.execute(tx)
       return lots.reduce((sum, { amount }) => sum + amount, 0)

@@ -34,7 +34,8 @@ export async function holdCreditsEach(db: Db, { workspaceId, userId, runs, amoun
       select task_id, run, (n - 1) * ${amount}::int as begins, n * ${amount}::int as ends
         from unnest(${ids}::uuid[], ${numbers}::int[]) with ordinality as r (task_id, run, n)
     ), part as materialized (
-      select task_id, run, id as lot_id, (least(l.ends, r.ends) - greatest(l.begins, r.begins))::int as amount
+      select task_id, run, id as lot_id, (least(l.ends, r.ends) - greatest(l.begins, r.begins))::int as amount,
+             (l.ends - least(l.ends, r.ends))::int as lot_available, r.ends as n
         from wanted r join lot l on l.begins < r.ends and r.begins < l.ends
     ), taken as (
       update credit_lot l set available = l.available - p.amount, held = l.held + p.amount
@@ -42,13 +43,14 @@ export async function holdCreditsEach(db: Db, { workspaceId, userId, runs, amoun
     ), hold as (
       insert into credit_hold (task_id, run, lot_id, amount) select task_id, run, lot_id, amount from part
     ), entry as (
-      insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
-      select ${workspaceId}::uuid, lot_id, task_id, run, 'available', 'held', amount from part
+      insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
+      select ${workspaceId}::uuid, lot_id, task_id, run, 'available', 'held', amount, lot_available from part
+       order by n, lot_available
     ), ${useParts(use)}
     select coalesce(sum(amount), 0) as held, ${limitReached} as "limitReached" from part`.execute(db)
-  if (rows[0]?.limitReached) throw await memberLimitError(db, use)
   const held = rows[0]?.held ?? 0
   const required = use.amount
+  if (rows[0]?.limitReached) throw await memberLimitError(db, use)
   if (held < required) {
     throw new MatteError('CREDITS_INSUFFICIENT', `This needs ${required} credits and ${held} are available.`, {
       details: { required, available: held },

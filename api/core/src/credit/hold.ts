@@ -35,16 +35,16 @@ export async function holdCredits(db: Db, hold: Hold): Promise<void> {
     ), lot as (
       update credit_lot l set available = l.available - part.amount, held = l.held + part.amount
         from part where l.id = part.id
-      returning l.id, part.amount
+      returning l.id, part.amount, l.available
     ), hold as (
       insert into credit_hold (task_id, run, lot_id, amount) select ${taskId}::uuid, ${run}::int, id, amount from lot
     ), entry as (
-      insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
-      select ${workspaceId}::uuid, id, ${taskId}::uuid, ${run}::int, 'available', 'held', amount from lot
+      insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
+      select ${workspaceId}::uuid, id, ${taskId}::uuid, ${run}::int, 'available', 'held', amount, available from lot
     ), ${useParts(hold)}
     select coalesce(sum(amount), 0) as held, ${limitReached} as "limitReached" from lot`.execute(db)
-  if (rows[0]?.limitReached) throw await memberLimitError(db, hold)
   const held = rows[0]?.held ?? 0
+  if (rows[0]?.limitReached) throw await memberLimitError(db, hold)
   if (held < amount) {
     throw new MatteError('CREDITS_INSUFFICIENT', `This needs ${amount} credit(s) and ${held} are available.`, {
       details: { required: amount, available: held },
@@ -76,15 +76,24 @@ export async function settleHolds(db: Db, runs: readonly TaskRun[], outcome: Set
 
 type Settled = 'captured' | 'released'
 
+type Parts = {
+  /** Rows of (task_id, run). */
+  readonly runs: Sql
+  readonly outcome: Settled
+  /** The time by which lots are judged, later than the lock on the workspace's row. */
+  readonly at: Sql
+  /** A capture that leaves a lot with less than this has somebody look at the balance; null or absent: nobody. */
+  readonly lowBelow?: Sql
+}
+
 /**
- * The same as parts of a larger statement; `hold` has the rows that were settled, with their `amount`. `runs`: rows of
- * (task_id, run). `at`: the time by which lots are judged, later than the lock on the workspace's row.
+ * The same as parts of a larger statement; `hold` has the rows that were settled, with their `amount`.
  * A release meets three kinds of lot: one that lives; one that has lapsed, whose other credits expire here, lest the
  * grace time brings them back; and one in its grace time. Only credits that were held before the expiry begin a grace
  * time, else holding and canceling would keep them forever. Of several that come back to one lot, one that begins it
  * begins it for all.
  */
-export function settleParts({ runs, outcome, at }: { runs: Sql; outcome: Settled; at: Sql }): Sql {
+export function settleParts({ runs, outcome, at, lowBelow }: Parts): Sql {
   const to = outcome === 'captured' ? 'spent' : 'available'
   const released = outcome === 'released'
   return sql`hold as (
@@ -108,14 +117,36 @@ export function settleParts({ runs, outcome, at }: { runs: Sql; outcome: Settled
              grace_until = case when before.late then ${at} + ${graceHours} * interval '1 hour'
                                 else l.grace_until end
         from before where l.id = before.id
-      returning l.id, l.workspace_id, before.lapsed
+      returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
     ), entry as (
-      insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
-      select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', ${to}, hold.amount
-        from hold join lot on lot.id = hold.lot_id
-      union all
-      select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
-    )${released ? sql`, ${giveBackPart}` : sql``}`
+      insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
+      ${released ? releaseEntries : captureEntries}
+    )${released ? sql`, ${giveBackPart}` : lowBelow === undefined ? sql`` : lowBalancePart(lowBelow)}`
 }
+
+const captureEntries = sql`
+      select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', 'spent', hold.amount, lot.available
+        from hold join lot on lot.id = hold.lot_id`
+
+/** Each comes after those before it in `n`, also in what it says the lot had left; what expires comes last. */
+const releaseEntries = sql`
+      select workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available
+        from (select lot.workspace_id, lot.id as lot_id, hold.task_id, hold.run, 'held' as from_account,
+                     'available' as to_account, hold.amount,
+                     lot.available + lot.lapsed - lot.amount + sum(hold.amount) over w as lot_available,
+                     row_number() over w as n
+                from hold join lot on lot.id = hold.lot_id
+              window w as (partition by lot.id order by hold.task_id, hold.run)
+              union all
+              select workspace_id, id, null, null, 'available', 'expired', lapsed, available, null
+                from lot where lapsed > 0) e
+       order by n nulls last`
+
+/** The whole balance is below a threshold only when each lot is: so this costs nothing until one is nearly empty. */
+const lowBalancePart = (lowBelow: Sql): Sql => sql`, low as (
+      insert into credit_low_balance (workspace_id)
+      select workspace_id from lot where available < ${lowBelow} limit 1
+      on conflict do nothing
+    )`
 
 type Sql = RawBuilder<unknown>

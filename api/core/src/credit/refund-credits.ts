@@ -43,10 +43,10 @@ export async function refundCredits(tx: Db, refund: Refund): Promise<{ refunded:
     with lot as (
       update credit_lot set available = available - ${amount}::int, refunded = refunded + ${amount}::int
        where id = ${lotId} and workspace_id = ${workspaceId} and available >= ${amount}::int and ${isSpendable}
-      returning id
+      returning id, available
     )
-    insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, reference)
-    select ${workspaceId}::uuid, id, 'available', 'refunded', ${amount}::int, ${reference}::text from lot
+    insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, reference, lot_available)
+    select ${workspaceId}::uuid, id, 'available', 'refunded', ${amount}::int, ${reference}::text, available from lot
     returning amount as refunded`.execute(tx)
   if (rows[0] !== undefined) return rows[0]
   const refundable = await findRefundable(tx, workspaceId, lotId)

@@ -1,4 +1,11 @@
 // How statements are written down, and how they are found in the sources, for snapshots.test.ts.
+import type { Db } from './database.ts'
+
+export type Sending = {
+  readonly send: (db: Db) => Promise<unknown>
+  /** Rows that the database answers, a list for each statement in turn; none after the last. */
+  readonly answers?: readonly (readonly unknown[])[]
+}
 
 /** As psql takes it; a line of more than 120 columns is divided. */
 export function prepare(name: string, sql: string): string {

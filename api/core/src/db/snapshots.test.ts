@@ -15,13 +15,8 @@ import { countChanges, listChanges } from '../audit/list-changes.ts'
 import { cancelBatch } from '../batch/cancel-batch.ts'
 import { insertChildren } from '../batch/insert-batch.ts'
 import { countBatches, listBatches } from '../batch/list-batches.ts'
-import { expireCredits } from '../credit/expire-credits.ts'
 import { forfeitCredits } from '../credit/forfeit-credits.ts'
-import { holdCredits } from '../credit/hold.ts'
-import { holdCreditsEach } from '../credit/hold-batch.ts'
 import { listMemberUse, readMonth } from '../credit/list-member-use.ts'
-import { grantCredits, readBalance } from '../credit/lot-queries.ts'
-import { refundCredits } from '../credit/refund-credits.ts'
 import { takeKey } from '../idempotency/idempotency-queries.ts'
 import { listDueRequests } from '../identity/account/due-requests.ts'
 import { cleanSignIn } from '../identity/clean-sign-in.ts'
@@ -73,8 +68,8 @@ import { listApiKeys } from '../workspace/api-key-queries.ts'
 import { takeChildSlots } from '../workspace/limit/child-slots.ts'
 import { takeSingleSlot } from '../workspace/limit/single-slot.ts'
 import { defaultPlans, type Plan } from '../workspace/plan.ts'
-import type { Db } from './database.ts'
-import { prepare, templatesOf } from './snapshots.fixtures.ts'
+import { creditStatements } from './snapshots.credit.fixtures.ts'
+import { prepare, type Sending, templatesOf } from './snapshots.fixtures.ts'
 import type { Tables } from './tables/index.ts'
 
 /** From so many lines on a statement has a snapshot. */
@@ -101,12 +96,6 @@ const old = { id: 'task', createdAt: new Date(0), uploadId: 'u', batchId: 'batch
 const window = { pool: 'one', revision: 'aaaaaaaa', done: 0, failed: 0, timedOut: 0, unavailable: 0, busySeconds: 0 }
 const attempt = { statusCode: 200, durationMs: 1, responseBody: null, endedAgoMs: 0 }
 
-type Sending = {
-  readonly send: (db: Db) => Promise<unknown>
-  /** Rows that the database answers, a list for each statement in turn; none after the last. */
-  readonly answers?: readonly (readonly unknown[])[]
-}
-
 /** Every snapshot by its file's name: folder as in `src`, then what the statements do. */
 const statements: Readonly<Record<string, Sending>> = {
   'audit/list-changes': {
@@ -131,27 +120,13 @@ const statements: Readonly<Record<string, Sending>> = {
       await countBatches(db, workspaceId)
     },
   },
-  'credit/expire-credits': { send: (db) => expireCredits(db), answers: [[{ id: workspaceId }]] },
   'credit/forfeit-credits': { send: (db) => forfeitCredits(db, workspaceId) },
-  'credit/grant-credits': {
-    send: (db) => grantCredits(db, { workspaceId, kind: 'grant', amount: 1, source: 'source' }),
-  },
-  'credit/hold-credits': {
-    send: (db) => holdCredits(db, { workspaceId, userId: null, taskId: 'task', run: 1, amount: 1 }),
-  },
-  'credit/hold-credits-each': {
-    send: (db) => holdCreditsEach(db, { workspaceId, userId: null, runs: [{ taskId: 'task', run: 1 }], amount: 1 }),
-  },
   'credit/list-member-use': {
     send: async (db) => {
       await listMemberUse(db, workspaceId)
       await readMonth(db)
     },
     answers: [[], [{}]],
-  },
-  'credit/read-balance': { send: (db) => readBalance(db, workspaceId) },
-  'credit/refund-credits': {
-    send: (db) => refundCredits(db, { workspaceId, lotId: 'lot', amount: 1, reference: 'reference' }),
   },
   'idempotency/take-key': {
     send: (db) => takeKey(db, { workspaceId, method: 'POST', path: '/', key: 'key', bodyHash: Buffer.alloc(32) }),
@@ -190,6 +165,7 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   ...tellingStatements,
   'rate-limit/count-requests': { send: (db) => countRequests(db, [{ subject: 'a', count: 1, limit: 1 }]) },
+  ...creditStatements,
   'retention/announce-cleanups': {
     send: (db) => announceCleanups(db, plans),
     answers: [[{ workspace_id: workspaceId }], lockedWorkspace, [{ count: 1, day: '2026-11-21' }]],

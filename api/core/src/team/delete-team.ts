@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { readBalance } from '../credit/balance.ts'
 import { forfeitCredits } from '../credit/forfeit-credits.ts'
-import { readBalance } from '../credit/lot-queries.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { deleteEndpoints } from '../webhook/endpoint/delete-endpoints.ts'

@@ -14,6 +14,7 @@ import { developerRoutes } from './developer.ts'
 import { imageRoutes } from './images.ts'
 import { notificationRoutes } from './notifications.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
+import { referralRoutes } from './referral.ts'
 import { type StreamRouteDeps, taskStreamRoutes } from './task-stream.ts'
 import { teamRoutes } from './teams/teams.ts'
 import { userRoutes } from './users/users.ts'
@@ -52,4 +53,5 @@ export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   await app.register(teamRoutes, { ...deps, prefix: '/teams' })
   await app.register(notificationRoutes, { ...deps, prefix: '/notifications' })
   await app.register(developerRoutes, { ...deps, prefix: '/developer' })
+  await app.register(referralRoutes, { ...deps, prefix: '/referral' })
 }

@@ -14,7 +14,9 @@ import { up as accounts } from './0012-accounts.ts'
 import { up as taskChanges } from './0013-task-changes.ts'
 import { up as signIn } from './0014-sign-in.ts'
 import { up as twoFactor } from './0015-two-factor.ts'
+import { up as credits } from './0016-credits.ts'
 import { up as payments } from './0017-payments.ts'
+import { up as referral } from './0018-referral.ts'
 import { up as notification } from './0019-notification.ts'
 import { up as developer } from './0020-developer.ts'
 import { up as team } from './0021-team.ts'
@@ -36,8 +38,10 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0013-task-changes': { up: taskChanges },
   '0014-sign-in': { up: signIn },
   '0015-two-factor': { up: twoFactor },
-  '0020-developer': { up: developer },
+  '0016-credits': { up: credits },
   '0017-payments': { up: payments },
+  '0018-referral': { up: referral },
   '0019-notification': { up: notification },
+  '0020-developer': { up: developer },
   '0021-team': { up: team },
 }

@@ -16,6 +16,8 @@ export type AppUserTable = {
   avatar_url: string | null
   /** The code that this account was registered with. */
   referral_code: string | null
+  /** When that code was looked at, once the address was verified. */
+  referral_judged_at: Generated<Date | null>
   /** Client address of the registration. */
   registered_from: string | null
   /** By an operator: no sign-in, and no session counts. */

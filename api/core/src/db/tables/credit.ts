@@ -1,6 +1,6 @@
 import type { ColumnType, Generated } from 'kysely'
 
-/** A grant or a purchase; spent in the order priority, expiry, age (D71). granted = the sum of the five accounts. */
+/** A grant or a purchase; spent in the order priority, expiry, age (D71). granted = the sum of the six accounts. */
 export type CreditLotTable = {
   id: Generated<string>
   workspace_id: string
@@ -19,6 +19,10 @@ export type CreditLotTable = {
   spent: Generated<number>
   expired: Generated<number>
   refunded: Generated<number>
+  /** Taken away by an operator. */
+  adjusted: Generated<number>
+  /** When `credits.expiration_warning` falls due; null once it has, and of a lot without an expiry. */
+  warn_at: Date | null
   created_at: Generated<Date>
 }
 
@@ -41,8 +45,11 @@ export type CreditEntryTable = {
   run: number | null
   /** Accounts of the lot: from → to; a grant comes from `source`, what a failed refund gives back from `refunded`. */
   from_account: 'source' | 'available' | 'held' | 'refunded'
-  to_account: 'available' | 'held' | 'spent' | 'expired' | 'refunded'
+  to_account: 'available' | 'held' | 'spent' | 'expired' | 'refunded' | 'adjusted'
   amount: number
+  /** What the lot had available after it. Filled by the database where the writer leaves it out. */
+  lot_available: number | null
+  adjustment_id: string | null
   /** Of a refund: its id, which makes it happen once. */
   reference: string | null
   at: Generated<Date>

@@ -3,6 +3,7 @@ import type { AppUserTable, MembershipTable, SessionTable } from './app-user.ts'
 import type { AuditEntryTable } from './audit-entry.ts'
 import type { BatchTable } from './batch.ts'
 import type { CreditEntryTable, CreditHoldTable, CreditLotTable } from './credit.ts'
+import type { CreditAdjustmentTable, CreditExpiryWarningTable, CreditLowBalanceTable } from './credit-event.ts'
 import type { DeliveryAttemptTable, DeliveryTable } from './delivery.ts'
 import type { IdempotencyRecordTable } from './idempotency-record.ts'
 import type { InferenceWindowTable } from './inference-window.ts'
@@ -19,6 +20,7 @@ import type {
 } from './payment.ts'
 import type { ProviderEventTable, SandboxEventTable, SandboxObjectTable } from './provider-event.ts'
 import type { RateWindowTable } from './rate-window.ts'
+import type { ReferralCodeTable, ReferralTable } from './referral.ts'
 import type { ObjectDeletionTable, RetentionNoticeTable } from './retention.ts'
 import type { SettingTable } from './setting.ts'
 import type {
@@ -45,9 +47,12 @@ export type Tables = {
   app_user: AppUserTable
   audit_entry: AuditEntryTable
   batch: BatchTable
+  credit_adjustment: CreditAdjustmentTable
   credit_entry: CreditEntryTable
+  credit_expiry_warning: CreditExpiryWarningTable
   credit_hold: CreditHoldTable
   credit_lot: CreditLotTable
+  credit_low_balance: CreditLowBalanceTable
   delivery: DeliveryTable
   delivery_attempt: DeliveryAttemptTable
   email_change: EmailChangeTable
@@ -72,6 +77,8 @@ export type Tables = {
   rate_window: RateWindowTable
   recovery_code: RecoveryCodeTable
   refresh_token: RefreshTokenTable
+  referral: ReferralTable
+  referral_code: ReferralCodeTable
   refund: RefundTable
   registration_invite: RegistrationInviteTable
   retention_notice: RetentionNoticeTable

@@ -30,6 +30,16 @@ export type WorkspaceTable = {
   created_by: Generated<string | null>
   /** A deleted team: its ledger and its invoices stay. */
   deleted_at: Generated<Date | null>
+  /** `credits.low_balance` is sent when a capture leaves less than this. */
+  low_balance_threshold: Generated<number>
+  /** It has not been sent since the last grant. */
+  low_balance_armed: Generated<boolean>
+  /** `credits.expiration_warning` is sent so many days before a lot ends. */
+  expiry_days_before: Generated<number>
+  /** When the credits of a plan that an operator has set are granted next; null: never. */
+  plan_credits_due_at: Generated<Date | null>
+  /** Names the instrument that was last paid with, as its provider does. */
+  payment_fingerprint: Generated<string | null>
   /** Whom invoices name; null: the owner. */
   billing: ColumnType<Billing | null, string | null | undefined, string | null>
 }

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { readBalance } from '@matte/core/credit/balance'
 import { listMemberUse, readMonth } from '@matte/core/credit/list-member-use'
-import { readBalance } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
 import { setMemberLimits } from '@matte/core/team/update-team'
 import { limitsRequest, teamCreditsSchema } from '../../../schemas/app/team.ts'
@@ -34,7 +34,7 @@ const config = { access: { roles: ['owner', 'admin', 'billing'] } } as const
 
 export const teamCreditRoutes: FastifyPluginAsyncTypebox<CreditDeps> = async (app, { db }) => {
   async function read(teamId: string) {
-    const { expiringSoon: _, ...balance } = await readBalance(db, teamId)
+    const { expiringSoon: _, soonUntil: _until, ...balance } = await readBalance(db, teamId)
     const { start, end } = await readMonth(db)
     const period = { start: start.toISOString(), end: end.toISOString() }
     return { ...balance, period, members: await listMemberUse(db, teamId) }

@@ -1,6 +1,6 @@
 // What concerns a person alone: it works also where the membership in the token's workspace is gone.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { readBalance } from '@matte/core/credit/lot-queries'
+import { readBalance } from '@matte/core/credit/balance'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { countLoginEvents, listLoginEvents } from '@matte/core/identity/login/list-login-events'

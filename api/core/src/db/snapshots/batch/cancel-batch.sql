@@ -60,7 +60,7 @@ with hold as (
          grace_until = case when before.late then (select statement_timestamp()) + $6 * interval '1 hour'
                             else l.grace_until end
     from before where l.id = before.id
-  returning l.id, l.workspace_id, before.lapsed
+  returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
 ), entry as (
   insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
   select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', $7, hold.amount

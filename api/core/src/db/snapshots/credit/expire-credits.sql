@@ -15,7 +15,7 @@ with part as materialized (
   update credit_lot l set available = 0, expired = l.expired + part.amount from part where l.id = part.id
   returning l.id, part.amount
 ), entry as (
-  insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount)
-  select $2::uuid, id, 'available', 'expired', amount from lot
+  insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, lot_available)
+  select $2::uuid, id, 'available', 'expired', amount, 0 from lot
 )
 select amount from lot;

@@ -1,13 +1,19 @@
 prepare grant_credits_1 as
-with lot as (
-  insert into credit_lot (workspace_id, kind, granted, available, expires_at, priority, source)
-  select id, $1, $2::int, $3::int, $4::timestamptz, $5::int, $6::text
-    from workspace where id = $7
+with owner as materialized (
+  select id, low_balance_armed, expiry_days_before from workspace where id = $1 for no key update
+), lot as (
+  insert into credit_lot (workspace_id, kind, granted, available, expires_at, warn_at, priority, source)
+  select id, $2, $3::int, $4::int, $5::timestamptz,
+         $6::timestamptz - expiry_days_before * interval '1 day', $7::int, $8::text
+    from owner
   on conflict (workspace_id, source) where source is not null do nothing
   returning id, workspace_id
 ), entry as (
-  insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount)
-  select workspace_id, id, 'source', 'available', $8::int from lot
+  insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, lot_available, adjustment_id)
+  select workspace_id, id, 'source', 'available', $9::int, $10::int, $11::uuid from lot
+), armed as (
+  update workspace w set low_balance_armed = true from owner, lot where w.id = lot.workspace_id
+     and not owner.low_balance_armed
 )
 select id as "lotId" from lot;
 

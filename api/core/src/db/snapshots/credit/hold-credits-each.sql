@@ -8,7 +8,8 @@ with lot as (
   select task_id, run, (n - 1) * $2::int as begins, n * $3::int as ends
     from unnest($4::uuid[], $5::int[]) with ordinality as r (task_id, run, n)
 ), part as materialized (
-  select task_id, run, id as lot_id, (least(l.ends, r.ends) - greatest(l.begins, r.begins))::int as amount
+  select task_id, run, id as lot_id, (least(l.ends, r.ends) - greatest(l.begins, r.begins))::int as amount,
+         (l.ends - least(l.ends, r.ends))::int as lot_available, r.ends as n
     from wanted r join lot l on l.begins < r.ends and r.begins < l.ends
 ), taken as (
   update credit_lot l set available = l.available - p.amount, held = l.held + p.amount

@@ -9,7 +9,7 @@ with ranked as (
 ), lot as (
   update credit_lot l set available = l.available - part.amount, held = l.held + part.amount
     from part where l.id = part.id
-  returning l.id, part.amount
+  returning l.id, part.amount, l.available
 ), hold as (
   insert into credit_hold (task_id, run, lot_id, amount) select $4::uuid, $5::int, id, amount from lot
 ), entry as (

@@ -9,10 +9,10 @@ with lot as (
   update credit_lot set available = available - $1::int, refunded = refunded + $2::int
    where id = $3 and workspace_id = $4 and available >= $5::int and (expires_at is null or greatest(expires_at,
      grace_until) > now())
-  returning id
+  returning id, available
 )
-insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, reference)
-select $6::uuid, id, 'available', 'refunded', $7::int, $8::text from lot
+insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, reference, lot_available)
+select $6::uuid, id, 'available', 'refunded', $7::int, $8::text, available from lot
 returning amount as refunded;
 
 prepare refund_credits_4 as

@@ -3,7 +3,8 @@ select * from "task" where "id" = $1 and "workspace_id" = $2;
 
 prepare cancel_task_2 as
 with slot as materialized (
-  select id, plan from workspace where id = $1 and "open_singles" > 0 and "queued" > 0 for no key update
+  select id, plan, case when low_balance_armed then low_balance_threshold end as low_below
+    from workspace where id = $1 and "open_singles" > 0 and "queued" > 0 for no key update
 ), moved as (
   update task set status = $2, completed_at = now(), claim = null, claimed_until = null
    where id = $3 and status = $4 and run = $5 and exists (select from slot)
@@ -35,7 +36,7 @@ with slot as materialized (
          grace_until = case when before.late then (select at from moment) + $9 * interval '1 hour'
                             else l.grace_until end
     from before where l.id = before.id
-  returning l.id, l.workspace_id, before.lapsed
+  returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
 ), entry as (
   insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
   select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', $10, hold.amount
@@ -58,9 +59,9 @@ with slot as materialized (
    order by n
 ), usage as (
   insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)
-  select workspace_id, (now() at time zone 'utc')::date, $13::int, $14::int,
-         $15::int, $16::int * (select coalesce(sum(amount), 0) from hold),
-         $17::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
+  select workspace_id, (now() at time zone 'utc')::date, $12::int, $13::int,
+         $14::int, $15::int * (select coalesce(sum(amount), 0) from hold),
+         $16::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
     from moved
   on conflict (workspace_id, day) do update set
     succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,

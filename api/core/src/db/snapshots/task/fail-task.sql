@@ -1,6 +1,7 @@
 prepare fail_task as
 with slot as materialized (
-  select id, plan from workspace where id = $1 and "open_singles" > 0 and "processing" > 0 for no key update
+  select id, plan, case when low_balance_armed then low_balance_threshold end as low_below
+    from workspace where id = $1 and "open_singles" > 0 and "processing" > 0 for no key update
 ), moved as (
   update task set status = $2, completed_at = now(), claim = null, claimed_until = null, width = $3::int,
     height = $4::int, failure_reason = $5, failure_message = $6,
@@ -34,7 +35,7 @@ with slot as materialized (
          grace_until = case when before.late then (select at from moment) + $15 * interval '1 hour'
                             else l.grace_until end
     from before where l.id = before.id
-  returning l.id, l.workspace_id, before.lapsed
+  returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
 ), entry as (
   insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
   select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', $16, hold.amount
@@ -57,9 +58,9 @@ with slot as materialized (
    order by n
 ), usage as (
   insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)
-  select workspace_id, (now() at time zone 'utc')::date, $19::int, $20::int,
-         $21::int, $22::int * (select coalesce(sum(amount), 0) from hold),
-         $23::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
+  select workspace_id, (now() at time zone 'utc')::date, $18::int, $19::int,
+         $20::int, $21::int * (select coalesce(sum(amount), 0) from hold),
+         $22::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
     from moved
   on conflict (workspace_id, day) do update set
     succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,
@@ -68,24 +69,24 @@ with slot as materialized (
 ), delivery as (
 with live as (
   select id, target_href, target_host, created_at,
-         cardinality(event_types) = 0 or $24 = any(event_types) as subscribed
+         cardinality(event_types) = 0 or $23 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $25 and status = 'enabled' and deleted_at is null and exists (select from moved)
+   where workspace_id = $24 and status = 'enabled' and deleted_at is null and exists (select from moved)
 ), same as (
   -- One that gets the event anyway is taken first, or the target would hear of it twice.
-  select id from live where target_href = $26::text
+  select id from live where target_href = $25::text
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host) as (
   select id, target_href, target_host from live where subscribed or id in (select id from same)
   union all
-  select null, $27::text, $28::text
-   where $29::text is not null and not exists (select from same) and exists (select from moved)
+  select null, $26::text, $27::text
+   where $28::text is not null and not exists (select from same) and exists (select from moved)
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
                       body, traceparent)
-select $30::uuid, $31::uuid, $32::int,
-       $33::uuid, $34::text, $35, id, target_url, target_host,
-       $36, $37::text
+select $29::uuid, $30::uuid, $31::int,
+       $32::uuid, $33::text, $34, id, target_url, target_host,
+       $35, $36::text
   from target
 on conflict do nothing returning id)
 select *, (select count(*) from delivery) as deliveries, (select plan from slot) as plan,

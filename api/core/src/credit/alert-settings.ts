@@ -1,0 +1,47 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { lockWorkspace } from '../workspace/workspace-queries.ts'
+
+type AlertSettings = {
+  /** `credits.low_balance` is sent when a capture leaves less than this available; 0: never. */
+  readonly lowBalanceThreshold: number
+  /** `credits.expiration_warning` is sent so many days before a lot ends, 1 to 30. */
+  readonly expiryDaysBefore: number
+}
+
+export function readAlertSettings(db: Db, workspaceId: string): Promise<AlertSettings> {
+  return db
+    .selectFrom('workspace')
+    .select(['low_balance_threshold as lowBalanceThreshold', 'expiry_days_before as expiryDaysBefore'])
+    .where('id', '=', workspaceId)
+    .executeTakeFirstOrThrow()
+}
+
+/** Another threshold is judged again, also where the old one was announced; another notice falls due again for lots. */
+export function writeAlertSettings(db: Db, workspaceId: string, settings: AlertSettings): Promise<AlertSettings> {
+  return db.transaction().execute(async (tx) => {
+    await lockWorkspace(tx, workspaceId)
+    const before = await readAlertSettings(tx, workspaceId)
+    const { lowBalanceThreshold, expiryDaysBefore } = settings
+    if (before.lowBalanceThreshold !== lowBalanceThreshold) {
+      await tx
+        .updateTable('workspace')
+        .set({ low_balance_threshold: lowBalanceThreshold, low_balance_armed: true })
+        .where('id', '=', workspaceId)
+        .execute()
+    }
+    if (before.expiryDaysBefore !== expiryDaysBefore) await changeNotice(tx, workspaceId, expiryDaysBefore)
+    return settings
+  })
+}
+
+/** Lots that were announced so many days before their end already are left alone. */
+async function changeNotice(tx: Db, workspaceId: string, days: number): Promise<void> {
+  await tx.updateTable('workspace').set({ expiry_days_before: days }).where('id', '=', workspaceId).execute()
+  await sql`
+    update credit_lot l
+       set warn_at = case when not exists (select from credit_expiry_warning w
+                                            where w.lot_id = l.id and w.days = ${days}::int)
+                          then expires_at - ${days}::int * interval '1 day' end
+     where workspace_id = ${workspaceId} and expires_at > now()`.execute(tx)
+}

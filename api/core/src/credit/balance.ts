@@ -1,0 +1,30 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { isSpendable } from './lot-queries.ts'
+
+/** Credits of a workspace (D71), counted over its lots. */
+type Balance = {
+  /** Can be spent now. */
+  readonly available: number
+  /** Belongs to tasks that have not ended. */
+  readonly held: number
+  readonly total: number
+  /** The part of `available` that expires before `soonUntil`, `soonDays` from now. */
+  readonly expiringSoon: number
+  readonly soonUntil: Date
+}
+
+/** Long enough to use them up; the same notice as the default of `credits.expiration_warning`. */
+const soonDays = 7
+
+export async function readBalance(db: Db, workspaceId: string): Promise<Balance> {
+  const { rows } = await sql<Balance>`
+    select coalesce(sum(available) filter (where ${isSpendable}), 0) as available,
+           coalesce(sum(held), 0) as held,
+           coalesce(sum(available) filter (where ${isSpendable}), 0) + coalesce(sum(held), 0) as total,
+           coalesce(sum(available) filter (where ${isSpendable}
+             and greatest(expires_at, grace_until) <= now() + ${soonDays} * interval '1 day'), 0) as "expiringSoon",
+           now() + ${soonDays} * interval '1 day' as "soonUntil"
+      from credit_lot where workspace_id = ${workspaceId}`.execute(db)
+  return rows[0] as Balance // an aggregate without GROUP BY has one row
+}

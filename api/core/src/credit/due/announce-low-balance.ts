@@ -1,0 +1,46 @@
+// `credits.low_balance` (D71): once by the first capture after a grant that leaves less than the threshold available. A
+// capture that leaves its lot nearly empty notes the workspace (settleParts); here the whole balance is judged. The
+// note goes with the event, in one transaction: whoever dies in between leaves both or neither.
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
+import { publishEvent } from '../../notification/publish-event.ts'
+import { lockWorkspace } from '../../workspace/workspace-queries.ts'
+import { readBalance } from '../balance.ts'
+
+/** Judges the workspaces that were noted; returns how many events there were. */
+export async function announceLowBalances(db: Db, pass: SweepPass = {}): Promise<number> {
+  const noted = await db
+    .selectFrom('credit_low_balance')
+    .select('workspace_id as id')
+    .where(sql<boolean>`workspace_id <> all(${idsAside(pass)}::uuid[])`)
+    .orderBy('at')
+    .limit(pass.limit ?? 100)
+    .execute()
+  return sumEach(noted, pass, ({ id }) => db.transaction().execute((tx) => judge(tx, id)))
+}
+
+async function judge(tx: Db, workspaceId: string): Promise<number> {
+  await lockWorkspace(tx, workspaceId)
+  const note = await tx
+    .deleteFrom('credit_low_balance')
+    .where('workspace_id', '=', workspaceId)
+    .returning('workspace_id')
+    .executeTakeFirst()
+  if (note === undefined) return 0 // another replica's
+  const { available } = await readBalance(tx, workspaceId)
+  const crossed = await tx
+    .updateTable('workspace')
+    .set({ low_balance_armed: false })
+    .where('id', '=', workspaceId)
+    .where('low_balance_armed', '=', true)
+    .where('low_balance_threshold', '>', available)
+    .returning('low_balance_threshold as threshold')
+    .executeTakeFirst()
+  if (crossed === undefined) return 0
+  const message = `${available} credit(s) are left, fewer than ${crossed.threshold}.`
+  const fields = { balance: available, message }
+  await publishEvent(tx, { event: 'credits.low_balance', fields, key: randomUUID(), workspaceId, userId: null })
+  return 1
+}

@@ -1,0 +1,33 @@
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import { countRows, type ListTotal, type PageRequest } from '../../db/page.ts'
+
+const ends = sql<Date | null>`greatest(expires_at, grace_until)`
+
+const lotColumns = [
+  ...(['id', 'kind', 'priority', 'expires_at', 'created_at'] as const),
+  ...(['granted', 'available', 'held', 'spent', 'expired', 'refunded', 'adjusted'] as const),
+] as const
+
+/** The lots of a workspace, newest first; `endsAt` is later than `expires_at` in a grace time (D71). */
+export function listLots(db: Db, workspaceId: string, { limit, offset, after }: PageRequest) {
+  const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
+  return db
+    .selectFrom('credit_lot')
+    .where('workspace_id', '=', workspaceId)
+    .$if(after !== undefined, (query) => query.where(sql<boolean>`(created_at, id) < (${at}, ${after?.id}::uuid)`))
+    .select(lotColumns)
+    .select(ends.as('endsAt'))
+    .select(sql<string>`(extract(epoch from created_at) * 1000000)::bigint::text`.as('created_at_micros'))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .offset(after === undefined ? offset : 0)
+    .execute()
+}
+
+export type LotRow = Awaited<ReturnType<typeof listLots>>[number]
+
+export function countLots(db: Db, workspaceId: string): Promise<ListTotal> {
+  return countRows(db, db.selectFrom('credit_lot').where('workspace_id', '=', workspaceId).select('id'))
+}

@@ -1,0 +1,63 @@
+// Plans that an operator has set grant their credits by the calendar month, UTC, like the quota (D40): at once for the
+// month that runs, then with each new month, until the plan is another's business: a subscription grants its own.
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { MatteError } from '../error.ts'
+import { type Plans, planNamed } from '../workspace/plan.ts'
+import { lockWorkspace } from '../workspace/workspace-queries.ts'
+import { grantPlanCredits } from './plan-grant.ts'
+
+type Month = { readonly start: Date; readonly end: Date; readonly subscribed: boolean }
+
+type OperatorPlan = {
+  readonly workspaceId: string
+  readonly plan: string
+  /** Without this month's: somebody has granted others. */
+  readonly fromNextMonth?: boolean
+}
+
+/**
+ * Sets the plan of a workspace, with its credits of this month. Undefined: no such workspace.
+ * @throws MatteError CONFLICT while a subscription sets the plan
+ */
+export async function setOperatorPlan(tx: Db, plans: Plans, wanted: OperatorPlan) {
+  const { workspaceId, plan, fromNextMonth = false } = wanted
+  if ((await lockWorkspace(tx, workspaceId)) === undefined) return undefined
+  const month = await readMonth(tx, workspaceId)
+  if (month.subscribed) {
+    throw new MatteError('CONFLICT', 'This workspace has a subscription, which sets its plan; let it end first.')
+  }
+  await tx.updateTable('workspace').set({ plan }).where('id', '=', workspaceId).execute()
+  if (!fromNextMonth) return { credits: await grantMonth(tx, plans, { workspaceId, plan, month }) }
+  await setDue(tx, workspaceId, plan === 'free' ? null : month.end)
+  return { credits: 0 }
+}
+
+/** Grants what is due of one workspace; returns the credits. The caller's transaction has locked its row. */
+export async function grantDueMonth(tx: Db, plans: Plans, { id, plan }: { id: string; plan: string }): Promise<number> {
+  return grantMonth(tx, plans, { workspaceId: id, plan, month: await readMonth(tx, id) })
+}
+
+async function readMonth(tx: Db, workspaceId: string): Promise<Month> {
+  const { rows } = await sql<Month>`
+    select date_trunc('month', now(), 'UTC') as start,
+           date_trunc('month', now(), 'UTC') + interval '1 month' as end,
+           exists (select from subscription
+                    where workspace_id = ${workspaceId} and status in ('active', 'past_due')) as subscribed`.execute(tx)
+  return rows[0] as Month // there is always one
+}
+
+type Granting = { readonly workspaceId: string; readonly plan: string; readonly month: Month }
+
+/** Free is granted once, everything else by the month. Of a subscription nothing, and the months end here. */
+async function grantMonth(tx: Db, plans: Plans, { workspaceId, plan, month }: Granting): Promise<number> {
+  const { charged, credits } = planNamed(plans, plan)
+  const monthly = plan !== 'free' && !month.subscribed
+  await setDue(tx, workspaceId, monthly ? month.end : null)
+  if (month.subscribed || !charged) return 0
+  await grantPlanCredits(tx, { workspaceId, plan, credits, period: monthly ? month : null })
+  return credits
+}
+
+const setDue = (tx: Db, workspaceId: string, at: Date | null) =>
+  tx.updateTable('workspace').set({ plan_credits_due_at: at }).where('id', '=', workspaceId).execute()

@@ -1,0 +1,47 @@
+prepare invite_by_mail_1 as
+select "name", "email" from "app_user" where "id" = $1 for no key update;
+
+prepare invite_by_mail_2 as
+select "r"."id" from "referral" as "r" left join "app_user" as "u" on "u"."id" = "r"."invited_id"
+  where "r"."referrer_id" = $1 and lower(coalesce(r.email, u.email)) = lower($2);
+
+prepare invite_by_mail_3 as
+select extract(epoch from invited_at + interval '1 day' - now())::int as "waitSeconds" from referral
+ where referrer_id = $1 and invited_at > now() - interval '1 day'
+ order by invited_at desc offset $2 limit 1;
+
+prepare invite_by_mail_4 as
+select count(*) as "count" from "referral" where lower(email) = lower($1) and invited_at > now() - interval '7 days';
+
+prepare invite_by_mail_5 as
+insert into "referral" ("referrer_id", "email", "status", "invited_at") values ($1, $2, $3, now()) returning "id";
+
+prepare invite_by_mail_6 as
+select "code" from "referral_code" where "user_id" = $1;
+
+prepare invite_by_mail_7 as
+insert into "referral_code" ("user_id", "code") values ($1, $2) on conflict do nothing;
+
+prepare invite_by_mail_8 as
+select "code" from "referral_code" where "user_id" = $1;
+
+prepare invite_by_mail_9 as
+insert into "referral_code" ("user_id", "code") values ($1, $2) on conflict do nothing;
+
+prepare invite_by_mail_10 as
+select "code" from "referral_code" where "user_id" = $1;
+
+prepare invite_by_mail_11 as
+insert into "referral_code" ("user_id", "code") values ($1, $2) on conflict do nothing;
+
+prepare invite_by_mail_12 as
+select "code" from "referral_code" where "user_id" = $1;
+
+prepare invite_by_mail_13 as
+insert into "referral_code" ("user_id", "code") values ($1, $2) on conflict do nothing;
+
+prepare invite_by_mail_14 as
+select "code" from "referral_code" where "user_id" = $1;
+
+prepare invite_by_mail_15 as
+insert into "referral_code" ("user_id", "code") values ($1, $2) on conflict do nothing;

@@ -1,0 +1,29 @@
+import type { Generated } from 'kysely'
+
+export type ReferralCodeTable = {
+  user_id: string
+  code: string
+  created_at: Generated<Date>
+}
+
+/** One person whom another has brought: invited by mail, registered with the link, or both. */
+export type ReferralTable = {
+  id: Generated<string>
+  referrer_id: string
+  /** Null until somebody has registered. */
+  invited_id: string | null
+  /** The address that was invited; null when the link was enough. */
+  email: string | null
+  /** `review`: the reward has fallen due, and an operator has to say whether it is granted. */
+  status: 'invited' | 'joined' | 'review' | 'rewarded' | 'refused'
+  /** Why it goes to review, as far as it is known. */
+  suspicion: 'address' | 'payment' | null
+  /** The reward, fixed when it fell due. */
+  credits: number | null
+  /** Of one that has joined: when to ask again whether a task of theirs has succeeded. */
+  check_at: Date | null
+  invited_at: Date | null
+  joined_at: Date | null
+  decided_at: Date | null
+  created_at: Generated<Date>
+}

@@ -1,0 +1,84 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { MatteError } from '../error.ts'
+import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
+import { invalidParam } from '../invalid-params.ts'
+import { queueMail } from '../mail/queue-mail.ts'
+import type { MasterKeys } from '../runtime/seal.ts'
+import { readCode } from './code.ts'
+
+type Invitation = {
+  readonly userId: string
+  readonly email: string
+  /** The link with that person's code. */
+  readonly linkOf: (code: string) => string
+  readonly once: OnceRequest | undefined
+}
+
+/** Invitations of one person in 24 hours: for friends, and not for an address book that was bought. */
+export const invitationsPerDay = 20
+/** Mails to one address in a week, whoever invites it. Past that its invitation is noted, and no mail is sent. */
+const mailsPerAddress = 3
+
+/**
+ * Invites an address by mail. The same one again, or somebody who has come by this person already, is the invitation
+ * that there is, without another mail. Whether the address has an account changes nothing here.
+ * @throws MatteError INVALID_PARAMS (one's own address), RATE_LIMIT_EXCEEDED, CONFLICT; AlreadyCreated
+ */
+export function inviteByMail(db: Db, masterKeys: MasterKeys, invitation: Invitation): Promise<{ id: string }> {
+  const { userId, linkOf, once } = invitation
+  const email = invitation.email.trim()
+  return createOnce(db, once, async (tx) => {
+    // Locked, so that requests at once count each other.
+    const inviter = await tx
+      .selectFrom('app_user')
+      .select(['name', 'email'])
+      .where('id', '=', userId)
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow()
+    if (inviter.email.toLowerCase() === email.toLowerCase()) throw invalidParam('/body/email', 'is your own')
+    const earlier = await findEarlier(tx, userId, email)
+    if (earlier !== undefined) return earlier
+    await refuseTooMany(tx, userId)
+    const sendsMail = (await countMails(tx, email)) < mailsPerAddress
+    const { id } = await tx
+      .insertInto('referral')
+      .values({ referrer_id: userId, email, status: 'invited', invited_at: sql<Date>`now()` })
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    const data = { inviterName: inviter.name ?? inviter.email, url: linkOf(await readCode(tx, userId)) }
+    const template = 'referral-invitation' as const
+    if (sendsMail) await queueMail(tx, masterKeys, { template, data, key: `referral:${id}`, to: email, userId: null })
+    return { id }
+  })
+}
+
+const findEarlier = (tx: Db, userId: string, email: string) =>
+  tx
+    .selectFrom('referral as r')
+    .leftJoin('app_user as u', 'u.id', 'r.invited_id')
+    .select('r.id')
+    .where('r.referrer_id', '=', userId)
+    .where(sql<boolean>`lower(coalesce(r.email, u.email)) = lower(${email})`)
+    .executeTakeFirst()
+
+async function refuseTooMany(tx: Db, userId: string): Promise<void> {
+  const { rows } = await sql<{ waitSeconds: number }>`
+    select extract(epoch from invited_at + interval '1 day' - now())::int as "waitSeconds" from referral
+     where referrer_id = ${userId} and invited_at > now() - interval '1 day'
+     order by invited_at desc offset ${invitationsPerDay - 1} limit 1`.execute(tx)
+  if (rows[0] === undefined) return
+  throw new MatteError('RATE_LIMIT_EXCEEDED', `You can invite ${invitationsPerDay} people in 24 hours.`, {
+    details: { limit: 'invitations', perDay: invitationsPerDay },
+    retryAfterSeconds: rows[0].waitSeconds,
+  })
+}
+
+async function countMails(tx: Db, email: string): Promise<number> {
+  const { count } = await tx
+    .selectFrom('referral')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where(sql<boolean>`lower(email) = lower(${email}) and invited_at > now() - interval '7 days'`)
+    .executeTakeFirstOrThrow()
+  return count
+}

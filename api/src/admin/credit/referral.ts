@@ -1,0 +1,45 @@
+import { MatteError } from '@matte/core/error'
+import { decideReview, listReviews } from '@matte/core/referral/review'
+import { type Command, CommandError } from '../command.ts'
+import { requiredUuid } from '../options.ts'
+
+/** More than an operator decides in one sitting; the oldest come first. */
+const reviewsMax = 100
+
+const reviews: Command = {
+  name: 'referral reviews',
+  usage: '',
+  summary: `list rewards that wait for a decision because the two may be one person, the oldest ${reviewsMax}`,
+  options: [],
+  run: async ({ db }) => {
+    const rows = await listReviews(db, reviewsMax)
+    // A line each: by the id that the decision names.
+    return Object.fromEntries(
+      rows.map((row) => [
+        row.id,
+        [row.suspicion, row.credits, row.referrer, row.invited, row.joined_at?.toISOString()],
+      ]),
+    )
+  },
+}
+
+const decision = (decide: 'approve' | 'refuse', summary: string): Command => ({
+  name: `referral ${decide}`,
+  usage: '--referral ID',
+  summary,
+  options: ['referral'],
+  run: async ({ db }, given) => {
+    const referralId = requiredUuid(given, 'referral')
+    const decided = await decideReview(db, referralId, decide).catch((error: unknown) => {
+      throw error instanceof MatteError ? new CommandError(error.message) : error
+    })
+    if (decided === undefined) throw new CommandError(`there is no referral ${referralId}`)
+    return { referralId, ...decided }
+  },
+})
+
+export const referralCommands: readonly Command[] = [
+  reviews,
+  decision('approve', 'grant a reward that waits for a decision'),
+  decision('refuse', 'refuse a reward that waits for a decision'),
+]

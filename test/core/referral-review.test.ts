@@ -1,0 +1,91 @@
+// Rewards where the two may be one person: held until an operator decides.
+import { readCode } from '@matte/core/referral/code'
+import { decideReview, listReviews } from '@matte/core/referral/review'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { referrals, reward } from '../support/app/referrals.ts'
+import { useDatabase } from '../support/database.ts'
+
+const database = useDatabase()
+const { givenPair, register, succeedOnce, referralOf, pass, balanceOf, eventsOf } = referrals(database)
+
+describe('a reward is held for review', () => {
+  const near = '203.0.113.7'
+
+  it.each([
+    ['from the same address', { from: near }, { from: near }],
+    ['from the same /24', { from: near }, { from: '203.0.113.200' }],
+    ['from the same /24, in IPv6’s clothes', { from: '::ffff:203.0.113.7' }, { from: '::ffff:203.0.113.9' }],
+    ['from the same /64', { from: '2001:db8:1:2::1' }, { from: '2001:db8:1:2:ffff::9' }],
+  ])('when both registered within an hour %s', async (_what, first, second) => {
+    const { ann, bob } = await givenPair(first, second)
+    await succeedOnce(bob)
+    await pass()
+    expect(await referralOf(bob)).toMatchObject({ status: 'review', suspicion: 'address', credits: reward })
+    expect(await balanceOf(ann)).toBe(0)
+    expect(await eventsOf(ann)).toEqual([])
+  })
+
+  it.each([
+    ['from other networks', { from: near }, { from: '203.0.114.7' }],
+    ['from other networks, in IPv6’s clothes', { from: '::ffff:203.0.113.7' }, { from: '::ffff:198.51.100.7' }],
+    ['from other /64', { from: '2001:db8:1:2::1' }, { from: '2001:db8:1:3::1' }],
+    ['hours apart', { from: near, hoursAgo: 3 }, { from: near }],
+    ['from where nobody knows', {}, {}],
+  ])('and not when they registered %s', async (_what, first, second) => {
+    const { ann, bob } = await givenPair(first, second)
+    await succeedOnce(bob)
+    await pass()
+    expect(await referralOf(bob)).toMatchObject({ status: 'rewarded' })
+    expect(await balanceOf(ann)).toBe(reward)
+  })
+
+  it('when one registered from where the other was signed in', async () => {
+    const { db } = database
+    const ann = await register({ hoursAgo: 100 })
+    const code = await readCode(db, ann.id)
+    await sql`
+      insert into session (user_id, workspace_id, ip_address, created_at, last_used_at, expires_at)
+      values (${ann.id}, ${ann.workspaceId}, ${near}, now() - interval '90 hours', now() - interval '30 minutes',
+              now() + interval '1 day')`.execute(db)
+    const bob = await register({ code, from: near })
+    await succeedOnce(bob)
+    await pass()
+    expect(await referralOf(bob)).toMatchObject({ status: 'review', suspicion: 'address' })
+  })
+
+  it('when both paid with one instrument', async () => {
+    const { ann, bob } = await givenPair()
+    const ids = [ann.workspaceId, bob.workspaceId]
+    await database.db.updateTable('workspace').set({ payment_fingerprint: 'card' }).where('id', 'in', ids).execute()
+    await succeedOnce(bob)
+    await pass()
+    expect(await referralOf(bob)).toMatchObject({ status: 'review', suspicion: 'payment' })
+  })
+
+  it('and granted once when it is approved, also by several at once', async () => {
+    const { db } = database
+    const { ann, bob } = await givenPair({ from: near }, { from: near })
+    await succeedOnce(bob)
+    await pass()
+    const { id = '' } = (await referralOf(bob)) ?? {}
+    expect(await listReviews(db, 100)).toContainEqual(expect.objectContaining({ id, suspicion: 'address' }))
+    const decisions = await Promise.allSettled([1, 2, 3].map(() => decideReview(db, id, 'approve')))
+    expect(decisions.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(decisions.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'CONFLICT' } })
+    expect(await balanceOf(ann)).toBe(reward)
+    expect(await eventsOf(ann)).toMatchObject([{ event: 'referral.reward', fields: { credits: reward } }])
+  })
+
+  it('and never granted once it is refused', async () => {
+    const { db } = database
+    const { ann, bob } = await givenPair({ from: near }, { from: near })
+    await succeedOnce(bob)
+    await pass()
+    const { id = '' } = (await referralOf(bob)) ?? {}
+    expect(await decideReview(db, id, 'refuse')).toEqual({ status: 'refused', credits: 0 })
+    await expect(decideReview(db, id, 'approve')).rejects.toMatchObject({ code: 'CONFLICT' })
+    await pass()
+    expect(await balanceOf(ann)).toBe(0)
+  })
+})

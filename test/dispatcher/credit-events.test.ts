@@ -1,0 +1,242 @@
+// What falls due of credits, from its cause to the signed delivery; and once, whatever runs at once or dies half-way.
+import { adjustCredits } from '@matte/core/credit/adjust-credits'
+import { announceLowBalances } from '@matte/core/credit/due/announce-low-balance'
+import { warnOfExpiry } from '@matte/core/credit/due/warn-of-expiry'
+import { type Grant, grantCredits } from '@matte/core/credit/lot-queries'
+import { cancelTask } from '@matte/core/task/run/cancel-task'
+import { finishTask } from '@matte/core/task/run/finish-task'
+import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
+import { serviceSignature } from '@matte/core/webhook/signature'
+import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
+import { creditLoops } from '@matte/dispatcher/due/credit-loops'
+import { sql } from 'kysely'
+import { afterEach, describe, expect, it } from 'vitest'
+import { withEveryCrash } from '../core/every-crash.ts'
+import { connectTo, useDatabase } from '../support/database.ts'
+import { claimNext, givenTask, givenWorkspace, ownModel, success } from '../support/factories.ts'
+import { until } from '../support/until.ts'
+import { createDispatcher, masterKeys } from './in-process.ts'
+import { startReceiver } from './receiver.ts'
+
+const database = useDatabase()
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+const inDays = (days: number): Date => new Date(Date.now() + days * 24 * 3_600_000)
+const paying = async (credits: number) => {
+  const { id } = await givenWorkspace(database.db, { plan: 'business', credits })
+  return { id, plan: planNamed(defaultPlans, 'business') }
+}
+type Paying = Awaited<ReturnType<typeof paying>>
+
+const begin = async (workspace: Paying): Promise<{ id: string; model: string }> => {
+  const model = ownModel()
+  return { id: (await givenTask(database.db, workspace, { model })).id, model }
+}
+
+async function end(model: string): Promise<void> {
+  const claim = await claimNext(database.db, [model])
+  if (claim === undefined) throw new Error('the task could not be claimed')
+  await finishTask(database.db, claim, success(claim))
+}
+
+/** Tasks of the workspace that succeed, one after the other. */
+async function spend(workspace: Paying, credits: number): Promise<void> {
+  for (let spent = 0; spent < credits; spent++) await end((await begin(workspace)).model)
+}
+
+const grant = (workspaceId: string, wanted: Partial<Grant> & { amount: number }) =>
+  grantCredits(database.db, { workspaceId, kind: 'test', ...wanted })
+
+/** What was published of the workspace, as people are told of it. */
+async function published(workspaceId: string, event: string) {
+  const rows = await database.db
+    .selectFrom('notification_due')
+    .select(['fields', 'user_id'])
+    .where('workspace_id', '=', workspaceId)
+    .where('event', '=', event)
+    .orderBy('id')
+    .execute()
+  return rows.map(({ fields }) => fields)
+}
+
+/** A receiver that the workspace has as an endpoint for everything, and a dispatcher with these loops. */
+async function givenReceiver(workspaceId: string) {
+  const receiver = await startReceiver()
+  const dispatcher = createDispatcher(database.db)
+  const endpoint = await createEndpoint(database.db, masterKeys, {
+    workspaceId,
+    targetUrl: receiver.url,
+    url: new URL(receiver.url),
+    eventTypes: [],
+    description: null,
+  })
+  const { logger } = dispatcher.deps
+  const loops = creditLoops({ db: database.db, plans: defaultPlans, wake: dispatcher.due.wake, logger })
+  ends.push(() => receiver.close())
+  for (const service of [dispatcher.due, ...loops]) await service.start()
+  ends.push(async () => {
+    for (const service of loops) await service.stop()
+    await dispatcher.stop()
+  })
+  return { receiver, secret: endpoint.signingSecret }
+}
+
+type Arrived = { readonly headers: Record<string, unknown>; readonly body: string }
+
+async function untilSigned({ receiver, secret }: Awaited<ReturnType<typeof givenReceiver>>, event: string) {
+  const arrived = await until<Arrived | undefined>(`${event} arrives`, () =>
+    receiver.received.find(({ body }) => JSON.parse(body).event === event),
+  )
+  const signature = String(arrived.headers['x-service-signature'])
+  const at = Number(/^t=(\d+),/.exec(signature)?.[1])
+  expect(signature).toBe(serviceSignature(secret, at, arrived.body))
+  return JSON.parse(arrived.body) as Record<string, unknown>
+}
+
+describe('credits.low_balance', () => {
+  const event = 'credits.low_balance'
+  const pass = () => announceLowBalances(database.db)
+
+  it('arrives, signed, after the capture that leaves fewer than the threshold', async () => {
+    const workspace = await paying(11)
+    const place = await givenReceiver(workspace.id)
+    await spend(workspace, 1)
+    await spend(workspace, 1)
+    const body = await untilSigned(place, event)
+    expect(body).toEqual({ event, balance: 9, message: '9 credit(s) are left, fewer than 10.' })
+    expect(Object.keys(body)).toEqual(['event', 'balance', 'message'])
+  })
+
+  it('comes once, until credits are granted again', async () => {
+    const workspace = await paying(12)
+    await spend(workspace, 2)
+    await pass()
+    expect(await published(workspace.id, event)).toEqual([])
+    await spend(workspace, 1)
+    await pass()
+    await spend(workspace, 2)
+    await pass()
+    expect(await published(workspace.id, event)).toMatchObject([{ balance: 9 }])
+    await grant(workspace.id, { amount: 5 })
+    await pass()
+    await spend(workspace, 3)
+    await pass()
+    expect(await published(workspace.id, event)).toMatchObject([{ balance: 9 }, { balance: 9 }])
+  })
+
+  it('is not armed by a grant that was made before', async () => {
+    const workspace = await paying(10)
+    await grant(workspace.id, { amount: 1, source: 'a' })
+    await spend(workspace, 2)
+    await pass()
+    await grant(workspace.id, { amount: 1, source: 'a' })
+    await spend(workspace, 1)
+    await pass()
+    expect(await published(workspace.id, event)).toHaveLength(1)
+  })
+
+  it('is about the whole balance, not about one lot', async () => {
+    const workspace = await paying(2)
+    await grant(workspace.id, { amount: 100, priority: 90 })
+    await spend(workspace, 2)
+    await pass()
+    expect(await published(workspace.id, event)).toEqual([])
+  })
+
+  it('is not sent for what is only held, nor for what is released, adjusted or below a threshold of 0', async () => {
+    const held = await paying(10)
+    const { id } = await begin(held)
+    await pass()
+    await cancelTask(database.db, held.id, id)
+    await adjustCredits(database.db, { workspaceId: held.id, amount: -5, reason: 'r', reference: 'r' })
+    const silent = await paying(3)
+    await sql`update workspace set low_balance_threshold = 0 where id = ${silent.id}`.execute(database.db)
+    await spend(silent, 3)
+    await pass()
+    expect([...(await published(held.id, event)), ...(await published(silent.id, event))]).toEqual([])
+  })
+
+  it('comes once of several replicas', async () => {
+    const workspace = await paying(10)
+    await spend(workspace, 1)
+    const replicas = Array.from({ length: 4 }, () => connectTo(database.url, 2))
+    ends.push(() => Promise.all(replicas.map((replica) => replica.stop())))
+    const counts = await Promise.all(replicas.map(({ db }) => announceLowBalances(db)))
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1)
+    expect(await published(workspace.id, event)).toHaveLength(1)
+  })
+
+  it('comes once whichever statement the process dies at', async () => {
+    const workspace = await paying(10)
+    await spend(workspace, 1)
+    await withEveryCrash(database.db, announceLowBalances)
+    await pass()
+    expect(await published(workspace.id, event)).toHaveLength(1)
+  })
+
+  it('is armed by a grant that waits for the announcement', async () => {
+    const workspace = await paying(10)
+    await spend(workspace, 1)
+    let granting: Promise<unknown> | undefined
+    await database.db.transaction().execute(async (tx) => {
+      await sql`select from workspace where id = ${workspace.id} for no key update`.execute(tx)
+      granting = grant(workspace.id, { amount: 3 })
+      await until('the grant waits for the lock', async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+             and query like '%insert into credit_lot%'`.execute(database.db)
+        return rows.length > 0
+      })
+      await sql`update workspace set low_balance_armed = false where id = ${workspace.id}`.execute(tx)
+    })
+    await granting
+    const row = await database.db.selectFrom('workspace').selectAll().where('id', '=', workspace.id).execute()
+    expect(row).toMatchObject([{ low_balance_armed: true }])
+  })
+})
+
+describe('credits.expiration_warning', () => {
+  const event = 'credits.expiration_warning'
+  const pass = () => warnOfExpiry(database.db)
+
+  it('arrives, signed, so many days before a lot ends as the workspace has set', async () => {
+    const workspace = await paying(0)
+    const expiresAt = inDays(6.5)
+    await grant(workspace.id, { amount: 40, expiresAt })
+    const place = await givenReceiver(workspace.id)
+    const body = await untilSigned(place, event)
+    const expiry_date = expiresAt.toISOString()
+    const message = `40 credit(s) expire on ${expiry_date.slice(0, 10)}.`
+    expect(body).toEqual({ event, credits: 40, expiry_date, message })
+  })
+
+  it('is not sent too early, nor of what is spent, has ended or was announced before', async () => {
+    const { id } = await paying(0)
+    await grant(id, { amount: 1, expiresAt: inDays(7.5) })
+    const spent = await grant(id, { amount: 1, expiresAt: inDays(2) })
+    const ended = await grant(id, { amount: 1, expiresAt: inDays(2) })
+    await sql`update credit_lot set available = 0, spent = 1 where id = ${spent?.lotId}`.execute(database.db)
+    await sql`update credit_lot set expires_at = now() where id = ${ended?.lotId}`.execute(database.db)
+    const warned = await grant(id, { amount: 1, expiresAt: inDays(2) })
+    await sql`insert into credit_expiry_warning (lot_id, days) values (${warned?.lotId}, 7)`.execute(database.db)
+    await pass()
+    expect(await published(id, event)).toEqual([])
+  })
+
+  it('comes once a lot of several replicas, and whichever statement a process dies at', async () => {
+    const { id } = await paying(0)
+    await grant(id, { amount: 1, expiresAt: inDays(1) })
+    await grant(id, { amount: 2, expiresAt: inDays(2) })
+    await withEveryCrash(database.db, warnOfExpiry)
+    await grant(id, { amount: 3, expiresAt: inDays(3) })
+    const replicas = Array.from({ length: 4 }, () => connectTo(database.url, 2))
+    ends.push(() => Promise.all(replicas.map((replica) => replica.stop())))
+    await Promise.all(replicas.map(({ db }) => warnOfExpiry(db)))
+    await pass()
+    const fields = (await published(id, event)) as { credits: number }[]
+    expect(fields.map(({ credits }) => credits).sort()).toEqual([1, 2, 3])
+  })
+})

@@ -1,0 +1,73 @@
+// People who registered with somebody's code, as rows.
+import { randomBytes } from 'node:crypto'
+import { readBalance } from '@matte/core/credit/balance'
+import type { Db } from '@matte/core/db/database'
+import { readCode } from '@matte/core/referral/code'
+import { joinReferred } from '@matte/core/referral/due/join-referred'
+import { rewardReferrals } from '@matte/core/referral/due/reward-referrals'
+import { finishTask } from '@matte/core/task/run/finish-task'
+import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
+import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
+import { sql } from 'kysely'
+import { claimNext, givenTask, ownModel, success } from '../factories.ts'
+
+export const reward = 50
+export const newAddress = (): string => `r-${randomBytes(6).toString('hex')}@example.com`
+
+type Registration = {
+  readonly email?: string
+  readonly code?: string
+  readonly from?: string
+  readonly hoursAgo?: number
+  readonly verified?: boolean
+}
+type Registered = { readonly id: string; readonly workspaceId: string }
+
+export async function register(
+  db: Db,
+  { email = newAddress(), code, from, hoursAgo = 0, verified = true }: Registration = {},
+) {
+  const { rows } = await sql<{ id: string }>`
+    insert into app_user (email, email_verified_at, referral_code, registered_from, created_at)
+    values (${email}, case when ${verified}::boolean then now() end, ${code ?? null}::text, ${from ?? null}::inet,
+            now() - ${hoursAgo}::float8 * interval '1 hour')
+    returning id`.execute(db)
+  const id = rows[0]?.id ?? ''
+  const { id: workspaceId } = await insertWorkspace(db, { name: 'personal', plan: 'internal' })
+  await db.updateTable('workspace').set({ personal_of: id }).where('id', '=', workspaceId).execute()
+  return { id, workspaceId } satisfies Registered
+}
+
+async function succeedOnce(db: Db, { workspaceId }: Registered): Promise<void> {
+  const model = ownModel()
+  await givenTask(db, { id: workspaceId, plan: planNamed(defaultPlans, 'internal') }, { model })
+  const claim = await claimNext(db, [model])
+  if (claim === undefined) throw new Error('the task could not be claimed')
+  await finishTask(db, claim, success(claim))
+}
+
+/** What the tests of referrals do, on the database of their file. */
+export const referrals = (database: { readonly db: Db }) => ({
+  register: (wanted?: Registration) => register(database.db, wanted),
+  /** Somebody with a code, and whom it brought. */
+  givenPair: async (referrer: Registration = {}, invited: Registration = {}) => {
+    const ann = await register(database.db, referrer)
+    const code = await readCode(database.db, ann.id)
+    return { ann, code, bob: await register(database.db, { ...invited, code }) }
+  },
+  succeedOnce: (whose: Registered) => succeedOnce(database.db, whose),
+  referralOf: ({ id }: Registered) =>
+    database.db.selectFrom('referral').selectAll().where('invited_id', '=', id).executeTakeFirst(),
+  makeDue: () => makeDue(database.db),
+  pass: async (credits = reward): Promise<number> => {
+    await joinReferred(database.db)
+    await makeDue(database.db)
+    return rewardReferrals(database.db, credits)
+  },
+  balanceOf: async ({ workspaceId }: Registered) => (await readBalance(database.db, workspaceId)).available,
+  eventsOf: ({ id }: Registered) =>
+    database.db.selectFrom('notification_due').select(['event', 'fields']).where('user_id', '=', id).execute(),
+})
+
+/** As if the pause before the next question were over. */
+const makeDue = (db: Db) => sql`update referral set check_at = now() where check_at is not null`.execute(db)
