@@ -20,7 +20,9 @@ import { openResponses, refer, success } from '../../../schemas/schema.ts'
 import { clientOf } from '../own-password.ts'
 import { type AuthDeps, tags, toSignedIn } from './auth-deps.ts'
 
-const loggedIn = Type.Union([refer(signedInSchema), refer(secondFactorAskedSchema), refer(verificationSentSchema)])
+const loggedIn = Type.Union([refer(signedInSchema), refer(secondFactorAskedSchema), refer(verificationSentSchema)], {
+  examples: [{ mfaRequired: true, mfaToken: 'b2pZlq0qSx5nU6Zc8m5x1o9V1w3YyJr3k0dXc7T2eQ4' }],
+})
 
 const login = {
   operationId: 'logIn',
