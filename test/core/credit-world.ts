@@ -53,7 +53,7 @@ export async function createWorld(db: Db) {
           output: null,
           creditCost: amount,
           createdBy: null,
-    traceparent: null,
+          traceparent: null,
         })
         if (inserted.kind !== 'created') throw new Error(`not inserted: ${inserted.kind}`)
         const { task } = inserted

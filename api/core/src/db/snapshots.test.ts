@@ -20,6 +20,7 @@ import { holdCreditsEach } from '../credit/hold-batch.ts'
 import { grantCredits, readBalance } from '../credit/lot-queries.ts'
 import { refundCredits } from '../credit/refund-credits.ts'
 import { takeKey } from '../idempotency/idempotency-queries.ts'
+import { findLiveSessions } from '../identity/member-queries.ts'
 import { replaceModels } from '../model/model-queries.ts'
 import { countRequests } from '../rate-limit/rate-window-queries.ts'
 import { announceCleanups } from '../retention/announce-cleanup.ts'
@@ -33,6 +34,8 @@ import { readWaitingTasks } from '../sample/waiting-tasks.ts'
 import { readDemand } from '../scale/demand-queries.ts'
 import { recordInference } from '../scale/inference-queries.ts'
 import { emptyBuckets } from '../scale/latency.ts'
+import { listTaskEvents } from '../task/history/list-task-events.ts'
+import { readChanges } from '../task/history/read-changes.ts'
 import { insertSingle } from '../task/insert-task.ts'
 import { countTasks, listTasks } from '../task/list-tasks.ts'
 import { requeueTask } from '../task/requeue-task.ts'
@@ -121,6 +124,9 @@ const statements: Readonly<Record<string, Sending>> = {
   'idempotency/take-key': {
     send: (db) => takeKey(db, { workspaceId, method: 'POST', path: '/', key: 'key', bodyHash: Buffer.alloc(32) }),
   },
+  'identity/find-live-sessions': {
+    send: (db) => findLiveSessions(db, [{ sessionId: 'session', workspaceId }]),
+  },
   'model/replace-models': {
     send: (db) => replaceModels(db, [{ name: 'a', pool: 'a', tritonModel: 'a', isDefault: true }]),
   },
@@ -170,6 +176,12 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'task/insert-single': {
     send: (db) => insertSingle(db, plan, single),
+  },
+  'task/history/list-task-events': {
+    send: (db) => listTaskEvents(db, { workspaceId, taskId: 'task', runs: 'current' }),
+  },
+  'task/history/read-changes': {
+    send: (db) => readChanges(db, [{ workspaceId, after: 1 }], 200),
   },
   'task/list-tasks': {
     send: async (db) => {

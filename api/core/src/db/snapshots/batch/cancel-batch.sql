@@ -13,11 +13,11 @@ with canceled as (
    where batch_id = $1 and status = 'queued'
   returning id, run, queued_at, completed_at
 ), event as (
-  insert into task_event (task_id, run, type, payload)
-  select id, run, 'canceled', jsonb_build_object('run', run) from canceled order by id
+  insert into task_event (task_id, workspace_id, run, type, payload)
+  select id, $2::uuid, run, 'canceled', jsonb_build_object('run', run) from canceled order by id
 ), usage as (
   insert into usage_day as u (workspace_id, day, canceled)
-  select $2::uuid, (now() at time zone 'utc')::date, count(*) from canceled having count(*) > 0
+  select $3::uuid, (now() at time zone 'utc')::date, count(*) from canceled having count(*) > 0
   on conflict (workspace_id, day) do update set canceled = u.canceled + excluded.canceled
 )
 select * from canceled order by id;

@@ -11,19 +11,19 @@ with wanted as (
   returning id
 ), created as (
   insert into task (id, workspace_id, batch_id, upload_id, source_key, source_etag, source_size_bytes,
-                    model_version, callback_url, output, credit_cost, traceparent)
+                    model_version, callback_url, output, credit_cost, created_by, traceparent)
   select w.id, $7::uuid, $8::uuid, w.upload_id, w.source_key, w.source_etag,
          w.source_size_bytes, $9, $10::text,
          $11::jsonb, $12::int,
-         $13::text
+         $13::uuid, $14::text
     from wanted w join live on live.id = w.upload_id
   returning *
 ), event as (
-  insert into task_event (task_id, run, type, payload)
-  select id, run, 'queued', jsonb_build_object('run', run) from created order by id
+  insert into task_event (task_id, workspace_id, run, type, payload)
+  select id, workspace_id, run, 'queued', jsonb_build_object('run', run) from created order by id
 ), usage as (
   insert into usage_day as u (workspace_id, day, created)
-  select $14::uuid, (now() at time zone 'utc')::date, count(*) from created
+  select $15::uuid, (now() at time zone 'utc')::date, count(*) from created
   on conflict (workspace_id, day) do update set created = u.created + excluded.created
 )
 select * from created order by id;

@@ -43,8 +43,8 @@ with slot as materialized (
   union all
   select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
 ), event as (
-  insert into task_event (task_id, run, type, payload)
-  select id, run, type, jsonb_build_object('run', run)
+  insert into task_event (task_id, workspace_id, run, type, payload)
+  select id, workspace_id, run, type, jsonb_build_object('run', run)
          || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $11::jsonb
     from moved, unnest($12::text[]) with ordinality as e (type, n)
    order by n

@@ -45,8 +45,8 @@ with running as materialized (
    where id in (select id from due union all select id from first)
   returning *
 ), event as (
-  insert into task_event (task_id, run, type, payload)
-  select id, run, 'processing', jsonb_build_object('run', run, 'attempt', attempt)
+  insert into task_event (task_id, workspace_id, run, type, payload)
+  select id, workspace_id, run, 'processing', jsonb_build_object('run', run, 'attempt', attempt)
     from claimed where id in (select id from first)
 )
 select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId", c.output, c.attempt,

@@ -20,15 +20,15 @@ returning id
     returning id as upload_id
   ), created as (
     insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
-                      callback_url, output, credit_cost, traceparent)
+                      callback_url, output, credit_cost, created_by, traceparent)
     select slot.id, upload_id, $6, $7, $8::bigint,
            $9, $10::text, $11::jsonb,
-           $12::int, $13::text
+           $12::int, $13::uuid, $14::text
       from slot left join source on true
     returning *
   ), event as (
-    insert into task_event (task_id, run, type, payload)
-    select id, run, 'queued', jsonb_build_object('run', run) from created
+    insert into task_event (task_id, workspace_id, run, type, payload)
+    select id, workspace_id, run, 'queued', jsonb_build_object('run', run) from created
   ), usage as (
     insert into usage_day as u (workspace_id, day, created)
     select workspace_id, (now() at time zone 'utc')::date, 1 from created

@@ -11,7 +11,7 @@ with source as (
      and exists (select from source)
   returning *
 ), event as (
-  insert into task_event (task_id, run, type, payload)
-  select id, run, 'retried', jsonb_build_object('run', run) from queued
+  insert into task_event (task_id, workspace_id, run, type, payload)
+  select id, workspace_id, run, 'retried', jsonb_build_object('run', run) from queued
 )
 select * from queued;
