@@ -100,6 +100,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/model-cache.ts': ['core'],
   'api/task-waits.ts': ['core'],
   'api/schemas': ['core', 'api/errors/http-status.ts'],
+  'api/schemas/app': ['core', 'api/schemas'],
   'api/views': ['core', 'api/schemas', 'api/uuid.ts'],
   'api/samples': ['core'],
   'api/stream': ['core', 'api/errors', 'api/limit', 'api/views'],

@@ -19,7 +19,7 @@ const gatherMs = 50
 const eventsMax = 5_000
 const pageMax = 200
 
-export type ChangeReader = Service & {
+type ChangeReader = Service & {
   /** The workspace may have something new, or a stream of it takes more. */
   look(workspaceId: string): void
   /** A stream was added. */
