@@ -7,7 +7,11 @@ import { defineConfig, type Plugin } from 'rolldown'
 const outDir = process.env.BUNDLE_DIR ?? 'dist'
 
 /** Packages with native code, or with files that they look for beside their own. */
-const apart = ['sharp', 'piscina', 'swagger-ui-dist', '@node-rs/argon2', 'pdfkit']
+const apart = ['sharp', 'piscina', 'swagger-ui-dist', '@node-rs/argon2']
+
+/** The fonts of invoices, of a package that holds eighteen. */
+const fontPackage = '@expo-google-fonts/noto-sans'
+const fontFiles = ['400Regular/NotoSans_400Regular.ttf', '700Bold/NotoSans_700Bold.ttf', 'LICENSE_FONT', 'package.json']
 
 /** A thread's file is named as in the sources, where it ends in `.ts`. */
 const threadFiles: Plugin = {
@@ -19,6 +23,7 @@ const filesBeside: Plugin = {
   name: 'files-beside',
   writeBundle() {
     for (const name of withDependencies(apart)) copyInto(`node_modules/${name}`)
+    for (const file of fontFiles) copyInto(`node_modules/${fontPackage}/${file}`)
     copyInto('protos', 'node_modules/@matte/protos')
     const scripts = 'controller/src/operator/specs'
     for (const file of readdirSync(scripts).filter((name) => name.endsWith('.sh'))) copyInto(join(scripts, file), file)
@@ -34,7 +39,7 @@ const inventory: Plugin = {
   name: 'inventory',
   generateBundle(_options, bundle) {
     const bundled = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []))
-    const names = new Set(withDependencies(apart))
+    const names = new Set([...withDependencies(apart), fontPackage])
     for (const id of bundled) {
       const inside = id.split('node_modules/').at(-1)
       if (id.includes('node_modules/') && inside) names.add(/^(@[^/]+\/)?[^/]+/.exec(inside)?.[0] ?? '')

@@ -1,9 +1,9 @@
 // Who may call a route is said once, at the route: `config: { access: … }`. The check of credentials, the room for
 // requests, the log, the caching header, the codes of errors, the document and the tests that walk it all read the same
-// word. A route without it fails at start-up (D12), so that none is open by oversight.
+// word. A route without it fails at start-up (D12, auth/declared-access.ts), so that none is open by oversight.
 import type { Role } from '@matte/core/workspace/role'
 import type { Scope } from '@matte/core/workspace/scope'
-import type { FastifyContextConfig, FastifyInstance } from 'fastify'
+import type { FastifyContextConfig } from 'fastify'
 
 export type Access =
   /** Everybody; no operation of the API: health, documents, files behind signed links. */
@@ -39,13 +39,3 @@ export const isOperation = ({ access = 'public' }: Declared): boolean => access 
 /** The request has a caller once its access is checked. */
 export const needsCredential = ({ access = 'public' }: Declared): boolean =>
   typeof access === 'object' || access === 'self'
-
-export function requireDeclaredAccess(app: FastifyInstance): void {
-  app.addHook('onRoute', ({ method, url, config, schema }) => {
-    if (config?.access === undefined) throw new Error(`route ${String(method)} ${url} must declare its access`)
-    // The tests of ownership walk the document, so a route that is left out of it would be left out of them.
-    if (isOperation(config) && (schema?.operationId === undefined || schema.hide)) {
-      throw new Error(`route ${String(method)} ${url} is an operation and must be documented with an operationId`)
-    }
-  })
-}

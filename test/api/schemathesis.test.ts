@@ -1,50 +1,32 @@
 // Schemathesis against the live service, once for each kind of credential: what the service's own document allows and
 // forbids is sent, singly and in sequences, and no answer may be a 5xx, have a status, code or header that is not
-// documented, or break its schema. Bounded by the number of examples, and seeded, so that a run can be repeated.
-import { execFile } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
+// documented, or break its schema.
 import type { ErrorCode } from '@matte/core/error'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { revokeApiKey } from '@matte/core/workspace/api-key-queries'
-import { rootDir } from '@matte/local/paths'
-import { sayToTerminal } from '@matte/local/say'
 import { sql } from 'kysely'
-import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { installSchemathesis, type Program } from '../support/schemathesis.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Document,
+  examine as examineApi,
+  readDocument,
+  type Schema,
+  timeoutMs,
+} from '../support/schemathesis/examine.ts'
 import { type CallerOptions, smallImage, succeed, useApi } from './given.ts'
 
 const world = useApi()
-const run = promisify(execFile)
 
-const settings = join(rootDir, 'test/support/schemathesis')
-const seed = 20_261_121
-/** A bound against hanging, for each run; together they take about a minute and a half on two cores. */
-const timeoutMs = 170_000
+type Wanted = Omit<Parameters<typeof examineApi>[0], 'url' | 'document' | 'header'>
 
-type Schema = { [member: string]: unknown; properties?: Record<string, Schema>; items?: Schema }
-type Operation = {
-  parameters?: { name: string; schema: Schema }[]
-  requestBody?: { content: Record<string, { schema: Schema }> }
-}
-type Document = { paths: Record<string, Record<string, Operation>> }
-type Wanted = {
-  readonly phases: string
-  readonly examples: number
-  readonly mode?: 'positive' | 'all'
-  /** Codes that valid input may be refused with. */
-  readonly refusals: readonly ErrorCode[]
-  /** Nothing may succeed. */
-  readonly refusesAll?: boolean
-}
+/** With a key; the App API is examined in test/app. */
+const examine = (apiKey: string | undefined, wanted: Wanted, of = document): Promise<number> =>
+  examineApi({ url: world.api.url, document: of, header: apiKey && `X-API-Key: ${apiKey}`, ...wanted })
 
-let program: Program
 let document: Document
 let cursor: string
 beforeAll(async () => {
-  program = await installSchemathesis(sayToTerminal)
-  document = (await (await fetch(`${world.api.url}/api/v1/openapi.json`)).json()) as Document
+  document = await readDocument(world.api.url, (path) => !path.startsWith('/api/v1/app/'))
   cursor = await givenCursor()
 })
 
@@ -53,37 +35,6 @@ async function givenCursor(): Promise<string> {
   const imageUrl = await client.upload(await smallImage())
   for (let i = 0; i < 2; i++) await client.createTask({ imageUrl })
   return (await client.listTasks({ pageSize: '1' })).nextCursor ?? ''
-}
-
-/** Runs it to its end; its report is the error when it finds anything. Answers how many requests it made up. */
-async function examine(apiKey: string | undefined, wanted: Wanted, of = document) {
-  const { phases, examples, mode = 'all', refusals, refusesAll = false } = wanted
-  const dir = mkdtempSync(join(inject('runDir'), 'schemathesis-'))
-  const file = join(dir, 'openapi.json')
-  writeFileSync(file, JSON.stringify(of))
-  const options = [
-    ...['--config-file', join(settings, 'schemathesis.toml'), 'run', file, '--url', world.api.url],
-    ...(apiKey === undefined ? [] : ['--header', `X-API-Key: ${apiKey}`]),
-    ...['--phases', phases, '--max-examples', String(examples), '--mode', mode, '--seed', String(seed)],
-    ...['--workers', '1', '--generation-database', 'none', '--suppress-health-check', 'all', '--no-color'],
-  ]
-  const env = {
-    ...process.env,
-    ...program.env,
-    SCHEMATHESIS_HOOKS: join(settings, 'hooks.py'),
-    EXPECTED_CODES: refusals.join(' '),
-    MAY_SUCCEED: String(!refusesAll),
-    PYTHONDONTWRITEBYTECODE: '1',
-  }
-  const { stdout } = await run(program.command, [...program.args, ...options], {
-    cwd: dir,
-    env,
-    timeout: timeoutMs,
-    maxBuffer: 64 * 1_048_576,
-  }).catch((error: { stdout?: string; stderr?: string; message: string }) => {
-    throw new Error(`Schemathesis found something:\n${error.stdout || error.stderr || error.message}`)
-  })
-  return Number(/(\d+) generated/.exec(stdout)?.[1] ?? 0)
 }
 
 /**

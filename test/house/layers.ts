@@ -102,11 +102,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/schemas/app': ['core', 'api/schemas'],
   'api/views': ['core', 'api/schemas', 'api/uuid.ts'],
+  'api/schemas/app': ['core', 'api/schemas', 'api/errors/http-status.ts'],
+  'api/views': ['core', 'api/schemas', 'api/schemas/app', 'api/uuid.ts'],
   'api/samples': ['core'],
   'api/stream': ['core', 'api/errors', 'api/limit', 'api/views'],
   'api/limit': ['core', 'api/errors', 'api/access.ts'],
   'api/auth': ['core', 'api/limit', 'api/access.ts', 'api/uuid.ts'],
-  'api/http': ['core', 'api/errors', 'api/schemas', 'api/access.ts'],
+  'api/http': ['core', 'api/errors', 'api/schemas', 'api/schemas/app', 'api/access.ts'],
   'api/routes': ['core', 'api/http'],
   // One code with two fronts, whose errors have other codes.
   'api/routes/task': [
@@ -121,6 +123,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/routes/app': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/limit', 'api/auth', 'api/routes/open/developer'],
     ...['api/routes/task', 'api/stream'],
+    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth'],
+    'api/routes/open/developer',
     ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/task-waits.ts'],
   ],
   'api/admin': ['core', 'api/uuid.ts'],

@@ -33,9 +33,7 @@ export const errorCodes = [
 export type ErrorCode = (typeof errorCodes)[number]
 
 /** What the domain says where the interface has a code for each surface; `public-code.ts` of the API chooses. */
-export const nounCodes = ['TASK_NOT_FOUND', 'BATCH_NOT_FOUND', 'QUOTA_EXCEEDED'] as const
-
-type NounCode = (typeof nounCodes)[number]
+type NounCode = 'TASK_NOT_FOUND' | 'BATCH_NOT_FOUND' | 'QUOTA_EXCEEDED'
 
 export type MatteCode = ErrorCode | NounCode
 

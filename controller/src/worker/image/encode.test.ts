@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
 import type { ResultImage } from './apply-output.ts'
@@ -42,6 +43,20 @@ describe('encodeResult', () => {
     const { data } = await rawOf((await encodeResult(imageOf(rgba, 64, 32), { format: 'webp' })).file)
     for (let i = 3; i < rgba.length; i += 4) expect(data[i]).toBe(rgba[i])
   })
+
+  it('writes WebP of a large image full of noise, which the fastest effort cannot hold', async () => {
+    const side = 4_000
+    const tile = randomBytes(side * 4 * 8)
+    const noise = new Uint8Array(side * side * 4)
+    for (let at = 0; at < noise.length; at += tile.length) noise.set(tile.subarray(0, noise.length - at), at)
+    await expect(
+      sharp(noise, { raw: { width: side, height: side, channels: 4 } })
+        .webp({ quality: 90, alphaQuality: 100, effort: 0 })
+        .toBuffer(),
+    ).rejects.toThrow('unable to encode')
+    const { file } = await encodeResult(imageOf(noise, side, side), { format: 'webp' })
+    expect(await sharp(file).metadata()).toMatchObject({ format: 'webp', width: side, height: side })
+  }, 120_000)
 
   it('writes JPEG of an opaque image', async () => {
     const blue = Uint8Array.from({ length: 16 * 16 * 3 }, (_, i) => (i % 3 === 2 ? 255 : 0))

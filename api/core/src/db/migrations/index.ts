@@ -12,6 +12,7 @@ import { up as storageBounds } from './0010-storage-bounds.ts'
 import { up as counters } from './0011-counters.ts'
 import { up as accounts } from './0012-accounts.ts'
 import { up as taskChanges } from './0013-task-changes.ts'
+import { up as payments } from './0017-payments.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -28,4 +29,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0011-counters': { up: counters },
   '0012-accounts': { up: accounts },
   '0013-task-changes': { up: taskChanges },
+  '0017-payments': { up: payments },
 }

@@ -39,8 +39,8 @@ export type CreditEntryTable = {
   lot_id: string
   task_id: string | null
   run: number | null
-  /** Accounts of the lot: from → to; a grant comes from `source`. */
-  from_account: 'source' | 'available' | 'held'
+  /** Accounts of the lot: from → to; a grant comes from `source`, what a failed refund gives back from `refunded`. */
+  from_account: 'source' | 'available' | 'held' | 'refunded'
   to_account: 'available' | 'held' | 'spent' | 'expired' | 'refunded'
   amount: number
   /** Of a refund: its id, which makes it happen once. */

@@ -8,6 +8,15 @@ import type { IdempotencyRecordTable } from './idempotency-record.ts'
 import type { InferenceWindowTable } from './inference-window.ts'
 import type { MailTable, NotificationDueTable } from './mail.ts'
 import type { ModelTable } from './model.ts'
+import type {
+  InvoiceCounterTable,
+  InvoiceTable,
+  PaymentOrderTable,
+  RefundTable,
+  SubscriptionPeriodTable,
+  SubscriptionTable,
+} from './payment.ts'
+import type { ProviderEventTable, SandboxEventTable, SandboxObjectTable } from './provider-event.ts'
 import type { RateWindowTable } from './rate-window.ts'
 import type { ObjectDeletionTable, RetentionNoticeTable } from './retention.ts'
 import type { SettingTable } from './setting.ts'
@@ -31,16 +40,25 @@ export type Tables = {
   delivery_attempt: DeliveryAttemptTable
   idempotency_record: IdempotencyRecordTable
   inference_window: InferenceWindowTable
+  invoice: InvoiceTable
+  invoice_counter: InvoiceCounterTable
   mail: MailTable
   membership: MembershipTable
   model: ModelTable
   notification_due: NotificationDueTable
   object_deletion: ObjectDeletionTable
+  payment_order: PaymentOrderTable
+  provider_event: ProviderEventTable
   rate_window: RateWindowTable
+  refund: RefundTable
   retention_notice: RetentionNoticeTable
+  sandbox_event: SandboxEventTable
+  sandbox_object: SandboxObjectTable
   session: SessionTable
   setting: SettingTable
   signing_key: SigningKeyTable
+  subscription: SubscriptionTable
+  subscription_period: SubscriptionPeriodTable
   task: TaskTable
   task_event: TaskEventTable
   upload: UploadTable

@@ -23,4 +23,14 @@ export type WorkspaceTable = {
   created_at: Generated<Date>
   /** Whose personal workspace it is; null of a team, and of one that an operator made. */
   personal_of: Generated<string | null>
+  /** Whom invoices name; null: the owner. */
+  billing: ColumnType<Billing | null, string | null | undefined, string | null>
+}
+
+/** All of it is optional: what is missing is left out of the invoice, and the name is then the workspace's. */
+export type Billing = {
+  readonly name: string | null
+  readonly addressLines: readonly string[]
+  readonly taxId: string | null
+  readonly email: string | null
 }

@@ -1,6 +1,6 @@
 import { fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { requireDeclaredAccess } from './access.ts'
+import { requireDeclaredAccess } from './declared-access.ts'
 
 const documented = { operationId: 'getSecret' }
 const withRoute = async (config: Record<string, unknown>, schema: Record<string, unknown> = documented) => {

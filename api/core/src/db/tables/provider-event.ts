@@ -1,0 +1,30 @@
+import type { ColumnType, Generated } from 'kysely'
+
+/** An event of a payment provider; written in the transaction that applies it (D72). */
+export type ProviderEventTable = {
+  provider: string
+  event_id: string
+  type: string
+  /** The body as it was signed. */
+  raw: string
+  /** It was about something of ours. */
+  applied: boolean
+  received_at: Generated<Date>
+}
+
+/** What the sandbox provider knows: its side of a checkout, a subscription, an invoice, a refund. */
+export type SandboxObjectTable = {
+  id: string
+  kind: 'checkout' | 'subscription' | 'invoice' | 'refund'
+  state: ColumnType<unknown, string, string>
+  /** Of a subscription: the end of its period. */
+  due_at: Date | null
+}
+
+/** An event that the sandbox sends once it is due; one that comes twice has two rows. */
+export type SandboxEventTable = {
+  position: Generated<number>
+  body: string
+  due_at: Date
+  delivered_at: Date | null
+}

@@ -1,0 +1,182 @@
+// An invoice or a credit note as a PDF of one A4 page or more. The same invoice makes the same bytes, whenever it is
+// printed. Noto Sans is embedded, so that names in Latin, Greek, Cyrillic and Devanagari script print; other scripts
+// (Chinese, Arabic) show as boxes.
+import { createRequire } from 'node:module'
+import PdfDocument from 'pdfkit'
+import type { InvoiceForPdf } from './invoice-for-pdf.ts'
+
+type Pdf = InstanceType<typeof PdfDocument>
+
+const require = createRequire(import.meta.url)
+const fonts = {
+  regular: require.resolve('@expo-google-fonts/noto-sans/400Regular/NotoSans_400Regular.ttf'),
+  bold: require.resolve('@expo-google-fonts/noto-sans/700Bold/NotoSans_700Bold.ttf'),
+}
+
+// Points, 72 an inch.
+const margin = 56
+const size = { title: 20, text: 9.5, small: 8 }
+const ink = { text: '#1a1a1a', faint: '#6b6b6b', line: '#d4d4d4' }
+/** Left edge and width of each column of the lines; numbers are set to the right. */
+const columns = {
+  description: { x: margin, width: 243 },
+  quantity: { x: 309, width: 50 },
+  unitAmount: { x: 369, width: 80 },
+  amount: { x: 459, width: 80 },
+} as const
+const rightEdge = columns.amount.x + columns.amount.width
+const contentWidth = rightEdge - margin
+/** Rows end here; below are the footer and its number. */
+const bottom = 770
+
+export async function renderInvoicePdf(invoice: InvoiceForPdf): Promise<Buffer> {
+  const title = invoice.creditNoteFor === undefined ? 'Invoice' : 'Credit note'
+  const pdf = new PdfDocument({
+    size: 'A4',
+    margins: { top: margin, left: margin, right: margin, bottom: 0 }, // pages are begun here, not by the library
+    font: fonts.regular,
+    lang: 'en',
+    displayTitle: true,
+    bufferPages: true,
+    info: {
+      Title: `${title} ${invoice.number}`,
+      Author: plain(invoice.seller.name),
+      CreationDate: invoice.issuedAt,
+      ModDate: invoice.issuedAt,
+    },
+  })
+  const chunks: Buffer[] = []
+  pdf.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const ended = new Promise<void>((resolve, reject) => pdf.once('end', resolve).once('error', reject))
+  pdf.registerFont('regular', fonts.regular).registerFont('bold', fonts.bold)
+  drawHead(pdf, title, invoice)
+  drawParties(pdf, invoice)
+  drawLines(pdf, invoice)
+  drawTotals(pdf, invoice)
+  numberPages(pdf, `${title} ${invoice.number}`)
+  pdf.end()
+  await ended
+  return Buffer.concat(chunks)
+}
+
+/** One line of text: a name may hold anything that a caller sent. */
+const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
+
+const day = (at: Date): string => at.toISOString().slice(0, 10)
+
+/** An amount in minor units as people write it: 1999 USD as `USD 19.99`, 500 JPY as `JPY 500`. */
+export function formatMoney(amount: number, currency: string): string {
+  const format = new Intl.NumberFormat('en-US', { style: 'currency', currency, currencyDisplay: 'code' })
+  const { maximumFractionDigits: digits = 0 } = format.resolvedOptions()
+  return format.format(amount / 10 ** digits).replace(/\s/g, ' ')
+}
+
+function use(pdf: Pdf, font: 'regular' | 'bold', { points = size.text, color = ink.text } = {}): Pdf {
+  return pdf.font(font).fontSize(points).fillColor(color)
+}
+
+function drawHead(pdf: Pdf, title: string, { number, issuedAt, paidAt, creditNoteFor }: InvoiceForPdf): void {
+  use(pdf, 'bold', { points: size.title }).text(title, margin, margin)
+  const facts = [
+    ['Number', number],
+    ['Date of issue', day(issuedAt)],
+    creditNoteFor === undefined ? ['Date of payment', day(paidAt)] : ['Corrects invoice', creditNoteFor],
+  ] as const
+  for (const [index, [name, value]] of facts.entries()) {
+    const y = margin + 4 + index * 15
+    use(pdf, 'regular', { color: ink.faint }).text(name, 309, y, { width: 120 })
+    use(pdf, 'bold').text(value, 430, y, { width: rightEdge - 430, align: 'right' })
+  }
+}
+
+function drawParties(pdf: Pdf, { seller, buyer }: InvoiceForPdf): void {
+  const top = 140
+  const block = (heading: string, lines: readonly (string | null)[], x: number): number => {
+    use(pdf, 'regular', { points: size.small, color: ink.faint }).text(heading, x, top)
+    let y = top + 14
+    for (const [index, line] of lines.filter((each) => each !== null && plain(each) !== '').entries()) {
+      use(pdf, index === 0 ? 'bold' : 'regular').text(plain(line ?? ''), x, y, { width: 225 })
+      y = pdf.y
+    }
+    return y
+  }
+  const taxId = (id: string | null): string | null => id && `Tax id ${id}`
+  const left = block('From', [seller.name, ...seller.addressLines, taxId(seller.taxId)], margin)
+  const right = block('To', [buyer.name, ...buyer.addressLines, buyer.email, taxId(buyer.taxId)], 309)
+  pdf.y = Math.max(left, right) + 28
+}
+
+type Row = Readonly<Record<keyof typeof columns, string>>
+
+function drawLines(pdf: Pdf, { lines, currency }: InvoiceForPdf): void {
+  const headings: Row = { description: 'Description', quantity: 'Quantity', unitAmount: 'Unit price', amount: 'Amount' }
+  drawRow(pdf, headings, true)
+  for (const line of lines) {
+    const row: Row = {
+      description: plain(line.description),
+      quantity: new Intl.NumberFormat('en-US').format(line.quantity),
+      unitAmount: formatMoney(line.unitAmount, currency),
+      amount: formatMoney(line.amount, currency),
+    }
+    if (pdf.y + heightOf(pdf, row) > bottom) {
+      pdf.addPage()
+      pdf.y = margin
+      drawRow(pdf, headings, true)
+    }
+    drawRow(pdf, row, false)
+  }
+}
+
+function heightOf(pdf: Pdf, { description }: Row): number {
+  return use(pdf, 'regular').heightOfString(description, { width: columns.description.width }) + 14
+}
+
+function drawRow(pdf: Pdf, row: Row, isHeading: boolean): void {
+  const { y } = pdf
+  const height = heightOf(pdf, row)
+  for (const [name, { x, width }] of Object.entries(columns) as [keyof Row, { x: number; width: number }][]) {
+    if (isHeading) use(pdf, 'regular', { points: size.small, color: ink.faint })
+    else use(pdf, 'regular')
+    pdf.text(row[name], x, y, { width, align: name === 'description' ? 'left' : 'right' })
+  }
+  pdf.y = y + height
+  drawRule(pdf, pdf.y - 7)
+}
+
+function drawRule(pdf: Pdf, y: number): void {
+  pdf.moveTo(margin, y).lineTo(rightEdge, y).lineWidth(0.5).strokeColor(ink.line).stroke()
+}
+
+function drawTotals(pdf: Pdf, { subtotal, tax, total, currency, creditNoteFor }: InvoiceForPdf): void {
+  const rows = [
+    ['Subtotal', subtotal, 'regular'],
+    ['Tax', tax, 'regular'],
+    [creditNoteFor === undefined ? 'Total, paid' : 'Total, refunded', total, 'bold'],
+  ] as const
+  if (pdf.y + rows.length * 18 > bottom) {
+    pdf.addPage()
+    pdf.y = margin
+  }
+  for (const [name, amount, font] of rows) {
+    const { y } = pdf
+    use(pdf, font).text(name, 309, y, { width: 120 })
+    use(pdf, font).text(formatMoney(amount, currency), 429, y, { width: rightEdge - 429, align: 'right' })
+    pdf.y = y + 18
+  }
+}
+
+function numberPages(pdf: Pdf, name: string): void {
+  const { start, count } = pdf.bufferedPageRange()
+  for (let index = 0; index < count; index += 1) {
+    pdf.switchToPage(start + index)
+    use(pdf, 'regular', { points: size.small, color: ink.faint }).text(
+      `${name}, page ${index + 1} of ${count}`,
+      margin,
+      800,
+      {
+        width: contentWidth,
+        align: 'center',
+      },
+    )
+  }
+}

@@ -1,0 +1,76 @@
+// One run of Schemathesis against a live API, bounded by the number of examples, and seeded: it can be repeated.
+import { execFile } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { ErrorCode } from '@matte/core/error'
+import { rootDir } from '@matte/local/paths'
+import { sayToTerminal } from '@matte/local/say'
+import { inject } from 'vitest'
+import { installSchemathesis } from './install-schemathesis.ts'
+
+const run = promisify(execFile)
+const settings = join(rootDir, 'test/support/schemathesis')
+const seed = 20_261_121
+/** A bound against hanging, for each run. */
+export const timeoutMs = 170_000
+
+export type Schema = { [member: string]: unknown; properties?: Record<string, Schema>; items?: Schema }
+type Operation = {
+  parameters?: { name: string; schema: Schema }[]
+  requestBody?: { content: Record<string, { schema: Schema }> }
+}
+export type Document = { paths: Record<string, Record<string, Operation>> }
+
+type Wanted = {
+  readonly url: string
+  /** The paths of it are examined. */
+  readonly document: Document
+  /** Such as `X-API-Key: …`. */
+  readonly header?: string | undefined
+  readonly phases: string
+  readonly examples: number
+  readonly mode?: 'positive' | 'all'
+  /** Codes that valid input may be refused with. */
+  readonly refusals: readonly ErrorCode[]
+  /** Nothing may succeed. */
+  readonly refusesAll?: boolean
+}
+
+/** The service's own document, with those of its paths that are wanted. */
+export async function readDocument(url: string, wants: (path: string) => boolean): Promise<Document> {
+  const document = (await (await fetch(`${url}/api/v1/openapi.json`)).json()) as Document
+  return { ...document, paths: Object.fromEntries(Object.entries(document.paths).filter(([path]) => wants(path))) }
+}
+
+/** Runs it to its end; its report is the error when it finds anything. Answers how many requests it made up. */
+export async function examine({ url, document, header, ...wanted }: Wanted): Promise<number> {
+  const { phases, examples, mode = 'all', refusals, refusesAll = false } = wanted
+  const program = await installSchemathesis(sayToTerminal)
+  const dir = mkdtempSync(join(inject('runDir'), 'schemathesis-'))
+  const file = join(dir, 'openapi.json')
+  writeFileSync(file, JSON.stringify(document))
+  const options = [
+    ...['--config-file', join(settings, 'schemathesis.toml'), 'run', file, '--url', url],
+    ...(header === undefined ? [] : ['--header', header]),
+    ...['--phases', phases, '--max-examples', String(examples), '--mode', mode, '--seed', String(seed)],
+    ...['--workers', '1', '--generation-database', 'none', '--suppress-health-check', 'all', '--no-color'],
+  ]
+  const env = {
+    ...process.env,
+    ...program.env,
+    SCHEMATHESIS_HOOKS: join(settings, 'hooks.py'),
+    EXPECTED_CODES: refusals.join(' '),
+    MAY_SUCCEED: String(!refusesAll),
+    PYTHONDONTWRITEBYTECODE: '1',
+  }
+  const { stdout } = await run(program.command, [...program.args, ...options], {
+    cwd: dir,
+    env,
+    timeout: timeoutMs,
+    maxBuffer: 64 * 1_048_576,
+  }).catch((error: { stdout?: string; stderr?: string; message: string }) => {
+    throw new Error(`Schemathesis found something:\n${error.stdout || error.stderr || error.message}`)
+  })
+  return Number(/(\d+) generated/.exec(stdout)?.[1] ?? 0)
+}
