@@ -1,5 +1,6 @@
 // D2 on every POST that reads a body, found in the document, so that a new route is asked the same questions.
 import { beforeAll, describe, expect, it } from 'vitest'
+import { givenPerson, type Person } from '../support/app/people.ts'
 import type { ApiError } from '../support/client.ts'
 import { type Caller, smallImage, useApi } from './given.ts'
 
@@ -11,21 +12,29 @@ type Document = { readonly paths: Record<string, { readonly post?: Operation }> 
 
 let routes: { readonly path: string; readonly readsBody: boolean }[] = []
 let caller: Caller | undefined
+let person: Person | undefined
 beforeAll(async () => {
   const document = (await (await fetch(`${world.api.url}/api/v1/openapi.json`)).json()) as Document
   routes = Object.entries(document.paths).flatMap(([path, { post }]) =>
     post?.security === undefined ? [] : [{ path, readsBody: post.requestBody !== undefined }],
   )
   caller = await world.caller({ plan: 'internal' })
+  person = await givenPerson(world.db, world.api, { plan: 'internal' })
 })
 
 /** Those without an id in the path: an unknown id would be reported before the body is judged (D4). */
 const bodyRoutes = () => routes.filter(({ path, readsBody }) => readsBody && !path.includes('{'))
 
+/** Of both halves of the interface: each reads its own. */
+const credentials = () => ({
+  'x-api-key': caller?.apiKey ?? '',
+  authorization: `Bearer ${person?.accessToken}`,
+})
+
 async function post(path: string, body: unknown, headers: Record<string, string> = {}) {
   const response = await fetch(`${world.api.url}${path}`, {
     method: 'POST',
-    headers: { 'x-api-key': caller?.apiKey ?? '', 'content-type': 'application/json', ...headers },
+    headers: { ...credentials(), 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
   const { error } = (await response.json()) as {
