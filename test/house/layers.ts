@@ -100,7 +100,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/model-cache.ts': ['core'],
   'api/task-waits.ts': ['core'],
   'api/schemas': ['core', 'api/errors/http-status.ts'],
-  'api/views': ['core', 'api/schemas', 'api/uuid.ts'],
   'api/schemas/app': ['core', 'api/schemas', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/schemas/app', 'api/uuid.ts'],
   'api/samples': ['core'],
