@@ -1,5 +1,5 @@
-// What a stream of task changes can cost, and what ends it: places, slow readers, tokens, a process that stops; and that
-// nothing of it depends on NATS.
+// What a stream of task changes can cost, and what ends it: places, slow readers, tokens, a process that stops; and
+// that nothing of it depends on NATS.
 
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -177,10 +177,9 @@ describe('a stream', () => {
     const { tasks } = await givenBatch(world.db, workspace, { size: 200 })
     // More than what the sockets of both sides hold.
     const long = JSON.stringify({ run: 1, message: 'x'.repeat(200_000) })
-    await sql`insert into task_event (task_id, workspace_id, run, type, payload)
-      select id, workspace_id, 1, 'attempt_failed', ${long}::jsonb from task where workspace_id = ${workspace.id}`.execute(
-      world.db,
-    )
+    const insert = sql`insert into task_event (task_id, workspace_id, run, type, payload)
+      select id, workspace_id, 1, 'attempt_failed', ${long}::jsonb from task where workspace_id = ${workspace.id}`
+    await insert.execute(world.db)
     const { incoming, outgoing } = await openUnread(person)
     await until('it is cut off', async () => (await metricOf('matte_task_streams_ended_total', 'reason="slow"')) === 1)
     outgoing.destroy()

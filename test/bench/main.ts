@@ -8,6 +8,7 @@ import { rootDir } from '@matte/local/paths'
 import { measureAccept } from './accept.ts'
 import { measureModel } from './model.ts'
 import { formatRows, isMet, type Row } from './row.ts'
+import { measureStreams } from './streams.ts'
 
 const { values, positionals } = parseArgs({
   options: {
@@ -27,6 +28,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   model: () => measureModel({ rounds, seconds, say }),
   accept: () => measureAccept({ rounds, seconds, dir: values.dir, say }),
+  streams: () => measureStreams({ dir: values.dir, say }),
 }
 
 const gib = (totalmem() / 2 ** 30).toFixed(0)

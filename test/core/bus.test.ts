@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { type Bus, openBus } from '@matte/core/bus/bus'
 import { consume, ensureStream, type NudgeMessage } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/durables'
+import { listen } from '@matte/core/bus/listen'
 import { createNudge, type Nudge } from '@matte/core/bus/nudge'
 import { publishDeadLetter } from '@matte/core/bus/publish'
-import { modelOf, streamName } from '@matte/core/bus/streams'
+import { modelOf, streamName, subjects } from '@matte/core/bus/streams'
 import { deferred, type Service } from '@matte/core/runtime/service'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { pino } from 'pino'
@@ -209,6 +210,25 @@ describe('the consumer', () => {
       rmSync(dir, { recursive: true })
     })
     expect(storage).toBe('file')
+  })
+})
+
+describe('a change', () => {
+  it('is heard by all who listen, and stored by no stream', async () => {
+    const party = await givenBus()
+    await givenConsumer(party)
+    const before = (await streamInfo(party)).state.last_seq
+    const heard = [new Set<string>(), new Set<string>()]
+    const services = heard.map((each) =>
+      listen({ bus: party.bus, subject: subjects.change(party.prefix), heard: (text) => void each.add(text) }),
+    )
+    for (const service of services) await service.start()
+    await until('both hear it', () => {
+      party.nudge.change('workspace-1')
+      return heard.every((each) => each.has('workspace-1'))
+    })
+    expect((await streamInfo(party)).state.last_seq).toBe(before)
+    for (const service of services) await service.stop()
   })
 })
 

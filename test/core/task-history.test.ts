@@ -1,14 +1,14 @@
-// The order of a workspace's history (A83). Who follows it reads behind the last id that was seen, so no event may become
-// visible behind one with a larger id: each that writes one holds the workspace's row before the event has its id.
+// The order of a workspace's history (A83). Who follows it reads behind the last id that was seen, so no event may
+// become visible behind one with a larger id: each that writes one holds the workspace's row before it has its id.
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import type { Db } from '@matte/core/db/database'
-import { readChanges, readLastEventId } from '@matte/core/task/history/history-queries'
+import { eventTypes } from '@matte/core/task/history/list-task-events'
+import { readChanges, readLastEventId } from '@matte/core/task/history/read-changes'
 import { retryTask } from '@matte/core/task/retry-task'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { handOverDeadLetters } from '@matte/core/task/run/hand-over-dead-letters'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
-import { eventTypes } from '@matte/core/task/task'
 import { lockWorkspace } from '@matte/core/workspace/workspace-queries'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'

@@ -20,8 +20,8 @@ export const httpMetrics = {
   duration: histogram({
     name: 'matte_http_request_duration_seconds',
     help:
-      'From the first byte of a request to the last of its answer, of a stream to the first. Unknown paths are one route, `none`; what is ' +
-      'served of the object store, and its statuses, are another.',
+      'From the first byte of a request to the last of its answer, of a stream to the first. Unknown paths are one ' +
+      'route, `none`; what is served of the object store, and its statuses, are another.',
     labels: {
       method: methods,
       route: 'as registered, without ids',

@@ -1,12 +1,12 @@
-// Reads for all open streams of the process in one statement. Streams that are behind the same event of the same
-// workspace share a place, which is most of them: whoever has just come back with an old `Last-Event-ID` is at a place of
-// its own until it has caught up. The rows are the truth; a hint says that a workspace is worth a look before the timer.
+// Reads for all open streams of the process in one statement (A84). Streams that are behind the same event of the same
+// workspace share a place, which is most of them: whoever has just come back with an old `Last-Event-ID` is at a place
+// of its own until it has caught up. The rows are the truth; a hint says that a workspace is worth a look already.
 import type { Db } from '@matte/core/db/database'
 import { findLiveSessions, type SessionIn } from '@matte/core/identity/member-queries'
 import { loop } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { type Deferred, deferred, type Service } from '@matte/core/runtime/service'
-import { readChanges, type TaskChange } from '@matte/core/task/history/history-queries'
+import { readChanges, type TaskChange } from '@matte/core/task/history/read-changes'
 import type { Logger } from 'pino'
 import { toTaskChangeView } from '../views/task-event-view.ts'
 import type { EventStream } from './event-stream.ts'
@@ -19,7 +19,7 @@ const gatherMs = 50
 const eventsMax = 5_000
 const pageMax = 200
 
-export type ChangeReader = Service & {
+type ChangeReader = Service & {
   /** The workspace may have something new, or a stream of it takes more. */
   look(workspaceId: string): void
   /** A stream was added. */
@@ -59,43 +59,16 @@ export function changeReader({ db, open, sent, logger }: ReaderDeps): ChangeRead
     const streams = [...open].filter(({ workspaceId, takes }) => takes && (all || asked.has(workspaceId)))
     asked.clear()
     try {
-      if (all) await endWithoutRights()
-      await deliver(streams)
+      if (all) await endWithoutRights(db, [...open])
+      const { count, again } = await deliver(db, streams)
+      sent(count)
+      for (const workspaceId of again) look(workspaceId)
       if (all) allDueMs = nowMs + everyMs
     } catch (error) {
       allDueMs = 0
       throw error
     }
     return {}
-  }
-
-  /** Before anything is delivered, so that nothing follows the end of a right by more than the pause. */
-  async function endWithoutRights(): Promise<void> {
-    const streams = [...open]
-    const pairs = new Map(streams.map((stream) => [nameOf(stream), stream]))
-    if (pairs.size === 0) return
-    const live = new Set((await findLiveSessions(db, [...pairs.values()])).map(nameOf))
-    for (const stream of streams) if (!live.has(nameOf(stream))) stream.end('rights')
-  }
-
-  async function deliver(streams: readonly EventStream[]): Promise<void> {
-    const groups = [...Map.groupBy(streams, ({ workspaceId, after }) => `${workspaceId} ${after}`).values()]
-    const places = groups.flatMap(([stream]) => stream ?? []).map(({ workspaceId, after }) => ({ workspaceId, after }))
-    if (places.length === 0) return
-    const limit = Math.max(1, Math.min(pageMax, Math.floor(eventsMax / places.length)))
-    const found = await readChanges(db, places, limit)
-    for (const [index, changes] of found.entries()) {
-      const last = changes.at(-1)
-      if (last === undefined) continue
-      const text = changes.map(toText).join('')
-      for (const stream of groups[index] ?? []) {
-        if (!stream.takes) continue
-        stream.after = last.id
-        stream.send(text, performance.now())
-        sent(changes.length)
-      }
-      if (changes.length === limit) look(places[index]?.workspaceId ?? '')
-    }
   }
 
   const inner = loop({ name: 'task-streams', everyMs, run: pass, logger })
@@ -111,6 +84,37 @@ export function changeReader({ db, open, sent, logger }: ReaderDeps): ChangeRead
       look(stream.workspaceId)
     },
   }
+}
+
+/** Before anything is delivered, so that nothing follows the end of a right by more than the pause. */
+async function endWithoutRights(db: Db, streams: readonly EventStream[]): Promise<void> {
+  const pairs = new Map(streams.map((stream) => [nameOf(stream), stream]))
+  if (pairs.size === 0) return
+  const live = new Set((await findLiveSessions(db, [...pairs.values()])).map(nameOf))
+  for (const stream of streams) if (!live.has(nameOf(stream))) stream.end('rights')
+}
+
+/** `again`: workspaces of which more is there than a page. */
+async function deliver(db: Db, streams: readonly EventStream[]) {
+  const groups = Map.groupBy(streams, ({ workspaceId, after }) => `${workspaceId} ${after}`)
+  const places = [...groups.values()].flatMap(([stream]) => stream ?? [])
+  const limit = Math.max(1, Math.min(pageMax, Math.floor(eventsMax / places.length)))
+  const found = places.length === 0 ? [] : await readChanges(db, places, limit)
+  let count = 0
+  for (const [index, group] of [...groups.values()].entries()) {
+    const changes = found[index] ?? []
+    const last = changes.at(-1)
+    if (last === undefined) continue
+    const text = changes.map(toText).join('')
+    for (const stream of group) {
+      if (!stream.takes) continue
+      stream.after = last.id
+      stream.send(text, performance.now())
+      count += changes.length
+    }
+  }
+  const again = places.filter((_, index) => found[index]?.length === limit).map(({ workspaceId }) => workspaceId)
+  return { count, again }
 }
 
 const nameOf = ({ sessionId, workspaceId }: SessionIn): string => `${sessionId} ${workspaceId}`

@@ -1,5 +1,5 @@
-// Streams of task changes (A83 to A85): each is a socket and a little text, bounded in number, and costs no statement of
-// its own once it is open. What a stream was sent is known to its client alone, which says it when it comes back, to any
+// Streams of task changes (A83 to A85): each is a socket and a little text, bounded in number, and costs no statement
+// of its own once it is open. What it was sent is known to its client alone, which says it when it comes back, to any
 // replica; so a process that stops or dies loses nothing but connections.
 import type { Readable } from 'node:stream'
 import type { Bus } from '@matte/core/bus/bus'
@@ -8,7 +8,7 @@ import { subjects } from '@matte/core/bus/streams'
 import type { Db } from '@matte/core/db/database'
 import { repeat } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
-import { readLastEventId } from '@matte/core/task/history/history-queries'
+import { readLastEventId } from '@matte/core/task/history/read-changes'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { capacityExceeded } from '../errors/answer-error.ts'
@@ -17,7 +17,6 @@ import { changeReader } from './change-reader.ts'
 import { EventStream, type StreamOf } from './event-stream.ts'
 import { createStreamMetrics, type RefusalReason } from './stream-metrics.ts'
 
-/** How often it is looked at who is late, and for whom it is time. */
 const beatMs = 1_000
 /** A comment follows so much silence, within 15 s: proxies end what is silent for a minute, some sooner. */
 const silenceMs = 14_000
@@ -50,25 +49,11 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
   const metrics = createStreamMetrics(registry, () => streams.size)
   const reader = changeReader({ db, open: streams, sent: metrics.sent, logger })
   const listener = listen({ bus, subject: subjects.change(bus.prefix), heard })
-  const beats = repeat({ name: 'task-stream-beats', pass: beat })
-  stopping.addEventListener('abort', endAll, { once: true })
-
-  function endAll(): void {
-    for (const stream of streams) stream.end('stopping')
-  }
+  const beats = repeat({ name: 'task-stream-beats', pass: async () => beat(streams) })
+  stopping.addEventListener('abort', () => endAll(streams), { once: true })
 
   function heard(workspaceId: string): void {
     if (room.holds(workspaceId)) reader.look(workspaceId)
-  }
-
-  async function beat(): Promise<number> {
-    const nowMs = performance.now()
-    for (const stream of streams) {
-      if (stream.tokenEndsAtMs <= Date.now()) stream.end('token')
-      if (stream.stuckForMs(nowMs) >= slowMs) stream.cut('slow')
-      else if (stream.silentForMs(nowMs) >= silenceMs) stream.send(': still here\n\n', nowMs)
-    }
-    return beatMs
   }
 
   function findRefusal(workspaceId: string): RefusalReason | undefined {
@@ -110,13 +95,25 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
     return stream
   }
 
-  return {
-    name: 'task-streams',
-    start: () => Promise.all([reader.start(), listener.start(), beats.start()]).then(() => undefined),
-    stop: async () => {
-      for (const stream of streams) stream.cut('stopping')
-      await Promise.all([reader.stop(), listener.stop(), beats.stop()])
-    },
-    open,
+  const parts = [reader, listener, beats]
+  async function stop(): Promise<void> {
+    for (const stream of streams) stream.cut('stopping')
+    await Promise.all(parts.map((part) => part.stop()))
   }
+  return { name: 'task-streams', start: async () => void parts.map((part) => part.start()), stop, open }
+}
+
+/** Who is late, and for whom it is time. Returns when to look again. */
+function beat(streams: ReadonlySet<EventStream>): number {
+  const nowMs = performance.now()
+  for (const stream of streams) {
+    if (stream.tokenEndsAtMs <= Date.now()) stream.end('token')
+    if (stream.stuckForMs(nowMs) >= slowMs) stream.cut('slow')
+    else if (stream.silentForMs(nowMs) >= silenceMs) stream.send(': still here\n\n', nowMs)
+  }
+  return beatMs
+}
+
+function endAll(streams: ReadonlySet<EventStream>): void {
+  for (const stream of streams) stream.end('stopping')
 }

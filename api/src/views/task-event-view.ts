@@ -1,4 +1,5 @@
-import type { TaskChange, TaskEvent } from '@matte/core/task/history/history-queries'
+import type { TaskEvent } from '@matte/core/task/history/list-task-events'
+import type { TaskChange } from '@matte/core/task/history/read-changes'
 import type { Static } from 'typebox'
 import type { taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
 

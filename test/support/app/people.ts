@@ -28,8 +28,14 @@ export type PersonOptions = {
   readonly email?: string
 }
 
+/** What signs the tokens, and where it serves. */
+export type Issuer = {
+  readonly url: string
+  readonly config: Pick<TestApi['config'], 'masterKeys' | 'publicUrl'>
+}
+
 /** Someone with a verified address and a personal workspace, `pro` with 100 credits unless said otherwise. */
-export async function givenPerson(db: Db, api: TestApi, options: PersonOptions = {}): Promise<Person> {
+export async function givenPerson(db: Db, api: Issuer, options: PersonOptions = {}): Promise<Person> {
   const { plan = 'pro', credits = 100, member, email = `p-${randomBytes(6).toString('hex')}@example.com` } = options
   const { id: userId } = await db
     .insertInto('app_user')

@@ -25,6 +25,7 @@ import { takeAttempt } from '../identity/login/login-attempts.ts'
 import { eraseAccount } from '../identity/personal/erase-account.ts'
 import { countSessions, listSessions } from '../identity/session/session-queries.ts'
 import { startSession } from '../identity/session/start-session.ts'
+import { findLiveSessions } from '../identity/member-queries.ts'
 import { replaceModels } from '../model/model-queries.ts'
 import { tellingStatements } from '../notification/snapshots.fixtures.ts'
 import { countRequests } from '../rate-limit/rate-window-queries.ts'
@@ -39,6 +40,8 @@ import { readWaitingTasks } from '../sample/waiting-tasks.ts'
 import { readDemand } from '../scale/demand-queries.ts'
 import { recordInference } from '../scale/inference-queries.ts'
 import { emptyBuckets } from '../scale/latency.ts'
+import { listTaskEvents } from '../task/history/list-task-events.ts'
+import { readChanges } from '../task/history/read-changes.ts'
 import { insertSingle } from '../task/insert-task.ts'
 import { countTasks, listTasks } from '../task/list-tasks.ts'
 import { requeueTask } from '../task/requeue-task.ts'
@@ -160,6 +163,9 @@ const statements: Readonly<Record<string, Sending>> = {
   'identity/take-attempt': {
     send: (db) => takeAttempt(db, { account: Buffer.alloc(32), network: '192.0.2.1' }),
   },
+  'identity/find-live-sessions': {
+    send: (db) => findLiveSessions(db, [{ sessionId: 'session', workspaceId }]),
+  },
   'model/replace-models': {
     send: (db) => replaceModels(db, [{ name: 'a', pool: 'a', tritonModel: 'a', isDefault: true }]),
   },
@@ -211,6 +217,12 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'task/insert-single': {
     send: (db) => insertSingle(db, plan, single),
+  },
+  'task/history/list-task-events': {
+    send: (db) => listTaskEvents(db, { workspaceId, taskId: 'task', runs: 'current' }),
+  },
+  'task/history/read-changes': {
+    send: (db) => readChanges(db, [{ workspaceId, after: 1 }], 200),
   },
   'task/list-tasks': {
     send: async (db) => {

@@ -7,8 +7,8 @@ type Requeue = { readonly etag: string; readonly sizeBytes: number; readonly tra
 
 /**
  * Begins the next run of a failed task, with its `retried` event and `used_at` of its upload, in one statement; what
- * the failed run left is cleared (D33). The caller holds the workspace's row (A83). Undefined: the task is not failed in that run any more, or its upload was
- * given up; locking the upload's row keeps the sweeper and a retry apart (D24).
+ * the failed run left is cleared (D33). The caller holds the workspace's row (A83). Undefined: the task is not failed
+ * in that run any more, or its upload was given up; locking the upload's row keeps the sweeper and a retry apart (D24).
  */
 export async function requeueTask(
   tx: Db,

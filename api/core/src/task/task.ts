@@ -5,12 +5,6 @@ export type TaskStatus = (typeof taskStatuses)[number]
 /** Those that end a run. */
 export const endedStatuses = ['succeeded', 'failed', 'canceled'] as const satisfies readonly TaskStatus[]
 
-/** What the history of a task can say (D35). */
-export const eventTypes = [
-  ...['queued', 'processing', 'attempt_failed', 'succeeded', 'failed', 'canceled'],
-  ...['retried', 'dead_letter', 'dead_lettered'],
-] as const
-
 /** The right to work on one run; every write of a worker names all three. */
 export type Claim = { readonly id: string; readonly run: number; readonly claim: string }
 

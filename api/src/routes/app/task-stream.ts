@@ -11,12 +11,12 @@ const streamSchema = {
   operationId: 'streamTaskChanges',
   summary: 'Follow what happens to the tasks of the workspace',
   description:
-    'Server-sent events, one for each entry of the history of any task: `id`, `event: task`, and `data`, a TaskChange ' +
-    'as JSON. Nothing is skipped and the order is that of the history. When the stream ends, as it does with the access ' +
-    'token at the latest, open it again with the last `id` in `Last-Event-ID`; it goes on behind that event, as far as ' +
-    'the tasks are kept. Without the header it begins with what comes next, and says its `id` first. A comment ' +
-    'follows 15 s of silence. The token goes into the header and never into the URL, so a browser uses `fetch` and ' +
-    'not `EventSource`.',
+    'Server-sent events, one for each entry of the history of any task: `id`, `event: task`, and `data`, a ' +
+    'TaskChange as JSON. Nothing is skipped and the order is that of the history. When the stream ends, as it does ' +
+    'with the access token at the latest, open it again with the last `id` in `Last-Event-ID`; it goes on from ' +
+    'there, as far as the tasks are kept. Without the header it begins with what comes next, and says its `id` ' +
+    'first. A comment follows 15 s of silence. The token goes into the header and never into the URL, so a browser ' +
+    'uses `fetch` and not `EventSource`.',
   tags: ['Images'],
   headers: Type.Object({
     'Last-Event-ID': Type.Optional(
@@ -28,7 +28,7 @@ const streamSchema = {
     Type.Unsafe<string>({
       description: 'The stream.',
       content: {
-        'text/event-stream': { schema: { type: 'string', 'x-event-data': refer(taskChangeSchema) } },
+        'text/event-stream': { schema: { type: 'string', contentSchema: refer(taskChangeSchema) } },
       },
     }),
     [],

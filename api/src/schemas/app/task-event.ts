@@ -1,5 +1,5 @@
 import { failureReasons } from '@matte/core/task/failure'
-import { eventTypes } from '@matte/core/task/task'
+import { eventTypes } from '@matte/core/task/history/list-task-events'
 import { Type } from 'typebox'
 import { named, nullable, oneOf } from '../schema.ts'
 
@@ -53,7 +53,7 @@ export const downloadSchema = named(
   {
     examples: [
       {
-        url: 'https://matte.example.com/matte/results/0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1/1.png?X-Amz-Signature=0f1e2d',
+        url: 'https://matte.example.com/matte/results/0d9f2f3c-7f5b.png?X-Amz-Signature=0f1e2d',
         expiresAt: '2026-11-28T09:30:05.000Z',
         fileName: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1.png',
         contentType: 'image/png',
