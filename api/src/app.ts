@@ -2,7 +2,6 @@
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import type { SigningKeysCache } from '@matte/core/identity/signing-keys-cache'
-import { openPayments } from '@matte/core/payment/settings'
 import { systemClock } from '@matte/core/runtime/clock'
 import type { Readiness } from '@matte/core/runtime/health'
 import type { SettingsCache } from '@matte/core/setting/settings-cache'
@@ -131,8 +130,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   await app.register(apiKeyRoutes, { prefix, db })
   await app.register(signingSecretRoutes, { prefix, db, masterKeys })
   await app.register(usageRoutes, { prefix, db })
-  const payments = openPayments(config, { ...config, db })
-  await app.register(appRoutes, { prefix: '/api/v1/app', config, payments, ...taskDeps, ...deps })
+  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...taskDeps, ...deps })
   await app.register(fileRoutes, { bucket, masterKeys: config.masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()
