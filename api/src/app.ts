@@ -2,7 +2,6 @@
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import type { SigningKeysCache } from '@matte/core/identity/signing-keys-cache'
-import { openPayments } from '@matte/core/payment/settings'
 import { systemClock } from '@matte/core/runtime/clock'
 import type { Readiness } from '@matte/core/runtime/health'
 import type { Loop } from '@matte/core/runtime/loop'
@@ -133,8 +132,8 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   }
   await app.register(developerSurface, { prefix, masterKeys, ...common })
   await app.register(jwksRoutes, { prefix: '/api/v1', signingKeys })
-  const more = { masterKeys, payments: openPayments(config, { ...config, db }), ...createSignIn(config, registry) }
-  await app.register(appRoutes, { prefix: '/api/v1/app', config, ...more, ...taskDeps })
+  const signIn = createSignIn(config, registry)
+  await app.register(appRoutes, { prefix: '/api/v1/app', config, masterKeys, ...signIn, ...taskDeps })
   await app.register(fileRoutes, { bucket, masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()

@@ -16,6 +16,8 @@ RULES_BEYOND_SCHEMAS = {
     r"/body/imageUrls?(/\d+)?": r"must be the objectKey of an upload grant; .*",
     r"/body/modelVersion": r"must be one of .*",
     r"/body/(callbackUrl|targetUrl)": r"must .*",
+    # What is on sale is configuration; what an order needs depends on its kind.
+    r"/body/(packId|plan|interval)": r"(is required of kind .*|must be .*)",
     r"/headers/idempotency-key": r"was used with another body; .*",
     r"/query/cursor": r"must (be the nextCursor of a page|not come together with page)",
     r"/query/(startDate|endDate)": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",

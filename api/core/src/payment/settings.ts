@@ -65,7 +65,7 @@ export const paymentSettings = {
   ),
 } as const satisfies Schema
 
-export type PaymentSettings = Infer<typeof paymentSettings>
+type PaymentSettings = Infer<typeof paymentSettings>
 
 type Surroundings = {
   readonly environment: 'development' | 'production'

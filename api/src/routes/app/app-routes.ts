@@ -1,8 +1,7 @@
 // The App API, below /api/v1/app, as a table of contents: one file a module of the interface.
-
 import type { FindSubscription } from '@matte/core/identity/personal/subscription'
-import type { PaymentDeps } from '@matte/core/payment/payment-deps'
 import { findSubscription } from '@matte/core/payment/rows/find-subscription'
+import { openPayments } from '@matte/core/payment/settings'
 import type { FastifyPluginAsync } from 'fastify'
 import type { RateLimiter } from '../../limit/rate-limiter.ts'
 import type { SurfaceDeps } from '../both/surface.ts'
@@ -23,7 +22,7 @@ import { userRoutes } from './users/users.ts'
 type AppDeps = Omit<TaskOperationDeps, 'front'> &
   StreamRouteDeps &
   AuthRouteDeps &
-  SurfaceDeps & { readonly limiter: RateLimiter; readonly payments: PaymentDeps }
+  SurfaceDeps & { readonly limiter: RateLimiter }
 
 /** What an account has to know of a subscription: identity lies below payment and does not ask it. */
 const findOwnSubscription: FindSubscription = async (db, workspaceId) => {
@@ -49,7 +48,8 @@ export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   await app.register(imageRoutes, { ...deps, prefix: '/tasks' })
   await app.register(taskStreamRoutes, { ...deps, prefix: '/tasks' })
   await app.register(creditRoutes, { ...deps, prefix: '/credits' })
-  await app.register(paymentRoutes, { ...deps, returnUrl: `${appUrl}/billing`, prefix: '/payments' })
+  const payments = openPayments(deps.config, { ...deps.config, db: deps.db })
+  await app.register(paymentRoutes, { ...deps, payments, returnUrl: `${appUrl}/billing`, prefix: '/payments' })
   await app.register(teamRoutes, { ...deps, prefix: '/teams' })
   await app.register(notificationRoutes, { ...deps, prefix: '/notifications' })
   await app.register(developerRoutes, { ...deps, prefix: '/developer' })

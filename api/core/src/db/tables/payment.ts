@@ -1,8 +1,8 @@
 import type { ColumnType, Generated } from 'kysely'
 
-export type OrderStatus = 'pending' | 'failed' | 'canceled' | 'paid' | 'partially_refunded' | 'refunded'
+type OrderStatus = 'pending' | 'failed' | 'canceled' | 'paid' | 'partially_refunded' | 'refunded'
 
-export type BillingInterval = 'month' | 'year'
+type BillingInterval = 'month' | 'year'
 
 /** One payment, wanted or made: what somebody ordered, a renewal, the price of a change (D72). */
 export type PaymentOrderTable = {

@@ -6,7 +6,7 @@ import { shareDown, shareUp } from '../provider/share.ts'
 
 type Span = { readonly startsAt: Date; readonly endsAt: Date }
 
-export type Month = { readonly start: Date; readonly end: Date }
+type Month = { readonly start: Date; readonly end: Date }
 
 /** The months of a span, the first one cut off where the span begins in it. */
 export function monthsOf({ startsAt, endsAt }: Span): Month[] {
