@@ -107,7 +107,8 @@ describe('Schemathesis finds nothing', () => {
              (select count(*) from webhook_endpoint where workspace_id = ${workspaceId}) as endpoints`.execute(world.db)
     expect(rows[0]?.tasks).toBeGreaterThan(5)
     expect(rows[0]?.batches).toBeGreaterThan(0)
-    expect(rows[0]?.endpoints).toBeGreaterThan(5)
+    // Each is followed by up to six requests, so there are fewer of them.
+    expect(rows[0]?.endpoints).toBeGreaterThan(2)
   })
 
   it('on a plan whose limits are soon reached', { timeout: timeoutMs }, async () => {

@@ -13,7 +13,10 @@ export function answerNotFound(app: FastifyInstance): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? ''
-    const methods = [...paths.values()].flatMap((known) => (known.pattern.test(path) ? [...known.methods] : []))
+    // A path that is there word for word is not an id's, as the router has it.
+    const exact = paths.get(path)
+    const found = exact ? [exact] : [...paths.values()].filter(({ pattern }) => pattern.test(path))
+    const methods = found.flatMap((known) => [...known.methods])
     if (methods.length > 0) reply.header('allow', [...new Set(methods)].sort().join(', '))
     throw new MatteError('NOT_FOUND', methods.length > 0 ? 'This path has no such method.' : 'There is nothing here.')
   })

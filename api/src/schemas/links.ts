@@ -35,16 +35,6 @@ export const links: Readonly<Record<string, Readonly<Record<string, Link>>>> = {
       parameters: withWebhook,
     },
     testWebhook: { operationId: 'testWebhook', description: 'Send it a test event.', parameters: withWebhook },
-    listWebhookDeliveries: {
-      operationId: 'listWebhookDeliveries',
-      description: 'What was sent to it.',
-      parameters: withWebhook,
-    },
-    recoverWebhook: {
-      operationId: 'recoverWebhook',
-      description: 'Send what failed again.',
-      parameters: withWebhook,
-    },
     deleteWebhook: { operationId: 'deleteWebhook', description: 'Delete it.', parameters: withWebhook },
   },
   testWebhook: {
