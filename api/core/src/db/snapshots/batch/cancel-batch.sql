@@ -62,11 +62,19 @@ with hold as (
     from before where l.id = before.id
   returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
 ), entry as (
-  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
-  select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', $7, hold.amount
-    from hold join lot on lot.id = hold.lot_id
-  union all
-  select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
+  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
+  
+  select workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available
+    from (select lot.workspace_id, lot.id as lot_id, hold.task_id, hold.run, 'held' as from_account,
+                 'available' as to_account, hold.amount,
+                 lot.available + lot.lapsed - lot.amount + sum(hold.amount) over w as lot_available,
+                 row_number() over w as n
+            from hold join lot on lot.id = hold.lot_id
+          window w as (partition by lot.id order by hold.task_id, hold.run)
+          union all
+          select workspace_id, id, null, null, 'available', 'expired', lapsed, available, null
+            from lot where lapsed > 0) e
+   order by n nulls last
 ), given_back as (
   update member_credit_month m set used = greatest(m.used - r.amount, 0)
     from (select lot.workspace_id, t.created_by, date_trunc('month', hold.held_at at time zone 'utc')::date as month,

@@ -15,6 +15,9 @@ prepare grant_due_plans_4 as
 update "workspace" set "plan_credits_due_at" = $1 where "id" = $2;
 
 prepare grant_due_plans_5 as
+select "id" from "credit_lot" where "workspace_id" = $1 and "source" = $2;
+
+prepare grant_due_plans_6 as
 with owner as materialized (
   select id, low_balance_armed, expiry_days_before from workspace where id = $1 for no key update
 ), lot as (
@@ -33,5 +36,5 @@ with owner as materialized (
 )
 select id as "lotId" from lot;
 
-prepare grant_due_plans_6 as
+prepare grant_due_plans_7 as
 select "id" as "lotId", "granted", "kind" from "credit_lot" where "workspace_id" = $1 and "source" = $2;

@@ -17,8 +17,9 @@ with lot as (
 ), hold as (
   insert into credit_hold (task_id, run, lot_id, amount) select task_id, run, lot_id, amount from part
 ), entry as (
-  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
-  select $6::uuid, lot_id, task_id, run, 'available', 'held', amount from part
+  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
+  select $6::uuid, lot_id, task_id, run, 'available', 'held', amount, lot_available from part
+   order by n, lot_available
 ), member as (
   select w.id as workspace_id, $7::uuid as user_id, s.credit_limit
     from workspace w left join membership s on s.workspace_id = w.id and s.user_id = $8::uuid

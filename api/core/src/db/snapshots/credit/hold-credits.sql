@@ -13,8 +13,8 @@ with ranked as (
 ), hold as (
   insert into credit_hold (task_id, run, lot_id, amount) select $4::uuid, $5::int, id, amount from lot
 ), entry as (
-  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
-  select $6::uuid, id, $7::uuid, $8::int, 'available', 'held', amount from lot
+  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
+  select $6::uuid, id, $7::uuid, $8::int, 'available', 'held', amount, available from lot
 ), member as (
   select w.id as workspace_id, $9::uuid as user_id, s.credit_limit
     from workspace w left join membership s on s.workspace_id = w.id and s.user_id = $10::uuid

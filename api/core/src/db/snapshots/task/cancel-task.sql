@@ -38,11 +38,19 @@ with slot as materialized (
     from before where l.id = before.id
   returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
 ), entry as (
-  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
-  select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', $10, hold.amount
-    from hold join lot on lot.id = hold.lot_id
-  union all
-  select workspace_id, id, null, null, 'available', 'expired', lapsed from lot where lapsed > 0
+  insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
+  
+  select workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available
+    from (select lot.workspace_id, lot.id as lot_id, hold.task_id, hold.run, 'held' as from_account,
+                 'available' as to_account, hold.amount,
+                 lot.available + lot.lapsed - lot.amount + sum(hold.amount) over w as lot_available,
+                 row_number() over w as n
+            from hold join lot on lot.id = hold.lot_id
+          window w as (partition by lot.id order by hold.task_id, hold.run)
+          union all
+          select workspace_id, id, null, null, 'available', 'expired', lapsed, available, null
+            from lot where lapsed > 0) e
+   order by n nulls last
 ), given_back as (
   update member_credit_month m set used = greatest(m.used - r.amount, 0)
     from (select lot.workspace_id, t.created_by, date_trunc('month', hold.held_at at time zone 'utc')::date as month,
@@ -52,10 +60,12 @@ with slot as materialized (
            group by 1, 2, 3) r
    where m.workspace_id = r.workspace_id and m.user_id = r.created_by and m.month = r.month
 ), event as (
-  insert into task_event (task_id, workspace_id, run, type, payload)
+  insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)
-         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $11::jsonb
-    from moved, unnest($12::text[]) with ordinality as e (type, n)
+         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $10::jsonb,
+         -- Of a batch's children nobody is told one by one.
+         case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
+    from moved, unnest($11::text[]) with ordinality as e (type, n)
    order by n
 ), usage as (
   insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)

@@ -61,10 +61,12 @@ with slot as materialized (
   select workspace_id from lot where available < (select low_below from slot) limit 1
   on conflict do nothing
 ), event as (
-  insert into task_event (task_id, workspace_id, run, type, payload)
+  insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)
-         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $18::jsonb
-    from moved, unnest($19::text[]) with ordinality as e (type, n)
+         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $17::jsonb,
+         -- Of a batch's children nobody is told one by one.
+         case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
+    from moved, unnest($18::text[]) with ordinality as e (type, n)
    order by n
 ), usage as (
   insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)

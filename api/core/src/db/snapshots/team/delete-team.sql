@@ -21,8 +21,9 @@ select coalesce(sum(available) filter (where (expires_at is null or greatest(exp
        coalesce(sum(available) filter (where (expires_at is null or greatest(expires_at, grace_until) > now())),
          0) + coalesce(sum(held), 0) as total,
        coalesce(sum(available) filter (where (expires_at is null or greatest(expires_at, grace_until) > now())
-         and greatest(expires_at, grace_until) <= now() + $1 * interval '1 day'), 0) as "expiringSoon"
-  from credit_lot where workspace_id = $2;
+         and greatest(expires_at, grace_until) <= now() + $1 * interval '1 day'), 0) as "expiringSoon",
+       now() + $2 * interval '1 day' as "soonUntil"
+  from credit_lot where workspace_id = $3;
 
 prepare delete_team_5 as
 with part as materialized (
