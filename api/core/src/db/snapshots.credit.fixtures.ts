@@ -13,6 +13,7 @@ import { countEntries, listEntries } from '../credit/list/ledger-queries.ts'
 import { countLots, listLots } from '../credit/list/list-lots.ts'
 import { grantCredits } from '../credit/lot-queries.ts'
 import { refundCredits } from '../credit/refund-credits.ts'
+import { returnRefunded } from '../credit/return-refunded.ts'
 import { joinReferred } from '../referral/due/join-referred.ts'
 import { rewardReferrals } from '../referral/due/reward-referrals.ts'
 import { inviteByMail } from '../referral/invite.ts'
@@ -70,6 +71,9 @@ export const creditStatements: Readonly<Record<string, Sending>> = {
     },
   },
   'credit/read-balance': { send: (db) => readBalance(db, workspaceId) },
+  'credit/return-refunded': {
+    send: (db) => returnRefunded(db, { workspaceId, lotId: 'lot', amount: 1, reference: 'reference' }),
+  },
   'credit/refund-credits': {
     send: (db) => refundCredits(db, { workspaceId, lotId: 'lot', amount: 1, reference: 'reference' }),
   },

@@ -28,6 +28,9 @@ import { countSessions, listSessions } from '../identity/session/session-queries
 import { startSession } from '../identity/session/start-session.ts'
 import { replaceModels } from '../model/model-queries.ts'
 import { tellingStatements } from '../notification/snapshots.fixtures.ts'
+import { issueInvoice } from '../payment/apply/issue-invoice.ts'
+import { listOwn } from '../payment/rows/list-own.ts'
+import type { OrderRow } from '../payment/rows/order-queries.ts'
 import { countRequests } from '../rate-limit/rate-window-queries.ts'
 import { announceCleanups } from '../retention/announce-cleanup.ts'
 import { deleteDueObjects } from '../retention/delete-objects.ts'
@@ -170,6 +173,21 @@ const statements: Readonly<Record<string, Sending>> = {
     send: (db) => replaceModels(db, [{ name: 'a', pool: 'a', tritonModel: 'a', isDefault: true }]),
   },
   ...tellingStatements,
+  'payment/issue-invoice': {
+    send: (db) => {
+      const seller = { name: 'Seller', addressLines: [], taxId: null }
+      const applying = { tx: db, provider: 'sandbox', plans, seller, workspaceId, now: new Date(0) }
+      const order = { id: 'order', workspace_id: workspaceId, amount: 1, tax: 0, currency: 'USD' } as OrderRow
+      return issueInvoice(applying, order, new Date(0))
+    },
+    answers: [[{ name: 'Buyer' }], [{ last: 1 }]],
+  },
+  'payment/list-own': {
+    send: async (db) => {
+      await listOwn(db, 'payment_order', { workspaceId, limit: 20, offset: 40 })
+      await listOwn(db, 'payment_order', { workspaceId, limit: 20, offset: 0, after: position })
+    },
+  },
   'rate-limit/count-requests': { send: (db) => countRequests(db, [{ subject: 'a', count: 1, limit: 1 }]) },
   ...creditStatements,
   'retention/announce-cleanups': {
