@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { rootDir } from '@matte/local/paths'
 import { measureAccept } from './accept.ts'
+import { measureApp } from './app.ts'
 import { measureModel } from './model.ts'
 import { formatRows, isMet, type Row } from './row.ts'
 import { measureStreams } from './streams.ts'
@@ -28,6 +29,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   model: () => measureModel({ rounds, seconds, say }),
   accept: () => measureAccept({ rounds, seconds, dir: values.dir, say }),
+  app: () => measureApp({ rounds, seconds, dir: values.dir, say }),
   streams: () => measureStreams({ dir: values.dir, say }),
 }
 

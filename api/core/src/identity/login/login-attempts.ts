@@ -34,7 +34,8 @@ export async function takeAttempt(db: Db, { account, network }: From): Promise<A
         allowed_at = now() + interval '1 second' *
           (${waits}::int[])[least(case when ${isOld} then 1 else f.failures + 1 end, ${waits.length}::int)],
         last_at = now()
-      where f.allowed_at <= now()
+      -- Not the statement's time: it may have begun before the attempt that it waited for.
+      where f.allowed_at <= clock_timestamp()
       returning true as taken
     ), whole as (
       insert into login_failure as f (account, network, failures, allowed_at, last_at)

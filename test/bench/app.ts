@@ -1,0 +1,140 @@
+// `make bench ARGS=app`: reads of the App API beside Fastify with the same select, what of a login is the hash of its
+// password, and what two hundred logins at once leave of the reads.
+import { hash } from '@node-rs/argon2'
+import { startBareRead } from './accept/bare.ts'
+import { generateLoad, rateOf } from './accept/load.ts'
+import { connections, warmupSeconds } from './accept/options.ts'
+import { createWorld, type World } from './accept/world.ts'
+import { givenMembers, type Members } from './app/members.ts'
+import { median } from './median.ts'
+import type { Row } from './row.ts'
+
+type AppOptions = {
+  readonly rounds: number
+  readonly seconds: number
+  readonly dir: string
+  readonly say: (line: string) => void
+}
+
+/** Logins come from one address here; what bounds them in life is not measured. */
+const unbounded = { OPEN_REQUESTS_PER_MINUTE: '1000000000', REQUESTS_IN_WORK_MAX: '4096' }
+
+export async function measureApp(options: AppOptions): Promise<Row[]> {
+  const world = await createWorld(options.dir, unbounded)
+  try {
+    const members = await givenMembers(world)
+    return [...(await readRows(world, members, options)), ...(await loginRows(world, members, options))]
+  } finally {
+    await world.remove()
+  }
+}
+
+async function readRows(world: World, members: Members, { rounds, seconds, say }: AppOptions): Promise<Row[]> {
+  const bareRoute = await startBareRead(world)
+  const bare: number[] = []
+  const app: number[] = []
+  const measure = async (port: number, requests: readonly string[]): Promise<number> =>
+    rateOf(await generateLoad(world.dir, { port, requests, connections, seconds, warmupSeconds }), 200).perSecond
+  try {
+    for (let round = 0; round < rounds; round++) {
+      bare.push(await measure(bareRoute.port, members.bareReads))
+      app.push(await measure(world.port, members.reads))
+      say(
+        `GET, round ${round + 1} of ${rounds}, a second: bare ${bare.at(-1)?.toFixed(0)}, app ${app.at(-1)?.toFixed(0)}`,
+      )
+    }
+  } finally {
+    await bareRoute.stop()
+  }
+  return [
+    {
+      name: 'App API, GET of a queued task ÷ Fastify with one select',
+      ratio: median(app) / median(bare),
+      target: { atLeast: 0.5 },
+      detail: `${median(app).toFixed(0)}/s, bare ${median(bare).toFixed(0)}/s`,
+    },
+  ]
+}
+
+const loginsOfRound = 40
+const atOnce = 200
+
+async function loginRows(world: World, members: Members, { rounds, seconds, say }: AppOptions): Promise<Row[]> {
+  const shares: number[] = []
+  const slowdowns: number[] = []
+  const details: string[] = []
+  for (let round = 0; round < rounds; round++) {
+    const [hashMs, loginMs] = await timeLogins(world, members)
+    shares.push(hashMs / loginMs)
+    const idle = await readWhile(world, members, { seconds, act: async () => undefined })
+    const busy = await readWhile(world, members, { seconds, act: () => logInAtOnce(world, members) })
+    slowdowns.push(busy / idle)
+    details.push(
+      `hash ${hashMs.toFixed(1)} ms of ${loginMs.toFixed(1)}; p99 ${idle.toFixed(1)} → ${busy.toFixed(1)} ms`,
+    )
+    say(`logins, round ${round + 1} of ${rounds}: ${details.at(-1)}`)
+  }
+  const detail = details[Math.floor(details.length / 2)] ?? ''
+  return [
+    { name: 'Argon2 alone ÷ a whole login', ratio: median(shares), target: { atLeast: 0.8 }, detail },
+    {
+      name: `p99 of GET beside ${atOnce} logins at once ÷ idle`,
+      ratio: median(slowdowns),
+      target: { atMost: 2 },
+      detail,
+    },
+  ]
+}
+
+/** Milliseconds of a hash and of a login, one at a time and in turn. */
+async function timeLogins({ port }: World, { logins, password }: Members): Promise<[number, number]> {
+  const [hashes, requests]: [number[], number[]] = [[], []]
+  for (const email of logins.slice(0, loginsOfRound)) {
+    const begun = performance.now()
+    await hash(password, { memoryCost: 19_456, timeCost: 2, parallelism: 1 })
+    const hashed = performance.now()
+    await logIn(port, { email, password })
+    hashes.push(hashed - begun)
+    requests.push(performance.now() - hashed)
+  }
+  return [median(hashes), median(requests)]
+}
+
+async function logIn(port: number, body: { email: string; password: string }): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/app/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!answer.ok) throw new Error(`a login was answered ${answer.status}: ${await answer.text()}`)
+  await answer.arrayBuffer()
+}
+
+const logInAtOnce = async ({ port }: World, { logins, password }: Members): Promise<void> => {
+  await Promise.all(logins.slice(0, atOnce).map((email) => logIn(port, { email, password })))
+}
+
+/** Reads a second while nothing presses; far below what the process can answer, so that p99 is no queue of its own. */
+const readsPerSecond = 200
+
+/** p99 of reads at a constant rate, in milliseconds, while `act` is repeated. */
+async function readWhile(
+  world: World,
+  members: Members,
+  { seconds, act }: { readonly seconds: number; readonly act: () => Promise<void> },
+): Promise<number> {
+  let reading = true
+  const load = {
+    port: world.port,
+    requests: members.reads,
+    connections: 64,
+    seconds,
+    warmupSeconds,
+    rate: readsPerSecond,
+  }
+  const measured = generateLoad(world.dir, load).finally(() => {
+    reading = false
+  })
+  while (reading) await Promise.race([act(), measured]).then(() => new Promise((resolve) => setImmediate(resolve)))
+  return rateOf(await measured, 200).p99Ms
+}
