@@ -110,9 +110,12 @@ type Refunding = { db: Db; world: ReturnType<typeof paymentWorld>; refunded: Set
 async function refundLastPack({ db, world, refunded }: Refunding, amount: number): Promise<void> {
   const checkouts = await db.selectFrom('sandbox_object').select('state').where('kind', '=', 'checkout').execute()
   const paid = checkouts
-    .map(({ state }) => state as { paymentId: string | null; subscription: unknown; amount: number; currency: string })
+    .map(
+      ({ state }) =>
+        state as { paymentId: string | null; paidAt: string; subscription: unknown; amount: number; currency: string },
+    )
     .filter(({ paymentId, subscription }) => paymentId !== null && subscription === null)
-  const [last] = paid
+  const last = paid.sort((a, b) => (a.paidAt < b.paidAt ? -1 : 1)).at(-1)
   if (last === undefined || refunded.has(last.paymentId)) return
   refunded.add(last.paymentId)
   const refundId = crypto.randomUUID()
@@ -151,7 +154,7 @@ describe('events of a provider', () => {
         expect(await findBrokenCreditRules(db, disordered.workspaceId)).toEqual([])
         await forget(db)
       }),
-      { numRuns: Number(process.env.PAYMENT_RUNS ?? 10) },
+      { numRuns: Number(process.env.PAYMENT_RUNS ?? 30) },
     )
   }, 600_000)
 
