@@ -80,6 +80,14 @@ describe('the secret of callbacks', () => {
     expect(headers).toMatchObject(expected(fresh, old))
   })
 
+  it('rotates without a body, and refuses one that is no object', async () => {
+    const { client } = await person()
+    const rotation = '/developer/signing-secret/rotate'
+    expect((await client.call('POST', rotation)).status).toBe(200)
+    const refused = { status: 400, code: 'INVALID_PARAMS', details: { issues: [{ path: '/body' }] } }
+    await expect(client.call('POST', rotation, { body: 'null' })).rejects.toMatchObject(refused)
+  })
+
   it('is made by the rotation where there was none', async () => {
     const { signingSecret, previousSecretExpiresAt } = await rotate(await person())
     expect([signingSecret, previousSecretExpiresAt]).toEqual([expect.stringMatching(/^whsec_/), null])
