@@ -19,6 +19,15 @@ RULES_BEYOND_SCHEMAS = {
     # What is on sale is configuration; what an order needs depends on its kind.
     r"/body/(packId|plan|interval)": r"(is required of kind .*|must be .*)",
     r"/headers/idempotency-key": r"was used with another body; .*",
+    # Of people: whether a text is one's own password, a code of now, a live token is no rule of the schema.
+    r"/body/(password|currentPassword)": r"is not your password",
+    r"/body/(password|newPassword)": r"is too easy to guess: .*",
+    r"/body/code": r"is not the code that the app shows now|is not valid, .*",
+    r"/body/token": r"is not valid, or no longer",
+    r"/body/(newEmail|email)": r"is your own|is yours already",
+    r"/body/timeZone": r"must be an IANA time zone, .*",
+    r"/body/avatarUrl": r"must be an https address",
+    r"/body/preferences/\d+/email": r"cannot be switched off for this event",
     r"/query/cursor": r"must (be the nextCursor of a page|not come together with page)",
     r"/query/(startDate|endDate)": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
     r"/query/endDate": r"must not lie before startDate",

@@ -81,6 +81,29 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
     erased: 'rows',
   },
   'mail.to_address': { of: 'address', shown: elsewhere, erased: 'rows' },
+  'notification.user_id': {
+    of: 'person',
+    shown: section('notifications', 'id workspace_id type title body data read_at created_at', 'created_at id'),
+    erased: 'rows',
+  },
+  'notification_preference.user_id': {
+    of: 'person',
+    shown: section('notificationPreferences', 'event in_app email', 'event'),
+    erased: 'rows',
+  },
+  'referral.referrer_id': {
+    of: 'person',
+    shown: section('referrals', 'id email status credits invited_at joined_at decided_at', 'created_at id'),
+    erased: 'rows',
+  },
+  'referral.invited_id': { of: 'person', shown: 'whoever invited is told of it', erased: work },
+  'referral.email': { of: 'address', shown: 'an invitation that somebody else wrote', erased: 'rows' },
+  'referral_code.user_id': {
+    of: 'person',
+    shown: section('referralCode', 'code created_at', 'user_id'),
+    erased: 'rows',
+  },
+  'task_event.for_user': { of: 'person', shown: 'a notification in a moment', erased: { columns: ['for_user'] } },
   'notification_due.user_id': { of: 'person', shown: 'a notification in a moment', erased: 'rows' },
   'account_request.email': { of: 'address', shown: 'done in a moment', erased: 'rows' },
   'registration_invite.email': { of: 'address', shown: 'the operator’s list', erased: 'rows' },
@@ -146,6 +169,12 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
     shown: section('creditLots', lotColumns, 'created_at id'),
     erased: books,
   },
+  'credit_adjustment.workspace_id': {
+    of: 'workspace',
+    shown: section('creditAdjustments', 'id amount reason at', 'at id'),
+    erased: books,
+  },
+  'credit_low_balance.workspace_id': { of: 'workspace', shown: 'gone in a moment', erased: counted },
   'credit_entry.workspace_id': { of: 'workspace', shown: 'summed up in its lots', erased: books },
   'usage_day.workspace_id': {
     of: 'workspace',
