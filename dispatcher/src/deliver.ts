@@ -16,7 +16,7 @@ import {
 } from '@matte/core/webhook/end-attempt'
 import { readDialledEndpoint } from '@matte/core/webhook/endpoint/endpoint-secret'
 import { signatureHeaders } from '@matte/core/webhook/signature'
-import { getCallbackSecrets } from '@matte/core/workspace/callback-secret'
+import { getCallbackSecrets } from '@matte/core/workspace/secret/callback-secret'
 import type { Logger } from 'pino'
 import type { DeliveryMetrics } from './delivery-metrics.ts'
 import type { HttpClient, PostResult } from './http-client.ts'

@@ -1,7 +1,7 @@
 // Every route of the Developer API (the App's are in test/app), with every kind of credential and with another
 // workspace's things. The routes come from the service's own document, which holds every route that needs a credential
-// (declared-access.ts refuses to start otherwise): a new one is tested here without anyone remembering it, and one whose
-// path has an unknown parameter fails until it is said here whose id that is.
+// (declared-access.ts refuses to start otherwise): a new one is tested here without anyone remembering it, and one
+// whose path has an unknown parameter fails until it is said here whose id that is.
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { revokeApiKey } from '@matte/core/workspace/key/end-key'
 import { isScope, scopes } from '@matte/core/workspace/scope'

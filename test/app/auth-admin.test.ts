@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
-import { givenAccount, newEmail, type SignedIn } from '../support/app/accounts.ts'
 import { createAppClient } from '../support/app/app-client.ts'
+import { givenAccount, newEmail, type SignedIn } from '../support/app/sign-in/accounts.ts'
 import { until } from '../support/until.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })

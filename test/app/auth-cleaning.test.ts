@@ -10,7 +10,7 @@ import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
-import { newEmail } from '../support/app/accounts.ts'
+import { newEmail } from '../support/app/sign-in/accounts.ts'
 import { useDatabase } from '../support/database.ts'
 
 const database = useDatabase()

@@ -2,9 +2,9 @@
 import { inviteToRegister } from '@matte/core/identity/account/operator-queries'
 import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
-import { newEmail, newPassword } from '../support/app/accounts.ts'
 import { createAppClient } from '../support/app/app-client.ts'
-import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/inbox.ts'
+import { newEmail, newPassword } from '../support/app/sign-in/accounts.ts'
+import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/sign-in/inbox.ts'
 
 const world = useApi({ AUTH_REGISTRATION: 'invite' })
 

@@ -3,10 +3,10 @@ import { accountHash } from '@matte/core/identity/login/login-attempts'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
-import { type Account, givenAccount, newEmail, newPassword, type SignedIn } from '../support/app/accounts.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { exposedAt } from '../support/app/exposed.ts'
-import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/inbox.ts'
+import { type Account, givenAccount, newEmail, newPassword, type SignedIn } from '../support/app/sign-in/accounts.ts'
+import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/sign-in/inbox.ts'
 import type { ApiError } from '../support/client.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', TRUSTED_PROXY_HOPS: '1' })

@@ -3,9 +3,9 @@ import { accountHash } from '@matte/core/identity/login/login-attempts'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
-import { type Account, givenAccount, newEmail, newPassword, type SignedIn } from '../support/app/accounts.ts'
 import { createAppClient } from '../support/app/app-client.ts'
-import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/inbox.ts'
+import { type Account, givenAccount, newEmail, newPassword, type SignedIn } from '../support/app/sign-in/accounts.ts'
+import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/sign-in/inbox.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', TRUSTED_PROXY_HOPS: '1' })
 const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }

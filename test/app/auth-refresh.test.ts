@@ -5,11 +5,13 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { startApi } from '../support/api.ts'
-import { type Account, givenAccount, type Tokens } from '../support/app/accounts.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { exposedAt } from '../support/app/exposed.ts'
 import { givenPerson } from '../support/app/people.ts'
+import { type Account, givenAccount, type SignedIn } from '../support/app/sign-in/accounts.ts'
 import { until } from '../support/until.ts'
+
+type Tokens = Omit<SignedIn, 'user'>
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
 const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { startApi } from '../support/api.ts'
-import { givenAccount, newEmail, newPassword, type SignedIn } from '../support/app/accounts.ts'
 import { createAppClient } from '../support/app/app-client.ts'
-import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/inbox.ts'
+import { givenAccount, newEmail, newPassword, type SignedIn } from '../support/app/sign-in/accounts.ts'
+import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/sign-in/inbox.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', APP_URL: 'https://app.example.com' })
 

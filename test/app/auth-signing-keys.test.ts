@@ -9,8 +9,10 @@ import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { startApi } from '../support/api.ts'
-import { givenAccount, type Tokens } from '../support/app/accounts.ts'
 import { createAppClient } from '../support/app/app-client.ts'
+import { givenAccount, type SignedIn } from '../support/app/sign-in/accounts.ts'
+
+type Tokens = Omit<SignedIn, 'user'>
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
 const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))

@@ -3,8 +3,8 @@
 // stored one, with an unknown one against nobody's. Without that hash the two kinds do not even overlap.
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
-import { givenAccount, newEmail, newPassword } from '../support/app/accounts.ts'
-import { advantage } from '../support/app/rank.ts'
+import { givenAccount, newEmail, newPassword } from '../support/app/sign-in/accounts.ts'
+import { advantage } from '../support/app/sign-in/rank.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', TRUSTED_PROXY_HOPS: '1' })
 

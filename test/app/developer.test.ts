@@ -2,8 +2,8 @@
 
 import { webhookEvents } from '@matte/core/webhook/events'
 import { signatureHeaders } from '@matte/core/webhook/signature'
-import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
+import { getCallbackSecret } from '@matte/core/workspace/secret/callback-secret'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useWebhooks } from '../api/webhook-parts.ts'

@@ -4,9 +4,9 @@ import { generateApiKey } from '@matte/core/workspace/api-key'
 import { type Role, roles } from '@matte/core/workspace/role'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
-import { forgeToken } from '../support/app/forged-token.ts'
 import { malformedBodyOf, type Operation, readOperations, send } from '../support/app/operations.ts'
 import { givenPerson, type Person, type PersonOptions } from '../support/app/people.ts'
+import { forgeToken } from '../support/app/sign-in/forged-token.ts'
 import { addressOf, givenVictim, makers, type Victim } from './victim.ts'
 
 const operations = await readOperations()

@@ -5,9 +5,9 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import type { AppClient } from '../support/app/app-client.ts'
-import { password } from '../support/app/given-password.ts'
-import { codeOf, databaseTime, enableSecondFactor } from '../support/app/second-factor.ts'
-import { twoFactorWorld, wrongCode } from '../support/app/two-factor-world.ts'
+import { password } from '../support/app/sign-in/given-password.ts'
+import { codeOf, databaseTime, enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
+import { twoFactorWorld, wrongCode } from '../support/app/sign-in/two-factor-world.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
 const { person, protectedPerson, logIn, verify, events } = twoFactorWorld(world)

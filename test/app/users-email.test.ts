@@ -4,10 +4,10 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
-import { givePassword, password } from '../support/app/given-password.ts'
 import { readMails } from '../support/app/mails.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
-import { enableSecondFactor } from '../support/app/second-factor.ts'
+import { givePassword, password } from '../support/app/sign-in/given-password.ts'
+import { enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
 

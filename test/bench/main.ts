@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { rootDir } from '@matte/local/paths'
 import { measureAccept } from './accept.ts'
-import { measureApp } from './app.ts'
+import { measureApp } from './app/app.ts'
+import { measureStreams } from './app/streams.ts'
 import { measureModel } from './model.ts'
 import { formatRows, isMet, type Row } from './row.ts'
-import { measureStreams } from './streams.ts'
 
 const { values, positionals } = parseArgs({
   options: {

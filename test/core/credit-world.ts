@@ -52,9 +52,7 @@ export async function createWorld(db: Db) {
           modelVersion: model,
           callbackUrl: null,
           output: null,
-          creditCost: amount,
-          createdBy: null,
-          traceparent: null,
+          ...{ creditCost: amount, createdBy: null, traceparent: null },
         })
         if (inserted.kind !== 'created') throw new Error(`not inserted: ${inserted.kind}`)
         const { task } = inserted

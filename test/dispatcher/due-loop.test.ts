@@ -1,7 +1,7 @@
 // Dispatchers in this process, real receivers, a real database: what arrives, when, and what is recorded of it.
 import { createHmac } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
+import { getCallbackSecret } from '@matte/core/workspace/secret/callback-secret'
 import { deliver } from '@matte/dispatcher/deliver'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'

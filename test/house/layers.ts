@@ -46,6 +46,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/setting': [...rows, 'core/runtime'],
   'core/workspace': [...rows, 'core/runtime'],
   'core/workspace/limit': [...rows, 'core/workspace'],
+  'core/workspace/secret': [...rows, 'core/runtime'],
   // Making a key is asked for once.
   'core/workspace/key': [...rows, 'core/idempotency', 'core/workspace'],
   'core/audit': rows,
@@ -87,8 +88,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/credit', 'core/notification'],
     ...['core/payment/provider', 'core/payment/rows'],
   ],
-  'core/credit': [...rows, 'core/workspace'],
+  'core/credit': [...rows, 'core/workspace', 'core/credit/member'],
   // What their owners read of them, page by page.
+  'core/credit/member': rows,
   'core/credit/list': rows,
   // What falls due of credits: it publishes events.
   'core/credit/due': [...rows, 'core/workspace', 'core/credit', 'core/notification'],
@@ -144,8 +146,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/schemas/app': ['core', 'api/schemas', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/schemas/app', 'api/uuid.ts'],
+  'api/views/app': ['core', 'api/schemas', 'api/schemas/app', 'api/views'],
   'api/samples': ['core'],
-  'api/stream': ['core', 'api/errors', 'api/limit', 'api/views'],
+  'api/stream': ['core', 'api/errors', 'api/limit', 'api/views', 'api/views/app'],
   'api/limit': ['core', 'api/errors', 'api/access.ts'],
   'api/auth': ['core', 'api/limit', 'api/settings', 'api/access.ts', 'api/uuid.ts'],
   'api/http': ['core', 'api/errors', 'api/schemas', 'api/schemas/app', 'api/access.ts'],
@@ -161,7 +164,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'api/routes/legacy': ['core/storage', 'api/routes/task'],
   'api/routes/app': [
-    ...['core', 'api/http', 'api/views', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth', 'api/stream'],
+    ...['core', 'api/http', 'api/views', 'api/views/app', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth'],
+    'api/stream',
     ...['api/routes/task', 'api/routes/both'],
     ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/task-waits.ts'],
   ],

@@ -25,7 +25,7 @@ export type MemberDeps = {
 }
 
 /** Tokens whose signature was verified, until they end: a signature costs more than the rest of a read. */
-export type TokenCache = BoundedMap<string, VerifiedToken>
+type TokenCache = BoundedMap<string, VerifiedToken>
 
 /** About 10 MB; past it the oldest entry goes, and its token is verified again. */
 const tokensMax = 10_000

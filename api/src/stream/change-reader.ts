@@ -8,7 +8,7 @@ import { settledOrAborted } from '@matte/core/runtime/race'
 import { type Deferred, deferred, type Service } from '@matte/core/runtime/service'
 import { readChanges, type TaskChange } from '@matte/core/task/history/read-changes'
 import type { Logger } from 'pino'
-import { toTaskChangeView } from '../views/task-event-view.ts'
+import { toTaskChangeView } from '../views/app/task-event-view.ts'
 import type { EventStream } from './event-stream.ts'
 
 /** What an event is late by without a hint; as often rights are asked for. */

@@ -1,6 +1,6 @@
 import type { Db } from '../db/database.ts'
 
-export type Change = {
+type Change = {
   readonly workspaceId: string | null
   readonly userId: string | null
   /** The operationId of the request. */

@@ -3,7 +3,7 @@ import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import type { TaskRun } from './hold.ts'
 import { isSpendable } from './lot-queries.ts'
-import { limitReached, memberLimitError, useParts } from './member-use.ts'
+import { limitReached, memberLimitError, useParts } from './member/member-use.ts'
 
 type Holds = {
   readonly workspaceId: string

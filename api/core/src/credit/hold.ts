@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { isSpendable } from './lot-queries.ts'
-import { giveBackPart, limitReached, memberLimitError, useParts } from './member-use.ts'
+import { giveBackPart, limitReached, memberLimitError, useParts } from './member/member-use.ts'
 
 export type TaskRun = { readonly taskId: string; readonly run: number }
 

@@ -6,12 +6,14 @@ import { announceLowBalances } from '../credit/due/announce-low-balance.ts'
 import { grantDuePlans } from '../credit/due/grant-plans.ts'
 import { warnOfExpiry } from '../credit/due/warn-of-expiry.ts'
 import { expireCredits } from '../credit/expire-credits.ts'
+import { forfeitCredits } from '../credit/forfeit-credits.ts'
 import { holdCredits } from '../credit/hold.ts'
 import { holdCreditsEach } from '../credit/hold-batch.ts'
 import { listEndingLots } from '../credit/list/ending-lots.ts'
 import { countEntries, listEntries } from '../credit/list/ledger-queries.ts'
 import { countLots, listLots } from '../credit/list/list-lots.ts'
 import { grantCredits } from '../credit/lot-queries.ts'
+import { listMemberUse, readMonth } from '../credit/member/list-member-use.ts'
 import { refundCredits } from '../credit/refund-credits.ts'
 import { returnRefunded } from '../credit/return-refunded.ts'
 import { joinReferred } from '../referral/due/join-referred.ts'
@@ -41,6 +43,14 @@ export const creditStatements: Readonly<Record<string, Sending>> = {
     answers: [[{ id: workspaceId }], lockedWorkspace, [{ workspace_id: workspaceId }], [{ available: 9 }]],
   },
   'credit/expire-credits': { send: (db) => expireCredits(db), answers: [[{ id: workspaceId }]] },
+  'credit/forfeit-credits': { send: (db) => forfeitCredits(db, workspaceId) },
+  'credit/list-member-use': {
+    send: async (db) => {
+      await listMemberUse(db, workspaceId)
+      await readMonth(db)
+    },
+    answers: [[], [{}]],
+  },
   'credit/grant-credits': {
     send: (db) => grantCredits(db, { workspaceId, kind: 'grant', amount: 1, source: 'source' }),
   },

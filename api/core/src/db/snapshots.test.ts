@@ -11,26 +11,12 @@ import {
   PostgresQueryCompiler,
 } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { countChanges, listChanges } from '../audit/list-changes.ts'
 import { cancelBatch } from '../batch/cancel-batch.ts'
 import { insertChildren } from '../batch/insert-batch.ts'
 import { countBatches, listBatches } from '../batch/list-batches.ts'
-import { forfeitCredits } from '../credit/forfeit-credits.ts'
-import { listMemberUse, readMonth } from '../credit/list-member-use.ts'
 import { takeKey } from '../idempotency/idempotency-queries.ts'
-import { listDueRequests } from '../identity/account/due-requests.ts'
-import { cleanSignIn } from '../identity/clean-sign-in.ts'
-import { countLoginEvents, listLoginEvents } from '../identity/login/list-login-events.ts'
-import { takeAttempt } from '../identity/login/login-attempts.ts'
-import { findLiveSessions } from '../identity/member-queries.ts'
-import { eraseAccount } from '../identity/personal/erase-account.ts'
-import { countSessions, listSessions } from '../identity/session/session-queries.ts'
-import { startSession } from '../identity/session/start-session.ts'
 import { replaceModels } from '../model/model-queries.ts'
 import { tellingStatements } from '../notification/snapshots.fixtures.ts'
-import { issueInvoice } from '../payment/apply/issue-invoice.ts'
-import { listOwn } from '../payment/rows/list-own.ts'
-import type { OrderRow } from '../payment/rows/order-queries.ts'
 import { countRequests } from '../rate-limit/rate-window-queries.ts'
 import { announceCleanups } from '../retention/announce-cleanup.ts'
 import { deleteDueObjects } from '../retention/delete-objects.ts'
@@ -54,11 +40,6 @@ import { failAttempt, finishTask } from '../task/run/finish-task.ts'
 import { handOverDeadLetters } from '../task/run/hand-over-dead-letters.ts'
 import { sweepTasks } from '../task/run/sweep-tasks.ts'
 import type { TaskRow } from '../task/task-queries.ts'
-import { createTeam } from '../team/create-team.ts'
-import { deleteTeam } from '../team/delete-team.ts'
-import { refuseTooMany } from '../team/invite/invite-limits.ts'
-import { moveSessions } from '../team/remove-member.ts'
-import { setMemberLimits } from '../team/update-team.ts'
 import { insertGrant } from '../upload/grant-queries.ts'
 import { addRequests } from '../usage/add-requests.ts'
 import { readUsage } from '../usage/read-usage.ts'
@@ -76,6 +57,7 @@ import { takeSingleSlot } from '../workspace/limit/single-slot.ts'
 import { defaultPlans, type Plan } from '../workspace/plan.ts'
 import { creditStatements } from './snapshots.credit.fixtures.ts'
 import { prepare, type Sending, templatesOf } from './snapshots.fixtures.ts'
+import { peopleStatements } from './snapshots.people.fixtures.ts'
 import type { Tables } from './tables/index.ts'
 
 /** From so many lines on a statement has a snapshot. */
@@ -87,8 +69,6 @@ const workspaceId = 'workspace'
 const common = {
   ...{ workspaceId, modelVersion: 'service-v2', callbackUrl: null, output: null, createdBy: null, traceparent: null },
 }
-const person = { userId: 'person' }
-const owner = { ...person, teamId: 'team' }
 const source = { uploadId: 'upload', objectKey: 'key', etag: 'etag', sizeBytes: 1 }
 const single = { ...common, uploadId: 'u', sourceKey: 'key', sourceEtag: 'etag', sourceSizeBytes: 1, creditCost: 1 }
 const claimed = { ...common, id: 'task', run: 1, claim: 'claim', attempt: 1, batchId: null } as unknown as ClaimedTask
@@ -104,14 +84,7 @@ const attempt = { statusCode: 200, durationMs: 1, responseBody: null, endedAgoMs
 
 /** Every snapshot by its file's name: folder as in `src`, then what the statements do. */
 const statements: Readonly<Record<string, Sending>> = {
-  'audit/list-changes': {
-    send: async (db) => {
-      const filter = { workspaceId, from: new Date(0), before: new Date(1) }
-      await listChanges(db, filter, { limit: 20, offset: 40 })
-      await listChanges(db, filter, { limit: 20, offset: 0, after: position })
-      await countChanges(db, filter)
-    },
-  },
+  ...peopleStatements,
   'batch/cancel-batch': {
     send: (db) => cancelBatch(db, workspaceId, 'batch'),
     answers: [[batch], lockedWorkspace, [batch], [ended], [], [{ ...batch, completedNow: true }]],
@@ -126,68 +99,13 @@ const statements: Readonly<Record<string, Sending>> = {
       await countBatches(db, workspaceId)
     },
   },
-  'credit/forfeit-credits': { send: (db) => forfeitCredits(db, workspaceId) },
-  'credit/list-member-use': {
-    send: async (db) => {
-      await listMemberUse(db, workspaceId)
-      await readMonth(db)
-    },
-    answers: [[], [{}]],
-  },
   'idempotency/take-key': {
     send: (db) => takeKey(db, { workspaceId, method: 'POST', path: '/', key: 'key', bodyHash: Buffer.alloc(32) }),
-  },
-  'identity/clean-sign-in': { send: (db) => cleanSignIn(db) },
-  'identity/list-due-requests': { send: (db) => listDueRequests(db, 100) },
-  'identity/erase-account': {
-    send: (db) => {
-      const deps = { db, masterKeys: new Map(), findSubscription: async () => undefined }
-      return eraseAccount(deps, { userId: 'user', code: undefined })
-    },
-    answers: [[{ id: workspaceId }], [{ email: 'email' }], [], [], [{ id: workspaceId, role: 'owner', others: 0 }]],
-  },
-  'identity/list-login-events': {
-    send: async (db) => {
-      await listLoginEvents(db, 'user', { limit: 20, offset: 40 })
-      await listLoginEvents(db, 'user', { limit: 20, offset: 0, after: position })
-      await countLoginEvents(db, 'user')
-    },
-  },
-  'identity/list-sessions': {
-    send: async (db) => {
-      await listSessions(db, 'user', { limit: 20, offset: 40 })
-      await listSessions(db, 'user', { limit: 20, offset: 0, after: position })
-      await countSessions(db, 'user')
-    },
-  },
-  'identity/start-session': {
-    send: (db) => startSession(db, { userId: 'user', client: { ipAddress: null, userAgent: null } }),
-  },
-  'identity/take-attempt': {
-    send: (db) => takeAttempt(db, { account: Buffer.alloc(32), network: '192.0.2.1' }),
-  },
-  'identity/find-live-sessions': {
-    send: (db) => findLiveSessions(db, [{ sessionId: 'session', workspaceId }]),
   },
   'model/replace-models': {
     send: (db) => replaceModels(db, [{ name: 'a', pool: 'a', tritonModel: 'a', isDefault: true }]),
   },
   ...tellingStatements,
-  'payment/issue-invoice': {
-    send: (db) => {
-      const seller = { name: 'Seller', addressLines: [], taxId: null }
-      const applying = { tx: db, provider: 'sandbox', plans, seller, workspaceId, now: new Date(0) }
-      const order = { id: 'order', workspace_id: workspaceId, amount: 1, tax: 0, currency: 'USD' } as OrderRow
-      return issueInvoice(applying, order, new Date(0))
-    },
-    answers: [[{ name: 'Buyer' }], [{ last: 1 }]],
-  },
-  'payment/list-own': {
-    send: async (db) => {
-      await listOwn(db, 'payment_order', { workspaceId, limit: 20, offset: 40 })
-      await listOwn(db, 'payment_order', { workspaceId, limit: 20, offset: 0, after: position })
-    },
-  },
   'rate-limit/count-requests': { send: (db) => countRequests(db, [{ subject: 'a', count: 1, limit: 1 }]) },
   ...creditStatements,
   'retention/announce-cleanups': {
@@ -263,23 +181,6 @@ const statements: Readonly<Record<string, Sending>> = {
   },
   'task/succeed-task': { send: (db) => finishTask(db, claimed, succeeded) },
   'task/sweep-tasks': { send: (db) => sweepTasks(db, { maxQueueAgeMs: 1 }) },
-  'team/create-team': {
-    send: (db) => createTeam(db, { doer: { ...person, ipAddress: null, requestId: 'id' }, name: 'Team' }),
-    answers: [[], [{ owned: 0, made: 0 }], [{ id: 'team' }]],
-  },
-  'team/delete-team': {
-    send: (db) => deleteTeam(db, { owner, confirmCreditLoss: true }),
-    answers: [[{ id: 'team' }], [{ role: 'owner' }], [{ openTasks: 0 }], [{ total: 1 }]],
-  },
-  'team/invite-limits': {
-    send: (db) => refuseTooMany(db, owner, 'a@example.com'),
-    answers: [[], [], [], [{}]],
-  },
-  'team/move-sessions': { send: (db) => moveSessions(db, 'team', null) },
-  'team/set-member-limits': {
-    send: (db) => setMemberLimits(db, owner, []),
-    answers: [[{ id: 'team' }], [{ role: 'owner' }]],
-  },
   'upload/insert-grant': {
     send: (db) => insertGrant(db, { workspaceId, objectKey: 'key', contentType: 'image/png', expiresInSeconds: 900 }),
   },

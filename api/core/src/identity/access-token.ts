@@ -9,7 +9,7 @@ export const accessTokenSeconds = 900
 const type = 'at+jwt'
 const audience = 'matte-app'
 
-export type AccessClaims = {
+type AccessClaims = {
   readonly userId: string
   readonly sessionId: string
   readonly workspaceId: string

@@ -2,5 +2,3 @@
 export const roles = ['owner', 'admin', 'billing', 'member'] as const
 
 export type Role = (typeof roles)[number]
-
-export const isRole = (text: string): text is Role => (roles as readonly string[]).includes(text)

@@ -17,7 +17,7 @@ import {
 } from '../../schemas/app/credit.ts'
 import { pageOf, pageQuery } from '../../schemas/page.ts'
 import { memberResponses, oneOf, refer, success } from '../../schemas/schema.ts'
-import { toExpiryAlertView, toLedgerEntryView, toLotView } from '../../views/credit-view.ts'
+import { toExpiryAlertView, toLedgerEntryView, toLotView } from '../../views/app/credit-view.ts'
 import { buildPage, isEntryId, readTaskQuery } from '../../views/task-page.ts'
 import { toWholeList } from '../../views/whole-list.ts'
 

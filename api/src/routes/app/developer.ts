@@ -1,7 +1,7 @@
 // The developer centre: what the Developer API has of webhooks and usage, and what only people may do: make, roll and
 // revoke keys (D13), and rotate the secret of callbacks.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { rotateCallbackSecret } from '@matte/core/workspace/callback-secret'
+import { rotateCallbackSecret } from '@matte/core/workspace/secret/callback-secret'
 import { eventSchema, rotatedSigningSecretSchema, secretRotationRequest } from '../../schemas/app/developer.ts'
 import { pageOf } from '../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../schemas/schema.ts'

@@ -11,8 +11,8 @@ import { Type } from 'typebox'
 import { downloadSchema, taskEventSchema } from '../../schemas/app/task-event.ts'
 import { memberResponses, oneOf, refer, success } from '../../schemas/schema.ts'
 import { isUuid } from '../../uuid.ts'
+import { toTaskEventView } from '../../views/app/task-event-view.ts'
 import { type ResultLinks, timedLink } from '../../views/result-links.ts'
-import { toTaskEventView } from '../../views/task-event-view.ts'
 import { findTaskIn } from '../task/find-task.ts'
 
 type ImageDeps = { readonly db: Db; readonly links: ResultLinks }

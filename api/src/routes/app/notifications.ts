@@ -10,7 +10,7 @@ import { notificationPreferenceSchema, notificationSchema, preferencesRequest } 
 import { pageOf, pageQuery } from '../../schemas/page.ts'
 import { oneOf, refer, selfResponses, success } from '../../schemas/schema.ts'
 import { isUuid } from '../../uuid.ts'
-import { toNotificationView } from '../../views/notification-view.ts'
+import { toNotificationView } from '../../views/app/notification-view.ts'
 import { buildPage, readTaskQuery } from '../../views/task-page.ts'
 
 type NotificationDeps = { readonly db: Db }

@@ -10,7 +10,7 @@ import type { Config } from '../../config.ts'
 import { newReferralInvitation, referralInvitationSchema, referralSchema } from '../../schemas/app/referral.ts'
 import { pageOf, pageQuery } from '../../schemas/page.ts'
 import { refer, selfResponses, success } from '../../schemas/schema.ts'
-import { toReferralInvitationView } from '../../views/referral-view.ts'
+import { toReferralInvitationView } from '../../views/app/referral-view.ts'
 import { buildPage, readTaskQuery } from '../../views/task-page.ts'
 
 type ReferralDeps = { readonly db: Db; readonly config: Config }

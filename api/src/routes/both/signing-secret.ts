@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import type { MasterKeys } from '@matte/core/runtime/seal'
-import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
+import { getCallbackSecret } from '@matte/core/workspace/secret/callback-secret'
 import { refer, success } from '../../schemas/schema.ts'
 import { signingSecretSchema } from '../../schemas/signing-secret.ts'
 import type { Front } from './front.ts'

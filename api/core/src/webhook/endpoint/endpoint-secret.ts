@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { type MasterKeys, seal, unseal } from '../../runtime/seal.ts'
-import { generateSigningSecret } from '../../workspace/signing-secret.ts'
+import { generateSigningSecret } from '../../workspace/secret/signing-secret.ts'
 import { endpointNotFound } from './endpoint.ts'
 import { endpointColumns } from './endpoint-queries.ts'
 

@@ -8,7 +8,7 @@ import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { refer, selfResponses, success } from '../../../schemas/schema.ts'
 import { deletedSchema } from '../../../schemas/webhook.ts'
 import { isUuid } from '../../../uuid.ts'
-import { toSessionView } from '../../../views/session-view.ts'
+import { toSessionView } from '../../../views/app/session-view.ts'
 import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
 import { type AuthDeps, tags } from './auth-deps.ts'
 

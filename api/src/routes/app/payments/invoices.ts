@@ -4,8 +4,8 @@ import { Type } from 'typebox'
 import { invoiceSchema } from '../../../schemas/app/payment.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
-import { renderInvoicePdf } from '../../../views/invoice-pdf.ts'
-import { toInvoiceForPdf, toInvoiceView } from '../../../views/payment-view.ts'
+import { renderInvoicePdf } from '../../../views/app/invoice-pdf.ts'
+import { toInvoiceForPdf, toInvoiceView } from '../../../views/app/payment-view.ts'
 import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './own.ts'
 
 const tags = ['Payments']

@@ -9,7 +9,7 @@ import { type Static, Type } from 'typebox'
 import { orderRequest, orderSchema, sandboxRequest } from '../../../schemas/app/payment.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
-import { toOrderView } from '../../../views/payment-view.ts'
+import { toOrderView } from '../../../views/app/payment-view.ts'
 import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './own.ts'
 
 const tags = ['Payments']

@@ -7,7 +7,7 @@ import { refundRequest, refundSchema } from '../../../schemas/app/payment.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
 import { isUuid } from '../../../uuid.ts'
-import { toRefundView } from '../../../views/payment-view.ts'
+import { toRefundView } from '../../../views/app/payment-view.ts'
 import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './own.ts'
 
 const tags = ['Payments']

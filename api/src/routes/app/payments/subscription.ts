@@ -5,7 +5,7 @@ import { findWorkspace } from '@matte/core/workspace/workspace-queries'
 import type { FastifyRequest } from 'fastify'
 import { changeRequest, subscriptionSchema } from '../../../schemas/app/payment.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
-import { toSubscriptionView } from '../../../views/payment-view.ts'
+import { toSubscriptionView } from '../../../views/app/payment-view.ts'
 import type { PaymentRouteDeps } from './own.ts'
 
 const tags = ['Payments']

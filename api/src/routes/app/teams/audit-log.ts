@@ -5,8 +5,8 @@ import { Type } from 'typebox'
 import { auditEntrySchema } from '../../../schemas/app/team.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
+import { toAuditEntryView } from '../../../views/app/team-view.ts'
 import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
-import { toAuditEntryView } from '../../../views/team-view.ts'
 import { tags, teamParams } from './team-params.ts'
 
 type AuditDeps = { readonly db: Db }

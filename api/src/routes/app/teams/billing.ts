@@ -3,7 +3,7 @@ import type { Db } from '@matte/core/db/database'
 import { readBilling, updateBilling } from '@matte/core/team/billing'
 import { billingPatch, teamBillingSchema } from '../../../schemas/app/team.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
-import { toBillingView } from '../../../views/team-view.ts'
+import { toBillingView } from '../../../views/app/team-view.ts'
 import { tags, teamParams } from './team-params.ts'
 import { actorOf, requireTeam } from './team-request.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { readBalance } from '@matte/core/credit/balance'
-import { listMemberUse, readMonth } from '@matte/core/credit/list-member-use'
+import { listMemberUse, readMonth } from '@matte/core/credit/member/list-member-use'
 import type { Db } from '@matte/core/db/database'
 import { setMemberLimits } from '@matte/core/team/update-team'
 import { limitsRequest, teamCreditsSchema } from '../../../schemas/app/team.ts'

@@ -16,7 +16,7 @@ import { acceptRequest, inviteRequest, teamInviteSchema, teamSchema } from '../.
 import { pageOf } from '../../../schemas/page.ts'
 import { memberResponses, refer, selfResponses, success } from '../../../schemas/schema.ts'
 import { deletedSchema } from '../../../schemas/webhook.ts'
-import { toInviteView, toTeamView } from '../../../views/team-view.ts'
+import { toInviteView, toTeamView } from '../../../views/app/team-view.ts'
 import { toWholeList } from '../../../views/whole-list.ts'
 import { ownForm, tags, teamParams } from './team-params.ts'
 import { actorOf, doerOf, requireTeam } from './team-request.ts'

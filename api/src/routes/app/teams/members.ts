@@ -11,7 +11,7 @@ import { removalQuery, roleRequest, teamMemberSchema, teamSchema, transferReques
 import { pageOf } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
 import { deletedSchema } from '../../../schemas/webhook.ts'
-import { toMemberView, toTeamView } from '../../../views/team-view.ts'
+import { toMemberView, toTeamView } from '../../../views/app/team-view.ts'
 import { toWholeList } from '../../../views/whole-list.ts'
 import { ownForm, tags, teamParams } from './team-params.ts'
 import { actorOf, requireMember, requireTeam } from './team-request.ts'

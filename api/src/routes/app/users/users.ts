@@ -23,7 +23,7 @@ import {
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { refer, selfResponses, success } from '../../../schemas/schema.ts'
 import { isUuid } from '../../../uuid.ts'
-import { toLoginEventView, toOwnSubscriptionView } from '../../../views/app-user-view.ts'
+import { toLoginEventView, toOwnSubscriptionView } from '../../../views/app/app-user-view.ts'
 import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
 import { toWholeList } from '../../../views/whole-list.ts'
 import { type AccountDeps, accountRoutes } from './account.ts'

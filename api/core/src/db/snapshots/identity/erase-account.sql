@@ -26,7 +26,9 @@ update invoice set buyer = '{"name": "deleted", "addressLines": [], "taxId": nul
 
 prepare erase_account_7 as
 update workspace
-   set deleted_at = now(), name = 'deleted', personal_of = null, callback_secret_sealed = null, billing = null
+   set deleted_at = now(), name = 'deleted', personal_of = null, callback_secret_sealed = null,
+       previous_callback_secret_sealed = null, previous_callback_until = null, billing = null,
+       payment_fingerprint = null
  where id = $1;
 
 prepare erase_account_8 as
@@ -79,21 +81,39 @@ prepare erase_account_22 as
 delete from "mail" where lower("to_address") = lower($1);
 
 prepare erase_account_23 as
-delete from "notification_due" where "user_id" = $1;
+delete from "notification" where "user_id" = $1;
 
 prepare erase_account_24 as
-delete from "account_request" where lower("email") = lower($1);
+delete from "notification_preference" where "user_id" = $1;
 
 prepare erase_account_25 as
-delete from "registration_invite" where lower("email") = lower($1);
+delete from "referral" where "referrer_id" = $1;
 
 prepare erase_account_26 as
-delete from "team_invite" where lower("email") = lower($1);
+delete from "referral" where lower("email") = lower($1);
 
 prepare erase_account_27 as
-delete from "login_failure" where "account" = $1;
+delete from "referral_code" where "user_id" = $1;
 
 prepare erase_account_28 as
+update "task_event" set "for_user" = null where "for_user" = $1;
+
+prepare erase_account_29 as
+delete from "notification_due" where "user_id" = $1;
+
+prepare erase_account_30 as
+delete from "account_request" where lower("email") = lower($1);
+
+prepare erase_account_31 as
+delete from "registration_invite" where lower("email") = lower($1);
+
+prepare erase_account_32 as
+delete from "team_invite" where lower("email") = lower($1);
+
+prepare erase_account_33 as
+delete from "login_failure" where "account" = $1;
+
+prepare erase_account_34 as
 update app_user
    set email = 'erased-' || id || '@erased.invalid', email_verified_at = null, password_hash = null, name = null,
        locale = default, time_zone = default, avatar_url = null, referral_code = null, registered_from = null,

@@ -7,7 +7,8 @@ with pair as (
     allowed_at = now() + interval '1 second' *
       ($5::int[])[least(case when f.last_at < now() - $6 * interval '1 hour' then 1 else f.failures + 1 end, $7::int)],
     last_at = now()
-  where f.allowed_at <= now()
+  -- Not the statement's time: it may have begun before the attempt that it waited for.
+  where f.allowed_at <= clock_timestamp()
   returning true as taken
 ), whole as (
   insert into login_failure as f (account, network, failures, allowed_at, last_at)

@@ -2,7 +2,7 @@ import type { LoginEventRow } from '@matte/core/identity/login/list-login-events
 import type { Subscription } from '@matte/core/identity/personal/subscription'
 import type { Plan } from '@matte/core/workspace/plan'
 import type { Static } from 'typebox'
-import type { loginEventSchema, ownSubscriptionSchema } from '../schemas/app/user.ts'
+import type { loginEventSchema, ownSubscriptionSchema } from '../../schemas/app/user.ts'
 
 export const toLoginEventView = (event: LoginEventRow): Static<typeof loginEventSchema> => ({
   id: event.id,

@@ -2,7 +2,7 @@
 import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
 import { TOTP } from 'otpauth'
-import type { AppClient } from './app-client.ts'
+import type { AppClient } from '../app-client.ts'
 
 export const codeOf = (secret: string, atMs: number): string => new TOTP({ secret }).generate({ timestamp: atMs })
 

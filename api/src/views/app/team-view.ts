@@ -10,7 +10,7 @@ import type {
   teamInviteSchema,
   teamMemberSchema,
   teamSchema,
-} from '../schemas/app/team.ts'
+} from '../../schemas/app/team.ts'
 
 export const toTeamView = ({ createdAt, ...team }: TeamRow): Static<typeof teamSchema> => ({
   ...team,

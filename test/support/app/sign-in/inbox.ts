@@ -3,8 +3,8 @@ import type { Db } from '@matte/core/db/database'
 import type { MailData } from '@matte/core/mail/templates'
 import { unseal } from '@matte/core/runtime/seal'
 import { sql } from 'kysely'
-import type { TestApi } from '../api.ts'
-import { until } from '../until.ts'
+import type { TestApi } from '../../api.ts'
+import { until } from '../../until.ts'
 
 export type ReceivedMail = Pick<MailData, 'template'> & { readonly data: Readonly<Record<string, unknown>> }
 

@@ -1,7 +1,7 @@
 import { readSigningKeys } from '@matte/core/identity/signing-keys'
 import { SignJWT } from 'jose'
-import type { World } from '../../api/given.ts'
-import type { Person } from './people.ts'
+import type { World } from '../../../api/given.ts'
+import type { Person } from '../people.ts'
 
 type Changed = { readonly audience?: string; readonly typ?: string; readonly seconds?: number }
 

@@ -1,6 +1,6 @@
 import type { ReferralRow } from '@matte/core/referral/referral-queries'
 import type { Static } from 'typebox'
-import type { referralInvitationSchema } from '../schemas/app/referral.ts'
+import type { referralInvitationSchema } from '../../schemas/app/referral.ts'
 
 /** Enough to recognise an address by, for whoever has typed it. */
 const maskEmail = (email: string): string => email.replace(/^(.)?.*(?=@)/su, '$1***')

@@ -1,7 +1,7 @@
 import type { TaskEvent } from '@matte/core/task/history/list-task-events'
 import type { TaskChange } from '@matte/core/task/history/read-changes'
 import type { Static } from 'typebox'
-import type { taskChangeSchema, taskEventSchema } from '../schemas/app/task-event.ts'
+import type { taskChangeSchema, taskEventSchema } from '../../schemas/app/task-event.ts'
 
 type TaskEventView = Static<typeof taskEventSchema>
 

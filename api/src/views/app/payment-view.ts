@@ -2,7 +2,7 @@ import type { findSubscription } from '@matte/core/payment/rows/find-subscriptio
 import type { findOwn } from '@matte/core/payment/rows/list-own'
 import type { OrderRow } from '@matte/core/payment/rows/order-queries'
 import type { Static } from 'typebox'
-import type { invoiceSchema, orderSchema, refundSchema, subscriptionSchema } from '../schemas/app/payment.ts'
+import type { invoiceSchema, orderSchema, refundSchema, subscriptionSchema } from '../../schemas/app/payment.ts'
 import type { InvoiceForPdf } from './invoice-for-pdf.ts'
 
 type RefundRow = NonNullable<Awaited<ReturnType<typeof findOwn<'refund'>>>>

@@ -1,11 +1,11 @@
 // Accounts made through the front door: registered, verified by the mail, signed in.
 import { randomBytes } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
-import type { TestApi } from '../api.ts'
-import { type AppClient, createAppClient } from './app-client.ts'
+import type { TestApi } from '../../api.ts'
+import { type AppClient, createAppClient } from '../app-client.ts'
 import { tokensTo } from './inbox.ts'
 
-export type Tokens = {
+type Tokens = {
   readonly accessToken: string
   readonly refreshToken: string
   readonly tokenType: string

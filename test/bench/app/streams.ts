@@ -1,9 +1,9 @@
 // `make bench ARGS=streams`: the memory that a thousand open streams take of the API, and how soon each has an event.
-import { issuerAt, openMany } from '../support/app/many-streams.ts'
-import { givenPerson } from '../support/app/people.ts'
-import { until } from '../support/until.ts'
-import { createWorld, type World } from './accept/world.ts'
-import type { Row } from './row.ts'
+import { issuerAt, openMany } from '../../support/app/many-streams.ts'
+import { givenPerson } from '../../support/app/people.ts'
+import { until } from '../../support/until.ts'
+import { createWorld, type World } from '../accept/world.ts'
+import type { Row } from '../row.ts'
 
 const count = 1_000
 const rounds = 20

@@ -1,7 +1,7 @@
 // People of `givenPerson` have no password; with one they can sign in.
 import type { Db } from '@matte/core/db/database'
 import { passwordHasher } from '@matte/core/identity/password/password-hasher'
-import type { Person } from './people.ts'
+import type { Person } from '../people.ts'
 
 export const password = 'violet tractor under moss'
 const hasher = passwordHasher({ atOnce: 2, waitingMax: 100 })

@@ -1,6 +1,6 @@
 import type { ListedSession } from '@matte/core/identity/session/session-queries'
 import type { Static } from 'typebox'
-import type { sessionSchema } from '../schemas/app/auth.ts'
+import type { sessionSchema } from '../../schemas/app/auth.ts'
 
 export const toSessionView = (session: ListedSession, currentId: string): Static<typeof sessionSchema> => ({
   id: session.id,

@@ -1,8 +1,8 @@
 // Accounts with a second factor, and the two halves of their logins.
-import type { World } from '../../api/given.ts'
-import { createAppClient } from './app-client.ts'
+import type { World } from '../../../api/given.ts'
+import { createAppClient } from '../app-client.ts'
+import { givenPerson } from '../people.ts'
 import { givePassword, password } from './given-password.ts'
-import { givenPerson } from './people.ts'
 import { enableSecondFactor } from './second-factor.ts'
 
 type Tokens = { readonly accessToken: string; readonly refreshToken: string }

@@ -1,13 +1,13 @@
 // `make bench ARGS=app`: reads of the App API beside Fastify with the same select, what of a login is the hash of its
 // password, and what two hundred logins at once leave of the reads.
 import { hash } from '@node-rs/argon2'
-import { startBareRead } from './accept/bare.ts'
-import { generateLoad, rateOf } from './accept/load.ts'
-import { connections, warmupSeconds } from './accept/options.ts'
-import { createWorld, type World } from './accept/world.ts'
-import { givenMembers, type Members } from './app/members.ts'
-import { median } from './median.ts'
-import type { Row } from './row.ts'
+import { startBareRead } from '../accept/bare.ts'
+import { generateLoad, rateOf } from '../accept/load.ts'
+import { connections, warmupSeconds } from '../accept/options.ts'
+import { createWorld, type World } from '../accept/world.ts'
+import { median } from '../median.ts'
+import type { Row } from '../row.ts'
+import { givenMembers, type Members } from './members.ts'
 
 type AppOptions = {
   readonly rounds: number
@@ -39,9 +39,8 @@ async function readRows(world: World, members: Members, { rounds, seconds, say }
     for (let round = 0; round < rounds; round++) {
       bare.push(await measure(bareRoute.port, members.bareReads))
       app.push(await measure(world.port, members.reads))
-      say(
-        `GET, round ${round + 1} of ${rounds}, a second: bare ${bare.at(-1)?.toFixed(0)}, app ${app.at(-1)?.toFixed(0)}`,
-      )
+      const both = `bare ${bare.at(-1)?.toFixed(0)}, app ${app.at(-1)?.toFixed(0)}`
+      say(`GET, round ${round + 1} of ${rounds}, a second: ${both}`)
     }
   } finally {
     await bareRoute.stop()

@@ -1,7 +1,7 @@
 // The secret that signs a workspace's callbacks (D62): made on first use, rotated like an endpoint's (D63).
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
-import { type MasterKeys, seal, unseal } from '../runtime/seal.ts'
+import type { Db } from '../../db/database.ts'
+import { type MasterKeys, seal, unseal } from '../../runtime/seal.ts'
 import { generateSigningSecret } from './signing-secret.ts'
 
 /**

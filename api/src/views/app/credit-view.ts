@@ -2,7 +2,7 @@ import type { EndingLot } from '@matte/core/credit/list/ending-lots'
 import type { EntryType, LedgerEntry } from '@matte/core/credit/list/ledger-queries'
 import type { LotRow } from '@matte/core/credit/list/list-lots'
 import type { Static } from 'typebox'
-import type { expiryAlertSchema, ledgerEntrySchema, lotSchema } from '../schemas/app/credit.ts'
+import type { expiryAlertSchema, ledgerEntrySchema, lotSchema } from '../../schemas/app/credit.ts'
 
 const words: Readonly<Record<EntryType, string>> = {
   grant: 'Granted',

@@ -2,8 +2,8 @@
 // back where they are released, in those very statements (A101): a limit of a member is exact however many create at
 // once, and what has been used is known after the tasks have gone. A personal workspace has no row.
 import { type RawBuilder, sql } from 'kysely'
-import type { Db } from '../db/database.ts'
-import { MatteError } from '../error.ts'
+import type { Db } from '../../db/database.ts'
+import { MatteError } from '../../error.ts'
 
 const monthOf = (at: RawBuilder<unknown>) => sql<string>`date_trunc('month', ${at} at time zone 'utc')::date`
 /** The current month, as rows have it. */
