@@ -70,7 +70,8 @@ const inventory: Plugin = {
     const listed = all.map(({ notice: _notice, ...one }) => one)
     this.emitFile({ type: 'asset', fileName: 'packages.json', source: JSON.stringify(listed) })
     const notices = all.map(({ name, version, licence, notice }) => `${name} ${version}, ${licence}\n\n${notice}`)
-    this.emitFile({ type: 'asset', fileName: 'third-party-notices.txt', source: notices.join(`\n${'-'.repeat(80)}\n`) })
+    const source = notices.join(`\n${'-'.repeat(80)}\n`)
+    this.emitFile({ type: 'asset', fileName: 'third-party-notices.txt', source })
   },
 }
 
