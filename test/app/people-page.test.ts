@@ -38,6 +38,7 @@ await client.end()
 describe('the page about people', () => {
   let ada: Person
   let run: RunSection
+  let keyOfMember: string
   beforeAll(async () => {
     ada = await givenPerson(world.db, world.api, { email: 'ada@example.com', plan: 'free' })
     const dir = mkdtempSync(join(tmpdir(), 'matte-people-'))
@@ -56,7 +57,7 @@ describe('the page about people', () => {
     const { userId: member } = await givenPerson(world.db, world.api, {
       member: { workspaceId: data.id, role: 'admin' },
     })
-    await givenKeyOf(world.db, data.id, member)
+    keyOfMember = (await givenKeyOf(world.db, data.id, member)).id
     await givenKeyOf(world.db, ada.workspaceId, ada.userId)
     return { order, team: data.id, member }
   }
@@ -87,7 +88,7 @@ describe('the page about people', () => {
 
   it('rolls and adopts keys', async () => {
     expect(await run('Keys of a workspace')).toMatch(/service_live_\w{38}/)
-    await run('Keep the keys of a member who leaves')
+    expect(await run('Keep the keys of a member who leaves')).toMatch(new RegExp(`adopted +${keyOfMember}\n`))
   })
 
   it('rotates the keys of access tokens, and nobody is signed out', async () => {
