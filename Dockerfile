@@ -19,6 +19,7 @@ COPY local/package.json local/
 # Not `npm ci`, see the Makefile. The pinned Node of development is left out: the image has its own.
 RUN npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error --cache /tmp/npm && rm -rf /tmp/npm
 COPY rolldown.config.ts tsconfig.json ./
+COPY charts/image/npm-licences.json charts/image/
 COPY protos protos
 COPY api api
 COPY controller controller

@@ -34,7 +34,23 @@ const filesBeside: Plugin = {
   },
 }
 
-/** `packages.json`: what is in the image of npm, bundled or beside it; `charts/image/write-sbom.ts` reads it. */
+/** Of packages whose manifest names no licence, as their licence files have it. */
+const statedLicences = JSON.parse(readFileSync('charts/image/npm-licences.json', 'utf8'))
+
+/** What is copied into our sources, with its licence file. */
+const copied = [
+  {
+    name: '@zxcvbn-ts/language-common',
+    version: '4.1.3',
+    licence: 'MIT',
+    notice: readFileSync('api/core/src/identity/password/LICENSE.txt', 'utf8'),
+  },
+]
+
+/**
+ * `packages.json`: what is in the image of npm, bundled or beside it, for `charts/image/write-sbom.ts`; and
+ * `third-party-notices.txt`, since nearly every licence asks that its notice goes with each copy, and bundles lose them.
+ */
 const inventory: Plugin = {
   name: 'inventory',
   generateBundle(_options, bundle) {
@@ -47,11 +63,24 @@ const inventory: Plugin = {
     const packages = [...names].sort().flatMap((name) => {
       const manifest = `node_modules/${name}/package.json`
       if (!existsSync(manifest)) return []
-      const { version, license: licence } = JSON.parse(readFileSync(manifest, 'utf8'))
-      return [{ name, version, licence }]
+      const { version, license: licence = statedLicences[name] } = JSON.parse(readFileSync(manifest, 'utf8'))
+      return [{ name, version, licence, notice: readNotice(name) }]
     })
-    this.emitFile({ type: 'asset', fileName: 'packages.json', source: JSON.stringify(packages) })
+    const all = [...packages, ...copied]
+    const listed = all.map(({ notice: _notice, ...one }) => one)
+    this.emitFile({ type: 'asset', fileName: 'packages.json', source: JSON.stringify(listed) })
+    const notices = all.map(({ name, version, licence, notice }) => `${name} ${version}, ${licence}\n\n${notice}`)
+    const source = notices.join(`\n${'-'.repeat(80)}\n`)
+    this.emitFile({ type: 'asset', fileName: 'third-party-notices.txt', source })
   },
+}
+
+/** The licence files of a package, as they are. */
+function readNotice(name: string): string {
+  const dir = `node_modules/${name}`
+  const files = readdirSync(dir, { withFileTypes: true }).filter((one) => one.isFile())
+  const notices = files.filter((one) => /^(licen[cs]e|copying|notice)/i.test(one.name))
+  return notices.map((one) => readFileSync(join(dir, one.name), 'utf8')).join('\n')
 }
 
 /** These packages and all that they need, as far as it is installed for this platform. */

@@ -30,6 +30,9 @@ describe.skipIf(built === undefined)('the image', () => {
     const names = components.map(({ name }) => name)
     for (const name of ['fastify', 'sharp', 'node', 'libc6', 'libjemalloc2', 'tini']) expect(names).toContain(name)
     expect(findUnlisted(components)).toEqual([])
+    const notices = run('cat /app/third-party-notices.txt')
+    const asked = ['fastify', '@zxcvbn-ts/language-common', 'SIL OPEN FONT LICENSE']
+    for (const name of asked) expect(notices).toContain(name)
   })
 
   it('has no package manager of npm, and nothing of ours that its user may change', () => {

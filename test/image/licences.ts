@@ -16,6 +16,7 @@ const linked: readonly Licence[] = [
     ids: ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0'],
   },
   { reason: 'asks for nothing', ids: ['0BSD', 'MIT-0', 'Unlicense'] },
+  { reason: 'the fonts of invoices: files of their own, unchanged, with their licence beside them', ids: ['OFL-1.1'] },
   { reason: "permissive: Python's, of a parser of arguments", ids: ['PSF-2.0'] },
   {
     reason: 'libvips of sharp: a shared library in a file of its own, which anybody may replace by another',

@@ -41,13 +41,14 @@ describe('the pages', () => {
     const tests = readdirSync(testsDir)
       .filter((name) => name.endsWith('.test.ts'))
       .map((name) => readFileSync(join(testsDir, name), 'utf8'))
+      .concat(readFileSync(join(rootDir, 'test/app/people-page.test.ts'), 'utf8'))
       .join('\n')
     const sections = pages.flatMap((name) =>
       readBlocks(readFileSync(join(dir, name), 'utf8')).map(({ section }) => ({ name, section })),
     )
     expect(sections.length).toBeGreaterThan(20)
     for (const { name, section } of sections) {
-      expect(tests, `${name} is run`).toContain(`page('${name}'`)
+      expect(tests, `${name} is run`).toMatch(new RegExp(`[pP]age\\('${name}'`))
       expect(tests, `${name}, ${section}, is run`).toContain(`('${section}')`)
     }
   })

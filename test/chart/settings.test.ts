@@ -1,0 +1,91 @@
+// The values of the App API reach the processes: what the chart renders is read by their own readers of settings.
+import { configSchema, readConfig as readApi } from '@matte/api/config'
+import { schema as dispatcherSchema, readConfig as readDispatcher } from '@matte/dispatcher/config'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { findMissing, render } from './helm.ts'
+
+/** What is in the Secrets that the values name. */
+const secrets: Readonly<Record<string, string>> = {
+  DATABASE_URL: 'postgresql://matte:secret@database/matte',
+  NATS_URL: 'nats://token@nats',
+  S3_ACCESS_KEY_ID: 'id',
+  S3_SECRET_ACCESS_KEY: 'secret',
+  MASTER_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+  SMTP_URL: 'smtp://user:password@mail.example.com',
+  STRIPE_SECRET_KEY: 'rk_live_secret',
+  STRIPE_WEBHOOK_SECRET: 'whsec_secret',
+}
+
+const pack = { id: 'small', name: 'Small', credits: 100, amount: 900, currency: 'EUR', expiresAfterDays: 365 }
+const price = { plan: 'pro', interval: 'year', amount: 29_000, currency: 'EUR' }
+
+const values = {
+  publicUrl: 'https://matte.example.com',
+  mail: {
+    ...{ existingSecret: { name: 'mail' }, from: 'Matte <no-reply@example.com>', tls: 'opportunistic' },
+    ...{ concurrency: 7, perMinute: 90 },
+  },
+  accounts: { appUrl: 'https://app.example.com', registration: 'open' },
+  payments: {
+    ...{ provider: 'stripe', stripe: { existingSecret: { name: 'stripe' } } },
+    ...{ packs: [pack], planPrices: [price], seller: { name: 'Example Ltd', addressLines: ['1 Main Street'] } },
+  },
+  referral: { rewardCredits: 25 },
+  api: { passwordHashesMax: 4, streamsMax: 200 },
+}
+
+type Env = Readonly<Record<string, string>>
+
+async function renderEnv(process: string, given: object): Promise<Env> {
+  const { manifests, refusal } = await render(given)
+  expect(refusal).toBe('')
+  const owner = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === `matte-${process}`)
+  const rendered = owner?.spec?.template?.spec.containers[0]?.env ?? []
+  expect(rendered.length).toBeGreaterThan(5)
+  const names = rendered.map(({ name }) => name)
+  expect(new Set(names).size, 'no variable twice').toBe(names.length)
+  return Object.fromEntries(rendered.map(({ name, value }) => [name, value ?? secrets[name] ?? '']))
+}
+
+const known = (schema: Readonly<Record<string, { readonly variable: string }>>): readonly string[] =>
+  Object.values(schema).map(({ variable }) => variable)
+
+describe.skipIf(findMissing('helm'))('settings of the App API', () => {
+  let api: Env
+  let dispatcher: Env
+  beforeAll(async () => {
+    api = await renderEnv('api', values)
+    dispatcher = await renderEnv('dispatcher', values)
+  })
+
+  it('have names that the processes know', () => {
+    expect(Object.keys(api).filter((name) => !known(configSchema).includes(name))).toEqual([])
+    expect(Object.keys(dispatcher).filter((name) => !known(dispatcherSchema).includes(name))).toEqual([])
+  })
+
+  it('reach the API', () => {
+    expect(readApi(api)).toMatchObject({
+      ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open' },
+      ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
+      ...{ paymentsProvider: 'stripe', stripeSecretKey: 'rk_live_secret', stripeWebhookSecret: 'whsec_secret' },
+      ...{ creditPacks: [pack], planPrices: [price], invoiceSeller: { name: 'Example Ltd' } },
+    })
+  })
+
+  it('reach the dispatcher', () => {
+    expect(readDispatcher(dispatcher)).toMatchObject({
+      ...{ appUrl: 'https://app.example.com', mailConcurrency: 7, mailsPerMinute: 90, referralRewardCredits: 25 },
+      mailServer: { host: 'mail.example.com', tls: 'opportunistic', from: { address: 'no-reply@example.com' } },
+      ...{ paymentsProvider: 'stripe', creditPacks: [pack], planPrices: [price] },
+    })
+  })
+
+  it('are none without values: no mail, nobody registers uninvited, nothing is sold', async () => {
+    const plain = readApi(await renderEnv('api', {}))
+    expect(plain).toMatchObject({ mailEnabled: false, registration: 'invite', appUrl: 'http://localhost:8080' })
+    expect(plain.paymentsProvider).toBeUndefined()
+    const sender = readDispatcher(await renderEnv('dispatcher', {}))
+    expect(sender.mailServer).toBeUndefined()
+    expect(sender.paymentsProvider).toBeUndefined()
+  })
+})
