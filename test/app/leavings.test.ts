@@ -1,0 +1,87 @@
+// What is left when somebody leaves, is disabled, or changes the address: no way back in, and no name.
+import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { createAppClient } from '../support/app/app-client.ts'
+import { givePassword, password } from '../support/app/given-password.ts'
+import { readMails } from '../support/app/mails.ts'
+import { givenPerson, type Person, type PersonOptions } from '../support/app/people.ts'
+import { givenKeyOf, givenTeam, readInviteMails } from '../support/app/teams.ts'
+import { until } from '../support/until.ts'
+
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
+
+async function person(options: PersonOptions = {}): Promise<Person> {
+  const someone = await givenPerson(world.db, world.api, options)
+  await givePassword(world.db, someone)
+  return someone
+}
+
+const erase = ({ client }: Person) => client.call('DELETE', '/users/profile', { body: { password } })
+const statusOf = (call: Promise<{ status: number }>): Promise<number> =>
+  call.then(
+    ({ status }) => status,
+    (error: { status: number }) => error.status,
+  )
+
+describe('a team that ends with the account of its only member', () => {
+  it('lets nobody in by an invitation that was open, and keeps no address of whom it was for', async () => {
+    const team = await givenTeam(world)
+    await givePassword(world.db, team.owner)
+    const invited = await person()
+    await team.owner.client.call('POST', `${team.path}/invites`, { body: { email: invited.email, role: 'admin' } })
+    const [mail] = await readInviteMails(world, invited.email)
+    await erase(team.owner)
+    const accept = invited.client.call('POST', '/teams/invites/accept', { body: { token: mail?.token } })
+    await expect(accept).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' })
+    const left = async (table: 'membership' | 'team_invite') =>
+      world.db.selectFrom(table).selectAll().where('workspace_id', '=', team.id).execute()
+    expect([await left('membership'), await left('team_invite')]).toEqual([[], []])
+  })
+
+  it('keeps its invoices without a name, as does one that was deleted before', async () => {
+    const [closing, before, goingOn] = [await givenTeam(world), await givenTeam(world), await givenTeam(world)]
+    const someone = closing.owner
+    await givePassword(world.db, someone)
+    await givenInvoice(closing.id)
+    await givenInvoice(before.id)
+    await givenInvoice(goingOn.id)
+    const billing = JSON.stringify({ name: 'Billed Name', addressLines: [], taxId: null, email: 'bill@example.com' })
+    await sql`
+      update workspace set created_by = ${someone.userId}, deleted_at = now(), billing = ${billing}
+       where id = ${before.id}`.execute(world.db)
+    await erase(someone)
+    const { rows } = await sql<{ id: string; name: string; billing: unknown }>`
+      select w.id, i.buyer ->> 'name' as name, w.billing from invoice i join workspace w on w.id = i.workspace_id
+       where w.id = any(${[closing.id, before.id, goingOn.id]}::uuid[])`.execute(world.db)
+    const names = new Map(rows.map(({ id, name }) => [id, name]))
+    expect([closing.id, before.id, goingOn.id].map((id) => names.get(id))).toEqual([
+      'deleted',
+      'deleted',
+      'Billed Name',
+    ])
+    expect(rows.map((row) => row.billing)).toEqual([null, null, null])
+  })
+})
+
+/** One whose buyer has a name. */
+async function givenInvoice(workspace_id: string): Promise<void> {
+  const { id: order_id } = await world.db
+    .insertInto('payment_order')
+    .values({
+      ...{ workspace_id, kind: 'pack', description: 'Pack', pack_id: 's', credits: 100, amount: 900 },
+      ...{ currency: 'USD', provider: 'sandbox', status: 'paid', paid_at: new Date() },
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const buyer = JSON.stringify({ name: 'Billed Name', addressLines: [], taxId: null, email: 'bill@example.com' })
+  const number = `t-${randomBytes(6).toString('hex')}`
+  await world.db
+    .insertInto('invoice')
+    .values({
+      ...{ workspace_id, order_id, number, seller: buyer, buyer, lines: '[]', subtotal: 900, tax: 0 },
+      ...{ total: 900, currency: 'USD', paid_at: new Date(), issued_at: new Date() },
+    })
+    .execute()
+}
