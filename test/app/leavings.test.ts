@@ -85,3 +85,24 @@ async function givenInvoice(workspace_id: string): Promise<void> {
     })
     .execute()
 }
+
+describe('another address', () => {
+  it('makes a link to a new password void that went to the one before', async () => {
+    const someone = await person()
+    const newEmail = `new-${randomBytes(6).toString('hex')}@example.com`
+    const open = createAppClient(world.api.url)
+    const tokenFor = async (to: string, template: string) => {
+      const mails = await readMails(world.db, world.api.config.masterKeys, { to })
+      const url = mails.find((mail) => mail.template === template)?.data.url
+      return url && URL.parse(url)?.searchParams.get('token')
+    }
+    await open.call('POST', '/auth/password/forgot', { body: { email: someone.email } })
+    const sent = async () => (await tokenFor(someone.email, 'reset-password')) ?? undefined
+    await until('the link is sent', async () => (await sent()) !== undefined)
+    await someone.client.call('POST', '/auth/email/change', { body: { newEmail, password } })
+    const body = { token: await tokenFor(newEmail, 'confirm-email') }
+    await someone.client.call('POST', '/auth/email/confirm', { body })
+    const reset = { token: await sent(), newPassword: 'another violet tractor' }
+    await expect(open.call('POST', '/auth/password/reset', { body: reset })).rejects.toMatchObject({ status: 401 })
+  })
+})
