@@ -106,3 +106,30 @@ describe('another address', () => {
     await expect(open.call('POST', '/auth/password/reset', { body: reset })).rejects.toMatchObject({ status: 401 })
   })
 })
+
+describe('somebody who is disabled', () => {
+  it('has keys that are refused, wherever they were made, until enabled again', async () => {
+    const someone = await person()
+    const team = await givenTeam(world)
+    const member = { workspace_id: team.id, user_id: someone.userId, role: 'admin' as const }
+    await world.db.insertInto('membership').values(member).execute()
+    const own = await givenKeyOf(world.db, someone.personalWorkspaceId, someone.userId)
+    const inTeam = await givenKeyOf(world.db, team.id, someone.userId)
+    const byOperator = await givenKeyOf(world.db, someone.personalWorkspaceId, someone.userId)
+    await world.db.updateTable('api_key').set({ created_by: null }).where('id', '=', byOperator.id).execute()
+    const others = await givenKeyOf(world.db, team.id, team.owner.userId)
+    const answers = () =>
+      Promise.all(
+        [own, inTeam, byOperator, others].map(({ key }) => statusOf(world.api.client(key).call('GET', '/tasks'))),
+      )
+    const disable = (disabled_at: Date | null) =>
+      world.db.updateTable('app_user').set({ disabled_at }).where('id', '=', someone.userId).execute()
+    expect(await answers()).toEqual([200, 200, 200, 200])
+    await disable(new Date())
+    await until('the keys are refused', async () => (await answers()).join() === '401,401,401,200', {
+      timeoutMs: 5_000,
+    })
+    await disable(null)
+    expect(await answers()).toEqual([200, 200, 200, 200])
+  })
+})
