@@ -133,3 +133,18 @@ describe('somebody who is disabled', () => {
     expect(await answers()).toEqual([200, 200, 200, 200])
   })
 })
+
+describe('the log of a team', () => {
+  it('has nothing of what its members change for themselves; the personal one has', async () => {
+    const team = await givenTeam(world)
+    const member = await team.member('member')
+    await member.client.call('PATCH', '/users/profile', { body: { name: 'Mine' } })
+    await member.client.call('POST', '/teams', { body: { name: 'Another' } })
+    const entriesOf = async (client: Person['client'], id: string) => {
+      const { data } = await client.call<{ items: { action: string }[] }>('GET', `/teams/${id}/audit-log`)
+      return data.items.map(({ action }) => action)
+    }
+    expect(await entriesOf(team.owner.client, team.id)).toEqual([])
+    expect(await entriesOf(member.client, member.personalWorkspaceId)).toEqual(['createTeam', 'updateProfile'])
+  })
+})
