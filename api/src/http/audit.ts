@@ -6,6 +6,7 @@ import type { Db } from '@matte/core/db/database'
 import { findPersonalWorkspace } from '@matte/core/identity/personal/own-workspaces'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { needsCredential, surfaceOf } from '../access.ts'
+import { clientAddress } from '../limit/client-network.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -27,7 +28,7 @@ export function auditChanges(app: FastifyInstance, db: Db): void {
       const target = targetOf(request, payload)
       const { userId } = member
       const workspaceId = await logOf(db, request)
-      const ipAddress = routeOptions.config.auditsAddress === false ? null : ip
+      const ipAddress = routeOptions.config.auditsAddress === false ? null : clientAddress(ip)
       await recordChange(db, { workspaceId, userId, action: operationId, target, ipAddress, requestId: id })
     } catch (error) {
       // The change is made; to answer an error would have it made again.
