@@ -1,5 +1,5 @@
 // What is left when somebody leaves, is disabled, or changes the address: no way back in, and no name.
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -104,6 +104,29 @@ describe('another address', () => {
     await someone.client.call('POST', '/auth/email/confirm', { body })
     const reset = { token: await sent(), newPassword: 'another violet tractor' }
     await expect(open.call('POST', '/auth/password/reset', { body: reset })).rejects.toMatchObject({ status: 401 })
+  })
+})
+
+describe('a link in a mail', () => {
+  it.each([
+    ['verify-email', '/auth/verify-email', {}],
+    ['reset-password', '/auth/password/reset', { newPassword: 'another violet tractor' }],
+  ] as const)('that is followed while it is made void waits for that: %s', async (purpose, path, more) => {
+    const email = `link-${randomBytes(6).toString('hex')}@example.com`
+    const { id } = await world.db.insertInto('app_user').values({ email }).returning('id').executeTakeFirstOrThrow()
+    const token = randomBytes(32).toString('base64url')
+    const hash = createHash('sha256').update(token).digest()
+    const values = { hash, purpose, user_id: id, expires_at: sql<Date>`now() + interval '5 minutes'` }
+    await world.db.insertInto('mail_token').values(values).execute()
+    const followed = await world.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('app_user').select('id').where('id', '=', id).forNoKeyUpdate().execute()
+      const following = statusOf(createAppClient(world.api.url).call('POST', path, { body: { token, ...more } }))
+      const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      await until('it waits', async () => (await waiting.execute(world.db)).rows.length > 0)
+      await tx.deleteFrom('mail_token').where('user_id', '=', id).execute()
+      return { following }
+    })
+    expect(await followed.following).toBe(401)
   })
 })
 
