@@ -34,32 +34,33 @@ const tokenLengthMax = 2_048
 
 export const tokenCache = (): TokenCache => new BoundedMap(tokensMax)
 
+/** `own`: in the token's workspace; `member`: in the one that the path names, or that one. Undefined: there is none. */
+type Authenticated = { readonly own: Member; readonly member: Member | undefined }
+
 /**
- * Who sent this access token, in the workspace that the path names or else the token's.
+ * Who sent this access token.
  * @throws MatteError AUTH_INVALID_TOKEN: missing, of another kind, expired, or of a session that has ended (D14);
- *   NOT_FOUND: no such workspace. RATE_LIMIT_EXCEEDED for one too many of them from one address.
+ *   RATE_LIMIT_EXCEEDED for one too many of them from one address.
  */
 export async function authenticateMember(
   { members, guard, ...deps }: MemberDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Member> {
+): Promise<Authenticated> {
   const token = readBearer(request.headers.authorization)
   if (token === undefined) {
     throw new MatteError('AUTH_INVALID_TOKEN', 'Send your access token: Authorization: Bearer <token>.')
   }
   const verified = await verify(deps, token)
-  const member = verified && (await findIn(members, verified, verified.workspaceId))
-  if (verified === undefined || member === undefined) {
+  const own = verified && (await findIn(members, verified, verified.workspaceId))
+  if (verified === undefined || own === undefined) {
     await guard.noteFailure(request, reply)
     throw new MatteError('AUTH_INVALID_TOKEN', 'This access token is not valid, or no longer: sign in or refresh it.')
   }
   request.tokenEndsAtMs = verified.expiresAtMs
   const { teamId } = request.params as { readonly teamId?: string }
-  if (teamId === undefined) return member
-  const other = isUuid(teamId) ? await findIn(members, verified, teamId.toLowerCase()) : undefined
-  if (other === undefined) throw new MatteError('NOT_FOUND', 'There is no such workspace.')
-  return other
+  if (teamId === undefined) return { own, member: own }
+  return { own, member: isUuid(teamId) ? await findIn(members, verified, teamId.toLowerCase()) : undefined }
 }
 
 const findIn = (members: MemberCache, { sessionId }: VerifiedToken, workspaceId: string) =>

@@ -77,10 +77,14 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   }
 
   async function byToken(deps: AuthDeps, roles: readonly Role[] | undefined, exchange: Exchange) {
-    const member = await authenticateMember(deps, exchange.request, exchange.reply)
+    const { own, member } = await authenticateMember(deps, exchange.request, exchange.reply)
+    if (member === undefined || (roles !== undefined && member.role === null)) {
+      // Whoever is no member learns not even that the workspace is there (D10), and asks at the expense of the own one.
+      capacity.countFor(exchange.request, own.workspaceId)
+      await limitRequests(limiter, { ...own, planLimits: planNamed(deps.plans, own.plan) }, exchange.reply)
+      throw new MatteError('NOT_FOUND', 'There is no such workspace.')
+    }
     capacity.countFor(exchange.request, member.workspaceId)
-    // Whoever is no member learns not even that the workspace is there (D10).
-    if (roles !== undefined && member.role === null) throw new MatteError('NOT_FOUND', 'There is no such workspace.')
     if (roles !== undefined && !roles.some((role) => role === member.role)) {
       throw new MatteError('AUTH_FORBIDDEN', `This needs one of the roles ${roles.join(', ')}.`, {
         details: { required: roles, role: member.role },

@@ -3,8 +3,10 @@
 // that is in the log of requests and not among the entries.
 import { recordChange } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
+import { findPersonalWorkspace } from '@matte/core/identity/personal/own-workspaces'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { needsCredential, surfaceOf } from '../access.ts'
+import { clientAddress } from '../limit/client-network.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -24,14 +26,24 @@ export function auditChanges(app: FastifyInstance, db: Db): void {
     const { operationId = '' } = (routeOptions.schema ?? {}) as { readonly operationId?: string }
     try {
       const target = targetOf(request, payload)
-      const { workspaceId, userId } = member
-      const ipAddress = routeOptions.config.auditsAddress === false ? null : ip
+      const { userId } = member
+      const workspaceId = await logOf(db, request)
+      const ipAddress = routeOptions.config.auditsAddress === false ? null : clientAddress(ip)
       await recordChange(db, { workspaceId, userId, action: operationId, target, ipAddress, requestId: id })
     } catch (error) {
       // The change is made; to answer an error would have it made again.
       request.log.error({ err: error, action: operationId }, 'change not audited')
     }
   }
+}
+
+/**
+ * What concerns a person alone, such as the password or another team, stands in the log of the personal workspace:
+ * whoever runs the team of the token has no business to read it.
+ */
+async function logOf(db: Db, { member, routeOptions }: FastifyRequest): Promise<string | null> {
+  if (routeOptions.config.access !== 'self') return member.workspaceId
+  return (await findPersonalWorkspace(db, member.userId))?.id ?? null
 }
 
 const isChange = ({ method, routeOptions: { config } }: FastifyRequest): boolean =>

@@ -10,14 +10,19 @@ export type Caller = {
   readonly userId: string | null
 }
 
-/** The live key with this hash and its workspace. Undefined: unknown, revoked or expired, one answer for all (D5). */
+/**
+ * The live key with this hash and its workspace. Undefined: unknown, revoked or expired, or its maker was disabled, be
+ * it the one whose workspace it is where an operator made the key; one answer for all (D5).
+ */
 export function findCaller(db: Db, hash: Buffer): Promise<Caller | undefined> {
   return db
     .selectFrom('api_key as k')
     .innerJoin('workspace as w', 'w.id', 'k.workspace_id')
+    .leftJoin('app_user as u', (join) => join.on('u.id', '=', sql<string>`coalesce(k.created_by, w.personal_of)`))
     .select(['k.id as apiKeyId', 'k.workspace_id as workspaceId', 'w.plan', 'k.scopes', 'k.created_by as userId'])
     .where('k.hash', '=', hash)
     .where('k.revoked_at', 'is', null)
+    .where('u.disabled_at', 'is', null)
     .where((eb) => eb.or([eb('k.expires_at', 'is', null), eb('k.expires_at', '>', sql<Date>`now()`)]))
     .executeTakeFirst()
 }

@@ -17,6 +17,8 @@ export async function closeWorkspace(tx: Db, id: string): Promise<void> {
     update api_key set revoked_at = coalesce(revoked_at, now()), name = 'deleted' where workspace_id = ${id}`.execute(
     tx,
   )
+  // Whoever accepted one would be a member again; and they name people.
+  await tx.deleteFrom('team_invite').where('workspace_id', '=', id).execute()
   await sql`
     update webhook_endpoint
        set deleted_at = coalesce(deleted_at, now()), secret_sealed = '', previous_secret_sealed = null,

@@ -33,7 +33,7 @@ const find: Command = {
 const disable: Command = {
   name: 'user disable',
   usage: '--user ID',
-  summary: 'let somebody sign in no more, and end all sessions; every replica refuses them within 5 s',
+  summary: 'let somebody sign in no more, end all sessions and suspend that person’s API keys, within 5 s',
   options: ['user'],
   run: async ({ db }, given) => {
     const userId = requiredUuid(given, 'user')
@@ -45,7 +45,7 @@ const disable: Command = {
 const enable: Command = {
   name: 'user enable',
   usage: '--user ID',
-  summary: 'let somebody sign in again',
+  summary: 'let somebody sign in again; that person’s API keys work again',
   options: ['user'],
   run: async ({ db }, given) => {
     const userId = requiredUuid(given, 'user')

@@ -3,10 +3,10 @@ import { confirmPassword } from '@matte/core/identity/password/confirm-password'
 import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
 import type { SignInClient } from '@matte/core/identity/session/start-session'
 import type { FastifyRequest } from 'fastify'
-import { clientNetwork } from '../../limit/client-network.ts'
+import { clientAddress, clientNetwork } from '../../limit/client-network.ts'
 
 export const clientOf = ({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>): SignInClient => ({
-  ipAddress: ip,
+  ipAddress: clientAddress(ip),
   userAgent: headers['user-agent'] ?? null,
 })
 

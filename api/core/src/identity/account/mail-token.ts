@@ -55,8 +55,14 @@ export async function findMailToken(db: Db, purpose: Purpose, token: string): Pr
   return row?.user_id
 }
 
-/** Takes the token; with it go all others of its kind that its owner has. Undefined: it does not work, or no longer. */
+/**
+ * Takes the token; with it go all others of its kind that its owner has. Undefined: it does not work, or no longer.
+ * The account's row is locked first, as by whoever makes tokens void: else the two could wait for each other.
+ */
 export async function takeMailToken(tx: Db, purpose: Purpose, token: string): Promise<string | undefined> {
+  const owner = await findMailToken(tx, purpose, token)
+  if (owner === undefined) return undefined
+  await tx.selectFrom('app_user').select('id').where('id', '=', owner).forNoKeyUpdate().execute()
   const row = await tx
     .deleteFrom('mail_token')
     .where('hash', '=', hashOf(token))

@@ -7,6 +7,7 @@ import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
+import { deleteMailTokens } from '../account/mail-token.ts'
 import { anonymise, lockPerson } from '../personal/person-queries.ts'
 import { takeCodeIfOn } from '../two-factor/take-code.ts'
 
@@ -82,6 +83,8 @@ export async function confirmEmail(db: Db, userId: string, token: string): Promi
       const newEmail = await takeChange(tx, userId, token)
       if (newEmail === undefined) throw invalidParam('/body/token', 'is not valid, or no longer')
       await freeUnproven(tx, userId, newEmail)
+      // A link that lies in the mailbox of the address before would still open the account.
+      await deleteMailTokens(tx, 'reset-password', userId)
       await sql`update app_user set email = ${newEmail}, email_verified_at = now() where id = ${userId}`.execute(tx)
       return newEmail
     })

@@ -9,7 +9,7 @@ import type { PasswordHasher } from '../password/password-hasher.ts'
 import { askSecondFactor } from '../second-factor.ts'
 import { type SignInClient, type StartedSession, startSession } from '../session/start-session.ts'
 import { answerMsAfter, tellOwnerAfter } from './delay.ts'
-import { accountHash, forgetAttempt, takeAttempt, takeWarning } from './login-attempts.ts'
+import { accountHash, forgetAttempt, returnAttempt, takeAttempt, takeWarning } from './login-attempts.ts'
 import { insertLoginEvent } from './login-events.ts'
 
 type LoginDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly hasher: PasswordHasher }
@@ -40,7 +40,10 @@ export async function logIn(deps: LoginDeps, given: Credentials): Promise<Login>
   const attempt = await takeAttempt(db, { account, network: given.network })
   if (!attempt.allowed) return { outcome: 'delayed', waitSeconds: attempt.waitSeconds, answerMs: 0 }
   const found = await findAccount(db, given.email)
-  const isRight = await hasher.verify(found?.password_hash ?? null, given.password)
+  const isRight = await hasher.verify(found?.password_hash ?? null, given.password).catch(async (error: unknown) => {
+    await returnAttempt(db, { account, network: given.network })
+    throw error
+  })
   const judged = await db.transaction().execute((tx) =>
     found !== undefined && isRight
       ? admit(tx, found, { ...given, account })

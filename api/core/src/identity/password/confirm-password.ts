@@ -1,7 +1,7 @@
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
-import { accountHash, forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
+import { accountHash, forgetAttempt, returnAttempt, takeAttempt } from '../login/login-attempts.ts'
 import type { PasswordHasher } from './password-hasher.ts'
 
 type Confirmation = {
@@ -31,7 +31,11 @@ export async function confirmPassword(
   const attempt = await takeAttempt(db, { account, network })
   if (!attempt.allowed) throw tooManyFailures(attempt.waitSeconds)
   const stored = user?.password_hash ?? null
-  if (!(await hasher.verify(stored, password)) || stored === null) throw invalidParam(path, 'is not your password')
+  const isRight = await hasher.verify(stored, password).catch(async (error: unknown) => {
+    await returnAttempt(db, { account, network })
+    throw error
+  })
+  if (!isRight || stored === null) throw invalidParam(path, 'is not your password')
   await forgetAttempt(db, { account, network })
   return stored
 }

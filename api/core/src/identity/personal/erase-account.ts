@@ -38,7 +38,7 @@ export async function eraseAccount(deps: EraseDeps, { userId, code }: Leaving): 
     if (refused !== undefined) return refused
     const closing = await judgeWorkspaces(tx, userId, workspaces)
     for (const id of closing) await refuseSubscribed(deps.findSubscription, tx, id)
-    await eraseInvoiceNames(tx, userId)
+    await eraseInvoiceNames(tx, userId, closing)
     for (const id of closing) await closeWorkspace(tx, id)
     await sql`update api_key set revoked_at = now() where created_by = ${userId} and revoked_at is null`.execute(tx)
     await eraseRows(tx, userId, email)
@@ -90,11 +90,18 @@ async function refuseSubscribed(find: FindSubscription, tx: Db, workspaceId: str
   }
 }
 
-/** Numbers and amounts of invoices are kept; those of a team that goes on are the team's. */
-async function eraseInvoiceNames(tx: Db, userId: string): Promise<void> {
+/**
+ * Numbers and amounts of invoices are kept; those of a team that goes on are the team's. Those of one that the person
+ * made and that was deleted before name that person, or members who are gone from it as well.
+ */
+async function eraseInvoiceNames(tx: Db, userId: string, closing: readonly string[]): Promise<void> {
+  const nobodys = sql`
+    w.id = any(${[...closing]}::uuid[]) or w.personal_of = ${userId} or
+    (w.created_by = ${userId} and w.deleted_at is not null)`
   await sql`
     update invoice set buyer = '{"name": "deleted", "addressLines": [], "taxId": null, "email": null}'
-     where workspace_id = (select id from workspace where personal_of = ${userId})`.execute(tx)
+     where workspace_id in (select w.id from workspace w where ${nobodys})`.execute(tx)
+  await sql`update workspace w set billing = null where ${nobodys} and w.billing is not null`.execute(tx)
 }
 
 async function eraseRows(tx: Db, userId: string, email: string): Promise<void> {

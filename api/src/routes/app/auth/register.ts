@@ -4,6 +4,7 @@ import { askForAccount, askForVerification } from '@matte/core/identity/account/
 import { registrationSalt } from '@matte/core/identity/account/registration-salt'
 import { verifyAddress } from '@matte/core/identity/account/verify-address'
 import { checkNewPassword } from '@matte/core/identity/password/new-password'
+import { clientAddress } from '../../../limit/client-network.ts'
 import {
   emailRequest,
   registerRequest,
@@ -58,7 +59,7 @@ export const registerRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       ...{ email, passwordHash },
       name: name || null,
       referralCode: referralCode || null,
-      ipAddress: request.ip,
+      ipAddress: clientAddress(request.ip),
     })
     accountRequests.wake()
     return { status: 'verification_sent' as const }

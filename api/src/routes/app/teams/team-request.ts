@@ -4,6 +4,7 @@ import type { Doer } from '@matte/core/team/create-team'
 import { findRole, isTeam, type TeamMember, teamNotFound } from '@matte/core/team/lock-team'
 import { memberNotFound } from '@matte/core/team/member-queries'
 import type { FastifyRequest } from 'fastify'
+import { clientAddress } from '../../../limit/client-network.ts'
 import { ownForm } from './team-params.ts'
 
 /** Who sends the request, in the team of its path. */
@@ -15,7 +16,7 @@ export const actorOf = ({ member }: Pick<FastifyRequest, 'member'>): TeamMember 
 /** The same for the log of a team that the path does not name. */
 export const doerOf = ({ member, ip, id }: Pick<FastifyRequest, 'member' | 'ip' | 'id'>): Doer => ({
   userId: member.userId,
-  ipAddress: ip,
+  ipAddress: clientAddress(ip),
   requestId: id,
 })
 

@@ -1,0 +1,40 @@
+// More passwords at once than the service hashes: who is sent away for want of room has not failed.
+import { logIn } from '@matte/core/identity/login/log-in'
+import { confirmPassword } from '@matte/core/identity/password/confirm-password'
+import { passwordHasher } from '@matte/core/identity/password/password-hasher'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { givePassword } from '../support/app/given-password.ts'
+import { givenPerson } from '../support/app/people.ts'
+
+const world = useApi()
+const network = '192.0.2.1'
+const client = { ipAddress: null, userAgent: null }
+const password = 'a wrong password'
+const free = passwordHasher({ atOnce: 1, waitingMax: 10 })
+/** It takes none: as many as may wait already. */
+const full = passwordHasher({ atOnce: 0, waitingMax: 0 })
+
+describe('a password that was not judged, for want of room', () => {
+  it.each(['login', 'confirmation'])('is no failure: %s', async (what) => {
+    const { userId, email } = await givenPerson(world.db, world.api)
+    await givePassword(world.db, { userId })
+    const { masterKeys } = world.api.config
+    const send = (hasher: typeof free): Promise<unknown> =>
+      what === 'login'
+        ? logIn({ db: world.db, masterKeys, hasher }, { email, password, network, client })
+        : confirmPassword({ db: world.db, hasher }, { userId, password, network, path: '/body/password' })
+    const read = async () => {
+      const { rows } = await sql<{ failures: number; waits: boolean }>`
+        select failures, allowed_at > now() as waits from login_failure
+         where account = sha256(${email}::bytea) order by network`.execute(world.db)
+      return rows
+    }
+    const busy = { code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'capacity' } }
+    await send(free).catch(() => undefined)
+    for (let count = 0; count < 10; count += 1) await expect(send(full)).rejects.toMatchObject(busy)
+    const once = { failures: 1, waits: false }
+    expect(await read()).toEqual([once, once])
+  })
+})
