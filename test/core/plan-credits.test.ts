@@ -79,6 +79,15 @@ describe('the credits of a plan that an operator has set', () => {
     expect(row).toMatchObject({ plan: 'pro', plan_credits_due_at: null })
   })
 
+  it('are none of a team or an account that has ended', async () => {
+    const { id } = await givenWorkspace(database.db, { plan: 'free' })
+    await set(id, 'pro')
+    await turnMonth(id)
+    await database.db.updateTable('workspace').set({ deleted_at: new Date() }).where('id', '=', id).execute()
+    await pass()
+    expect(await lotsOf(id)).toHaveLength(1)
+  })
+
   it('are what was granted, when the plan comes to grant another number in the same month', async () => {
     const { id } = await givenWorkspace(database.db, { plan: 'free' })
     await set(id, 'pro')
