@@ -126,6 +126,21 @@ describe('after a move to another provider', () => {
   })
 })
 
+describe('what was paid with', () => {
+  it('is noted of the workspace where the provider names it, for referrals, and stays where it does not', async () => {
+    const { db } = database
+    const world = paymentWorld(db)
+    const buyer = await givenBuyer(db)
+    const { provider } = world.deps
+    type Subject = Parameters<typeof provider.read>[0]
+    const read = async (subject: Subject) => ({ ...(await provider.read(subject)), fingerprint: 'card' })
+    await buyFor({ ...world, deps: { ...world.deps, provider: { ...provider, read } } }, buyer, pack)
+    await buyFor(world, buyer, pack)
+    const row = await db.selectFrom('workspace').selectAll().where('id', '=', buyer.workspaceId).executeTakeFirst()
+    expect(row?.payment_fingerprint).toBe('card')
+  })
+})
+
 describe('the credit notes of an order', () => {
   it('add up to the tax of its invoice, in however many parts it is paid back', async () => {
     const { db } = database

@@ -9,7 +9,8 @@ import type { Db } from '../db/database.ts'
 export async function closeWorkspace(tx: Db, id: string): Promise<void> {
   await sql`
     update workspace
-       set deleted_at = now(), name = 'deleted', personal_of = null, callback_secret_sealed = null, billing = null
+       set deleted_at = now(), name = 'deleted', personal_of = null, callback_secret_sealed = null, billing = null,
+           payment_fingerprint = null
      where id = ${id}`.execute(tx)
   await sql`
     update api_key set revoked_at = coalesce(revoked_at, now()), name = 'deleted' where workspace_id = ${id}`.execute(

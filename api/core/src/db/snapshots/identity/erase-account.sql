@@ -26,7 +26,8 @@ update invoice set buyer = '{"name": "deleted", "addressLines": [], "taxId": nul
 
 prepare erase_account_7 as
 update workspace
-   set deleted_at = now(), name = 'deleted', personal_of = null, callback_secret_sealed = null, billing = null
+   set deleted_at = now(), name = 'deleted', personal_of = null, callback_secret_sealed = null, billing = null,
+       payment_fingerprint = null
  where id = $1;
 
 prepare erase_account_8 as
