@@ -2,14 +2,7 @@
 import type Stripe from 'stripe'
 import type { Facts, Subject } from '../provider.ts'
 import { asking, findAt } from './stripe-client.ts'
-import {
-  chargeOf,
-  fingerprintOf,
-  toInvoiceFacts,
-  toOrderFacts,
-  toRefundFacts,
-  toSubscriptionFacts,
-} from './stripe-facts.ts'
+import { toInvoiceFacts, toOrderFacts, toRefundFacts, toSubscriptionFacts } from './stripe-facts.ts'
 import { chargeOf, fingerprintOf } from './stripe-instrument.ts'
 import type { StripePrices } from './stripe-prices.ts'
 
