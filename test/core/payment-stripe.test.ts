@@ -178,12 +178,16 @@ describe('what is read of Stripe', () => {
       amount_total: 900,
       currency: 'usd',
     }
-    const payment_intent = { id: 'pi_1', latest_charge: { id: 'ch_1', created: 1_700_000_000 } }
+    const payment_method_details = { type: 'card', card: { fingerprint: 'fp_1' } }
+    const latest_charge = { id: 'ch_1', created: 1_700_000_000, payment_method_details }
+    const payment_intent = { id: 'pi_1', latest_charge }
     answers = {
       'GET /v1/checkout/sessions/cs_1': { json: { ...paid, payment_intent, total_details: { amount_tax: 0 } } },
     }
     const paidAt = new Date(1_700_000_000_000)
-    expect((await provider().getOrder('cs_1')).order).toEqual({
+    const facts = await provider().getOrder('cs_1')
+    expect(facts.fingerprint).toBe('fp_1')
+    expect(facts.order).toEqual({
       ...{
         orderId,
         checkoutId: 'cs_1',
@@ -218,11 +222,14 @@ describe('what is read of Stripe', () => {
     answers = {
       ...prices,
       'GET /v1/invoices/in_1': { json: invoice },
-      'GET /v1/subscriptions/sub_1': { json: subscription('price_business') },
+      'GET /v1/subscriptions/sub_1': {
+        json: { ...subscription('price_business'), default_payment_method: { card: { fingerprint: 'fp_2' } } },
+      },
     }
     const facts = await provider().read({ kind: 'invoice', id: 'in_1' })
     const [startsAt, endsAt] = [new Date(1_500_000), new Date(2_000_000)]
     expect(facts).toMatchObject({
+      fingerprint: 'fp_2',
       subscription: { id: 'sub_1', orderId, plan: 'business', interval: 'month', status: 'active' },
       invoice: { reason: 'change', status: 'paid', paymentId: 'pi_2', amount: 8_500, currency: 'USD' },
     })

@@ -2,10 +2,13 @@
 import { readBalance } from '@matte/core/credit/balance'
 import { grantDuePlans } from '@matte/core/credit/due/grant-plans'
 import { setOperatorPlan } from '@matte/core/credit/operator-plan'
+import { migrateToLatest } from '@matte/core/db/migrate'
+import { migrations } from '@matte/core/db/migrations'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
+import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
-import { connectTo, useDatabase } from '../support/database.ts'
+import { connectTo, createEmptyDatabase, useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
 import { withEveryCrash } from './every-crash.ts'
 
@@ -79,11 +82,65 @@ describe('the credits of a plan that an operator has set', () => {
     expect(row).toMatchObject({ plan: 'pro', plan_credits_due_at: null })
   })
 
+  it('are none of a team or an account that has ended', async () => {
+    const { id } = await givenWorkspace(database.db, { plan: 'free' })
+    await set(id, 'pro')
+    await turnMonth(id)
+    await database.db.updateTable('workspace').set({ deleted_at: new Date() }).where('id', '=', id).execute()
+    await pass()
+    expect(await lotsOf(id)).toHaveLength(1)
+  })
+
   it('are what was granted, when the plan comes to grant another number in the same month', async () => {
     const { id } = await givenWorkspace(database.db, { plan: 'free' })
     await set(id, 'pro')
     const other = { ...plans, pro: { ...planNamed(plans, 'pro'), credits: 2_000 } }
     await database.db.transaction().execute((tx) => setOperatorPlan(tx, other, { workspaceId: id, plan: 'pro' }))
     expect(await readBalance(database.db, id)).toMatchObject({ available: 1_000 })
+  })
+})
+
+describe('an upgrade from before plans granted credits', () => {
+  it('grants the month at once, except where the operator has granted this month already', async () => {
+    const { db, drop } = await createEmptyDatabase()
+    ends.push(drop)
+    const before = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '0016'))
+    await migrateToLatest(db, before)
+    const given = async (plan: string, grantedAt: string | null) => {
+      const { id } = await insertWorkspace(db, { name: 'old', plan })
+      if (grantedAt !== null) {
+        await sql`
+          insert into credit_lot (workspace_id, kind, granted, available, created_at)
+          values (${id}, 'grant', 5000, 5000, ${sql.raw(grantedAt)})`.execute(db)
+      }
+      return id
+    }
+    const [without, earlier, lately, free] = [
+      await given('pro', null),
+      await given('pro', "date_trunc('month', now(), 'UTC') - interval '1 day'"),
+      await given('pro', 'now()'),
+      await given('free', null),
+    ]
+    await migrateToLatest(db)
+    await grantDuePlans(db, defaultPlans)
+    const granted = async (id: string) =>
+      (
+        await db
+          .selectFrom('credit_lot')
+          .select('granted')
+          .where('workspace_id', '=', id)
+          .orderBy('created_at')
+          .execute()
+      ).map((lot) => lot.granted)
+    expect([await granted(without), await granted(earlier), await granted(lately), await granted(free)]).toEqual([
+      [1_000],
+      [5_000, 1_000],
+      [5_000],
+      [],
+    ])
+    const { rows } = await sql<{ due: boolean }>`
+      select plan_credits_due_at = date_trunc('month', now(), 'UTC') + interval '1 month' as due
+        from workspace where id = ${lately}`.execute(db)
+    expect(rows).toEqual([{ due: true }])
   })
 })

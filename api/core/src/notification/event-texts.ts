@@ -71,9 +71,10 @@ const texts: Readonly<Record<WebhookEvent, (fields: Fields) => Text>> = {
     title: 'Your refund is on its way',
     body: `${money(amount, currency)} go back to how you paid. It can take some days to arrive.`,
   }),
-  'subscription.updated': ({ plan }) => ({
-    title: 'Your plan has changed',
-    body: `The workspace is on the plan ${text(plan) || 'that you chose'}.`,
+  // Of a smaller plan, which comes with the next period, or of a cancel that was taken back, the message alone is true.
+  'subscription.updated': ({ plan, message }) => ({
+    title: 'Your subscription has changed',
+    body: text(message) || `The subscription is to ${text(plan) || 'the plan that you chose'}.`,
   }),
   'subscription.canceled': ({ period_end }) => ({
     title: 'Your subscription was canceled',

@@ -5,9 +5,9 @@ import type { Db } from '../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
 import { applyFacts, beginApplying } from './apply/apply-facts.ts'
 import { closeOrder, isOpen } from './apply/apply-order.ts'
-import { nextReading, timeOf } from './apply/applying.ts'
+import { type Applying, nextReading, timeOf } from './apply/applying.ts'
 import { refundCheckSeconds } from './apply/insert-refund.ts'
-import { grantMonths, refreshPlan } from './apply/plan-in-force.ts'
+import { dayMs, graceDays, grantMonths, refreshPlan } from './apply/plan-in-force.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import type { Subject } from './provider/provider.ts'
 import { payRefund } from './refunds.ts'
@@ -63,10 +63,27 @@ async function checkSubscriptions(deps: PaymentDeps, pass: SweepPass): Promise<n
     if (subscription.provider === deps.provider.name) {
       await readAgain(deps, { kind: 'subscription', id: subscription.provider_id })
     }
-    await deps.db.transaction().execute(async (tx) => refreshPlan(await beginApplying(tx, deps, workspaceId)))
+    await deps.db.transaction().execute(async (tx) => {
+      const applying = await beginApplying(tx, deps, workspaceId)
+      if (subscription.provider !== deps.provider.name) await endUncollected(applying, id)
+      await refreshPlan(applying)
+    })
     return 1
   })
 }
+
+/**
+ * Nobody collects for a subscription whose provider is no longer asked: it is over with what was paid, or its workspace
+ * could never have another one. Asked again after all, the provider says what is true.
+ */
+const endUncollected = ({ tx, now }: Applying, id: string) =>
+  tx
+    .updateTable('subscription')
+    .set({ status: 'canceled', ended_at: now, check_at: null })
+    .where('id', '=', id)
+    .where('ended_at', 'is', null)
+    .where('period_end', '<', new Date(now.getTime() - graceDays * dayMs))
+    .execute()
 
 /** An open order is asked about hourly at first, then less often; one without a checkout is given up after a day. */
 async function checkOrders(deps: PaymentDeps, pass: SweepPass): Promise<number> {
@@ -81,7 +98,8 @@ async function checkOrders(deps: PaymentDeps, pass: SweepPass): Promise<number> 
       const current = await findOwn(tx, 'payment_order', { workspaceId, id })
       if (current === undefined || !isOpen(current)) return setCheck(tx, { table: 'payment_order', id }, null)
       const ageMs = now.getTime() - current.created_at.getTime()
-      if (current.checkout_id === null && ageMs > givenUpMs) return closeOrder(tx, id)
+      const isAsked = current.checkout_id !== null && current.provider === deps.provider.name
+      if (!isAsked && ageMs > givenUpMs) return closeOrder(tx, id)
       return setCheck(tx, { table: 'payment_order', id }, new Date(now.getTime() + Math.max(hourMs, ageMs)))
     })
     return 1

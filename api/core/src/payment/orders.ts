@@ -1,5 +1,6 @@
+import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
-import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
+import { AlreadyCreated, createOnce, findOutcome, type OnceRequest } from '../idempotency/create-once.ts'
 import { invalidParam } from '../invalid-params.ts'
 import { planNamed } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
@@ -32,15 +33,17 @@ const checkHours = 1
 /**
  * An order with its checkout at the provider. If the process dies between the two, the same request again, or reading
  * the order, makes the checkout.
- * @throws MatteError INVALID_PARAMS for what is not on sale, CONFLICT for a second subscription
+ * @throws MatteError INVALID_PARAMS for what is not on sale, CONFLICT for a second subscription, NOT_FOUND for a
+ *   workspace that has ended; AlreadyCreated
  */
 export async function createOrder(deps: PaymentDeps, order: NewOrder): Promise<OrderRow> {
   const { workspaceId, userId, wanted, once } = order
   refuseWithout(deps)
   const sold = findSold(deps, wanted)
-  if (wanted.kind === 'subscription') await closeEarlier(deps, workspaceId)
+  if (wanted.kind === 'subscription') await closeEarlier(deps, order)
   const made = await createOnce(deps.db, once, async (tx) => {
     await lockWorkspace(tx, workspaceId)
+    await refuseDeleted(tx, workspaceId)
     if (wanted.kind === 'subscription') {
       const open = await findOpenSubscriptionOrder(tx, workspaceId)
       if ((await listLiving(tx, workspaceId)).length > 0) throw hasSubscription()
@@ -61,6 +64,16 @@ export async function createOrder(deps: PaymentDeps, order: NewOrder): Promise<O
     return row
   })
   return ensureCheckout(deps, made, order)
+}
+
+/** A member of it may be let in for some seconds more; what was paid then would be nobody's. */
+async function refuseDeleted(tx: Db, workspaceId: string): Promise<void> {
+  const { deleted_at } = await tx
+    .selectFrom('workspace')
+    .select('deleted_at')
+    .where('id', '=', workspaceId)
+    .executeTakeFirstOrThrow()
+  if (deleted_at !== null) throw new MatteError('NOT_FOUND', 'The workspace has been deleted.')
 }
 
 const hasSubscription = (): MatteError =>
@@ -105,9 +118,13 @@ export function findPrice(
 }
 
 /** One that was begun and left: its checkout is closed, so that not both can be paid. */
-async function closeEarlier(deps: PaymentDeps, workspaceId: string): Promise<void> {
+async function closeEarlier(deps: PaymentDeps, { workspaceId, once }: NewOrder): Promise<void> {
   const earlier = await findOpenSubscriptionOrder(deps.db, workspaceId)
-  if (earlier !== undefined) await cancelOrder(deps, earlier)
+  if (earlier === undefined) return
+  // Looked for after the order was seen, with which it was committed: this very request, sent twice at once, made it.
+  const outcome = once && (await findOutcome(deps.db, once))
+  if (outcome !== undefined) throw new AlreadyCreated(outcome)
+  await cancelOrder(deps, earlier)
 }
 
 /** The order with its checkout; one that has it, or needs none, as it is. The same order has the same checkout. */
@@ -143,8 +160,8 @@ export async function cancelOrder(deps: PaymentDeps, order: OrderRow): Promise<O
   const { db, provider } = deps
   refuseWithout(deps)
   if (!isOpen(order)) throw notOpen(order.status)
-  if (order.checkout_id === null) return closeUnlessPaid(deps, order)
-  if (order.provider !== provider.name) throw notOpen(order.status)
+  // Of a provider that is no longer asked nobody can end the checkout; it would stand in the way of others forever.
+  if (order.checkout_id === null || order.provider !== provider.name) return closeUnlessPaid(deps, order)
   await provider.endCheckout(order.checkout_id)
   const reading = await nextReading(db)
   const facts = await provider.getOrder(order.checkout_id)

@@ -14,6 +14,8 @@ export async function grantDuePlans(db: Db, plans: Plans, pass: SweepPass = {}):
     .selectFrom('workspace')
     .select('id')
     .where('plan_credits_due_at', '<=', sql<Date>`now()`)
+    // Of a team or an account that has ended nobody spends them.
+    .where('deleted_at', 'is', null)
     .where(sql<boolean>`id <> all(${idsAside(pass)}::uuid[])`)
     .orderBy('plan_credits_due_at')
     .limit(pass.limit ?? 100)

@@ -30,6 +30,7 @@ export async function applyFacts(tx: Db, deps: PaymentDeps, said: Said): Promise
   const order = await findOrderBy(tx, 'id', found.id)
   if (order === undefined) return false
   const { facts } = said
+  if (facts.fingerprint !== undefined) await noteInstrument(applying, facts.fingerprint)
   if (facts.order !== undefined) await applyOrder(applying, order, facts.order)
   const charged = await applySubscribed(applying, order, said)
   if (facts.refund !== undefined) {
@@ -48,6 +49,15 @@ export async function beginApplying(tx: Db, deps: PaymentDeps, workspaceId: stri
   const { provider, plans, seller } = deps
   return { tx, provider: provider.name, plans, seller, workspaceId, now: await timeOf(tx, deps) }
 }
+
+/** By it referrals see two that pay with one instrument (api/core/src/referral). */
+const noteInstrument = ({ tx, workspaceId }: Applying, fingerprint: string) =>
+  tx
+    .updateTable('workspace')
+    .set({ payment_fingerprint: fingerprint })
+    .where('id', '=', workspaceId)
+    .where('payment_fingerprint', 'is distinct from', fingerprint)
+    .execute()
 
 /** The order that everything else hangs on. */
 async function findTheOrder(tx: Db, { facts, event }: Said): Promise<OrderRow | undefined> {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { InvoiceBuyer, InvoiceLine } from '../../db/tables/payment.ts'
+import { shareDown } from '../provider/share.ts'
 import type { OrderRow } from '../rows/order-queries.ts'
 import type { Applying } from './applying.ts'
 
@@ -10,7 +11,10 @@ export async function issueInvoice(applying: Applying, order: OrderRow, paidAt: 
   await insertInvoice(applying, order, { amount, tax, description, paidAt, refundId: null, creditNoteFor: null })
 }
 
-/** The credit note of a refund that has succeeded; its tax is the same share of the order's. */
+/**
+ * The credit note of a refund that has just succeeded. Its tax is the same share of the order's, counted from the
+ * order's beginning, so that the notes of an order that is paid back in parts add up to its invoice.
+ */
 export async function issueCreditNote(
   applying: Applying,
   order: OrderRow,
@@ -22,10 +26,23 @@ export async function issueCreditNote(
     .where('order_id', '=', order.id)
     .where('refund_id', 'is', null)
     .executeTakeFirstOrThrow()
-  const tax = Number((BigInt(order.tax) * BigInt(refund.amount)) / BigInt(order.amount))
+  const refunded = await sumRefunded(applying.tx, order.id)
+  const taxUntil = (amount: number): number => shareDown(order.tax, amount, order.amount)
+  const tax = taxUntil(refunded) - taxUntil(refunded - refund.amount)
   const description = `Refund of invoice ${invoice.number}: ${order.description}`
   const note = { amount: refund.amount, tax, description, paidAt: applying.now }
   await insertInvoice(applying, order, { ...note, refundId: refund.id, creditNoteFor: invoice.id })
+}
+
+/** By refunds that have succeeded, the latest too. */
+async function sumRefunded(tx: Db, orderId: string): Promise<number> {
+  const { refunded } = await tx
+    .selectFrom('refund')
+    .select(sql<number>`coalesce(sum(amount), 0)::bigint`.as('refunded'))
+    .where('order_id', '=', orderId)
+    .where('status', '=', 'succeeded')
+    .executeTakeFirstOrThrow()
+  return refunded
 }
 
 type Content = {

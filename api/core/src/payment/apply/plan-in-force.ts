@@ -9,8 +9,8 @@ import type { Applying } from './applying.ts'
 import { monthsOf } from './windows.ts'
 
 /** Days that a plan goes on after the end of what was paid, while a renewal is being collected. */
-const graceDays = 7
-const dayMs = 24 * 60 * 60 * 1_000
+export const graceDays = 7
+export const dayMs = 24 * 60 * 60 * 1_000
 const hourMs = 60 * 60 * 1_000
 /** Without an event for so long, the provider is asked. */
 const askAgainMs = 6 * hourMs

@@ -91,6 +91,8 @@ export type Facts = {
   readonly subscription?: SubscriptionFacts
   readonly invoice?: InvoiceFacts
   readonly refund?: RefundFacts
+  /** Names the card or account that was paid with, the same for whoever pays with it; where the provider tells. */
+  readonly fingerprint?: string
 }
 
 /** A thing at the provider; `order` by our own id. */

@@ -1,5 +1,5 @@
 prepare grant_due_plans_1 as
-select "id" from "workspace" where "plan_credits_due_at" <= now() and id <> all($1::uuid[])
+select "id" from "workspace" where "plan_credits_due_at" <= now() and "deleted_at" is null and id <> all($1::uuid[])
   order by "plan_credits_due_at" limit $2;
 
 prepare grant_due_plans_2 as

@@ -1,14 +1,14 @@
 // Stripe's objects as facts. What is not ours, another application's in the same account, is undefined.
 import type Stripe from 'stripe'
 import type { InvoiceFacts, OrderFacts, RefundFacts, SubscriptionFacts } from '../provider.ts'
+import { chargeOf } from './stripe-instrument.ts'
 import { orderKey, refundKey } from './stripe-metadata.ts'
 import type { StripePrices } from './stripe-prices.ts'
 
 export function toOrderFacts(session: Stripe.Checkout.Session): OrderFacts | undefined {
   const orderId = session.metadata?.[orderKey]
   if (orderId === undefined) return undefined
-  const intent = typeof session.payment_intent === 'string' ? null : session.payment_intent
-  const charge = typeof intent?.latest_charge === 'string' ? null : intent?.latest_charge
+  const charge = chargeOf(session)
   return {
     orderId,
     checkoutId: session.id,

@@ -3,6 +3,7 @@ import type Stripe from 'stripe'
 import type { Facts, Subject } from '../provider.ts'
 import { asking, findAt } from './stripe-client.ts'
 import { toInvoiceFacts, toOrderFacts, toRefundFacts, toSubscriptionFacts } from './stripe-facts.ts'
+import { chargeOf, fingerprintOf } from './stripe-instrument.ts'
 import type { StripePrices } from './stripe-prices.ts'
 
 export type StripeParts = { readonly stripe: Stripe; readonly prices: StripePrices }
@@ -15,13 +16,14 @@ export async function readSubject(parts: StripeParts, { kind, id }: Subject): Pr
 }
 
 export async function readCheckout(parts: StripeParts, id: string): Promise<Facts> {
-  const expand = ['payment_intent.latest_charge', 'invoice.payments', 'subscription']
+  const expand = ['payment_intent.latest_charge', 'invoice.payments', 'subscription.default_payment_method']
   const session = await findAt(parts.stripe.checkout.sessions.retrieve(id, { expand }))
   const order = session && toOrderFacts(session)
   if (session === undefined || order === undefined) return {}
   const { subscription, invoice } = session
   return {
     order,
+    ...fingerprintOf(chargeOf(session)?.payment_method_details),
     ...(subscription && typeof subscription === 'object' && (await ofSubscription(parts, subscription))),
     ...(invoice && typeof invoice === 'object' && (await ofInvoice(parts, invoice))),
   }
@@ -29,7 +31,7 @@ export async function readCheckout(parts: StripeParts, id: string): Promise<Fact
 
 export async function ofSubscription({ prices }: StripeParts, found: Stripe.Subscription): Promise<Facts> {
   const subscription = await toSubscriptionFacts(found, prices)
-  return subscription ? { subscription } : {}
+  return subscription ? { subscription, ...fingerprintOf(found.default_payment_method) } : {}
 }
 
 export async function ofInvoice({ prices }: StripeParts, found: Stripe.Invoice): Promise<Facts> {
@@ -38,7 +40,7 @@ export async function ofInvoice({ prices }: StripeParts, found: Stripe.Invoice):
 }
 
 async function readSubscription(parts: StripeParts, id: string): Promise<Facts | undefined> {
-  const found = await findAt(parts.stripe.subscriptions.retrieve(id))
+  const found = await findAt(parts.stripe.subscriptions.retrieve(id, { expand: ['default_payment_method'] }))
   return found && ofSubscription(parts, found)
 }
 
