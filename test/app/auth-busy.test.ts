@@ -5,8 +5,8 @@ import { passwordHasher } from '@matte/core/identity/password/password-hasher'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
-import { givePassword } from '../support/app/given-password.ts'
 import { givenPerson } from '../support/app/people.ts'
+import { givePassword } from '../support/app/sign-in/given-password.ts'
 
 const world = useApi()
 const network = '192.0.2.1'

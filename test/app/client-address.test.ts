@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
-import { newPassword } from '../support/app/accounts.ts'
 import { createAppClient } from '../support/app/app-client.ts'
-import { tokensTo } from '../support/app/inbox.ts'
+import { newPassword } from '../support/app/sign-in/accounts.ts'
+import { tokensTo } from '../support/app/sign-in/inbox.ts'
 
 const world = useApi({ TRUSTED_PROXY_HOPS: '1' })
 
