@@ -49,7 +49,7 @@ const copied = [
 
 /**
  * `packages.json`: what is in the image of npm, bundled or beside it, for `charts/image/write-sbom.ts`; and
- * `third-party-notices.txt`, since nearly every licence asks that its notice goes with each copy, and bundles lose them.
+ * `third-party-notices.txt`, since nearly every licence asks that its notice goes with each copy, which bundles lose.
  */
 const inventory: Plugin = {
   name: 'inventory',
