@@ -42,7 +42,7 @@ function futureInstant(text: string): Date {
 
 const adjust: Command = {
   name: 'credits adjust',
-  usage: '--workspace ID --amount ±N --reason TEXT --reference NAME',
+  usage: '--workspace ID --amount=±N --reason TEXT --reference NAME',
   summary:
     'correct the credits of a workspace: add a lot that does not expire, or take from what is available, never from ' +
     'what is held; the reason is in its ledger; the same --reference adjusts once',

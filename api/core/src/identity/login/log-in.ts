@@ -9,8 +9,9 @@ import type { PasswordHasher } from '../password/password-hasher.ts'
 import { askSecondFactor } from '../second-factor.ts'
 import { type SignInClient, type StartedSession, startSession } from '../session/start-session.ts'
 import { answerMsAfter, tellOwnerAfter } from './delay.ts'
-import { accountHash, forgetAttempt, returnAttempt, takeAttempt, takeWarning } from './login-attempts.ts'
+import { accountHash, forgetAttempt, takeAttempt, takeWarning } from './login-attempts.ts'
 import { insertLoginEvent } from './login-events.ts'
+import { returnAttempt } from './return-attempt.ts'
 
 type LoginDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly hasher: PasswordHasher }
 

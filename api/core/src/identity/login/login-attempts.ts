@@ -62,13 +62,6 @@ export async function forgetAttempt(tx: Db, { account, network }: From): Promise
   )
 }
 
-/** The password was not judged, for want of room: as if it had not come. It was its turn, so it is again. */
-export async function returnAttempt(db: Db, { account, network }: From): Promise<void> {
-  await sql`
-    update login_failure set failures = greatest(failures - 1, 0), allowed_at = least(allowed_at, now())
-     where account = ${account} and network in (${network}, '')`.execute(db)
-}
-
 /** After a reset of the password: all of it. */
 export async function forgetFailures(tx: Db, account: Buffer): Promise<void> {
   await tx.deleteFrom('login_failure').where('account', '=', account).execute()

@@ -1,7 +1,8 @@
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
-import { accountHash, forgetAttempt, returnAttempt, takeAttempt } from '../login/login-attempts.ts'
+import { accountHash, forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
+import { returnAttempt } from '../login/return-attempt.ts'
 import type { PasswordHasher } from './password-hasher.ts'
 
 type Confirmation = {

@@ -29,6 +29,7 @@ export async function refreshSession(db: Db, masterKeys: MasterKeys, token: stri
     const member = await findPlace(tx, session)
     if (presented === undefined || member === undefined) return refused
     const { sessionId, userId } = session
+    if (presented.isSpent && !presented.isRecent) return endFamily(tx, session)
     const keyId = presented.derivedBy ?? derivingKeyId(masterKeys)
     const next = deriveNextToken(masterKeys, keyId, token)
     const goOn = { sessionId, userId, ...member, refreshToken: next }
@@ -38,10 +39,14 @@ export async function refreshSession(db: Db, masterKeys: MasterKeys, token: stri
       return { outcome: 'renewed', session: goOn }
     }
     const successor = await readToken(tx, hashRefreshToken(next))
-    if (presented.isRecent && successor?.isSpent === false) return { outcome: 'repeated', session: goOn }
-    await tx.updateTable('session').set({ ended_at: sql<Date>`now()` }).where('id', '=', sessionId).execute()
-    return { outcome: 'reused', sessionId, userId }
+    return successor?.isSpent === false ? { outcome: 'repeated', session: goOn } : endFamily(tx, session)
   })
+}
+
+/** Needs no master key: the one that derived an old token may be gone. */
+async function endFamily(tx: Db, { sessionId, userId }: Family): Promise<Refreshed> {
+  await tx.updateTable('session').set({ ended_at: sql<Date>`now()` }).where('id', '=', sessionId).execute()
+  return { outcome: 'reused', sessionId, userId }
 }
 
 type Family = { readonly sessionId: string; readonly userId: string; readonly workspaceId: string }
