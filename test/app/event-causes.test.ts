@@ -1,5 +1,5 @@
-// From its real cause to the signed webhook: each event of people, tasks, batches and retention. Those of payments are in
-// payments-events.test.ts, of credits in test/dispatcher/credit-events.test.ts, of referrals in referral-events.test.ts.
+// From its real cause to the signed webhook: each event of people, tasks, batches and retention. Those of payments
+// are in payments-events.test.ts, of credits in test/dispatcher/credit-events.test.ts, of referrals beside it.
 import type { Db } from '@matte/core/db/database'
 import { announceCleanups } from '@matte/core/retention/announce-cleanup'
 import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
@@ -88,11 +88,12 @@ it('welcome arrives with the verified address, at an endpoint that is there by t
   const { personalWorkspaceId } = await givenPerson(db, api)
   const { arrived, endpointId } = await givenReceiver(personalWorkspaceId)
   // The workspace is made with its welcome, in one transaction: nobody has an endpoint there so early.
-  await sql`
-    create function hand_over() returns trigger language plpgsql as $$
-      begin update webhook_endpoint set workspace_id = new.id where id = ${sql.lit(endpointId)}; return null; end $$`.execute(
-    db,
-  )
+  const handOver = sql`
+    create function hand_over() returns trigger language plpgsql as $$ begin
+      update webhook_endpoint set workspace_id = new.id where id = ${sql.lit(endpointId)};
+      return null;
+    end $$`
+  await handOver.execute(db)
   await sql`create trigger hand_over after insert on workspace for each row execute function hand_over()`.execute(db)
   ends.push(() => sql`drop function hand_over cascade`.execute(db))
   await givenAccount(world)

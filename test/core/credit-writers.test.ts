@@ -43,6 +43,30 @@ async function entriesOf(db: Db, workspaceId: string) {
   return entries.toReversed()
 }
 
+/** To nothing at the end, by every kind of movement that there is. */
+async function expectChained(db: Db, workspaceId: string): Promise<void> {
+  expect(await findBrokenCreditRules(db, workspaceId)).toEqual([])
+  const entries = await entriesOf(db, workspaceId)
+  let balance = 0
+  for (const { change, balanceAfter } of entries) {
+    balance += change
+    expect(balanceAfter).toBe(balance)
+  }
+  expect([balance, (await readBalance(db, workspaceId)).total]).toEqual([0, 0])
+  const { rows } = await sql<{ pair: string }>`
+    select distinct from_account || '>' || to_account as pair from credit_entry
+     where workspace_id = ${workspaceId} order by 1`.execute(db)
+  expect(rows.map(({ pair }) => pair)).toEqual([
+    ...['available>adjusted', 'available>expired', 'available>held', 'available>refunded', 'held>available'],
+    ...['held>spent', 'refunded>available', 'source>available'],
+  ])
+  // What gives back is a refund that failed, and never shown as another kind.
+  const typed = new Map(entries.map(({ type, change }) => [`${type} ${Math.sign(change)}`, true]))
+  expect([...typed.keys()].sort()).toEqual([
+    ...['adjust -1', 'adjust 1', 'capture 0', 'expire -1', 'grant 1', 'hold -1', 'refund -1', 'refund 1', 'release 1'],
+  ])
+}
+
 it('every balance follows from the one before it, whoever writes at once', async () => {
   const { db } = database
   const world = paymentWorld(db)
@@ -96,25 +120,5 @@ it('every balance follows from the one before it, whoever writes at once', async
   await Promise.all(writers)
   const owner = { teamId: workspaceId, userId }
   await deleteTeam(db, { owner, confirmCreditLoss: true })
-
-  expect(await findBrokenCreditRules(db, workspaceId)).toEqual([])
-  const entries = await entriesOf(db, workspaceId)
-  let balance = 0
-  for (const { change, balanceAfter } of entries) {
-    balance += change
-    expect(balanceAfter).toBe(balance)
-  }
-  expect([balance, (await readBalance(db, workspaceId)).total]).toEqual([0, 0])
-  const { rows } = await sql<{ pair: string }>`
-    select distinct from_account || '>' || to_account as pair from credit_entry
-     where workspace_id = ${workspaceId} order by 1`.execute(db)
-  expect(rows.map(({ pair }) => pair)).toEqual([
-    ...['available>adjusted', 'available>expired', 'available>held', 'available>refunded', 'held>available'],
-    ...['held>spent', 'refunded>available', 'source>available'],
-  ])
-  // What gives back is a refund that failed, and never shown as another kind.
-  const typed = new Map(entries.map(({ type, change }) => [`${type} ${Math.sign(change)}`, true]))
-  expect([...typed.keys()].sort()).toEqual([
-    ...['adjust -1', 'adjust 1', 'capture 0', 'expire -1', 'grant 1', 'hold -1', 'refund -1', 'refund 1', 'release 1'],
-  ])
+  await expectChained(db, workspaceId)
 })

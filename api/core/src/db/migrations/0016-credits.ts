@@ -12,8 +12,8 @@ const statements = [
      add column expiry_days_before integer not null default 7 check (expiry_days_before between 1 and 30),
      add column plan_credits_due_at timestamptz`,
   `create index workspace_plan_credits on workspace (plan_credits_due_at) where plan_credits_due_at is not null`,
-  // Whatever plan there is, an operator has set it. Free is granted when an account is made. Whom the operator has given
-  // credits this month has them in place of the plan's, as with `workspace create --credits` (A102).
+  // Whatever plan there is, an operator has set it. Free is granted when an account is made. Who was given credits by
+  // the operator this month has them in place of the plan's, as with `workspace create --credits` (A102).
   `update workspace w
       set plan_credits_due_at = case
             when exists (select from credit_lot l
