@@ -137,6 +137,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/settings': ['core/runtime'],
   'api/access.ts': ['core'],
   'api/uuid.ts': [],
+  'api/client-address.ts': [],
   'api/envelope.ts': ['core/error.ts', 'api/access.ts'],
   'api/errors/http-status.ts': ['core/error.ts'],
   'api/errors': ['core', 'api/envelope.ts', 'api/errors/http-status.ts', 'api/schemas', 'api/access.ts'],
@@ -151,7 +152,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/stream': ['core', 'api/errors', 'api/limit', 'api/views', 'api/views/app'],
   'api/limit': ['core', 'api/errors', 'api/access.ts'],
   'api/auth': ['core', 'api/limit', 'api/settings', 'api/access.ts', 'api/uuid.ts'],
-  'api/http': ['core', 'api/errors', 'api/schemas', 'api/schemas/app', 'api/access.ts'],
+  'api/http': ['core', 'api/errors', 'api/schemas', 'api/schemas/app', 'api/access.ts', 'api/client-address.ts'],
   'api/routes': ['core', 'api/http'],
   // What both surfaces have is one code with two fronts.
   'api/routes/task': [
@@ -165,7 +166,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/routes/legacy': ['core/storage', 'api/routes/task'],
   'api/routes/app': [
     ...['core', 'api/http', 'api/views', 'api/views/app', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth'],
-    'api/stream',
+    ...['api/stream', 'api/client-address.ts'],
     ...['api/routes/task', 'api/routes/both'],
     ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/task-waits.ts'],
   ],

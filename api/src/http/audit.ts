@@ -6,7 +6,7 @@ import type { Db } from '@matte/core/db/database'
 import { findPersonalWorkspace } from '@matte/core/identity/personal/own-workspaces'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { needsCredential, surfaceOf } from '../access.ts'
-import { clientAddress } from './client-address.ts'
+import { clientAddress } from '../client-address.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -3,7 +3,7 @@ import { confirmPassword } from '@matte/core/identity/password/confirm-password'
 import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
 import type { SignInClient } from '@matte/core/identity/session/start-session'
 import type { FastifyRequest } from 'fastify'
-import { clientAddress } from '../../http/client-address.ts'
+import { clientAddress } from '../../client-address.ts'
 import { clientNetwork } from '../../limit/client-network.ts'
 
 export const clientOf = ({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>): SignInClient => ({

@@ -4,7 +4,7 @@ import { askForAccount, askForVerification } from '@matte/core/identity/account/
 import { registrationSalt } from '@matte/core/identity/account/registration-salt'
 import { verifyAddress } from '@matte/core/identity/account/verify-address'
 import { checkNewPassword } from '@matte/core/identity/password/new-password'
-import { clientAddress } from '../../../http/client-address.ts'
+import { clientAddress } from '../../../client-address.ts'
 import {
   emailRequest,
   registerRequest,

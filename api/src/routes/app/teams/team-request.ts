@@ -4,7 +4,7 @@ import type { Doer } from '@matte/core/team/create-team'
 import { findRole, isTeam, type TeamMember, teamNotFound } from '@matte/core/team/lock-team'
 import { memberNotFound } from '@matte/core/team/member-queries'
 import type { FastifyRequest } from 'fastify'
-import { clientAddress } from '../../../http/client-address.ts'
+import { clientAddress } from '../../../client-address.ts'
 import { ownForm } from './team-params.ts'
 
 /** Who sends the request, in the team of its path. */
