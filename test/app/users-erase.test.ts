@@ -170,6 +170,16 @@ describe('deleting the account', () => {
     await eraseWith(false)
   })
 
+  it('waits for orders that may yet be paid', async () => {
+    const someone = await person()
+    const [pack] = (await someone.client.call<{ items: { id: string }[] }>('GET', '/payments/credit-packs')).data.items
+    const body = { kind: 'pack', packId: pack?.id }
+    const { data: order } = await someone.client.call<{ id: string }>('POST', '/payments/orders', { body })
+    await expect(erase(someone)).rejects.toMatchObject({ status: 409, code: 'CONFLICT', details: { openOrders: 1 } })
+    await someone.client.call('POST', `/payments/orders/${order.id}/cancel`)
+    await erase(someone)
+  })
+
   it('twice at once is once', async () => {
     const someone = await person()
     const tries = await Promise.allSettled([1, 2, 3].map(() => erase(someone)))

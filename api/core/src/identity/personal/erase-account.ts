@@ -24,8 +24,8 @@ type Leaving = { readonly userId: string; readonly code: string | undefined }
  * Erases the account and closes its personal workspace, and each team whose only member it is. Tasks of a closed
  * workspace that are queued or processing end as ever, and the sweep then deletes them. Keys that the person made for
  * teams are revoked (D11).
- * @throws MatteError CONFLICT: last owner of a team with other members, or a subscription goes on; INVALID_PARAMS,
- *   RATE_LIMIT_EXCEEDED: the code
+ * @throws MatteError CONFLICT: last owner of a team with other members, a subscription goes on, or an order or a refund
+ *   is open; INVALID_PARAMS, RATE_LIMIT_EXCEEDED: the code
  */
 export async function eraseAccount(deps: EraseDeps, { userId, code }: Leaving): Promise<void> {
   const { db, masterKeys } = deps
@@ -38,6 +38,7 @@ export async function eraseAccount(deps: EraseDeps, { userId, code }: Leaving): 
     if (refused !== undefined) return refused
     const closing = await judgeWorkspaces(tx, userId, workspaces)
     for (const id of closing) await refuseSubscribed(deps.findSubscription, tx, id)
+    await refuseOpenPayments(tx, closing)
     await eraseInvoiceNames(tx, userId, closing)
     for (const id of closing) await closeWorkspace(tx, id)
     await sql`update api_key set revoked_at = now() where created_by = ${userId} and revoked_at is null`.execute(tx)
@@ -88,6 +89,20 @@ async function refuseSubscribed(find: FindSubscription, tx: Db, workspaceId: str
       details: { workspaceId },
     })
   }
+}
+
+/** A checkout that is paid after the end would bring credits that nobody can spend. */
+async function refuseOpenPayments(tx: Db, closing: readonly string[]): Promise<void> {
+  const { rows } = await sql<{ openOrders: number; openRefunds: number }>`
+    select (select count(*) from payment_order
+             where workspace_id = any(${[...closing]}::uuid[]) and status in ('pending', 'failed')) as "openOrders",
+           (select count(*) from refund
+             where workspace_id = any(${[...closing]}::uuid[]) and status = 'pending') as "openRefunds"`.execute(tx)
+  const { openOrders = 0, openRefunds = 0 } = rows[0] ?? {}
+  if (openOrders === 0 && openRefunds === 0) return
+  throw new MatteError('CONFLICT', 'Orders or refunds are open: cancel the orders, and wait for the refunds.', {
+    details: { openOrders, openRefunds },
+  })
 }
 
 /**
