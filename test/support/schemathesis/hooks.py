@@ -27,6 +27,7 @@ RULES_BEYOND_SCHEMAS = {
     r"/body/(newEmail|email)": r"is your own|is yours already",
     r"/body/timeZone": r"must be an IANA time zone, .*",
     r"/body/avatarUrl": r"must be an https address",
+    r"/body/locale": r"must be BCP 47, .*",
     r"/body/preferences/\d+/email": r"cannot be switched off for this event",
     r"/query/cursor": r"must (be the nextCursor of a page|not come together with page)",
     r"/query/(startDate|endDate)": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
