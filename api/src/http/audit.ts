@@ -4,7 +4,7 @@
 import { recordChange } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import { findPersonalWorkspace } from '@matte/core/identity/personal/own-workspaces'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, preSerializationAsyncHookHandler, RouteOptions } from 'fastify'
 import { needsCredential, surfaceOf } from '../access.ts'
 import { clientAddress } from '../client-address.ts'
 
@@ -16,9 +16,14 @@ declare module 'fastify' {
 }
 
 export function auditChanges(app: FastifyInstance, db: Db): void {
-  app.addHook('preSerialization', async (request, reply, payload) => {
-    if (isChange(request) && reply.statusCode < 300) await note(request, payload)
-    return payload
+  // On the routes that change something alone: the others do not pay for it.
+  app.addHook('onRoute', (route) => {
+    if (!isChange(route)) return
+    const audit: preSerializationAsyncHookHandler = async (request, reply, payload) => {
+      if (reply.statusCode < 300) await note(request, payload)
+      return payload
+    }
+    route.preSerialization = [route.preSerialization ?? [], audit].flat()
   })
 
   async function note(request: FastifyRequest, payload: unknown): Promise<void> {
@@ -46,7 +51,7 @@ async function logOf(db: Db, { member, routeOptions }: FastifyRequest): Promise<
   return (await findPersonalWorkspace(db, member.userId))?.id ?? null
 }
 
-const isChange = ({ method, routeOptions: { config } }: FastifyRequest): boolean =>
+const isChange = ({ method, config = {} }: RouteOptions): boolean =>
   method !== 'GET' && method !== 'HEAD' && needsCredential(config) && surfaceOf(config) === 'app'
 
 /** The last id of the path, else that of what was made. The team's comes last: the entry is in its log. */
