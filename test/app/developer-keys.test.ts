@@ -28,7 +28,7 @@ const roll = ({ client }: Person, id: string, { headers = {}, ...body }: Record<
 const list = async ({ client }: Person) => (await client.call<Page>('GET', '/developer/api-keys')).data
 const rowOf = (id: string) => world.db.selectFrom('api_key').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
-/** Whether the Developer API takes it; asked anew of a replica that may have seen it before. */
+/** Whether the Developer API takes it; asked again of a replica that may have seen it before. */
 const works = (key: string | undefined): Promise<boolean> =>
   world.api
     .client(key ?? '')

@@ -1,4 +1,4 @@
-// Argon2id with the figures of D15, a few at a time: a hash takes 19 MiB and a core for some 10 ms, so that `atOnce`
+// Argon2id with the parameters of D15, a few at a time: a hash takes 19 MiB and a core for some 10 ms, so that `atOnce`
 // bounds both what logins take of memory (19 MiB × atOnce) and what they leave to everything else.
 import { hash, type Options, verify } from '@node-rs/argon2'
 import { MatteError } from '../../error.ts'
@@ -22,7 +22,7 @@ export type PasswordHasher = {
 type Bounds = { readonly atOnce: number; readonly waitingMax: number }
 
 /** Argon2id (2), 19 MiB, two passes, one lane. The package's enum is of a kind that type stripping cannot take. */
-const figures = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const satisfies Options
+const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const satisfies Options
 
 /**
  * Of no password: its base64 parts are as long as those of a real one. Verifying against it takes what verifying
@@ -40,7 +40,7 @@ export function passwordHasher({ atOnce, waitingMax }: Bounds): PasswordHasher {
     return gate.run(act)
   }
   return {
-    hash: async (password, salt) => inTurn(() => hash(normalize(password), { ...figures, ...(salt && { salt }) })),
+    hash: async (password, salt) => inTurn(() => hash(normalize(password), { ...parameters, ...(salt && { salt }) })),
     verify: async (stored, password) => {
       const matches = await inTurn(() => verify(stored ?? nobodysHash, normalize(password)))
       return stored !== null && matches
