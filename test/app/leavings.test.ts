@@ -1,4 +1,4 @@
-// What is left when somebody leaves, is disabled, or changes the address: no way back in, and no name.
+// What is left when somebody leaves, is disabled, or changes the address: no access, and no name.
 import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'

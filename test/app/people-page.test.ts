@@ -31,7 +31,7 @@ if (exec !== 'exec' || pod !== 'matte-postgresql-0' || args[2] !== '-Atc') throw
 const client = new pg.Client(process.env.DATABASE_URL)
 await client.connect()
 const { rows } = await client.query({ text: args[3], rowMode: 'array' })
-for (const row of rows) console.log(row.join('|'))
+process.stdout.write(rows.map((row) => row.join('|') + '\\n').join(''))
 await client.end()
 `
 

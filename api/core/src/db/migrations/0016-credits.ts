@@ -5,7 +5,7 @@ const change = `case when to_account = 'available' then amount when from_account
 
 const statements = [
   // Alerts: below how many credits, and how many days before the end of a lot. `low_balance_armed`: not announced since
-  // the last grant. Columns of the workspace, because the end of a run has its row in hand.
+  // the last grant. Columns of the workspace, because the end of a run has locked its row.
   `alter table workspace
      add column low_balance_threshold integer not null default 10 check (low_balance_threshold >= 0),
      add column low_balance_armed boolean not null default true,
@@ -53,7 +53,7 @@ const statements = [
     primary key (lot_id, days)
   )`,
 
-  // What the lot had available after the entry: written where the lot's row is in hand, so that a balance of any time
+  // What the lot had available after the entry: written where the lot's row is locked, so that a balance of any time
   // is one look-up a lot. The time of an entry is that of its writing, under the workspace's lock, and no longer that
   // of its transaction's beginning: entries of a workspace are in the order of their times.
   `alter table credit_entry

@@ -3,7 +3,7 @@ import { hashRecoveryCode, newRecoveryCodes } from './recovery-code.ts'
 
 const { codes, hashes } = newRecoveryCodes()
 
-it('ten codes in groups that can be read aloud, all different', () => {
+it('ten codes in groups that are easy to read out, all different', () => {
   expect(new Set(codes).size).toBe(10)
   for (const code of codes) expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/)
 })
