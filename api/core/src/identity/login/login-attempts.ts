@@ -10,8 +10,8 @@ import { tellOwnerAfter, waitSecondsAfter } from './delay.ts'
 export const accountHash = (email: string): Buffer => createHash('sha256').update(email.toLowerCase()).digest()
 
 /**
- * In a statement of a transaction: its commit does not wait for the disk, which would take a third of the time of a hash.
- * What a crash of the server takes back then are logins of the last second. Whoever just signed in does it again.
+ * In a statement of a transaction: its commit does not wait for the disk, which would take a third of the time of a
+ * hash (A121).
  */
 export const unhurriedCommit = sql<string>`set_config('synchronous_commit', 'off', true)`
 
