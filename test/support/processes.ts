@@ -34,8 +34,8 @@ export type TestProcess = {
 }
 
 /**
- * What a Node process that a test starts gets beside its settings: the path, and the cache of compiled code, with which it
- * starts in half the time. The hundreds of starts are a good part of what a run takes.
+ * What a Node process that a test starts gets beside its settings: the path, and the cache of compiled code, with which
+ * it starts in half the time. The hundreds of starts are a good part of what a run takes.
  */
 export const nodeEnv = (): Record<string, string> => {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
