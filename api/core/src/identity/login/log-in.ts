@@ -2,16 +2,16 @@
 // password is hashed, one row of history is written. Nothing is held while the password is hashed.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import { queueMail } from '../../mail/queue-mail.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { askForVerification } from '../account/account-requests.ts'
 import type { PasswordHasher } from '../password/password-hasher.ts'
 import { askSecondFactor } from '../second-factor.ts'
 import { type SignInClient, type StartedSession, startSession } from '../session/start-session.ts'
 import { answerMsAfter, tellOwnerAfter } from './delay.ts'
-import { accountHash, forgetAttempt, takeAttempt, takeWarning } from './login-attempts.ts'
+import { accountHash, forgetAttempt, takeAttempt } from './login-attempts.ts'
 import { insertLoginEvent } from './login-events.ts'
 import { returnAttempt } from './return-attempt.ts'
+import { warnOwner } from './warn-owner.ts'
 
 type LoginDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly hasher: PasswordHasher }
 
@@ -82,14 +82,7 @@ async function refuse(
   { found, account, client, warns, reason }: Refused,
 ): Promise<Judged> {
   await insertLoginEvent(tx, { userId: found?.id ?? null, method: 'password', failureReason: reason, client })
-  const failures = warns && found !== undefined ? await takeWarning(tx, account) : undefined
-  if (found !== undefined && failures !== undefined) {
-    await queueMail(tx, masterKeys, {
-      template: 'failed-logins',
-      data: { failures },
-      ...{ key: null, to: found.email, userId: found.id },
-    })
-  }
+  if (warns && found !== undefined) await warnOwner(tx, masterKeys, { ...found, account })
   return { outcome: 'failed' }
 }
 

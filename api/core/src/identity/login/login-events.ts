@@ -11,9 +11,10 @@ type LoginOutcome = {
   readonly client: SignInClient
 }
 
-/** A row of somebody's login history. */
-export async function insertLoginEvent(tx: Db, { userId, method, failureReason, client }: LoginOutcome): Promise<void> {
-  await tx
+/** A row of somebody's login history; its id. */
+export async function insertLoginEvent(tx: Db, outcome: LoginOutcome): Promise<string> {
+  const { userId, method, failureReason, client } = outcome
+  const { id } = await tx
     .insertInto('login_event')
     .values({
       user_id: userId,
@@ -23,5 +24,7 @@ export async function insertLoginEvent(tx: Db, { userId, method, failureReason, 
       user_agent: client.userAgent?.slice(0, 512) ?? null,
       failure_reason: failureReason,
     })
-    .execute()
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
 }
