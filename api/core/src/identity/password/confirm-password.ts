@@ -4,11 +4,14 @@ import { invalidParam } from '../../invalid-params.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { tellOwnerAfter } from '../login/delay.ts'
 import { accountHash, forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
-import { returnAttempt } from '../login/return-attempt.ts'
 import { warnOwner } from '../login/warn-owner.ts'
-import type { PasswordHasher } from './password-hasher.ts'
+import type { PasswordHasher, Verify } from './password-hasher.ts'
 
-export type ConfirmationDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly hasher: PasswordHasher }
+export type ConfirmationDeps = {
+  readonly db: Db
+  readonly masterKeys: MasterKeys
+  readonly hasher: PasswordHasher
+}
 
 type Confirmation = {
   readonly userId: string
@@ -24,9 +27,13 @@ type Confirmation = {
  * Wrong ones count like those of a login, and the owner is told of many. Returns what is stored of the right one.
  * @throws MatteError INVALID_PARAMS: it is wrong; RATE_LIMIT_EXCEEDED: too many were, or too many wait
  */
-export async function confirmPassword(
-  { db, hasher, masterKeys }: ConfirmationDeps,
+export const confirmPassword = (deps: ConfirmationDeps, given: Confirmation): Promise<string> =>
+  deps.hasher.inTurn((verify) => confirm(deps, given, verify))
+
+async function confirm(
+  { db, masterKeys }: ConfirmationDeps,
   { userId, password, network, path }: Confirmation,
+  verify: Verify,
 ): Promise<string> {
   const user = await db
     .selectFrom('app_user')
@@ -37,10 +44,7 @@ export async function confirmPassword(
   const attempt = await takeAttempt(db, { account, network })
   if (!attempt.allowed) throw tooManyFailures(attempt.waitSeconds)
   const stored = user?.password_hash ?? null
-  const isRight = await hasher.verify(stored, password).catch(async (error: unknown) => {
-    await returnAttempt(db, { account, network })
-    throw error
-  })
+  const isRight = await verify(stored, password)
   if (!isRight || stored === null) {
     if (user !== undefined && attempt.failures >= tellOwnerAfter) {
       await db.transaction().execute((tx) => warnOwner(tx, masterKeys, { ...user, account }))

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import { insertLoginEvent } from '../login/login-events.ts'
+import { insertFailedLogin } from '../login/login-events.ts'
 import type { SignInClient } from '../session/start-session.ts'
 
 const lifeMinutes = 5
@@ -11,11 +11,14 @@ const triesMax = 5
 
 type Asked = { readonly userId: string; readonly client: SignInClient }
 
-/** After a right password. What this person did not finish before goes, once it has expired. */
+/**
+ * After a right password: the history says that somebody knew it, until the code has come (A110). What this
+ * person did not finish before goes, once it has expired.
+ */
 export async function createMfaToken(tx: Db, { userId, client }: Asked): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   await tx.deleteFrom('mfa_token').where('user_id', '=', userId).where('expires_at', '<=', sql<Date>`now()`).execute()
-  const login_event_id = await insertLoginEvent(tx, {
+  const login_event_id = await insertFailedLogin(tx, {
     userId,
     method: 'password',
     failureReason: 'code_missing',
