@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { givenPerson } from '../support/app/people.ts'
-import { nodeEnv } from '../support/processes.ts'
+import { nodeEnv } from '../support/free-ports.ts'
 import { useApi } from './given.ts'
 
 const world = useApi()

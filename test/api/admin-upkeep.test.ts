@@ -12,7 +12,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
-import { nodeEnv } from '../support/processes.ts'
+import { nodeEnv } from '../support/free-ports.ts'
 import { createTestBucket, newBucketName, sharedStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 

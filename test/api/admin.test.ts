@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { openBucket } from '@matte/core/storage/bucket'
 import { describe, expect, it } from 'vitest'
 import { createEmptyDatabase } from '../support/database.ts'
-import { nodeEnv } from '../support/processes.ts'
+import { nodeEnv } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 import { claim, smallImage, useApi } from './given.ts'
 

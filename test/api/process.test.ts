@@ -4,8 +4,7 @@ import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
-import { freePorts } from '../support/free-ports.ts'
-import { nodeEnv } from '../support/processes.ts'
+import { freePorts, nodeEnv } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const database = useDatabase()

@@ -11,7 +11,7 @@ import { useApi } from '../api/given.ts'
 import { startApi } from '../support/api.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { givenAccount, type SignedIn } from '../support/app/sign-in/accounts.ts'
-import { nodeEnv } from '../support/processes.ts'
+import { nodeEnv } from '../support/free-ports.ts'
 
 type Tokens = Omit<SignedIn, 'user'>
 

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { buy } from '../support/app/payments.ts'
 import { givenPerson } from '../support/app/people.ts'
-import { nodeEnv } from '../support/processes.ts'
+import { nodeEnv } from '../support/free-ports.ts'
 
 const world = useApi()
 const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))

@@ -7,8 +7,7 @@ import { schema as controllerSchema } from '@matte/controller/config'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
 import { describe, expect, inject, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
-import { freePorts } from '../support/free-ports.ts'
-import { nodeEnv } from '../support/processes.ts'
+import { freePorts, nodeEnv } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const database = useDatabase()

@@ -7,8 +7,7 @@ import { identify, isAlive } from '@matte/local/lifecycle/process-identity'
 import { rootDir } from '@matte/local/paths'
 import { installNats, startNats } from '@matte/local/servers/nats'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { freePorts } from '../support/free-ports.ts'
-import { nodeEnv } from '../support/processes.ts'
+import { freePorts, nodeEnv } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const quiet = (): void => {}

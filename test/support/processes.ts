@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { identify } from '@matte/local/lifecycle/process-identity'
 import { startProcess } from '@matte/local/servers/process'
-import { freePorts } from './free-ports.ts'
+import { freePorts, nodeEnv } from './free-ports.ts'
 import { until } from './until.ts'
 
 export type ProcessName = 'api' | 'controller' | 'dispatcher'
@@ -31,15 +31,6 @@ export type TestProcess = {
   untilLogged(msg: string, matches?: (line: LogLine) => boolean): Promise<LogLine>
   /** The most memory that it has had in RAM so far, in bytes. */
   peakMemoryBytes(): number
-}
-
-/**
- * What a Node process that a test starts gets beside its settings: the path, and the cache of compiled code, with which
- * it starts in half the time. The hundreds of starts are a good part of what a run takes.
- */
-export const nodeEnv = (): Record<string, string> => {
-  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
-  return { PATH, NODE_COMPILE_CACHE }
 }
 
 /** Starts a process and returns once its `/readyz` says ready. */

@@ -19,6 +19,7 @@ export type CommandDeps = {
   readonly plans: Plans
   readonly production: boolean
   readonly maxQueueAgeMs: number
+  readonly auditRetentionDays: number
   /** The object store, when its settings are given, and the one to copy to. */
   readonly store: SignerOptions | undefined
   readonly toStore: SignerOptions | undefined

@@ -84,7 +84,7 @@ export const peopleStatements: Readonly<Record<string, Sending>> = {
   },
   'team/create-team': {
     send: (db) => createTeam(db, { doer: { ...person, ipAddress: null, requestId: 'id' }, name: 'Team' }),
-    answers: [[], [{ owned: 0, made: 0 }], [{ id: 'team' }]],
+    answers: [[], [{ owned: 0 }], [{ made: 0 }], [{ id: 'team' }]],
   },
   'team/delete-team': {
     send: (db) => deleteTeam(db, { owner, confirmCreditLoss: true }),

@@ -2,7 +2,7 @@
 // password is hashed, one row of history is written. No connection is held while the password is hashed.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import { queueMail } from '../../mail/queue-mail.ts'
+import { unhurriedCommit } from '../../db/unhurried-commit.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { askForVerification } from '../account/account-requests.ts'
 import type { PasswordHasher, Verify } from '../password/password-hasher.ts'
@@ -10,8 +10,9 @@ import { type Profile, selectProfile } from '../personal/profile.ts'
 import { type SignInClient, type StartedSession, startSession } from '../session/start-session.ts'
 import { createMfaToken } from '../two-factor/mfa-token.ts'
 import { answerMsAfter, tellOwnerAfter } from './delay.ts'
-import { accountHash, forgetAttempt, takeAttempt, takeWarning, unhurriedCommit } from './login-attempts.ts'
+import { accountHash, forgetAttempt, takeAttempt } from './login-attempts.ts'
 import { insertFailedLogin } from './login-events.ts'
+import { warnOwner } from './warn-owner.ts'
 
 type LoginDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly hasher: PasswordHasher }
 
@@ -83,14 +84,7 @@ async function refuse(
   { found, account, client, warns, reason }: Refused,
 ): Promise<Judged> {
   await insertFailedLogin(tx, { userId: found?.id ?? null, method: 'password', failureReason: reason, client })
-  const failures = warns && found !== undefined ? await takeWarning(tx, account) : undefined
-  if (found !== undefined && failures !== undefined) {
-    await queueMail(tx, masterKeys, {
-      template: 'failed-logins',
-      data: { failures },
-      ...{ key: null, to: found.email, userId: found.id },
-    })
-  }
+  if (warns && found !== undefined) await warnOwner(tx, masterKeys, { ...found, account })
   return { outcome: 'failed' }
 }
 
@@ -119,7 +113,7 @@ async function admit(
     await insertFailedLogin(tx, { userId, method: 'password', failureReason: 'unverified', client })
     return { outcome: 'unverified' }
   }
-  if (user.mfaEnabled) return { outcome: 'mfa_required', mfaToken: await createMfaToken(tx, userId) }
+  if (user.mfaEnabled) return { outcome: 'mfa_required', mfaToken: await createMfaToken(tx, { userId, client }) }
   const session = await startSession(tx, { userId, method: 'password', client })
   return session === undefined ? failed('disabled') : { outcome: 'signed_in', session, user }
 }

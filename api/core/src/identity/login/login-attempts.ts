@@ -4,16 +4,11 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import { unhurriedCommit } from '../../db/unhurried-commit.ts'
 import { tellOwnerAfter, waitSecondsAfter } from './delay.ts'
 
 /** What is counted under: no address stands in the table. */
 export const accountHash = (email: string): Buffer => createHash('sha256').update(email.toLowerCase()).digest()
-
-/**
- * In a statement of a transaction: its commit does not wait for the disk, which would take a third of the time of a
- * hash (A121).
- */
-export const unhurriedCommit = sql<string>`set_config('synchronous_commit', 'off', true)`
 
 type From = { readonly account: Buffer; readonly network: string }
 

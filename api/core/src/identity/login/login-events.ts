@@ -10,9 +10,10 @@ type FailedLogin = {
   readonly client: SignInClient
 }
 
-/** A row of somebody's login history; `startSession` writes that of a login that succeeded. */
-export async function insertFailedLogin(tx: Db, { userId, method, failureReason, client }: FailedLogin): Promise<void> {
-  await tx
+/** A row of somebody's login history, and its id; `startSession` writes that of a login that succeeded. */
+export async function insertFailedLogin(tx: Db, failed: FailedLogin): Promise<string> {
+  const { userId, method, failureReason, client } = failed
+  const { id } = await tx
     .insertInto('login_event')
     .values({
       user_id: userId,
@@ -22,5 +23,7 @@ export async function insertFailedLogin(tx: Db, { userId, method, failureReason,
       user_agent: cutUserAgent(client),
       failure_reason: failureReason,
     })
-    .execute()
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
 }

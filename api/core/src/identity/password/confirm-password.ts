@@ -1,8 +1,17 @@
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
+import type { MasterKeys } from '../../runtime/seal.ts'
+import { tellOwnerAfter } from '../login/delay.ts'
 import { accountHash, forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
+import { warnOwner } from '../login/warn-owner.ts'
 import type { PasswordHasher, Verify } from './password-hasher.ts'
+
+export type ConfirmationDeps = {
+  readonly db: Db
+  readonly masterKeys: MasterKeys
+  readonly hasher: PasswordHasher
+}
 
 type Confirmation = {
   readonly userId: string
@@ -15,18 +24,20 @@ type Confirmation = {
 
 /**
  * Asks somebody who is signed in for the password again, before a change that a stolen access token must not make.
- * Wrong ones count like those of a login. Returns what is stored of the right one.
+ * Wrong ones count like those of a login, and the owner is told of many. Returns what is stored of the right one.
  * @throws MatteError INVALID_PARAMS: it is wrong; RATE_LIMIT_EXCEEDED: too many were, or too many wait
  */
-export const confirmPassword = (
-  { db, hasher }: { readonly db: Db; readonly hasher: PasswordHasher },
-  given: Confirmation,
-): Promise<string> => hasher.inTurn((verify) => confirm(db, given, verify))
+export const confirmPassword = (deps: ConfirmationDeps, given: Confirmation): Promise<string> =>
+  deps.hasher.inTurn((verify) => confirm(deps, given, verify))
 
-async function confirm(db: Db, { userId, password, network, path }: Confirmation, verify: Verify): Promise<string> {
+async function confirm(
+  { db, masterKeys }: ConfirmationDeps,
+  { userId, password, network, path }: Confirmation,
+  verify: Verify,
+): Promise<string> {
   const user = await db
     .selectFrom('app_user')
-    .select(['email', 'password_hash'])
+    .select(['id', 'email', 'password_hash'])
     .where('id', '=', userId)
     .executeTakeFirst()
   const account = accountHash(user?.email ?? '')
@@ -34,7 +45,12 @@ async function confirm(db: Db, { userId, password, network, path }: Confirmation
   if (!attempt.allowed) throw tooManyFailures(attempt.waitSeconds)
   const stored = user?.password_hash ?? null
   const isRight = await verify(stored, password)
-  if (!isRight || stored === null) throw invalidParam(path, 'is not your password')
+  if (!isRight || stored === null) {
+    if (user !== undefined && attempt.failures >= tellOwnerAfter) {
+      await db.transaction().execute((tx) => warnOwner(tx, masterKeys, { ...user, account }))
+    }
+    throw invalidParam(path, 'is not your password')
+  }
   await forgetAttempt(db, { account, network })
   return stored
 }
