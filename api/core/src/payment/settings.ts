@@ -9,6 +9,7 @@ import { defaultPacks, defaultPlanPrices, parsePacks, parsePlanPrices } from './
 import { noProvider } from './provider/no-provider.ts'
 import type { PaymentProvider } from './provider/provider.ts'
 import { sandboxProvider } from './provider/sandbox/sandbox-provider.ts'
+import { whyNotAtStripe } from './provider/stripe/stripe-amount.ts'
 import { stripeProvider } from './provider/stripe/stripe-provider.ts'
 
 const providers = ['stripe', 'sandbox', 'none'] as const
@@ -87,9 +88,18 @@ export function checkPayments(
   if (provider === 'stripe' && !(settings.stripeSecretKey && settings.stripeWebhookSecret)) {
     throw new ConfigError('PAYMENTS_PROVIDER: stripe needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET')
   }
+  if (provider === 'stripe') refuseAtStripe(settings)
   const unknown = settings.planPrices.find(({ plan }) => !Object.hasOwn(plans, plan))
   if (unknown !== undefined) throw new ConfigError(`PLAN_PRICES: plan ${unknown.plan} is not in PLANS`)
   return provider
+}
+
+function refuseAtStripe({ creditPacks, planPrices }: PaymentSettings): void {
+  const sold = { CREDIT_PACKS: creditPacks, PLAN_PRICES: planPrices }
+  for (const [variable, prices] of Object.entries(sold)) {
+    const reason = prices.map(whyNotAtStripe).find((each) => each !== undefined)
+    if (reason !== undefined) throw new ConfigError(`${variable}: ${reason}`)
+  }
 }
 
 type Opened = Surroundings & {
