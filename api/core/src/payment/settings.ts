@@ -5,6 +5,7 @@ import { ConfigError, flag, type Infer, json, optionalSecret, parsed, type Schem
 import type { MasterKeys } from '../runtime/seal.ts'
 import type { Plans } from '../workspace/plan.ts'
 import type { PaymentDeps } from './payment-deps.ts'
+import type { PaymentMetrics } from './payment-metrics.ts'
 import { defaultPacks, defaultPlanPrices, parsePacks, parsePlanPrices } from './prices.ts'
 import { noProvider } from './provider/no-provider.ts'
 import type { PaymentProvider } from './provider/provider.ts'
@@ -104,15 +105,19 @@ function refuseAtStripe({ creditPacks, planPrices }: PaymentSettings): void {
 
 type Opened = Surroundings & {
   readonly db: Db
+  readonly metrics?: PaymentMetrics | undefined
   readonly masterKeys: MasterKeys
   readonly publicUrl: string
 }
 
 /** What the functions of this folder take. @throws ConfigError as `checkPayments` */
-export function openPayments(settings: PaymentSettings, { db, masterKeys, publicUrl, ...around }: Opened): PaymentDeps {
+export function openPayments(
+  settings: PaymentSettings,
+  { db, masterKeys, publicUrl, metrics, ...around }: Opened,
+): PaymentDeps {
   const { plans } = around
   const { creditPacks: packs, planPrices, invoiceSeller: seller } = settings
-  return { db, provider: open(), plans, packs, planPrices, seller, masterKeys }
+  return { db, provider: open(), plans, packs, planPrices, seller, masterKeys, metrics }
 
   function open(): PaymentProvider {
     const name = checkPayments(settings, around)

@@ -20,6 +20,7 @@ export async function applyRefund(applying: Applying, order: OrderRow, facts: Re
   await setOrderStatus(applying, current)
   await issueCreditNote(applying, current, refund)
   await publishRefund(applying, refund)
+  applying.metrics?.count('refunded')
 }
 
 const findKnown = ({ tx }: Applying, { id, refundId }: RefundFacts): Promise<RefundRow | undefined> =>
@@ -50,6 +51,7 @@ export async function failRefund(applying: Applying, refund: RefundRow, failure:
   const { id, amount, credits, order_id } = refund
   await endRefund(applying, id, { status: 'failed', failure })
   await giveBackCredits(applying, refund)
+  applying.metrics?.count('refund_failed')
   const order = await addRefunded(applying, order_id, { amount: -amount, credits: -credits })
   await setOrderStatus(applying, order)
   if (refund.status === 'succeeded') await issueCorrection(applying, order, id)
