@@ -31,11 +31,10 @@ import { createHttpClient, type HttpClient } from './http-client.ts'
 import { createMailMetrics } from './mail/mail-metrics.ts'
 import { logTransport, type MailTransport } from './mail/mail-transport.ts'
 import { sendMail } from './mail/send-mail.ts'
-import { smtpTransport } from './mail/smtp-transport.ts'
 
 type Services = { readonly logger: Logger; readonly services: readonly Service[] }
 
-export function buildServices(config: Config): Services {
+export async function buildServices(config: Config): Promise<Services> {
   const logger = createLogger('dispatcher', config.logLevel)
   logger.info({ config: describeConfig(schema, config) }, 'configuration read')
   const registry = createRegistry('dispatcher')
@@ -49,7 +48,7 @@ export function buildServices(config: Config): Services {
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
   // Nobody orders here, so no checkout needs the public URL.
   const paymentMetrics = createPaymentMetrics(registry)
-  const payments = openPayments(config, { ...config, db, publicUrl: '', metrics: paymentMetrics })
+  const payments = await openPayments(config, { ...config, db, publicUrl: '', metrics: paymentMetrics })
   const { plans, referralRewardCredits: rewardCredits } = config
   const dueDeps = { db, wake: due.wake, logger }
   const databaseSchema = schemaAtStart(database, { logger })
@@ -67,7 +66,7 @@ export function buildServices(config: Config): Services {
       { name: 'http-client', start: () => undefined, stop: () => http.close() },
       bus,
       due,
-      ...buildPeople(config, { db, registry, logger }),
+      ...(await buildPeople(config, { db, registry, logger })),
       duePayments({ payments, wakeDeliveries: due.wake, logger }),
       ...creditLoops({ ...dueDeps, plans }),
       referralLoop({ ...dueDeps, rewardCredits }),
@@ -111,9 +110,9 @@ function buildDueLoop(config: Config, { db, http, settings, registry, logger }: 
 }
 
 /** Notifications and mails: loops of their own, which webhooks do not wait for. */
-function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoopDeps, 'db' | 'registry' | 'logger'>) {
+async function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoopDeps, 'db' | 'registry' | 'logger'>) {
   const { masterKeys, appUrl } = config
-  const transport = mailTransport(config, logger)
+  const transport = await mailTransport(config, logger)
   if (transport === undefined) logger.warn('SMTP_URL is not set: no mail is sent')
   const mailMetrics = createMailMetrics(registry)
   const common = { db, masterKeys, appUrl, clock: systemClock, metrics: mailMetrics, logger }
@@ -133,9 +132,10 @@ function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoopDeps,
 }
 
 /** Undefined: production without a mail server, where a log may not have what mails say. */
-function mailTransport(config: Config, logger: Logger): MailTransport | undefined {
+async function mailTransport(config: Config, logger: Logger): Promise<MailTransport | undefined> {
   const { mailServer, mailConnectSeconds, mailTimeoutSeconds } = config
   if (mailServer !== undefined) {
+    const { smtpTransport } = await import('./mail/smtp-transport.ts')
     return smtpTransport(mailServer, { connectMs: mailConnectSeconds * 1_000, totalMs: mailTimeoutSeconds * 1_000 })
   }
   return config.environment === 'development' ? logTransport(logger) : undefined

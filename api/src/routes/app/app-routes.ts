@@ -49,7 +49,8 @@ export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   await app.register(imageRoutes, { ...deps, prefix: '/tasks' })
   await app.register(taskStreamRoutes, { ...deps, prefix: '/tasks' })
   await app.register(creditRoutes, { ...deps, prefix: '/credits' })
-  const payments = openPayments(deps.config, { ...deps.config, db: deps.db, metrics: deps.paymentMetrics })
+  const ofPayments = { ...deps.config, db: deps.db, metrics: deps.paymentMetrics }
+  const payments = await openPayments(deps.config, ofPayments)
   await app.register(paymentRoutes, { ...deps, payments, returnUrl: `${appUrl}/billing`, prefix: '/payments' })
   await app.register(teamRoutes, { ...deps, prefix: '/teams' })
   await app.register(notificationRoutes, { ...deps, prefix: '/notifications' })
