@@ -18,7 +18,7 @@ const end: Command = {
     if ((await findWorkspace(db, workspaceId)) === undefined) {
       throw new CommandError(`there is no workspace ${workspaceId}`)
     }
-    const ended = await endSubscriptions(payments(), workspaceId).catch((error: unknown) => {
+    const ended = await endSubscriptions(await payments(), workspaceId).catch((error: unknown) => {
       throw error instanceof MatteError ? new CommandError(error.message) : error
     })
     const { plan } = (await findWorkspace(db, workspaceId)) ?? {}
