@@ -46,6 +46,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0019-notification': { up: notification },
   '0020-developer': { up: developer },
   '0021-team': { up: team },
-  '0023-people': { up: people },
   '0022-payment-ends': { up: paymentEnds },
+  '0023-people': { up: people },
 }
