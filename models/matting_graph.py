@@ -5,12 +5,13 @@ and `alpha` UINT8 [N,S,S]. The weights and all nodes between stay as they are.
 """
 import copy
 import dataclasses
+import re
 
 import numpy as np
 import onnx
 import onnxruntime as ort
 from google.protobuf.message import DecodeError
-from multiply_adds import add_shapes, multiply_adds
+from graph_facts import add_shapes, form_of, multiply_adds
 from onnx import TensorProto, compose, helper, numpy_helper
 
 PREFIX = "source/"  # No name of the network meets one of ours.
@@ -62,7 +63,7 @@ def make(path, settings):
     alone = try_alone(source, graph, settings)
     file = serialised(graph)
     reason = try_batch(file, source.size)
-    return Result(file, source.size, source.output_name, form_of(graph), reason, alone)
+    return Result(file, source.size, source.output_name, form_of(source.model), reason, alone)
 
 
 def read(path, settings):
@@ -126,10 +127,8 @@ def choose_output(outputs, wanted):
     if wanted is None and len(names) > 1:
         choice = f"choose one with --output, by name or index: {listing(outputs)}"
         raise ModelError(f"the graph has {len(names)} outputs: {choice}")
-    if wanted is None:
-        return names[0]
-    if wanted in names:
-        return wanted
+    if wanted is None or wanted in names:
+        return wanted or names[0]
     if wanted.isdecimal() and int(wanted) < len(names):
         return names[int(wanted)]
     raise ModelError(f"--output {wanted}: the graph has {listing(outputs)}")
@@ -224,9 +223,9 @@ def pictures(size):
     """Two different ones: a disc with texture on a gradient."""
     y, x = np.mgrid[0:size, 0:size] / size
     random = np.random.default_rng(1)
+    ground = np.stack([90 + 120 * y, 120 + 60 * x, 200 - 110 * y], -1)
     made = []
     for centre, colour in [(0.4, (230, 120, 60)), (0.6, (40, 60, 200))]:
-        ground = np.stack([90 + 120 * y, 120 + 60 * x, 200 - 110 * y], -1)
         inside = ((x - centre) ** 2 + (y - 0.5) ** 2 < 0.09)[..., None]
         noise = random.normal(0, 12, (size, size, 1))
         made.append(np.clip(np.where(inside, np.array(colour) + noise, ground), 0, 255).astype(np.uint8))
@@ -236,6 +235,9 @@ def pictures(size):
 def try_alone(source, model, settings):
     """Runs one picture; the output must be one map of probabilities. Returns the multiply-adds."""
     probe = copy.deepcopy(model)
+    nodes, _ = without_dead_nodes(model.graph.node, [RAW])
+    del probe.graph.node[:], probe.graph.output[:]
+    probe.graph.node.extend(nodes)
     probe.graph.output.append(helper.make_tensor_value_info(RAW, TensorProto.FLOAT, None))
     counted = add_shapes(probe.graph)
     image = pictures(source.size)[:1]
@@ -282,16 +284,6 @@ def try_batch(file, size):
 
 
 def first_line(error):
-    return str(error).strip().splitlines()[0][:300]
-
-
-def form_of(model):
-    """By the bytes of the weights."""
-    sizes = {"fp32": 0, "fp16": 0, "int8": 0}
-    kinds = {TensorProto.FLOAT: "fp32", TensorProto.FLOAT16: "fp16"}
-    kinds |= {TensorProto.INT8: "int8", TensorProto.UINT8: "int8"}
-    inner = [attribute.t for node in model.graph.node for attribute in node.attribute if attribute.HasField("t")]
-    for tensor in [*model.graph.initializer, *inner]:
-        if tensor.data_type in kinds:
-            sizes[kinds[tensor.data_type]] += numpy_helper.to_array(tensor).nbytes
-    return max(sizes, key=sizes.get)
+    """Without ONNX Runtime's code and file, of no use to whoever reads it."""
+    line = re.sub(r"\[ONNXRuntimeError\] : \d+ : \w+ : |/onnxruntime_src/\S+ ", "", str(error).strip().splitlines()[0])
+    return line if len(line) <= 200 else f"{line[:199]}…"

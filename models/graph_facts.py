@@ -1,6 +1,7 @@
-"""What one picture costs a network, the same on every machine: the multiplications of its convolutions and products."""
+"""What is known of a network by its graph: the numbers it computes with, and what one picture costs, the same on every
+machine: the multiply-adds of its convolutions and products."""
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 COUNTED = ("Conv", "ConvTranspose", "Gemm", "MatMul", "QLinearConv", "DeformConv")
 
@@ -30,3 +31,15 @@ def multiply_adds(node, shapes):
         flipped = any(one.name == "transA" and one.i for one in node.attribute)
         return int(np.prod(result) * (source[-2] if flipped else source[-1]))
     return int(np.prod(result) * np.prod(weight[1:]))
+
+
+def form_of(model):
+    """By the bytes of the weights."""
+    sizes = {"fp32": 0, "fp16": 0, "int8": 0}
+    kinds = {TensorProto.FLOAT: "fp32", TensorProto.FLOAT16: "fp16"}
+    kinds |= {TensorProto.INT8: "int8", TensorProto.UINT8: "int8"}
+    inner = [attribute.t for node in model.graph.node for attribute in node.attribute if attribute.HasField("t")]
+    for tensor in [*model.graph.initializer, *inner]:
+        if tensor.data_type in kinds:
+            sizes[kinds[tensor.data_type]] += numpy_helper.to_array(tensor).nbytes
+    return max(sizes, key=sizes.get)
