@@ -17,6 +17,7 @@ import {
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import type { StaticModel } from './worker/routing/static-pods.ts'
+import { defaultLicencePolicy, parseLicencePolicy } from './worker/triton/licence-policy.ts'
 
 export const schema = {
   databaseUrl: secret('DATABASE_URL', { description: 'PostgreSQL 15 to 18, as a postgresql:// URL' }),
@@ -65,10 +66,20 @@ export const schema = {
     {
       default: [],
       description:
-        'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default"}]; ' +
+        'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default","licence"}]; ' +
         'needed unless TRITON_POOLS is on',
     },
     checkModels,
+  ),
+  modelsAllowedLicences: parsed(
+    'MODELS_ALLOWED_LICENCES',
+    {
+      default: defaultLicencePolicy,
+      description:
+        'licences of models that may be served, SPDX identifiers joined by commas; a model that names none is refused. ' +
+        'Without it Apache-2.0, MIT, BSD-2-Clause, BSD-3-Clause, ISC, and models that name none; * allows all',
+    },
+    parseLicencePolicy,
   ),
   plans: json('PLANS', { default: defaultPlans, description: 'changes to the table of plans' }, parsePlans),
   claimMs: int('CLAIM_MS', {
@@ -169,7 +180,10 @@ function checkModels(value: unknown): readonly StaticModel[] {
     }
     const wrong = addresses.find((address) => !/^[^\s/]+:\d{1,5}$/.test(String(address)))
     if (wrong !== undefined) throw new Error(`entry ${index} has an address that is not host:port`)
-    return { name, tritonModel, addresses, default: entry.default === true }
+    const { licence } = entry
+    if (licence !== undefined && typeof licence !== 'string')
+      throw new Error(`entry ${index} has a licence that is no text`)
+    return { name, tritonModel, addresses, default: entry.default === true, ...(licence && { licence }) }
   })
   if (models.filter((model) => model.default).length > 1) throw new Error('may have one default only')
   return models

@@ -8,6 +8,7 @@ import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { buildPodTemplate } from '@matte/controller/operator/specs/pod-template'
 import { createPodMetrics } from '@matte/controller/worker/routing/pod-metrics'
+import { defaultLicencePolicy } from '@matte/controller/worker/triton/licence-policy'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
@@ -58,6 +59,7 @@ export async function startOperator({
     db,
     plans: defaultPlans,
     podPatch,
+    licences: defaultLicencePolicy,
     platform: { userIds: true, ipv6: false },
     bus,
     registry,

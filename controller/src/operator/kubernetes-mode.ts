@@ -10,6 +10,7 @@ import type { Registry } from 'prom-client'
 import { installModels } from '../worker/install-models.ts'
 import type { PodMetrics } from '../worker/routing/pod-metrics.ts'
 import type { Serving } from '../worker/serving.ts'
+import type { LicencePolicy } from '../worker/triton/licence-policy.ts'
 import type { TritonStubClass } from '../worker/triton/triton-protocol.ts'
 import { createKubeClient, endpointSlices } from './kube/client.ts'
 import { createKubeMetrics } from './kube/kube-metrics.ts'
@@ -31,6 +32,7 @@ type KubernetesModeOptions = {
   readonly db: Db
   readonly plans: Plans
   readonly podPatch: PodPatchForm
+  readonly licences: LicencePolicy
   readonly platform: Platform
   readonly bus: Bus
   readonly registry: Registry
@@ -41,7 +43,7 @@ type KubernetesModeOptions = {
 
 /** @throws ConfigError when this machine knows no cluster. */
 export async function kubernetesMode(options: KubernetesModeOptions): Promise<Serving> {
-  const { channels, Stub, db, registry, podMetrics, edges, logger } = options
+  const { channels, Stub, db, registry, podMetrics, edges, licences, logger } = options
   const loaded = await loadKubeConfig()
   if (loaded === undefined) {
     throw new ConfigError(
@@ -54,7 +56,7 @@ export async function kubernetesMode(options: KubernetesModeOptions): Promise<Se
   const pools = reflector({ kube, resource: tritonPools, logger, metrics })
   const slices = reflector({ kube, resource: endpointSlices, labelSelector: managedSelector, logger, metrics })
   const catalogue = poolCatalogue(pools)
-  const source = kubernetesPods({ slices, pools, Stub, channels, logger, metrics: podMetrics })
+  const source = kubernetesPods({ slices, pools, Stub, channels, licences, logger, metrics: podMetrics })
 
   let known = false
   const models = installModels({ db, models: () => (known ? catalogue.served().models : undefined), logger })

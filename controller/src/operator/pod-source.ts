@@ -8,6 +8,7 @@ import type { MemberSpec } from '../worker/routing/pod-member.ts'
 import type { PodMetrics } from '../worker/routing/pod-metrics.ts'
 import type { PodSource } from '../worker/routing/pod-source.ts'
 import { agreedKeepalive } from '../worker/triton/keepalive.ts'
+import type { LicencePolicy } from '../worker/triton/licence-policy.ts'
 import { connectTriton } from '../worker/triton/triton-client.ts'
 import type { TritonStubClass } from '../worker/triton/triton-protocol.ts'
 import type { EndpointSlice } from './kube/objects.ts'
@@ -26,6 +27,7 @@ type KubernetesPodsOptions = {
   readonly metrics: PodMetrics
   /** Connections to each pod. */
   readonly channels?: number
+  readonly licences?: LicencePolicy | undefined
 }
 
 /**
@@ -35,9 +37,9 @@ type KubernetesPodsOptions = {
 const pauses = { usableMs: 10_000, missingMs: 30_000 }
 
 export function kubernetesPods(options: KubernetesPodsOptions): PodSource {
-  const { slices, pools, Stub, logger, metrics, channels = 1 } = options
+  const { slices, pools, Stub, logger, metrics, channels = 1, licences } = options
   const connect = (address: string) => connectTriton(Stub, address, { keepalive: agreedKeepalive, channels })
-  const list = createPodList({ connect, pauses, logger, metrics })
+  const list = createPodList({ connect, pauses, logger, metrics, licences })
   let planned: NodeJS.Immediate | undefined
   let routed = ''
   let routes: Routes = new Map()

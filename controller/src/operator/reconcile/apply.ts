@@ -3,6 +3,7 @@
 // (fencing-tokens.ts). An object that changed in the meantime causes a conflict, and the work queue runs another
 // reconcile pass.
 import type { Logger } from 'pino'
+import type { LicencePolicy } from '../../worker/triton/licence-policy.ts'
 import { KubeError } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import type { Leadership } from '../kube/leadership.ts'
@@ -22,6 +23,7 @@ export type ApplyDeps = StepDeps & {
   readonly metrics: ScaleMetrics
   /** What a pool may do with its pods. */
   readonly podPatch: PodPatchForm
+  readonly licences: LicencePolicy
   readonly logger: Logger
 }
 
@@ -54,7 +56,7 @@ export async function apply(
 async function attempt(deps: ApplyDeps, observed: Observed, step: Step, context: PlanContext): Promise<boolean> {
   const { memory } = context
   try {
-    if (step.kind === 'create' || step.kind === 'restore') refusePods(deps.podPatch, observed.pool, step.object)
+    if (step.kind === 'create' || step.kind === 'restore') refusePods(deps, observed.pool, step.object)
     await applyStep(deps, observed, step, context)
     if (step.kind !== 'status') recordSuccess(memory, step)
     return true

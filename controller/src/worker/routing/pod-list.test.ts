@@ -238,10 +238,29 @@ describe('createPodList', () => {
     shapes.set('a:8001', new InferenceError('failed', 'model u2netp must take image'))
     await pass(60_000)
     expect(names()).toEqual(['b'])
-    expect([...list.errors()]).toEqual([['a', 'model u2netp must take image']])
+    const message = 'model u2netp must take image'
+    expect([...list.errors()]).toEqual([['a', { reason: 'ModelShapeWrong', message }]])
     shapes.set('a:8001', shape)
     await pass(30_000)
     expect(names()).toEqual(['a', 'b'])
+    expect(list.errors().size).toBe(0)
+  })
+
+  it('never uses a model whose licence is refused, by its pod’s word or its source’s', async () => {
+    const { list, shapes, names } = given(spec('a'), spec('b'), spec('c'))
+    shapes.set('a:8001', { ...shape, licence: 'CC-BY-NC-4.0' })
+    shapes.set('b:8001', { ...shape, licence: 'MIT' })
+    await pass(60_000)
+    expect(names()).toEqual(['b', 'c'])
+    const [[, error] = []] = [...list.errors()]
+    expect(error).toEqual({ reason: 'LicenceRefused', message: expect.stringContaining('under CC-BY-NC-4.0') })
+    const models = spec('b').models.map((model) => ({ ...model, licence: 'AGPL-3.0-only' }))
+    list.set([spec('b', { models }), spec('c')])
+    await pass(30_000)
+    expect(names()).toEqual(['c'])
+    list.set([spec('b'), spec('c')])
+    await pass(30_000)
+    expect(names()).toEqual(['b', 'c'])
     expect(list.errors().size).toBe(0)
   })
 

@@ -44,8 +44,13 @@ describe('what a pod says of a model', () => {
     ['is not yet that it is ready', joining, 'unready', joining],
     ['is that it is still ready', known, 'ready', known],
     ['is that it is ready no more', known, 'lost', { ...known, shapes: new Map() }],
-    ['is what cannot be used', joining, new Error('no'), { ...joining, errors: new Map([['u2netp', 'no']]) }],
-    ['clears an error', { ...joining, errors: new Map([['u2netp', 'no']]) }, shape, known],
+    [
+      'is what cannot be used',
+      joining,
+      new Error('no'),
+      { ...joining, errors: new Map([['u2netp', new Error('no')]]) },
+    ],
+    ['clears an error', { ...joining, errors: new Map([['u2netp', new Error('no')]]) }, shape, known],
   ])('%s', (_what, before, answer, after) => {
     expect(afterModelAnswer(before, 'u2netp', answer)).toEqual(after)
   })
