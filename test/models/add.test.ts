@@ -176,33 +176,61 @@ describe('the service', () => {
     ['one', { grey: [140, 162], black: [0, 5] }],
     ['half', { grey: [164, 184], black: [0, 5] }],
     ['logits', { grey: [170, 230], black: [20, 60] }],
-  ] as const)(
-    'cuts out by the model that a task names, whatever its size: %s',
-    async (modelVersion, expected) => {
-      const imageUrl = await stack.client.upload(await thirds())
-      const { id } = await stack.client.createTask({ imageUrl, modelVersion })
-      const task = await untilStatus(stack.client, id, 'succeeded')
-      expect(task).toMatchObject({ modelVersion, width: 300, height: 200 })
-      const alpha = await sharp(await download(task.resultUrl))
-        .extractChannel('alpha')
-        .raw()
-        .toBuffer()
-      const at = (x: number): number => alpha[100 * 300 + x] ?? -1
-      expect(at(50)).toBeGreaterThan(250)
-      for (const [x, [least, most]] of [
-        [150, expected.grey],
-        [250, expected.black],
-      ] as const) {
-        expect(at(x)).toBeGreaterThanOrEqual(least)
-        expect(at(x)).toBeLessThanOrEqual(most)
-      }
-    },
-  )
+  ] as const)('cuts out by the model that a task names, whatever its size: %s', async (modelVersion, expected) => {
+    const imageUrl = await stack.client.upload(await thirds())
+    const { id } = await stack.client.createTask({ imageUrl, modelVersion })
+    const task = await untilStatus(stack.client, id, 'succeeded')
+    expect(task).toMatchObject({ modelVersion, width: 300, height: 200 })
+    const alpha = await sharp(await download(task.resultUrl))
+      .extractChannel('alpha')
+      .raw()
+      .toBuffer()
+    const at = (x: number): number => alpha[100 * 300 + x] ?? -1
+    expect(at(50)).toBeGreaterThan(250)
+    for (const [x, [least, most]] of [
+      [150, expected.grey],
+      [250, expected.black],
+    ] as const) {
+      expect(at(x)).toBeGreaterThanOrEqual(least)
+      expect(at(x)).toBeLessThanOrEqual(most)
+    }
+  })
+
+  it('tells callers what each is', async () => {
+    type Page = { items: readonly { modelVersion: string; speed: string | null }[] }
+    const { items } = await until('the pods have said what they are', async () => {
+      const { data } = await stack.client.call<Page>('GET', '/models')
+      return data.items.every(({ speed }) => speed !== null) && data
+    })
+    const rest = { speed: 'fast', licence: 'MIT', default: false }
+    expect(items).toEqual([
+      { modelVersion: 'half', inputSize: 1024, views: 1, ...rest },
+      { modelVersion: 'logits', inputSize: 64, views: 2, ...rest },
+      { modelVersion: 'one', inputSize: 64, views: 1, ...rest },
+      { modelVersion: 'service-v2', inputSize: 320, views: 1, ...rest, licence: 'Apache-2.0', default: true },
+    ])
+  })
 
   it('has the default beside them, in a Triton of its own', async () => {
     const task = await cutOut(stack.client)
     expect(task).toMatchObject({ modelVersion: 'service-v2', width: 680, height: 440 })
     expect(task.foreground).not.toBeNull()
+  })
+
+  it('serves none whose licence the operator does not allow, and says which', async () => {
+    await stack.process('controller').stop()
+    const models = [{ name: 'one', tritonModel: 'one-image', addresses: [triton.url], default: true }]
+    const controller = await stack.start('controller', {
+      MODELS_STATIC: JSON.stringify(models),
+      MODELS_ALLOWED_LICENCES: 'Apache-2.0,ISC',
+    })
+    const line = await controller.untilLogged('pod not usable')
+    expect(line).toMatchObject({ model: 'one-image', err: { message: expect.stringContaining('licensed under MIT') } })
+    const imageUrl = await stack.client.upload(await thirds())
+    const { id } = await stack.client.createTask({ imageUrl, modelVersion: 'one' })
+    await stack.start('controller', { MODELS_STATIC: JSON.stringify(models), MODELS_ALLOWED_LICENCES: 'MIT' })
+    expect(await untilStatus(stack.client, id, 'succeeded')).toMatchObject({ modelVersion: 'one' })
+    expect(controller.log().some(({ msg }) => msg === 'task succeeded')).toBe(false)
   })
 })
 

@@ -59,7 +59,12 @@ export async function kubernetesMode(options: KubernetesModeOptions): Promise<Se
   const source = kubernetesPods({ slices, pools, Stub, channels, licences, logger, metrics: podMetrics })
 
   let known = false
-  const models = installModels({ db, models: () => (known ? catalogue.served().models : undefined), logger })
+  const models = installModels({
+    db,
+    models: () => (known ? catalogue.served().models : undefined),
+    source,
+    logger,
+  })
   pools.onChange(() => known && models.wake())
   const onSynced = (): void => {
     known = true

@@ -1,5 +1,7 @@
 // What this folder has is the same on both surfaces of the interface; a front says what differs: who may call, and how
 // it is documented.
+
+import { roles } from '@matte/core/workspace/role'
 import type { Access } from '../../access.ts'
 import { memberResponses, responses } from '../../schemas/schema.ts'
 
@@ -10,7 +12,8 @@ export type Front = {
   readonly writeWebhooks: Config
   readonly readKeys: Config
   readonly readUsage: Config
-  readonly tags: (tag: 'Webhooks' | 'API keys' | 'Usage') => string[]
+  readonly readModels: Config
+  readonly tags: (tag: 'Webhooks' | 'API keys' | 'Usage' | 'Models') => string[]
   readonly responses: typeof responses
   /** The operationId of an operation, which is unique over both surfaces. */
   readonly name: (operation: string) => string
@@ -21,6 +24,7 @@ export const developerFront: Front = {
   writeWebhooks: { access: { scope: 'webhooks:write' } },
   readKeys: { access: { scope: 'api-keys:read' } },
   readUsage: { access: { scope: 'usage:read' } },
+  readModels: { access: { scope: 'tasks:read' } },
   tags: (tag) => [tag],
   responses,
   name: (operation) => operation,
@@ -35,6 +39,8 @@ export const appFront: Front = {
   writeWebhooks: centre,
   readKeys: centre,
   readUsage: centre,
+  // Whoever makes tasks chooses among them.
+  readModels: { access: { roles } },
   tags: () => centreTags,
   responses: memberResponses,
   name: (operation) => `app${operation.charAt(0).toUpperCase()}${operation.slice(1)}`,

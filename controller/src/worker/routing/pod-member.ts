@@ -6,10 +6,7 @@ import { afterAnswer, afterProbe, isUsable, joining, type Outcome, type Standing
 import type { Pod } from './pod-source.ts'
 
 /** One model that a pod should serve. */
-export type ServedModel = Pick<Pod, 'pool' | 'tritonModel' | 'modelVersions'> & {
-  /** What its pool or MODELS_STATIC says of it, beside what its pod reports. */
-  readonly licence?: string | undefined
-}
+export type ServedModel = Pick<Pod, 'pool' | 'tritonModel' | 'modelVersions' | 'licence'>
 
 /** One pod as its source knows it. */
 export type MemberSpec = Pick<Pod, 'address' | 'name' | 'revision' | 'role' | 'weight'> & {
@@ -119,10 +116,10 @@ export function buildPods(member: Member, client: TritonClient): Pod[] {
   const podSlots = slotsOf(member)
   const onProbation = standing.state === 'probation'
   const common = { address, name, revision, role, weight, client, podSlots, onProbation }
-  return spec.models.flatMap(({ pool, tritonModel, modelVersions }) => {
+  return spec.models.flatMap(({ pool, tritonModel, modelVersions, licence }) => {
     const known = shapes.get(tritonModel)
     if (known === undefined) return []
     const shape = { ...known, slots: Math.min(known.slots + (spec.queued ?? 0), podSlots) }
-    return [{ ...common, pool, tritonModel, modelVersions, shape }]
+    return [{ ...common, pool, tritonModel, modelVersions, licence, shape }]
   })
 }

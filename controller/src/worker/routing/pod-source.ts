@@ -16,6 +16,8 @@ export type Pod = {
   /** Share of the pool's requests that its revision is to get, 0..100. */
   readonly weight: number
   readonly tritonModel: string
+  /** What its pool or MODELS_STATIC says of it. */
+  readonly licence?: string | undefined
   /** Public model versions that it answers for. */
   readonly modelVersions: readonly string[]
   readonly client: TritonClient

@@ -1,0 +1,26 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { ModelCache } from '../../model-cache.ts'
+import { modelSchema } from '../../schemas/model.ts'
+import { pageOf } from '../../schemas/page.ts'
+import { refer, success } from '../../schemas/schema.ts'
+import { toModelView } from '../../views/model-view.ts'
+import { toWholeList } from '../../views/whole-list.ts'
+import type { Front } from './front.ts'
+
+export type ModelDeps = { readonly front: Front; readonly models: ModelCache }
+
+/** More than an installation has: a pool serves 16 at most. */
+const modelsMax = 1_000
+
+export const modelRoutes: FastifyPluginAsyncTypebox<ModelDeps> = async (app, { front, models }) => {
+  const schema = {
+    operationId: front.name('listModels'),
+    summary: 'List the models that a task may name',
+    description: 'All that are installed, by name, also those whose pods start with the first task; up to 5 s old.',
+    tags: front.tags('Models'),
+    response: front.responses(200, success('All models.', pageOf(refer(modelSchema))), []),
+  }
+  app.get('/models', { schema, config: front.readModels }, async () =>
+    toWholeList((await models.valid()).map(toModelView), modelsMax),
+  )
+}
