@@ -33,10 +33,10 @@ admin: $(installed) ## run matte-admin against the local service, such as ARGS="
 	@node local/src/admin.ts $(ARGS)
 
 model-add: $(installed) ## make an ONNX file a model of Matte; ARGS="FILE --name … --licence …" (docs/models.md)
-	@node local/src/model-add.ts $(ARGS)
+	@node local/src/models/add.ts $(ARGS)
 
 model-fetch-isnet: $(installed) ## fetch IS-Net (113 MB) for model-add, and print its licences
-	@node local/src/model-fetch-isnet.ts
+	@node local/src/models/fetch-isnet.ts
 
 test: $(installed) ## everything: check, then sim, then int; ARGS names more phases: chart, install
 	@node test/run.ts check sim int $(ARGS)

@@ -1,4 +1,5 @@
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
+import { defaultLicencePolicy, parseLicencePolicy } from '@matte/core/model/licence-policy'
 import {
   ConfigError,
   choice,
@@ -17,7 +18,6 @@ import {
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import type { StaticModel } from './worker/routing/static-pods.ts'
-import { defaultLicencePolicy, parseLicencePolicy } from './worker/triton/licence-policy.ts'
 
 export const schema = {
   databaseUrl: secret('DATABASE_URL', { description: 'PostgreSQL 15 to 18, as a postgresql:// URL' }),
@@ -76,8 +76,8 @@ export const schema = {
     {
       default: defaultLicencePolicy,
       description:
-        'licences of models that may be served, SPDX identifiers joined by commas; a model that names none is refused. ' +
-        'Without it Apache-2.0, MIT, BSD-2-Clause, BSD-3-Clause, ISC, and models that name none; * allows all',
+        'licences of models that may be served, SPDX identifiers joined by commas; a model that names none is ' +
+        'refused. Without it Apache-2.0, MIT, BSD-2-Clause, BSD-3-Clause, ISC, and models that name none; * allows all',
     },
     parseLicencePolicy,
   ),

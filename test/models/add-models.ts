@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { installModelTools } from '@matte/local/install/model-tools'
+import { installModelTools } from '@matte/local/models/model-tools'
 import { sayToTerminal } from '@matte/local/say'
 
 const scripts = join(import.meta.dirname, 'graphs')

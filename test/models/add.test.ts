@@ -1,4 +1,4 @@
-// What `make model-add` makes of networks in the forms in which they come, served by the real Triton and by the service.
+// What `make model-add` makes of networks in the forms in which they come, served by the real Triton and the service.
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'

