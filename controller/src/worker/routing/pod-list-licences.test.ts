@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { given, pass, shape, spec } from './pod-list.fixtures.ts'
+import { given, shape, spec } from './pod-list.fixtures.ts'
+
+/** Lets time pass, and with it whatever falls due. */
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance'] })

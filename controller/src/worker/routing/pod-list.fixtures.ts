@@ -1,7 +1,6 @@
-// A list of pods whose answers the tests give, and time that passes when they say so.
+// A list of pods whose answers the tests give.
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { vi } from 'vitest'
 import { InferenceError } from '../triton/inference-error.ts'
 import type { ModelShape } from '../triton/model-shape.ts'
 import type { TritonClient } from '../triton/triton-client.ts'
@@ -24,9 +23,6 @@ export const spec = (name: string, changes: Partial<MemberSpec> = {}): MemberSpe
   accepts: true,
   ...changes,
 })
-
-/** Lets time pass, and with it whatever falls due. */
-export const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
 
 export function given(...specs: MemberSpec[]) {
   /** What a pod answers when it is asked for its model: a shape, at once or later, not ready, or an error. */

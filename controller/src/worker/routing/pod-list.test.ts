@@ -2,7 +2,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { InferenceError } from '../triton/inference-error.ts'
 import type { ModelShape } from '../triton/model-shape.ts'
 import type { Readiness } from '../triton/probe.ts'
-import { given, pass, shape, spec } from './pod-list.fixtures.ts'
+import { given, shape, spec } from './pod-list.fixtures.ts'
+
+/** Lets time pass, and with it whatever falls due. */
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance'] })
