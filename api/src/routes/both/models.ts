@@ -5,7 +5,7 @@ import { pageOf } from '../../schemas/page.ts'
 import { refer, success } from '../../schemas/schema.ts'
 import { toModelView } from '../../views/model-view.ts'
 import { toWholeList } from '../../views/whole-list.ts'
-import type { Front } from './front.ts'
+import type { Front } from '../task/front.ts'
 
 export type ModelDeps = { readonly front: Front; readonly models: { valid(): Promise<readonly ListedModel[]> } }
 
@@ -14,13 +14,13 @@ const modelsMax = 1_000
 
 export const modelRoutes: FastifyPluginAsyncTypebox<ModelDeps> = async (app, { front, models }) => {
   const schema = {
-    operationId: front.name('listModels'),
+    operationId: front.operationId('listModels'),
     summary: 'List the models that a task may name',
     description: 'All that are installed, by name, also those whose pods start with the first task; up to 5 s old.',
-    tags: front.tags('Models'),
+    tags: front.tags.tasks,
     response: front.responses(200, success('All models.', pageOf(refer(modelSchema))), []),
   }
-  app.get('/models', { schema, config: front.readModels }, async () =>
+  app.get('/models', { schema, config: { access: front.access.readTasks } }, async () =>
     toWholeList((await models.valid()).map(toModelView), modelsMax),
   )
 }
