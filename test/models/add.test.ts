@@ -7,11 +7,13 @@ import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import { listModels } from '@matte/core/model/model-queries'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { startFake } from '../support/fake-triton.ts'
 import { type OwnServer, ownTriton } from '../support/servers.ts'
 import { useStack } from '../support/stack.ts'
 import { cutOut, download, untilStatus } from '../support/tasks.ts'
 import { until } from '../support/until.ts'
 import { addModels, makeGraphs } from './add-models.ts'
+import { largestError, maps, pictureOf } from './tiny-maps.ts'
 import { openModel } from './triton-model.ts'
 
 const folder = mkdtempSync(join(inject('runDir'), 'added-'))
@@ -44,30 +46,6 @@ const sizes: Readonly<Record<Name, number>> = { 'one-image': 64, logits: 64, hal
 
 /** Made twice. */
 const twins = ['one-image', 'logits'] as const
-
-/** What each makes of a pixel, 0..1: all have the mean of the three channels as their map. */
-const maps: Readonly<Record<Exclude<Name, 'stretched'>, (rgb: readonly number[]) => number>> = {
-  'one-image': (rgb) => meanOf(rgb.map((value) => value / 255)),
-  logits: (rgb) => 1 / (1 + Math.exp(-meanOf(rgb.map((value, i) => (value / 255 - ([0.5, 0.4, 0.3][i] ?? 0)) / 0.25)))),
-  half: (rgb) => meanOf(rgb.map((value) => value / 128 - 0.5)),
-}
-const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
-
-/** Every value in some channel, no two images alike. */
-function pictureOf(size: number, seed: number): Buffer {
-  const pixels = Buffer.alloc(size * size * 3)
-  for (let i = 0; i < pixels.length; i++) pixels[i] = (i * 7 + Math.floor(i / 97) * 13 + seed * 31) % 256
-  return pixels
-}
-
-function largestError(alpha: Buffer, picture: Buffer, map: (rgb: readonly number[]) => number): number {
-  let worst = 0
-  for (let i = 0; i < alpha.length; i++) {
-    const expected = 255 * Math.min(1, Math.max(0, map([...picture.subarray(i * 3, i * 3 + 3)])))
-    worst = Math.max(worst, Math.abs((alpha[i] ?? 0) - expected))
-  }
-  return worst
-}
 
 const argumentsFor = (name: Name, target: string): string[] => [
   graph(name),
@@ -231,6 +209,26 @@ describe('the service', () => {
     await stack.start('controller', { MODELS_STATIC: JSON.stringify(models), MODELS_ALLOWED_LICENCES: 'MIT' })
     expect(await untilStatus(stack.client, id, 'succeeded')).toMatchObject({ modelVersion: 'one' })
     expect(controller.log().some(({ msg }) => msg === 'task succeeded')).toBe(false)
+  })
+
+  it('counts what goes to a large model as memory of the image: one at a time where two have no room', async () => {
+    const fake = await startFake({
+      models: [{ name: 'large', inputSize: 2048, instances: 4 }],
+      behaviour: { serviceMs: 300 },
+    })
+    // 67 MB each, of the 87 that pixels get.
+    await stack.start('controller', {
+      MODELS_STATIC: JSON.stringify([
+        { name: 'large', tritonModel: 'large', addresses: [fake.address], default: true },
+      ]),
+      IMAGE_MEMORY_BYTES: '100000000',
+    })
+    await until('it is installed', async () => (await listModels(stack.db)).some(({ name }) => name === 'large'))
+    const imageUrl = await stack.client.upload(await thirds())
+    const made = await Promise.all([1, 2].map(() => stack.client.createTask({ imageUrl, modelVersion: 'large' })))
+    for (const { id } of made) await untilStatus(stack.client, id, 'succeeded')
+    expect(fake.counts()).toMatchObject({ done: 2, inFlightMax: 1 })
+    await fake.kill()
   })
 })
 
