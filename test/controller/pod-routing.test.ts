@@ -128,7 +128,7 @@ describe('pods of a static list', () => {
     const { source, untilPods, send } = staticRouting(wrong, right)
     await untilPods(right.address)
     await until('the error is known', () => source.errors().has(wrong.address))
-    expect(source.errors().get(wrong.address)).toContain(
+    expect(source.errors().get(wrong.address)?.message).toContain(
       'it has image UINT8 [-1,320,320,3] and alpha UINT8 [-1,1,320,320]',
     )
     expect(await send()).toBe(right.address)

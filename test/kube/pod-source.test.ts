@@ -232,12 +232,15 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
       env: { WRONG_SHAPES: 'true' },
     })
     await untilPods(1)
-    const [[name = '', message = ''] = []] = await until('the error is known', () => {
+    const [[name = '', error] = []] = await until('the error is known', () => {
       const errors = [...source.errors()]
       return errors.length > 0 && errors
     })
     expect(name).toMatch(/^standard-bbbbbbbb-/)
-    expect(message).toContain('model u2netp must take image')
+    expect(error).toEqual({
+      reason: 'ModelShapeWrong',
+      message: expect.stringContaining('model u2netp must take image'),
+    })
     for (let sent = 0; sent < 5; sent++) expect((await send()).revision).toBe('aaaaaaaa')
   })
 })

@@ -34,8 +34,8 @@ const revisionState = (description: string) =>
   object(description, {
     revision: revisionName('The revision, 8 hex digits.'),
     state: word<ModelState>(
-      'Pending (no pod has it yet), Loading, Loaded, FailedToLoad, or WrongShape: loaded, but its inputs or ' +
-        'outputs are not those of a matting model.',
+      'Pending (no pod has it yet), Loading, Loaded, FailedToLoad, WrongShape: loaded, but its inputs or outputs are ' +
+        'not those of a matting model; or LicenceRefused: loaded, but not used, since its licence is not allowed.',
     ),
   })
 
@@ -51,7 +51,7 @@ const modelStatus = object('One model of the pool.', {
     object('The last failure; kept until a copy of this model has loaded in the target revision.', {
       time: time('When it was observed.'),
       pod: Type.Optional(name('The pod that reported it.')),
-      reason: word<Reason>('ModelLoadFailed, ModelShapeWrong, ChecksumMismatch or SourceMissing.'),
+      reason: word<Reason>('ModelLoadFailed, ModelShapeWrong, LicenceRefused, ChecksumMismatch or SourceMissing.'),
       message: sentence('What Triton or Kubernetes reported, or how the file differs.'),
     }),
   ),
@@ -186,7 +186,7 @@ export const statusSchema = object('Observed state; only the controller writes i
   }),
 })
 
-export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape'
+export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape' | 'LicenceRefused'
 export type ModelTransition = 'UpToDate' | 'InProgress' | 'BlockedByFailedLoad' | 'InvalidSpec'
 export type ScaleOutcome = 'Pending' | 'Reached' | 'Superseded' | 'Refused'
 

@@ -27,6 +27,12 @@ const deepImage = 18
 /** 35.7: libwebp's work on the alpha plane, beside the cut-out of 4 bytes. */
 const webpResult = { cutOut: 4, encoder: 36 }
 
+/** The input of the model is 3, the request on its way out as many, the mask and its answer 1 each; for two views. */
+const modelPixel = 2 * (3 + 3 + 1 + 1)
+
+/** Bytes that go to a model with an input of this side, and come back: of a small image, more than its pixels take. */
+export const modelBytes = (inputSize: number): number => inputSize ** 2 * modelPixel
+
 /** Bytes that the pixels of this image take at most on their way to this result. */
 export function pixelBytes({ width, height, depth }: PhotoHeader, output: Output | null): number {
   const pixels = width * height

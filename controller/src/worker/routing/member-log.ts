@@ -25,6 +25,6 @@ export function logChange(logger: Logger, before: Member, after: Member): void {
 export function logModelAnswer(logger: Logger, { spec, errors }: Member, model: string, answer: ModelAnswer): void {
   const fields = { pod: spec.name, model }
   if (answer instanceof Error) {
-    if (errors.get(model) !== answer.message) logger.warn({ ...fields, err: answer }, 'pod not usable')
+    if (errors.get(model)?.message !== answer.message) logger.warn({ ...fields, err: answer }, 'pod not usable')
   } else if (typeof answer === 'object' && errors.has(model)) logger.info(fields, 'pod usable again')
 }

@@ -79,10 +79,11 @@ const model = object('One model that every pod of the pool loads.', {
     false,
   ),
   licence: Type.Optional(
-    text('Its licence as an SPDX expression, such as `Apache-2.0`. Informational only.', {
-      minLength: 1,
-      maxLength: 128,
-    }),
+    text(
+      'Its licence as an SPDX expression, such as `Apache-2.0`. No pod is created with a model whose licence this ' +
+        'install does not allow (LicenceRefused).',
+      { minLength: 1, maxLength: 128 },
+    ),
   ),
   checksum: Type.Optional(
     text(

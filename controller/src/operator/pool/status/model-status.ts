@@ -59,14 +59,16 @@ function targetOf(
 
 function stateOf(model: ModelObservation | undefined): ModelState {
   if (model === undefined) return 'Pending'
-  if (model.wrongShape !== undefined) return 'WrongShape'
+  if (model.wrongShape !== undefined) {
+    return model.wrongShape.reason === 'LicenceRefused' ? 'LicenceRefused' : 'WrongShape'
+  }
   if (model.state === 'ready') return 'Loaded'
   if (model.failure !== undefined) return 'FailedToLoad'
   return model.state === 'loading' ? 'Loading' : 'Pending'
 }
 
 function transitionOf({ revision, state }: Target, { rollout, decision }: StatusInput): ModelTransition {
-  if (state === 'FailedToLoad' || state === 'WrongShape') return 'BlockedByFailedLoad'
+  if (state === 'FailedToLoad' || state === 'WrongShape' || state === 'LicenceRefused') return 'BlockedByFailedLoad'
   const settled = revision === rollout.stable && rollout.canary === undefined
   // At zero nothing is expected to be loaded.
   return settled && (state === 'Loaded' || decision.replicas === 0) ? 'UpToDate' : 'InProgress'
@@ -75,7 +77,7 @@ function transitionOf({ revision, state }: Target, { rollout, decision }: Status
 type Failure = Omit<ModelFailure, 'time'>
 
 function failureOf(model: ModelObservation | undefined): Failure | undefined {
-  if (model?.wrongShape !== undefined) return { reason: 'ModelShapeWrong', ...bounded(model.wrongShape) }
+  if (model?.wrongShape !== undefined) return { reason: model.wrongShape.reason, ...bounded(model.wrongShape) }
   if (model?.failure !== undefined) {
     return { reason: model.failure.reason ?? 'ModelLoadFailed', ...bounded(model.failure) }
   }

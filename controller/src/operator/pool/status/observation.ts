@@ -57,8 +57,12 @@ export type ModelObservation = {
     /** Absent: ModelLoadFailed. */
     readonly reason?: 'ChecksumMismatch'
   }
-  /** Loaded, but with other inputs or outputs than Matte uses: what is expected and what was found. */
-  readonly wrongShape?: { readonly pod: string; readonly message: string }
+  /** Loaded, but with other inputs or outputs than Matte uses, or under a licence that is not allowed. */
+  readonly wrongShape?: {
+    readonly pod: string
+    readonly message: string
+    readonly reason: 'ModelShapeWrong' | 'LicenceRefused'
+  }
 }
 
 export type DemandObservation = Demand & { readonly at: Date; readonly ageSeconds: number }

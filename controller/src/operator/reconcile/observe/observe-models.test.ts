@@ -32,7 +32,11 @@ describe('hasBrokenModel', () => {
     ['is not asked yet', { pod: { ready: true } }, false],
     ['has the model', { pod: { ready: true }, usable: new Set(['u2netp']) }, false],
     ['lacks the model', { pod: { ready: true }, index: index({ name: 'other' }) }, true],
-    ['has a model of another shape', { pod: { ready: true }, error: 'alpha is FP32' }, true],
+    [
+      'has a model of another shape',
+      { pod: { ready: true }, error: { reason: 'ModelShapeWrong', message: 'alpha is FP32' } },
+      true,
+    ],
   ])('judges a ready pod that %s', (_what, more, expected) => {
     expect(hasBrokenModel(models(), report(more))).toBe(expected)
   })
@@ -81,8 +85,8 @@ describe('observeModels', () => {
   })
 
   it('has a wrong shape when this controller finds one in a ready pod', () => {
-    const wrong = report({ pod: { ready: true }, error: 'alpha is FP32' })
-    expect(see(wrong)).toMatchObject({ wrongShape: { pod: 'a', message: 'alpha is FP32' } })
+    const wrong = report({ pod: { ready: true }, error: { reason: 'LicenceRefused', message: 'under GPL' } })
+    expect(see(wrong)).toMatchObject({ wrongShape: { pod: 'a', reason: 'LicenceRefused', message: 'under GPL' } })
   })
 
   it('is that of the revision, not that of another which spec asks for by now', () => {
