@@ -2,7 +2,7 @@
 
 import type { IndexedModel, PodIndex } from '../../../worker/triton/repository-index.ts'
 import type { RevisionModel } from '../../pool/revision-models.ts'
-import type { ModelObservation, PodObservation } from '../../pool/status/observation.ts'
+import type { ModelForm, ModelObservation, PodObservation } from '../../pool/status/observation.ts'
 
 export type PodReport = {
   readonly pod: PodObservation
@@ -10,6 +10,8 @@ export type PodReport = {
   readonly saysReady: boolean
   /** Models that this controller could send requests for to it now; undefined: it does not connect to the pod. */
   readonly usable: ReadonlySet<string> | undefined
+  /** What it reports of each model that it serves, by name. */
+  readonly forms?: ReadonlyMap<string, ModelForm>
   /** Why this controller sends nothing to it although it says that it is ready. */
   readonly error: string | undefined
   readonly index: PodIndex | undefined
@@ -28,11 +30,12 @@ export function observeModels(
       modelVersion,
       revision,
       ...bestOf(group.map((entry) => observeModel(name, entry))),
+      forms: group.flatMap(({ forms }) => forms?.get(name) ?? []),
     })),
   )
 }
 
-type Seen = Omit<ModelObservation, 'name' | 'modelVersion' | 'revision'>
+type Seen = Omit<ModelObservation, 'name' | 'modelVersion' | 'revision' | 'forms'>
 
 const order = ['ready', 'loading', 'unavailable', 'unknown'] as const
 
