@@ -4,8 +4,9 @@
     /tmp/derive/bin/pip install onnxruntime==1.31.1 pillow==13.0.0      # beside what derive.py asks for
     /tmp/derive/bin/python models/quantise.py models/u2netp/1/model.onnx models/u2netp/1/model.int8.onnx
 
-The same input, photos and versions give the same bytes. Activations become 8 bits without a sign, one scale a tensor,
-over the range that they have in 50 crops of the bundled photos; weights 8 bits with a sign, one scale an output channel.
+The same input, photos and versions give the same bytes. Activations become 8 bits without a sign, one scale a
+tensor, over the range that they have in 50 crops of the bundled photos; weights 8 bits with a sign, one scale an output
+channel.
 """
 import hashlib
 import pathlib

@@ -91,8 +91,8 @@ describe('u2netp, through Triton', () => {
   })
 })
 
-// Bounds are about twice what is measured. Where Conv_787 and Concat_786 are quantised too, the differences are .037 and
-// .076, and nine of the eleven blanks are red; without VNNI the astronaut's difference is .015.
+// Bounds are about twice what is measured. Where Conv_787 and Concat_786 are quantised too, the differences are .037
+// and .076, and nine of the eleven blanks are red; without VNNI the astronaut's difference is .015.
 describe.skipIf(!vnni)('the int8 form of u2netp, through Triton', () => {
   const model = useModel(true)
 

@@ -20,8 +20,8 @@ type PreparedModel = {
 }
 
 /**
- * Makes a copy of the model repository whose `cpu` configurations suit the processor and have one instance to a core, and
- * returns its models. Weights are links into `source`, so the copy takes no space and changes with it.
+ * Makes a copy of the model repository whose `cpu` configurations suit the processor and have one instance to a core,
+ * and returns its models. Weights are links into `source`, so the copy takes no space and changes with it.
  *
  * A count has to be written because Triton has no word for "as many as there are cores": absent, it means two.
  * Throws when `cores` is no whole number from 1, or when a configuration has no single instance count.

@@ -1,7 +1,6 @@
 // What the controller reports about a pool; only status.ts builds it. Every number has its unit in its name.
 import { type DemandFieldName, demandFields } from '@matte/core/scale/demand'
 import { type Static, Type } from 'typebox'
-import type { ModelProperties } from '../../worker/triton/model-properties.ts'
 import type { Rule } from '../scale/decision.ts'
 import { integer, list, map, number, object, text, time, word } from './field.ts'
 import type { ConditionType, Reason } from './reasons.ts'
@@ -46,8 +45,8 @@ const modelStatus = object('One model of the pool.', {
   target: revisionState('The copy in the revision that is to serve; the same one when no rollout is in progress.'),
   forms: Type.Optional(
     list(
-      'What the pods of the active copy report of it; several where the processors of nodes differ. Absent while none ' +
-        'serves.',
+      'What the pods of the active copy report of it; several where the processors of nodes differ. Absent while ' +
+        'none serves.',
       object('One form.', {
         form: word<ReportedForm>('The numbers that it computes with: fp32, fp16, int8, or unknown.'),
         views: integer('Masks that are made of a photo.', { minimum: 1, maximum: 2 }),
@@ -199,7 +198,7 @@ export const statusSchema = object('Observed state; only the controller writes i
   }),
 })
 
-type ReportedForm = NonNullable<ModelProperties['form']> | 'unknown'
+type ReportedForm = 'fp32' | 'fp16' | 'int8' | 'unknown'
 export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape'
 export type ModelTransition = 'UpToDate' | 'InProgress' | 'BlockedByFailedLoad' | 'InvalidSpec'
 export type ScaleOutcome = 'Pending' | 'Reached' | 'Superseded' | 'Refused'

@@ -33,8 +33,8 @@ export const podMetrics = {
   modelPods: gauge({
     name: 'matte_model_pods',
     help:
-      'Pods that this process may send to, by what they report of the model that they serve: the form of its numbers, ' +
-      'which goes by the processor of the node, and the views that are asked of it.',
+      'Pods that this process may send to, by what they report of the model that they serve: the form of its ' +
+      'numbers, which goes by the processor of the node, and the views that are asked of it.',
     labels: {
       pool: 'names of the TritonPools, or of the models of MODELS_STATIC',
       model: 'names of the models in Triton',

@@ -2,7 +2,7 @@
 import { toKubeTime } from '../conditions.ts'
 import type { ModelFailure, ModelState, ModelStatus, ModelTransition } from '../pool-status.ts'
 import type { PoolModel } from '../spec/models.ts'
-import type { ModelForm, ModelObservation } from './observation.ts'
+import type { ModelObservation } from './observation.ts'
 import { quote } from './problems.ts'
 import type { StatusInput } from './status-input.ts'
 
@@ -43,7 +43,7 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: StatusInput)
 }
 
 /** In an order of their own, so that the status changes with the pods alone. */
-function countForms(reports: readonly ModelForm[]): NonNullable<ModelStatus['forms']> {
+function countForms(reports: NonNullable<ModelObservation['forms']>): NonNullable<ModelStatus['forms']> {
   const alike = Map.groupBy(reports, ({ form = 'unknown', views }) => `${form} ${views}`)
   return [...alike.keys()].sort().flatMap((key) => {
     const [first, ...rest] = alike.get(key) ?? []

@@ -1,6 +1,5 @@
 // What one reconcile pass observed of a pool, as plain data: reconcile/gather.ts fills it, status.ts reports it.
 import type { Demand } from '@matte/core/scale/demand'
-import type { ModelProperties } from '../../../worker/triton/model-properties.ts'
 import type { BoundsInForce } from '../../scale/bounds.ts'
 import type { Decision } from '../../scale/decision.ts'
 import type { ScheduleError } from '../../scale/schedule.ts'
@@ -43,9 +42,6 @@ export type DeploymentObservation = {
   readonly replicaFailure?: { readonly reason: string; readonly message: string }
 }
 
-/** What a pod reports of a model that it serves. */
-export type ModelForm = Pick<ModelProperties, 'form' | 'views'>
-
 /** One model in one revision: its best state in any pod. */
 export type ModelObservation = {
   readonly name: string
@@ -61,8 +57,8 @@ export type ModelObservation = {
     /** Absent: ModelLoadFailed. */
     readonly reason?: 'ChecksumMismatch'
   }
-  /** One for each pod that requests for it are sent to. */
-  readonly forms?: readonly ModelForm[]
+  /** What each pod that requests for it are sent to reports of it. */
+  readonly forms?: readonly { readonly form?: 'fp32' | 'fp16' | 'int8' | undefined; readonly views: number }[]
   /** Loaded, but with other inputs or outputs than Matte uses: what is expected and what was found. */
   readonly wrongShape?: { readonly pod: string; readonly message: string }
 }

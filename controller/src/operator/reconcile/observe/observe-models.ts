@@ -2,7 +2,7 @@
 
 import type { IndexedModel, PodIndex } from '../../../worker/triton/repository-index.ts'
 import type { RevisionModel } from '../../pool/revision-models.ts'
-import type { ModelForm, ModelObservation, PodObservation } from '../../pool/status/observation.ts'
+import type { ModelObservation, PodObservation } from '../../pool/status/observation.ts'
 
 export type PodReport = {
   readonly pod: PodObservation
@@ -11,7 +11,7 @@ export type PodReport = {
   /** Models that this controller could send requests for to it now; undefined: it does not connect to the pod. */
   readonly usable: ReadonlySet<string> | undefined
   /** What it reports of each model that it serves, by name. */
-  readonly forms?: ReadonlyMap<string, ModelForm>
+  readonly forms?: ReadonlyMap<string, NonNullable<ModelObservation['forms']>[number]>
   /** Why this controller sends nothing to it although it says that it is ready. */
   readonly error: string | undefined
   readonly index: PodIndex | undefined
