@@ -60,7 +60,12 @@ beforeAll(async () => {
   const runs = [...names.map((name) => [name, 'models'] as const), ...twins.map((name) => [name, 'again'] as const)]
   const answers = await addModels(runs.map(([name, target]) => argumentsFor(name, target)))
   expect(answers.filter(({ failed }) => failed)).toEqual([])
-  triton = await ownTriton({ dir: join(folder, 'triton'), say: () => undefined }, join(folder, 'models'))
+  triton = await ownTriton(
+    { dir: join(folder, 'triton'), say: () => undefined },
+    {
+      source: join(folder, 'models'),
+    },
+  )
 })
 afterAll(() => triton?.stop())
 

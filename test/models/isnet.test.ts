@@ -30,7 +30,7 @@ describe.skipIf(!isWanted)('IS-Net', () => {
     const [answer] = await addModels([[file, ...wish, ...network]])
     expect(answer).toMatchObject({ failed: false, said: expect.stringContaining('1024 x 1024, fp16, any batch, slow') })
     cpSync(join(rootDir, 'models/u2netp'), join(target, 'u2netp'), { recursive: true })
-    triton = await ownTriton({ dir: join(folder, 'triton'), say: () => undefined }, target)
+    triton = await ownTriton({ dir: join(folder, 'triton'), say: () => undefined }, { source: target })
   }, 600_000)
   afterAll(() => triton?.stop())
 

@@ -43,6 +43,18 @@ const modelStatus = object('One model of the pool.', {
   ...modelNames,
   active: Type.Optional(revisionState('The copy in the revision that serves; absent before the first reconcile pass.')),
   target: revisionState('The copy in the revision that is to serve; the same one when no rollout is in progress.'),
+  forms: Type.Optional(
+    list(
+      'What the pods of the active copy report of it; several where the processors of nodes differ. Absent while ' +
+        'none serves.',
+      object('One form.', {
+        form: word<ReportedForm>('The numbers that it computes with: fp32, fp16, int8, or unknown.'),
+        views: integer('Masks that are made of a photo.', { minimum: 1, maximum: 2 }),
+        pods: count('Pods that serve it so.'),
+      }),
+      { maxItems: 8 },
+    ),
+  ),
   transition: word<ModelTransition>(
     'UpToDate; InProgress: the target starts or loads; BlockedByFailedLoad: the target does not load and the ' +
       'active copy keeps serving; InvalidSpec: what spec names does not exist.',
@@ -186,6 +198,7 @@ export const statusSchema = object('Observed state; only the controller writes i
   }),
 })
 
+type ReportedForm = 'fp32' | 'fp16' | 'int8' | 'unknown'
 export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape' | 'LicenceRefused'
 export type ModelTransition = 'UpToDate' | 'InProgress' | 'BlockedByFailedLoad' | 'InvalidSpec'
 export type ScaleOutcome = 'Pending' | 'Reached' | 'Superseded' | 'Refused'

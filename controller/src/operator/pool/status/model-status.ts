@@ -30,14 +30,25 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: StatusInput)
   const before = previous?.models?.find((status) => status.name === name)?.lastFailure
   const lastFailure =
     failure === undefined ? (target.state === 'Loaded' ? undefined : before) : keepFirst(failure, before, now)
+  const forms = countForms(see(stable)?.forms ?? [])
   return {
     name,
     modelVersion,
     ...(stable === undefined ? {} : { active: { revision: stable, state: stateOf(see(stable)) } }),
     target,
+    ...(forms.length === 0 ? {} : { forms }),
     transition: missing === undefined ? transitionOf(target, input) : 'InvalidSpec',
     ...(lastFailure === undefined ? {} : { lastFailure }),
   }
+}
+
+/** In an order of their own, so that the status changes with the pods alone. */
+function countForms(reports: NonNullable<ModelObservation['forms']>): NonNullable<ModelStatus['forms']> {
+  const alike = Map.groupBy(reports, ({ form = 'unknown', views }) => `${form} ${views}`)
+  return [...alike.keys()].sort().flatMap((key) => {
+    const [first, ...rest] = alike.get(key) ?? []
+    return first === undefined ? [] : [{ form: first.form ?? 'unknown', views: first.views, pods: rest.length + 1 }]
+  })
 }
 
 type Target = ModelStatus['target']

@@ -102,6 +102,20 @@ describe('observeModels', () => {
     ])
   })
 
+  it('has the forms of the pods of its revision that stay', () => {
+    const serving = (form: 'int8' | 'fp32', pod: Partial<PodObservation> = {}) => {
+      const forms = new Map([['u2netp', { form, views: 1 }]] as const)
+      return report({ pod: { ready: true, ...pod }, usable: new Set(['u2netp']), forms })
+    }
+    const draining = serving('fp32', { draining: true })
+    expect(see(serving('int8'), report(), serving('fp32'), draining)).toMatchObject({
+      forms: [
+        { form: 'int8', views: 1 },
+        { form: 'fp32', views: 1 },
+      ],
+    })
+  })
+
   it('is kept apart by revision, and draining pods do not count', () => {
     const usable = new Set(['u2netp'])
     const pods = [

@@ -11,6 +11,8 @@ export type PodReport = {
   readonly saysReady: boolean
   /** Models that this controller could send requests for to it now; undefined: it does not connect to the pod. */
   readonly usable: ReadonlySet<string> | undefined
+  /** What it reports of each model that it serves, by name. */
+  readonly forms?: ReadonlyMap<string, NonNullable<ModelObservation['forms']>[number]>
   /** Why this controller sends nothing to it although it says that it is ready. */
   readonly error: PodError | undefined
   readonly index: PodIndex | undefined
@@ -29,11 +31,12 @@ export function observeModels(
       modelVersion,
       revision,
       ...bestOf(group.map((entry) => observeModel(name, entry))),
+      forms: group.flatMap(({ forms }) => forms?.get(name) ?? []),
     })),
   )
 }
 
-type Seen = Omit<ModelObservation, 'name' | 'modelVersion' | 'revision'>
+type Seen = Omit<ModelObservation, 'name' | 'modelVersion' | 'revision' | 'forms'>
 
 const order = ['ready', 'loading', 'unavailable', 'unknown'] as const
 
