@@ -41,15 +41,24 @@ function given(...pods: Pod[]) {
 const never = new AbortController().signal
 const wish = (modelVersion: string) => ({ modelVersion, isRetry: false })
 
+type Picker = ReturnType<typeof createPodPicker>
+type Wish = Parameters<Picker['takeSlot']>[0]
+
+async function withSlot<T>(picker: Picker, asked: Wish, work: (pod: Pod) => Promise<T>, signal = never): Promise<T> {
+  const { pod: chosen, use } = await picker.takeSlot(asked, signal)
+  return use(signal, () => work(chosen))
+}
+
 /** Takes a slot and holds it until `free` is called. */
-function hold(picker: ReturnType<typeof createPodPicker>, signal = never, version = 'service-v2') {
+function hold(picker: Picker, signal = never, version: string | Wish = 'service-v2') {
   const { promise, resolve } = Promise.withResolvers<void>()
   let on: string | undefined
-  const done = picker.withSlot(wish(version), signal, async ({ address }) => {
+  const work = async ({ address }: Pod): Promise<string> => {
     on = address
     await promise
     return address
-  })
+  }
+  const done = withSlot(picker, typeof version === 'string' ? wish(version) : version, work, signal)
   done.catch(() => undefined)
   return { done, free: resolve, on: () => on }
 }
@@ -145,7 +154,7 @@ describe('createPodPicker', () => {
     const { picker, reports } = given(pod('a', 1))
     const stop = new AbortController()
     const ask = (work: () => Promise<void>) =>
-      picker.withSlot(wish('service-v2'), stop.signal, work).catch((error: unknown) => error)
+      withSlot(picker, wish('service-v2'), work, stop.signal).catch((error: unknown) => error)
     await ask(async () => undefined)
     for (const kind of ['failed', 'timeout', 'unavailable'] as const) {
       await ask(() => Promise.reject(new InferenceError(kind, 'no')))
@@ -162,7 +171,7 @@ describe('createPodPicker', () => {
     const { picker } = given(pod('a', 2), pod('b', 2), pod('c', 2))
     const seen: string[] = []
     for (let round = 0; round < 6; round++) {
-      await picker.withSlot(wish('service-v2'), never, async ({ address }) => void seen.push(address))
+      await withSlot(picker, wish('service-v2'), async ({ address }) => void seen.push(address))
     }
     expect(seen).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
   })
@@ -171,7 +180,11 @@ describe('createPodPicker', () => {
     const pods = [pod('a', 1), pod('b', 1), pod('c', 1)]
     const first = async (chance: number): Promise<string> => {
       const source = { pods: () => pods, report: () => undefined, onChange: () => undefined } as unknown as PodSource
-      return createPodPicker(source, () => chance).withSlot(wish('service-v2'), never, async ({ address }) => address)
+      return withSlot(
+        createPodPicker(source, () => chance),
+        wish('service-v2'),
+        async ({ address }) => address,
+      )
     }
     expect([await first(0), await first(0.001), await first(0.002)]).toEqual(['a', 'b', 'c'])
   })
@@ -215,14 +228,14 @@ describe('a request that has lost an attempt', () => {
   const back = pod('back', 1, { onProbation: true })
   const fresh = pod('fresh', 1, { role: 'canary', revision: 'new', weight: 100 })
 
-  function holdRetry(picker: ReturnType<typeof createPodPicker>) {
+  function holdRetry(picker: Picker) {
     const { promise, resolve } = Promise.withResolvers<void>()
     let on: string | undefined
     const work = async ({ address }: Pod): Promise<void> => {
       on = address
       await promise
     }
-    const done = picker.withSlot({ modelVersion: 'service-v2', isRetry: true }, never, work)
+    const done = withSlot(picker, { modelVersion: 'service-v2', isRetry: true }, work)
     return { done, free: resolve, on: () => on }
   }
 
@@ -258,10 +271,10 @@ describe('the share of a canary', () => {
     pod(name, slots, { role: 'canary', revision: 'new', weight })
 
   /** Sends requests one after the other and says which of them went to the canary. */
-  async function send(picker: ReturnType<typeof createPodPicker>, count: number, version = 'service-v2') {
+  async function send(picker: Picker, count: number, version = 'service-v2') {
     const turns: boolean[] = []
     for (let request = 0; request < count; request++) {
-      await picker.withSlot(wish(version), never, async ({ role }) => void turns.push(role === 'canary'))
+      await withSlot(picker, wish(version), async ({ role }) => void turns.push(role === 'canary'))
     }
     return turns
   }
@@ -295,7 +308,7 @@ describe('the share of a canary', () => {
   it('has nothing while it has no share, not even of a name that is its alone', async () => {
     const own = pod('c', 4, { role: 'canary', revision: 'new', weight: 0, modelVersions: ['v3'] })
     const { picker } = given(stable('s', 4, 100), own)
-    await expect(picker.withSlot(wish('v3'), never, async () => undefined)).rejects.toMatchObject({
+    await expect(withSlot(picker, wish('v3'), async () => undefined)).rejects.toMatchObject({
       kind: 'unavailable',
     })
   })
