@@ -1,4 +1,6 @@
 import { join, resolve } from 'node:path'
+import { connectTriton } from '@matte/controller/worker/triton/triton-client'
+import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { openModel, type TritonModel } from './triton-model.ts'
@@ -21,6 +23,12 @@ describe('u2netp, through Triton', () => {
       datatype: 'UINT8',
       shape: [1, 320, 320],
     })
+  })
+
+  it('says what it is to the controller', async () => {
+    const client = connectTriton(loadTriton(), inject('tritonAddress'))
+    const shape = await client.readyModel('u2netp').finally(() => client.close())
+    expect(shape).toMatchObject({ inputSize: 320, form: 'fp32', licence: 'Apache-2.0', speed: 'fast' })
   })
 
   it.each(['lemur', 'astronaut'])(

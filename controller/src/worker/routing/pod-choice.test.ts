@@ -13,7 +13,7 @@ const pod = (address: string, changes: Partial<Pod> = {}): Pod => ({
   tritonModel: 'u2netp',
   modelVersions: ['service-v2'],
   client: {} as Pod['client'],
-  shape: { inputSize: 320, slots: 1 },
+  shape: { inputSize: 320, slots: 1, views: 1 },
   podSlots: 1,
   onProbation: false,
   ...changes,

@@ -11,7 +11,7 @@ import { createPodMetrics } from './pod-metrics.ts'
 import type { Outcome } from './pod-probation.ts'
 import type { Pod } from './pod-source.ts'
 
-const shape: ModelShape = { inputSize: 320, slots: 4 }
+const shape: ModelShape = { inputSize: 320, slots: 4, views: 1 }
 const pauses = { usableMs: 10_000, missingMs: 30_000 }
 
 const spec = (name: string, changes: Partial<MemberSpec> = {}): MemberSpec => ({

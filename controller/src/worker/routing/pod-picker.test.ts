@@ -14,7 +14,7 @@ const pod = (address: string, slots: number, changes: Partial<Pod> = {}): Pod =>
   tritonModel: 'u2netp',
   modelVersions: ['service-v2'],
   client: {} as Pod['client'],
-  shape: { inputSize: 320, slots },
+  shape: { inputSize: 320, slots, views: 1 },
   podSlots: slots,
   onProbation: false,
   ...changes,
@@ -191,8 +191,8 @@ describe('createPodPicker', () => {
 
   it('bounds what is in flight on an address that serves several models, and on each model', async () => {
     const { picker } = given(
-      pod('a', 2, { shape: { inputSize: 320, slots: 1 } }),
-      pod('a', 2, { ...v9, shape: { inputSize: 512, slots: 2 } }),
+      pod('a', 2, { shape: { inputSize: 320, slots: 1, views: 1 } }),
+      pod('a', 2, { ...v9, shape: { inputSize: 512, slots: 2, views: 1 } }),
     )
     const small = [hold(picker), hold(picker)]
     await turn()
