@@ -42,6 +42,13 @@ const revisionState = (description: string) =>
 const modelStatus = object('One model of the pool.', {
   ...modelNames,
   active: Type.Optional(revisionState('The copy in the revision that serves; absent before the first reconcile pass.')),
+  views: Type.Optional(
+    integer(
+      'Masks that the copy that serves makes of a photo: 1, or 2 with that of its mirror image. A property of the ' +
+        'model (matte.views in its config.pbtxt), not of spec; absent until a pod has reported it.',
+      { minimum: 1, maximum: 2 },
+    ),
+  ),
   target: revisionState('The copy in the revision that is to serve; the same one when no rollout is in progress.'),
   transition: word<ModelTransition>(
     'UpToDate; InProgress: the target starts or loads; BlockedByFailedLoad: the target does not load and the ' +

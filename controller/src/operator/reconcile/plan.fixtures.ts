@@ -118,6 +118,7 @@ export function worldOf(seen: Seen): World {
             tritonModel: 'u2netp',
             address: metadata.name,
             podSlots: 1,
+            shape: { inputSize: 320, slots: 1, views: 2 },
             ...slots,
           })),
       errors: () => new Map(),

@@ -15,11 +15,15 @@ export function logChange(logger: Logger, before: Member, after: Member): void {
   if (standing.state === 'ejected' && isUsable(before.standing)) {
     logger.warn({ ...fields, reason: standing.reason, in_a_row: standing.ejections }, 'pod taken out')
   } else if (isUsable(standing) && standing.state !== before.standing.state) {
-    logger.info({ ...fields, probation: standing.state === 'probation', slots: slotsOf(after) }, 'pod ready')
+    const probation = standing.state === 'probation'
+    logger.info({ ...fields, probation, slots: slotsOf(after), models: describeModels(after) }, 'pod ready')
   } else if (standing.state === 'joining' && standing.misses === missesLogged && after.errors.size === 0) {
     logger.warn({ ...fields, address }, 'pod should be there, and its models are not ready from here')
   }
 }
+
+const describeModels = ({ shapes }: Member) =>
+  [...shapes].map(([model, { inputSize, views, form }]) => ({ model, input_size: inputSize, views, form }))
 
 /** Once for each error, and once when it is gone. */
 export function logModelAnswer(logger: Logger, { spec, errors }: Member, model: string, answer: ModelAnswer): void {

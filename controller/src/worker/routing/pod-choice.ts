@@ -1,7 +1,7 @@
 // Which pod gets a request: the revision by its share, and of its pods the least loaded one with a free slot.
 import { countTurn, isCanarysTurn, type OwedShares } from './canary-share.ts'
 import { findLeastLoaded, type PodLoad } from './pod-load.ts'
-import { type Pod, takesRequests } from './pod-source.ts'
+import { type Pod, revisionKey, takesRequests } from './pod-source.ts'
 
 /** The pods of one model version, by what their revision is. */
 export type Choice = {
@@ -16,9 +16,6 @@ export type Choice = {
 
 /** What a choice goes by; pod-picker.ts says what each of them means. */
 type Wish = { readonly isRetry: boolean; readonly like?: Pod }
-
-/** Pods whose masks are of the very same model. */
-export const revisionKey = ({ pool, revision, tritonModel }: Pod): string => `${pool} ${revision} ${tritonModel}`
 
 /** What is counted from one request to the next. */
 export type RoutingState = { readonly load: PodLoad; readonly owed: OwedShares }

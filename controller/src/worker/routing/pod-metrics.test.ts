@@ -1,6 +1,9 @@
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { createPodMetrics } from './pod-metrics.ts'
+import { createPodMetrics, registerPodGauges } from './pod-metrics.ts'
+import { pod } from './pod-picker.fixtures.ts'
+import type { PodPicker } from './pod-picker.ts'
+import type { PodSource } from './pod-source.ts'
 
 function given() {
   const registry = new Registry()
@@ -26,6 +29,24 @@ it.each([
     ])
   },
 )
+
+it('the views of each model that a pod serves are shown, and gone with the pods', async () => {
+  const registry = new Registry()
+  let pods = [
+    pod('a', 1, { shape: { inputSize: 320, slots: 1, views: 2 } }),
+    pod('a', 1, { pool: 'fine', tritonModel: 'isnet' }),
+  ]
+  const source = { pods: () => pods } as unknown as PodSource
+  registerPodGauges(registry, source, { slotsByRevision: () => [] } as unknown as PodPicker)
+  const shown = async (): Promise<unknown> =>
+    (await registry.getMetricsAsJSON()).find(({ name }) => name === 'matte_model_views')?.values
+  expect(await shown()).toEqual([
+    { labels: { pool: 'standard', revision: 'a', model: 'u2netp' }, value: 2 },
+    { labels: { pool: 'fine', revision: 'a', model: 'isnet' }, value: 1 },
+  ])
+  pods = []
+  expect(await shown()).toEqual([])
+})
 
 it('a pod that a probe found unready is an error without an inference', async () => {
   const { metrics, counted } = given()

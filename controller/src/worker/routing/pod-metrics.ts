@@ -29,6 +29,15 @@ export const podMetrics = {
     reader: 'saturation',
     help: 'Pods that this process may send to.',
   }),
+  views: gauge({
+    name: 'matte_model_views',
+    help: 'Masks that are made of a photo: 1, or 2 with that of its mirror image, by the model of each pool.',
+    labels: {
+      pool: 'names of the TritonPools, or of the models of MODELS_STATIC',
+      revision: 'revisions that have a pod, or `static`',
+      model: "folders of the pools' models, at most 16 a pool",
+    },
+  }),
   slotsUsed: gauge({
     name: 'matte_pod_slots_used',
     help:
@@ -64,6 +73,12 @@ export function createPodMetrics(registry: Registry, edges = createEdgeMetrics(r
 
 export function registerPodGauges(registry: Registry, source: PodSource, picker: PodPicker): void {
   podMetrics.ready.register(registry, (metric) => metric.set(new Set(source.pods().map(({ address }) => address)).size))
+  podMetrics.views.register(registry, (metric) => {
+    metric.reset()
+    for (const { pool, revision, tritonModel: model, shape } of source.pods()) {
+      metric.set({ pool, revision, model }, shape.views)
+    }
+  })
   podMetrics.slotsUsed.register(registry, (metric) => {
     metric.reset()
     for (const { pool, revision, slots } of picker.slotsByRevision()) metric.set({ pool, revision }, slots)

@@ -1,11 +1,11 @@
 // Hands out the slots of pods: pod-choice.ts says which pod gets a request. A request that finds no free slot waits its
-// turn, first come first served, until a slot frees or its signal ends the wait. Nobody who has a slot waits for another
-// one: whoever wants two asks for each by itself, and gives each back when its own request has ended (A116).
+// turn, first come first served, until a slot frees or its signal ends the wait. Nobody keeps a slot while waiting for
+// another: whoever wants two gives each back as soon as its own request has ended (A116).
 import { InferenceError } from '../triton/inference-error.ts'
 import { keepSharesOf } from './canary-share.ts'
-import { type Choice, choosePod, hasPod, indexPods, type RoutingState, revisionKey } from './pod-choice.ts'
+import { type Choice, choosePod, hasPod, indexPods, type RoutingState } from './pod-choice.ts'
 import { addRequest, forgetIdle, noLoad, type RevisionSlots, removeRequest } from './pod-load.ts'
-import type { Pod, PodSource } from './pod-source.ts'
+import { type Pod, type PodSource, revisionKey } from './pod-source.ts'
 
 /** What a request asks for. */
 type Wish = {
@@ -23,7 +23,7 @@ type Wish = {
 }
 
 /** The right to one request in `pod`, for which `use` must be called once. */
-export type Slot = {
+type Slot = {
   readonly pod: Pod
   /** Runs the request, reports how it ended, and gives the slot back. */
   use<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>
@@ -48,7 +48,7 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
     /** A slot of a ready pod for this model version. @throws InferenceError unavailable: no such pod. */
     takeSlot: async (wish: Wish, signal: AbortSignal): Promise<Slot> => {
       const pod = await takeSlot(picker, wish, signal)
-      return { pod, use: (signal, work) => useSlot(picker, pod, signal, work) }
+      return { pod, use: (signal, work) => useSlot(picker, pod, { signal, work }) }
     },
     /**
      * Side of the model's input in pixels, so that it can be made before a slot is taken. While a pool tries a model of
@@ -67,7 +67,9 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
   }
 }
 
-async function useSlot<T>(picker: Picker, pod: Pod, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+type Request<T> = { readonly signal: AbortSignal; readonly work: () => Promise<T> }
+
+async function useSlot<T>(picker: Picker, pod: Pod, { signal, work }: Request<T>): Promise<T> {
   const { source, load } = picker
   try {
     const result = await work()

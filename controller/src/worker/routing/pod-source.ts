@@ -30,6 +30,9 @@ export type Pod = {
 /** One of a revision that is tried and has no share yet is known, asked for its readiness, and gets nothing. */
 export const takesRequests = ({ role, weight }: Pod): boolean => role !== 'canary' || weight > 0
 
+/** Pods with the same one have the very same model. */
+export const revisionKey = ({ pool, revision, tritonModel }: Pod): string => `${pool} ${revision} ${tritonModel}`
+
 export type PodSource = Service & {
   /** The pods that may get requests now. The same array until something changes. */
   pods(): readonly Pod[]

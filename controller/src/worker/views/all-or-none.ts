@@ -1,8 +1,8 @@
 type Work<T> = (signal: AbortSignal) => Promise<T>
 
 /**
- * The results of all, done at once. When one fails the others are aborted; its error comes once they have ended, so that
- * nothing still reads what the caller gives up.
+ * The results of all, done at once. When one fails the others are aborted; its error comes once they have ended, so
+ * that nothing still reads what the caller gives up.
  */
 export async function allOrNone<T>(signal: AbortSignal, works: readonly Work<T>[]): Promise<T[]> {
   const failing = new AbortController()

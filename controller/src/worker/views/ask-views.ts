@@ -4,6 +4,7 @@
 // single slot (A116).
 import { inSpan } from '@matte/core/runtime/tracing'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
+import { freeBytes } from '../image/free-bytes.ts'
 import type { InferenceRecord } from '../inference-record.ts'
 import type { PodPicker } from '../routing/pod-picker.ts'
 import type { Pod } from '../routing/pod-source.ts'
@@ -42,8 +43,13 @@ export async function askViews(deps: AskViewsDeps, asked: Asked, signal: AbortSi
   const askMirror = async (either: AbortSignal): Promise<Answer> => {
     const { pod: other, use } = await picker.takeSlot({ ...wish, like: pod }, either)
     return use(either, async () => {
-      const image = mirror(await input, size)
-      return askView(deps, { ...asked, view: 'mirror', pod: other, image, size }, either)
+      const photo = await input
+      // The slot may be the one that the photo's view has just failed in.
+      either.throwIfAborted()
+      const image = mirror(photo, size)
+      const answer = await askView(deps, { ...asked, view: 'mirror', pod: other, image, size }, either)
+      freeBytes(image)
+      return answer
     })
   }
   try {

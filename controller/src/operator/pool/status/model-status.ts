@@ -27,13 +27,17 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: StatusInput)
     missing === undefined
       ? (failureOf(see(target.revision)) ?? failureOf(see(stable)))
       : { reason: 'SourceMissing', message: missing.message }
-  const before = previous?.models?.find((status) => status.name === name)?.lastFailure
+  const known = previous?.models?.find((status) => status.name === name)
+  const before = known?.lastFailure
+  // Of a pool without pods it stays true.
+  const views = see(stable)?.views ?? (known?.active?.revision === stable ? known?.views : undefined)
   const lastFailure =
     failure === undefined ? (target.state === 'Loaded' ? undefined : before) : keepFirst(failure, before, now)
   return {
     name,
     modelVersion,
     ...(stable === undefined ? {} : { active: { revision: stable, state: stateOf(see(stable)) } }),
+    ...(views === undefined ? {} : { views }),
     target,
     transition: missing === undefined ? transitionOf(target, input) : 'InvalidSpec',
     ...(lastFailure === undefined ? {} : { lastFailure }),

@@ -50,6 +50,8 @@ export type ModelObservation = {
   readonly revision: string
   /** Triton's RepositoryIndex; `ready` needs one pod, `unavailable` that no pod has it ready and one says so. */
   readonly state: 'ready' | 'loading' | 'unavailable' | 'unknown'
+  /** Masks that are made of a photo; absent until a pod that this controller sends to has reported it. */
+  readonly views?: number
   /** What Triton reported about the failed load, and in which pod; or how the file differs. */
   readonly failure?: {
     readonly pod: string

@@ -45,6 +45,22 @@ describe('buildStatus', () => {
     })
   })
 
+  it('says how many views the copy that serves is asked for, also while no pod is there', () => {
+    const serving = status({
+      models: [
+        { ...loaded(), views: 2 },
+        { ...loaded(canary), views: 1 },
+      ],
+      rollout: { canary },
+    })
+    expect(serving.models[0]).toMatchObject({ views: 2 })
+    expect(status({ models: [], previous: serving }).models[0]).toMatchObject({ views: 2 })
+    expect(
+      status({ models: [loaded(canary)], rollout: { stable: canary }, previous: serving }).models[0],
+    ).not.toHaveProperty('views')
+    expect(status().models[0]).not.toHaveProperty('views')
+  })
+
   it('says of a canary that does not load that the old revision keeps serving', () => {
     const failure = { pod: 'c', message: 'no such file' }
     const of = status({

@@ -8,7 +8,7 @@ type More = Omit<Partial<PodReport>, 'pod'> & { readonly pod?: Partial<PodObserv
 
 const report = (more: More = {}): PodReport => ({
   saysReady: more.pod?.ready ?? false,
-  usable: new Set(),
+  usable: new Map(),
   error: undefined,
   index: undefined,
   ...more,
@@ -30,7 +30,7 @@ const see = (...pods: PodReport[]) => observeModels(models, pods)[0]
 describe('hasBrokenModel', () => {
   it.each<[string, More, boolean]>([
     ['is not asked yet', { pod: { ready: true } }, false],
-    ['has the model', { pod: { ready: true }, usable: new Set(['u2netp']) }, false],
+    ['has the model', { pod: { ready: true }, usable: new Map([['u2netp', 2]]) }, false],
     ['lacks the model', { pod: { ready: true }, index: index({ name: 'other' }) }, true],
     ['has a model of another shape', { pod: { ready: true }, error: 'alpha is FP32' }, true],
   ])('judges a ready pod that %s', (_what, more, expected) => {
@@ -40,8 +40,9 @@ describe('hasBrokenModel', () => {
 
 describe('observeModels', () => {
   it('is ready when a pod can be sent requests', () => {
-    expect(see(report(), report({ pod: { ready: true }, usable: new Set(['u2netp']) }))).toMatchObject({
+    expect(see(report(), report({ pod: { ready: true }, usable: new Map([['u2netp', 2]]) }))).toMatchObject({
       state: 'ready',
+      views: 2,
     })
   })
 
@@ -89,7 +90,7 @@ describe('observeModels', () => {
     const modelsOf = (revision: string) =>
       models().map((model) => ({ ...model, name: revision === 'r2' ? 'hd' : 'u2netp' }))
     const pods = [
-      report({ pod: { ready: true, revision: 'r1' }, usable: new Set(['u2netp']) }),
+      report({ pod: { ready: true, revision: 'r1' }, usable: new Map([['u2netp', 2]]) }),
       report({ pod: { revision: 'r2' }, index: index({ name: 'u2netp', state: 'READY' }) }),
     ]
     expect(observeModels(modelsOf, pods)).toMatchObject([
@@ -99,7 +100,7 @@ describe('observeModels', () => {
   })
 
   it('is kept apart by revision, and draining pods do not count', () => {
-    const usable = new Set(['u2netp'])
+    const usable = new Map([['u2netp', 2]])
     const pods = [
       report({ pod: { ready: true, revision: 'r1' }, usable }),
       report({ pod: { revision: 'r2' } }),

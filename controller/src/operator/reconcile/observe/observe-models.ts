@@ -8,8 +8,11 @@ export type PodReport = {
   readonly pod: PodObservation
   /** What Kubernetes and the pod say; `pod.ready` is false also when one of its models is not usable. */
   readonly saysReady: boolean
-  /** Models that this controller could send requests for to it now; undefined: it does not connect to the pod. */
-  readonly usable: ReadonlySet<string> | undefined
+  /**
+   * Models that this controller could send requests for to it now, with the views that each is asked for, where this
+   * pool serves it; undefined: it does not connect to the pod.
+   */
+  readonly usable: ReadonlyMap<string, number | undefined> | undefined
   /** Why this controller sends nothing to it although it says that it is ready. */
   readonly error: string | undefined
   readonly index: PodIndex | undefined
@@ -52,7 +55,10 @@ export const hasBrokenModel = (models: readonly RevisionModel[], report: PodRepo
   })
 
 function observeModel(name: string, { pod, saysReady, usable, error, index }: PodReport): Seen {
-  if (saysReady && (usable === undefined || usable.has(name))) return { state: 'ready' }
+  if (saysReady && (usable === undefined || usable.has(name))) {
+    const views = usable?.get(name)
+    return { state: 'ready', ...(views !== undefined && { views }) }
+  }
   if (saysReady && error !== undefined) return { state: 'ready', wrongShape: { pod: pod.name, message: error } }
   const wrongFile = pod.wrongFiles?.find(({ model }) => model === name)
   if (wrongFile !== undefined) {

@@ -52,7 +52,10 @@ export function collectPodReports({ source, slotsUsed, models }: PodReporters, i
       pod: seen,
       saysReady: seen.ready,
       usable: connects
-        ? new Set([...served.map(({ tritonModel }) => tritonModel), ...unroutedIn(seen.revision)])
+        ? new Map([
+            ...unroutedIn(seen.revision).map((model) => [model, undefined] as const),
+            ...served.map(({ tritonModel, shape }) => [tritonModel, shape.views] as const),
+          ])
         : undefined,
       error: errors.get(pod.metadata.name),
       index: models.of(pod.metadata.uid ?? ''),
