@@ -59,6 +59,14 @@ describe('createPodPicker', () => {
     await second.done
   })
 
+  it('refuses at once what must go to a revision that has no pod any more', async () => {
+    const gone = pod('gone', 1, { revision: 'before' })
+    const { picker } = given(pod('a', 1))
+    await expect(picker.takeSlot({ ...wish('service-v2'), like: gone }, never)).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
+  })
+
   it('refuses at once when no pod serves the model', async () => {
     const { picker } = given(pod('other', 1, v9))
     await expect(hold(picker).done).rejects.toMatchObject({ kind: 'unavailable' })

@@ -185,6 +185,29 @@ describe('askViews', () => {
     expect([all.length, picker.slotsUsed()]).toEqual([1, 0])
   })
 
+  it('ends its wait for another pod when that of the photo has stalled and was taken out', async () => {
+    const { ask, open, picker, set } = given([
+      ['a', 1],
+      ['b', 1],
+    ])
+    const first = ask()
+    await turn()
+    const second = ask()
+    await turn()
+    open.find(({ address }) => address === 'a')?.end()
+    await turn()
+    expect(open.map(({ address, id }) => [address, id])).toEqual([
+      ['b', 'task/1/c/mirror'],
+      ['a', 'task/1/c/photo'],
+    ])
+    set([anyPod('b', 1)])
+    open[1]?.end(new InferenceError('timeout', 'no answer'))
+    await expect(second).rejects.toMatchObject({ kind: 'timeout' })
+    open[0]?.end()
+    await first
+    expect(picker.slotsUsed()).toBe(0)
+  })
+
   it('says unavailable when the pods of its revision have gone before the mirror image had a slot', async () => {
     const { ask, open, set } = given([['a', 1]])
     const asked = ask()
