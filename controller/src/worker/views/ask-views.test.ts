@@ -32,6 +32,7 @@ function given(pods: readonly [address: string, slots: number, changes?: Partial
     infer: (input: InferInput): Promise<Buffer> =>
       new Promise((resolve, reject) => {
         const end = (how?: InferenceError): void => {
+          if (!open.includes(asked)) return
           open.splice(open.indexOf(asked), 1)
           if (how) reject(how)
           else resolve(leftHalf(input))
