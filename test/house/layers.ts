@@ -143,7 +143,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/errors': ['core', 'api/envelope.ts', 'api/errors/http-status.ts', 'api/schemas', 'api/access.ts'],
   'api/model-cache.ts': ['core'],
   'api/waits': ['core'],
-  'api/task-waits.ts': ['core', 'api/waits'],
   'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/schemas/app': ['core', 'api/schemas', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/schemas/app', 'api/uuid.ts'],
@@ -157,7 +156,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // What both surfaces have is one code with two fronts.
   'api/routes/task': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts', 'api/access.ts', 'api/errors'],
-    ...['api/model-cache.ts', 'api/task-waits.ts'],
+    ...['api/model-cache.ts', 'api/waits'],
   ],
   'api/routes/both': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/access.ts', 'api/uuid.ts', 'api/waits'],
@@ -168,7 +167,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['core', 'api/http', 'api/views', 'api/views/app', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth'],
     ...['api/stream', 'api/client-address.ts'],
     ...['api/routes/task', 'api/routes/both'],
-    ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/task-waits.ts'],
+    ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/waits'],
   ],
   'api/admin': ['core', 'api/uuid.ts'],
 

@@ -24,7 +24,7 @@ export type CommandDeps = {
   readonly toStore: SignerOptions | undefined
   readonly masterKeys: MasterKeys | undefined
   /** @throws ConfigError when their settings do not go together */
-  readonly payments: () => PaymentDeps
+  readonly payments: () => Promise<PaymentDeps>
 }
 
 /** Values of `--name value` options by name, `--yes`, and the words that follow the command's own. */

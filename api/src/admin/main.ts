@@ -55,7 +55,7 @@ async function main(): Promise<void> {
     const { plans, environment, maxQueueAgeSeconds } = config
     const production = environment === 'production'
     const servers = { store: storeOf(config), toStore: toStoreOf(config), masterKeys: readMasterKeys(config) }
-    const payments = () => {
+    const payments = async () => {
       if (servers.masterKeys === undefined) throw new ConfigError('MASTER_KEYS is missing: give it as the API has it')
       const { masterKeys } = servers
       // Nobody orders here, so no checkout needs the public URL.

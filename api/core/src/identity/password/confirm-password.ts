@@ -2,8 +2,7 @@ import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
 import { accountHash, forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
-import { returnAttempt } from '../login/return-attempt.ts'
-import type { PasswordHasher } from './password-hasher.ts'
+import type { PasswordHasher, Verify } from './password-hasher.ts'
 
 type Confirmation = {
   readonly userId: string
@@ -19,10 +18,12 @@ type Confirmation = {
  * Wrong ones count like those of a login. Returns what is stored of the right one.
  * @throws MatteError INVALID_PARAMS: it is wrong; RATE_LIMIT_EXCEEDED: too many were, or too many wait
  */
-export async function confirmPassword(
+export const confirmPassword = (
   { db, hasher }: { readonly db: Db; readonly hasher: PasswordHasher },
-  { userId, password, network, path }: Confirmation,
-): Promise<string> {
+  given: Confirmation,
+): Promise<string> => hasher.inTurn((verify) => confirm(db, given, verify))
+
+async function confirm(db: Db, { userId, password, network, path }: Confirmation, verify: Verify): Promise<string> {
   const user = await db
     .selectFrom('app_user')
     .select(['email', 'password_hash'])
@@ -32,10 +33,7 @@ export async function confirmPassword(
   const attempt = await takeAttempt(db, { account, network })
   if (!attempt.allowed) throw tooManyFailures(attempt.waitSeconds)
   const stored = user?.password_hash ?? null
-  const isRight = await hasher.verify(stored, password).catch(async (error: unknown) => {
-    await returnAttempt(db, { account, network })
-    throw error
-  })
+  const isRight = await verify(stored, password)
   if (!isRight || stored === null) throw invalidParam(path, 'is not your password')
   await forgetAttempt(db, { account, network })
   return stored
