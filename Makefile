@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 installed := node_modules/.installed
 
 .PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart sbom mails
-.PHONY: dashboards house gen verify
+.PHONY: dashboards house gen verify model-add model-fetch-isnet
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,12 @@ demo: $(installed) ## cut out the bundled photos through the API; results in .lo
 
 admin: $(installed) ## run matte-admin against the local service, such as ARGS="setting set maintenance on"
 	@node local/src/admin.ts $(ARGS)
+
+model-add: $(installed) ## make an ONNX file a model of Matte; ARGS="FILE --name … --licence …" (docs/models.md)
+	@node local/src/model-add.ts $(ARGS)
+
+model-fetch-isnet: $(installed) ## fetch IS-Net (113 MB) for model-add, and print its licences
+	@node local/src/model-fetch-isnet.ts
 
 test: $(installed) ## everything: check, then sim, then int; ARGS names more phases: chart, install
 	@node test/run.ts check sim int $(ARGS)

@@ -69,12 +69,12 @@ export async function ownStore(place: Place, credentials: Credentials): Promise<
   return restartable(place, 'store', (files) => startObjectStore({ ...files, installation, ports, credentials }))
 }
 
-/** `url` is `host:port` of its gRPC. */
-export async function ownTriton(place: Place): Promise<OwnServer> {
+/** `url` is `host:port` of its gRPC; `source` is a folder of models. */
+export async function ownTriton(place: Place, source = join(rootDir, 'models')): Promise<OwnServer> {
   const installation = await installTriton(place.say)
   const [http = 0, grpc = 0, metrics = 0] = await freePorts(3)
   const repository = join(place.dir, 'models')
-  await prepareModelRepository({ source: join(rootDir, 'models'), target: repository, cores: availableParallelism() })
+  await prepareModelRepository({ source, target: repository, cores: availableParallelism() })
   return restartable(place, 'triton', ({ dataDir: _none, ...files }) =>
     startTriton({ ...files, installation, repository, ports: { http, grpc, metrics }, exitTimeoutSeconds: 3 }),
   )
