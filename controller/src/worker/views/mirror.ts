@@ -1,14 +1,15 @@
-// The mirror image of a square, and what two masks say together. Plain loops: 0.2 ms for 320 × 320, where a call of
-// sharp's waits for a thread.
+// The mirror image of a model's input, and what two masks say together. Plain loops: 0.4 ms for both at 320 × 320, where
+// a call of sharp's waits for a thread.
 
-/** Left and right exchanged; `size` pixels a side, of as many bytes as there are for each. */
+/** Left and right exchanged, of RGB with `size` pixels a side. */
 export function mirror(pixels: Uint8Array, size: number): Uint8Array {
-  const channels = pixels.length / (size * size)
   const mirrored = new Uint8Array(pixels.length)
-  const rowBytes = size * channels
+  const rowBytes = size * 3
   for (let row = 0; row < pixels.length; row += rowBytes) {
-    for (let from = row, to = row + rowBytes - channels; from < row + rowBytes; from += channels, to -= channels) {
-      for (let channel = 0; channel < channels; channel++) mirrored[to + channel] = pixels[from + channel] as number
+    for (let from = row, to = row + rowBytes - 3; from < row + rowBytes; from += 3, to -= 3) {
+      mirrored[to] = pixels[from] as number
+      mirrored[to + 1] = pixels[from + 1] as number
+      mirrored[to + 2] = pixels[from + 2] as number
     }
   }
   return mirrored
