@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { givenAccount, newEmail, type SignedIn } from '../support/app/sign-in/accounts.ts'
+import { nodeEnv } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
@@ -14,7 +15,7 @@ const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
 
 async function admin(...args: string[]): Promise<Record<string, unknown>> {
   const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
-    env: { PATH: process.env.PATH, DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development' },
+    env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development' },
   })
   return JSON.parse(stdout) as Record<string, unknown>
 }

@@ -33,6 +33,15 @@ export type TestProcess = {
   peakMemoryBytes(): number
 }
 
+/**
+ * What a Node process that a test starts gets beside its settings: the path, and the cache of compiled code, with which
+ * it starts in half the time. The hundreds of starts are a good part of what a run takes.
+ */
+export const nodeEnv = (): Record<string, string> => {
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+  return { PATH, NODE_COMPILE_CACHE }
+}
+
 /** Starts a process and returns once its `/readyz` says ready. */
 export async function startTestProcess(name: ProcessName, dir: string, env: Env): Promise<TestProcess> {
   const [healthPort = 0, port = 0] = await freePorts(2)
@@ -40,7 +49,7 @@ export async function startTestProcess(name: ProcessName, dir: string, env: Env)
   const own: Env = name === 'api' ? { PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` } : {}
   const server = await startProcess({
     name,
-    env: { HOST: '127.0.0.1', HEALTH_PORT: String(healthPort), ...own, ...env },
+    env: { ...nodeEnv(), HOST: '127.0.0.1', HEALTH_PORT: String(healthPort), ...own, ...env },
     healthPort,
     ...(name === 'api' && { port }),
     logFile,

@@ -10,7 +10,7 @@ import { type Profile, selectProfile } from '../personal/profile.ts'
 import { type SignInClient, type StartedSession, startSession } from '../session/start-session.ts'
 import { createMfaToken } from '../two-factor/mfa-token.ts'
 import { answerMsAfter, tellOwnerAfter } from './delay.ts'
-import { accountHash, forgetAttempt, takeAttempt, takeWarning } from './login-attempts.ts'
+import { accountHash, forgetAttempt, takeAttempt, takeWarning, unhurriedCommit } from './login-attempts.ts'
 import { insertFailedLogin } from './login-events.ts'
 
 type LoginDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly hasher: PasswordHasher }
@@ -101,7 +101,7 @@ async function admit(
   { account, network, client }: Credentials & { readonly account: Buffer },
 ): Promise<Judged> {
   const found = await selectProfile(tx, userId)
-    .select('u.disabled_at')
+    .select(['u.disabled_at', unhurriedCommit.as('commit')])
     .where('u.password_hash', '=', password_hash)
     .forShare('u')
     .executeTakeFirst()
@@ -110,7 +110,7 @@ async function admit(
     return { outcome: 'failed' }
   }
   if (found === undefined) return failed('wrong_password')
-  const { disabled_at, ...user } = found
+  const { disabled_at, commit: _setting, ...user } = found
   // Who knows the password guesses no longer.
   await forgetAttempt(tx, { account, network })
   if (disabled_at !== null) return failed('disabled')
