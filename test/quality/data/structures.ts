@@ -186,7 +186,8 @@ export function drawGlass(size: Size, random: Random): Promise<Pixels> {
   const [tint, label, thickness] = [anyPaint(random), anyPaint(random), random.between(0.3, 0.6)]
   const outline =
     `M${x - neck} ${y - high}V${y - high * 0.5}C${x - neck} ${y - high * 0.2} ` +
-    `${x - wide} ${y - high * 0.3} ${x - wide} ${y}V${y + high * 0.85}Q${x - wide} ${y + high} ${x - wide * 0.8} ${y + high}H${x + wide * 0.8}` +
+    `${x - wide} ${y - high * 0.3} ${x - wide} ${y}V${y + high * 0.85}` +
+    `Q${x - wide} ${y + high} ${x - wide * 0.8} ${y + high}H${x + wide * 0.8}` +
     `Q${x + wide} ${y + high} ${x + wide} ${y + high * 0.85}V${y}C${x + wide} ${y - high * 0.3} ${x + neck} ` +
     `${y - high * 0.2} ${x + neck} ${y - high * 0.5}V${y - high}Z`
   return drawSvg(
