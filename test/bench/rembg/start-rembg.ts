@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { installPackages } from '@matte/local/install/install-packages'
 import { runCommand } from '@matte/local/install/run-command'
 import { startServer } from '@matte/local/lifecycle/server'
 import { answers } from '@matte/local/lifecycle/wait'
 import { sayToTerminal } from '@matte/local/say'
+import { installPeers } from '../../quality/peers/install.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import type { Photo } from '../rates.ts'
-import { installRembg } from './install-rembg.ts'
 
 export type Rembg = {
   /** The PNG for one photo. */
@@ -15,27 +16,23 @@ export type Rembg = {
   stop(): Promise<void>
 }
 
-/** `rembg s` as it is by default: its threads, and onnxruntime's, are one for each core. */
+/** `rembg s` as it is by default but for its page: as many threads of onnxruntime as there are cores. */
 export async function startRembg(): Promise<Rembg> {
-  const { command, packages, models } = await installRembg(sayToTerminal)
+  const { python, env: own } = await installPeers(sayToTerminal)
+  const requirements = join(import.meta.dirname, 'requirements.txt')
+  const saying = 'fetching what the server of rembg needs (8 MB, 30 MB on disk)'
+  const { dir: packages } = await installPackages({ name: 'rembg-server', requirements, saying }, sayToTerminal)
   const [port = 0] = await freePorts(1)
   const dir = mkdtempSync(join(tmpdir(), 'matte-rembg-'))
-  const { PATH } = process.env
-  const env = {
-    PATH,
-    HOME: dir,
-    PYTHONPATH: packages,
-    U2NET_HOME: models,
-    // What it compares is a sum of its own download; ours was compared when it was fetched.
-    MODEL_CHECKSUM_DISABLED: '1',
-    GRADIO_ANALYTICS_ENABLED: 'False',
-  }
-  // The first import compiles all of them, which may take longer than a server has to become ready.
-  await runCommand(command, ['-c', 'import gradio, rembg.bg, rembg.commands.s_command'], { env })
+  // The sum that rembg compares is of its own download; ours was compared when it was fetched.
+  const env = { ...own, HOME: dir, PYTHONPATH: `${own.PYTHONPATH}:${packages}`, MODEL_CHECKSUM_DISABLED: '1' }
+  // The first import compiles the packages, which may take longer than a server is given to become ready.
+  await runCommand(python, ['-c', 'import rembg.bg, rembg.commands.s_command'], { env })
+  const flags = ['s', '--no-ui', '--host', '127.0.0.1', '--port', String(port), '--log_level', 'warning']
   const server = await startServer({
     name: 'rembg',
-    command,
-    args: ['-c', 'from rembg.cli import main; main()', 's', '--host', '127.0.0.1', '--port', String(port)],
+    command: python,
+    args: ['-c', 'from rembg.cli import main; main()', ...flags],
     env,
     logFile: join(dir, 'rembg.log'),
     lifetime: 'attached',
