@@ -66,7 +66,7 @@ sim: $(installed) ## the scaling rule under simulated load, beside other scalers
 sim-full: $(installed) ## the same with all seeds, and what each setting costs: the tables of docs/autoscaling.md
 	@node test/sim/main.ts --full $(ARGS)
 
-bench: $(installed) ## ratios to the bare model and database; fails on a missed one; ARGS: model, accept, streams
+bench: $(installed) ## ratios to the bare model and database; fails on a missed one; ARGS: model, rembg, accept, streams
 	@node test/bench/main.ts $(ARGS)
 
 images: ## build the two container images with docker, or CONTAINER_TOOL=podman

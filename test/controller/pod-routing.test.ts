@@ -57,11 +57,11 @@ function routing(source: PodSource) {
   }
 }
 
-const send = (picker: PodPicker, timeoutMs = 60_000): Promise<string> =>
-  picker.withSlot({ modelVersion: 'service-v2', isRetry: false }, never, async ({ client, name }) => {
-    await ask(client, { timeoutMs })
-    return name
-  })
+async function send(picker: PodPicker, timeoutMs = 60_000): Promise<string> {
+  const { pod, use } = await picker.takeSlot({ modelVersion: 'service-v2', isRetry: false }, never)
+  await use(never, () => ask(pod.client, { timeoutMs }))
+  return pod.name
+}
 
 /** Pods of `models.static`. */
 function staticRouting(...pods: Fake[]) {

@@ -83,11 +83,14 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     )
     await slices.synced()
     const picker = createPodPicker(source)
-    const send = () =>
-      picker.withSlot({ modelVersion: 'service-v2', isRetry: false }, never, async ({ client, name, revision }) => {
-        await client.infer({ model: 'u2netp', id: 't/1/c', image, size, timeoutMs: 30_000, signal: never })
-        return { name, revision }
-      })
+    const send = async () => {
+      const { pod, use } = await picker.takeSlot({ modelVersion: 'service-v2', isRetry: false }, never)
+      const { client, name, revision } = pod
+      await use(never, () =>
+        client.infer({ model: 'u2netp', id: 't/1/c', image, size, timeoutMs: 30_000, signal: never }),
+      )
+      return { name, revision }
+    }
     return {
       source,
       picker,

@@ -38,6 +38,9 @@ export type PodError = {
   readonly message: string
 }
 
+/** Pods with the same one have the very same model. */
+export const revisionKey = ({ pool, revision, tritonModel }: Pod): string => `${pool} ${revision} ${tritonModel}`
+
 export type PodSource = Service & {
   /** The pods that may get requests now. The same array until something changes. */
   pods(): readonly Pod[]
