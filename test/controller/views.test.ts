@@ -40,13 +40,13 @@ describe('a model with two views', () => {
   it('is asked for both at once, and they count as one request; log, metric and trace say so', async () => {
     const exporter = await startReceiver()
     const { pod, controller, ready } = await given(2, { serviceMs: 300 }, { OTEL_EXPORTER_OTLP_ENDPOINT: exporter.url })
-    expect(ready).toMatchObject({ models: [{ model: 'u2netp', views: 2 }] })
+    expect(ready).toMatchObject({ models: [{ name: 'u2netp', views: 2 }] })
     const { resultUrl } = await cutOut(stack.client, { bytes: await corners() })
     expect(pod.counts()).toMatchObject({ asked: 2, done: 2, inFlightMax: 2 })
     // Found: bottom right by the mirror image. The other two corners are empty, also those that mirror a square.
     expect(await alphaOfCorners(await download(resultUrl))).toEqual(['full', 'none', 'none', 'full'])
     const metrics = await readMetrics(controller)
-    expect(metrics.sum('matte_model_views', { model: 'u2netp' })).toBe(2)
+    expect(metrics.sum('matte_model_pods', { model: 'u2netp', views: '2' })).toBe(1)
     expect(metrics.sum('matte_task_stage_seconds_count', { stage: 'infer' })).toBe(1)
     await controller.stop()
     const spans = exporter.received
