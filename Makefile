@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 installed := node_modules/.installed
 
 .PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart sbom mails
-.PHONY: dashboards house gen verify model-add model-fetch-isnet
+.PHONY: dashboards quality house gen verify model-add model-fetch-isnet
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ sim-full: $(installed) ## the same with all seeds, and what each setting costs: 
 
 bench: $(installed) ## ratios to the bare model and database; fails on a missed one; ARGS: model, rembg, accept, streams
 	@node test/bench/main.ts $(ARGS)
+
+quality: $(installed) ## cut-outs against known alpha, beside rembg with the same model; sheet in .local/quality
+	@node test/quality/main.ts --out .local/quality $(ARGS)
 
 images: ## build the two container images with docker, or CONTAINER_TOOL=podman
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:0.1.0 .
