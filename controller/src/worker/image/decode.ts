@@ -1,4 +1,5 @@
 import sharp, { type Metadata } from 'sharp'
+import { isOddHeader } from './format/jpeg-header.ts'
 import { freeBytes } from './free-bytes.ts'
 import { ImageError } from './image-error.ts'
 
@@ -65,39 +66,22 @@ function isAllowedFormat(bytes: Uint8Array): boolean {
 }
 
 async function decodePixels(bytes: Uint8Array, header: PhotoHeader, maxPixels: number) {
-  const decode = async (failOn: 'error' | 'warning') => {
-    try {
-      return await pixelsOf(bytes, header, { maxPixels, failOn })
-    } catch (error) {
-      throw isOwnError(error) ? error : unreadable(error)
-    }
-  }
-  if (header.format !== 'jpeg') return await decode('error')
-  // libjpeg fills the rest of a damaged file with grey and only warns, as it does about harmless things. Those cost a
-  // second decoding; the first has ended where they were met.
-  try {
-    return await decode('warning')
-  } catch (error) {
-    if (!(error instanceof ImageError) || isDamage.test(String(error.cause))) throw error
-    return await decode('error')
-  }
-}
-
-/** All that libjpeg calls corrupt, but for bytes that nobody needs. */
-const isDamage = /Corrupt JPEG data: (?!\d+ extraneous)/
-
-type DecodeOptions = { readonly maxPixels: number; readonly failOn: 'error' | 'warning' }
-
-async function pixelsOf(bytes: Uint8Array, header: PhotoHeader, { maxPixels, failOn }: DecodeOptions) {
-  // failOn 'error' refuses cut-short and corrupt data but not what libvips only warns about (odd metadata, extra bytes
-  // after the image), which every browser shows without complaint.
+  // 'error' refuses cut-short and corrupt data but not what libvips only warns about (odd metadata, extra bytes after
+  // the image), which every browser shows without complaint. libjpeg only warns of corrupt data too, and fills the rest
+  // with grey: a result that nobody wants to pay for. What it warned of is not to be had: libvips keeps the texts of
+  // all images that it works on in one place.
+  const failOn = header.format === 'jpeg' && !isOddHeader(bytes) ? 'warning' : 'error'
   const pipeline = sharp(bytes, { limitInputPixels: maxPixels, failOn, autoOrient: true })
     .timeout({ seconds: decodeTimeoutS })
     .toColourspace('srgb')
   // Trap: sharp takes 16-bit RGB with a profile to Display P3 and leaves it there. Asking for an sRGB profile on the
   // output adds the missing step; asking without need would shift the colours of 16-bit RGB that has no profile.
   if (header.space === 'rgb16' && header.icc) pipeline.withIccProfile('srgb')
-  return await pipeline.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
+  try {
+    return await pipeline.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
+  } catch (error) {
+    throw isOwnError(error) ? error : unreadable(error)
+  }
 }
 
 // libvips reports these through the same error type as a damaged file.

@@ -5,7 +5,7 @@
 // filters 12 ms and 257 kB. Drawings and text do repeat, so some rows are packed both ways first.
 import { constants, deflateSync, type ZlibOptions } from 'node:zlib'
 import type { ResultImage } from './apply-output.ts'
-import { joinPng, srgbChunk } from './colour/png-chunks.ts'
+import { joinPng, srgbChunk } from './format/png-chunks.ts'
 import { freeBytes } from './free-bytes.ts'
 
 /**

@@ -1,8 +1,8 @@
 import type { Output } from '@matte/core/db/tables/task'
 import sharp, { type Sharp } from 'sharp'
 import type { ResultImage } from './apply-output.ts'
-import { tagSrgb } from './colour/tag-srgb.ts'
 import type { Box } from './cut-out/foreground.ts'
+import { tagSrgb } from './format/tag-srgb.ts'
 import { ImageError } from './image-error.ts'
 
 type OutputFormat = Output['format']

@@ -35,16 +35,15 @@ async function loadProfile(): Promise<Buffer> {
   return icc
 }
 
-/** As a segment APP2, which has to come after JFIF's APP0. */
+const afterStart = 2
+
+/** As a segment APP2; sharp writes no JFIF segment, which would have to come before. */
 function tagJpeg(bare: Uint8Array, profile: Buffer): Uint8Array {
-  const view = new DataView(bare.buffer, bare.byteOffset, bare.byteLength)
-  const afterStart = 2
-  const at = view.getUint16(afterStart) === 0xffe0 ? afterStart + 2 + view.getUint16(afterStart + 2) : afterStart
   // The first part of one.
   const name = Buffer.from('ICC_PROFILE\0\x01\x01', 'latin1')
   const head = Buffer.from([0xff, 0xe2, 0, 0])
   head.writeUInt16BE(2 + name.length + profile.length, 2)
-  return Buffer.concat([bare.subarray(0, at), head, name, profile, bare.subarray(at)])
+  return Buffer.concat([bare.subarray(0, afterStart), head, name, profile, bare.subarray(afterStart)])
 }
 
 const afterRiff = 12
