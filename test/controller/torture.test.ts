@@ -36,7 +36,7 @@ const chosen = [
   'JPEG of noise behind its header (1)',
   'PNG with rows that are missing',
   'JPEG with bytes that nobody needs',
-  'PNG whose pixels unpack to 100 MB too much',
+  'PNG whose pixels unpack to 40 MB too much',
   'JPEG that tells of 7,000 × 7,000',
 ]
 
