@@ -58,7 +58,10 @@ async function pixelRow({ dir, rounds, format, megapixels, size }: Comparison): 
   await enlarge('lemur-mask-320.png').toColourspace('b-w').png().toFile(join(dir, 'alpha.png'))
   // Unpacked, as a mask in memory would be.
   vips('copy', join(dir, 'alpha.png'), alpha)
-  const mask = await sharp(readFileSync(join(fixtures, 'lemur-mask-320.png'))).toColourspace('b-w').raw().toBuffer()
+  const mask = await sharp(readFileSync(join(fixtures, 'lemur-mask-320.png')))
+    .toColourspace('b-w')
+    .raw()
+    .toBuffer()
   const file = readFileSync(photo)
   const times = { ours: [] as number[], vips: [] as number[], start: [] as number[] }
   let bytes = 0
@@ -108,7 +111,9 @@ async function ownCpuMs(count: number, work: () => Promise<void>): Promise<numbe
 /** Of the children that have ended, in ticks of ten milliseconds. */
 function childCpuMs(count: number, work: () => void): number {
   const ticks = (): number => {
-    const fields = readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /s, '').split(' ')
+    const fields = readFileSync('/proc/self/stat', 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
     return Number(fields[13]) + Number(fields[14])
   }
   const before = ticks()
