@@ -1,6 +1,7 @@
 // `make bench ARGS=pixels`: an image's decoding, composing and encoding beside the same with vips on its command line:
 // decode the photo, join a finished alpha of the photo's size, write a PNG as quickly as vips can. Ours also makes that
-// alpha, of the model's mask. By processor time, which neighbours on the machine disturb least; vips's start is left out.
+// alpha, of the model's mask. By processor time, which neighbours on the machine disturb least; vips's start is left
+// out.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -79,7 +80,7 @@ async function pixelRow({ dir, rounds, format, megapixels, size }: Comparison): 
   }
   const [ours, theirs] = [median(times.ours), median(times.vips) - median(times.start)]
   return {
-    name: `decode + compose + encode ÷ vips, ${megapixels} megapixel${megapixels === '1' ? '' : 's'} ${format.toUpperCase()}`,
+    name: `vips ÷ decode + compose + encode, ${megapixels} MP ${format.toUpperCase()}`,
     ratio: theirs / ours,
     target: { atLeast: 0.9 },
     detail:

@@ -12,7 +12,7 @@ import type { TestProcess } from '../support/processes.ts'
 import { reportSkip } from '../support/skips.ts'
 import { useStack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
-import { tortureCases } from '../torture/cases.ts'
+import { tortureCases } from '../torture/cases/all-cases.ts'
 import { imageEnv } from './image-env.ts'
 
 const images = Number(process.env.MEMORY_IMAGES ?? 0)

@@ -13,8 +13,8 @@ import { findBrokenRules } from '../support/invariants.ts'
 import { greyPng, lemur } from '../support/photos.ts'
 import { useStack } from '../support/stack.ts'
 import { download, submit, untilStatus } from '../support/tasks.ts'
-import { tortureCases } from '../torture/cases.ts'
-import { secret } from '../torture/metadata.ts'
+import { tortureCases } from '../torture/cases/all-cases.ts'
+import { secret } from '../torture/files/metadata.ts'
 
 const chosen = [
   'PNG of 2-bit palette with transparency',

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
-import { pngChunk } from './png-chunk.ts'
+import { pngChunk } from '../torture/files/png-parts.ts'
 
 const folder = join(import.meta.dirname, '../fixtures/photos')
 

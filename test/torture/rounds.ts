@@ -8,7 +8,7 @@ import { freeBytes } from '@matte/controller/worker/image/free-bytes'
 import { ImageError } from '@matte/controller/worker/image/image-error'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
 import type { Output } from '@matte/core/db/tables/task'
-import { tortureCases } from './cases.ts'
+import { tortureCases } from './cases/all-cases.ts'
 import { maxPixels } from './take.ts'
 
 const files = await Promise.all(tortureCases.filter(({ isHeavy }) => !isHeavy).map(({ make }) => make()))

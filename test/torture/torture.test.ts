@@ -2,9 +2,10 @@
 import type { CutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import { describe, expect, it } from 'vitest'
 import { greyPng } from '../support/photos.ts'
-import { tortureCases } from './cases.ts'
-import { type Cut, type TortureCase, width } from './picture.ts'
-import { pngHeader, pngSignature } from './png.ts'
+import { tortureCases } from './cases/all-cases.ts'
+import { size } from './cases/colours.ts'
+import type { Cut, TortureCase } from './cases/outcome.ts'
+import { pngHeader, pngSignature } from './files/png-parts.ts'
 import { maxPixels, takeCutOut } from './take.ts'
 
 /** Red, green, blue and alpha in the middle of each quarter. */
@@ -34,7 +35,7 @@ async function expectOutcome({ make, outcome }: TortureCase): Promise<void> {
 describe('a file of the torture set', () => {
   it('has a name of its own, and the picture is not so small that nothing is seen', () => {
     expect(new Set(tortureCases.map(({ name }) => name)).size).toBe(tortureCases.length)
-    expect(width).toBeGreaterThan(16)
+    expect(size.width).toBeGreaterThan(16)
   })
 
   it.each(tortureCases.filter(({ isHeavy }) => !isHeavy))('$name: $outcome', expectOutcome)

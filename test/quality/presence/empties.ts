@@ -143,7 +143,8 @@ async function text(size: Size, random: Random): Promise<Uint8Array> {
   const lines = Array.from({ length: Math.floor(size.height / (height * 1.5)) }, (_, row) => {
     const count = Math.ceil(size.width / (height * 2.6))
     const line = Array.from({ length: count }, () => random.pick(words)).join(' ')
-    return `<text x="${height}" y="${(row + 1) * height * 1.5}" font-size="${height}" font-family="serif">${line}</text>`
+    const place = `x="${height}" y="${(row + 1) * height * 1.5}" font-size="${height}"`
+    return `<text ${place} font-family="serif">${line}</text>`
   })
   const { width, height: whole } = size
   const page = `<rect width="100%" height="100%" fill="${paper}"/><g fill="${ink}">${lines.join('')}</g>`

@@ -1,6 +1,6 @@
-// How often a picture with a subject is taken for empty, and an empty one for a picture with a subject, by the product's
-// rule (cut-out/foreground.ts) and by others beside it. A rule is: the `area`-th highest of the mask's values is at least
-// `least`. Numbers are chosen on the tune half and told of the other.
+// How often a picture with a subject is taken for empty, and an empty one for a picture with a subject, by the
+// product's rule (cut-out/foreground.ts) and by others beside it. A rule is: the `area`-th highest of the mask's values
+// is at least `least`. Numbers are chosen on the tune half and told of the other.
 //
 //   node test/quality/presence/main.ts [--model FILE.onnx] [--views 1|2] [--misses]
 import { resolve } from 'node:path'

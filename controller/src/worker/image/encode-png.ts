@@ -9,7 +9,8 @@ import { joinPng, srgbChunk } from './format/png-chunks.ts'
 import { freeBytes } from './free-bytes.ts'
 
 /**
- * A whole file, 8 bits a channel: grey, RGB or RGBA; colours tagged sRGB, no other metadata. Blocks for 18 ms a megapixel.
+ * A whole file, 8 bits a channel: grey, RGB or RGBA; colours tagged sRGB, no other metadata. Blocks for 18 ms a
+ * megapixel.
  * Takes the image's pixels: they are freed as soon as they are filtered, so that no more than twice the image is in
  * memory at a time.
  */

@@ -3,9 +3,10 @@ const startOfScan = 0xda
 const segmentsMax = 512
 
 /**
- * Whether the header has one of the oddities that libjpeg warns about, though each viewer shows such a file: bytes that
- * nobody needs between its segments, a revision of JFIF or a transform of Adobe that is none, a scan of all coefficients
- * that says it has fewer. Reads from segment to segment, as far as the first scan; more segments than are read are odd.
+ * Whether the header has one of the oddities that libjpeg warns about, though each viewer shows such a file: bytes
+ * that nobody needs between its segments, a revision of JFIF or a transform of Adobe that is none, a scan of all
+ * coefficients that says it has fewer. Reads from segment to segment, as far as the first scan; more segments than are
+ * read are odd.
  */
 export function isOddHeader(jpeg: Uint8Array): boolean {
   const view = new DataView(jpeg.buffer, jpeg.byteOffset, jpeg.byteLength)

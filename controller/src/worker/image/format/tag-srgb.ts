@@ -1,6 +1,7 @@
 // Every picture that we write says that its colours are sRGB: without it a viewer on a wide-gamut screen may take the
-// numbers for its own and show them too bright. The tag is put into the finished file. sharp would write it as well, but
-// only after it has sent each pixel through a conversion from sRGB to sRGB, which costs time and moves some by a level.
+// numbers for its own and show them too bright. The tag is put into the finished file. sharp would write it as well,
+// but only after it has sent each pixel through a conversion from sRGB to sRGB, which costs time and moves some by a
+// level.
 import type { Output } from '@matte/core/db/tables/task'
 import sharp from 'sharp'
 import { freeBytes } from '../free-bytes.ts'

@@ -1,11 +1,15 @@
 // Every kind of file that the three formats have: depths, colour models, orders of pixels, orientations, frames, sizes.
 import sharp from 'sharp'
-import { adobeSegment, segment, writeJpeg } from './jpeg.ts'
-import { exif, exifLoop, xmp } from './metadata.ts'
-import type { Corners, TortureCase } from './picture.ts'
-import { corners, greys, height, jpeg, mapCorners, png, quarter, shown, webp, width } from './picture.ts'
-import { type PngChunk, writePng } from './png.ts'
-import { extendWebp } from './webp.ts'
+import { adobeSegment, segment, writeJpeg } from '../files/jpeg.ts'
+import { exif, exifLoop, xmp } from '../files/metadata.ts'
+import { writePng } from '../files/png.ts'
+import type { PngChunk } from '../files/png-parts.ts'
+import { extendWebp } from '../files/webp.ts'
+import { corners, greys, quarter, size } from './colours.ts'
+import { type Corners, mapCorners, type TortureCase } from './outcome.ts'
+import { jpeg, png, shown, webp } from './picture.ts'
+
+const { width, height } = size
 
 const canvas = { width, height }
 const grey = (levels: readonly number[]): Corners => levels.map((level) => [level, level, level]) as unknown as Corners

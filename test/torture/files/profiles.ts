@@ -1,17 +1,18 @@
 // ICC profiles written by hand (version 2): each colour in them is known, and they can be broken in chosen places.
-import { type Colour, type RgbSpace, toXyzD50, whiteD50 } from './colour-maths.ts'
+import { primariesD50, whiteD50 } from './colour-maths.ts'
+import type { Colour } from './matrix.ts'
+import type { RgbSpace } from './rgb-spaces.ts'
 
 type Tag = readonly [signature: string, body: Buffer]
 
 /** A monitor's: three columns and three curves. */
 export function rgbProfile(space: RgbSpace): Buffer {
-  const rows = toXyzD50(space)
-  const column = (index: 0 | 1 | 2): Buffer => xyz(rows.map((row) => row[index]) as unknown as Colour)
+  const [red, green, blue] = primariesD50(space)
   const curve = curveOf(space.toLight)
-  return profile('mntr', 'RGB ', [
-    ['rXYZ', column(0)],
-    ['gXYZ', column(1)],
-    ['bXYZ', column(2)],
+  return profile('mntrRGB XYZ ', [
+    ['rXYZ', xyz(red)],
+    ['gXYZ', xyz(green)],
+    ['bXYZ', xyz(blue)],
     ['rTRC', curve],
     ['gTRC', curve],
     ['bTRC', curve],
@@ -20,7 +21,7 @@ export function rgbProfile(space: RgbSpace): Buffer {
 
 /** A grey one: a curve. */
 export const greyProfile = (toLight: (stored: number) => number): Buffer =>
-  profile('mntr', 'GRAY', [['kTRC', curveOf(toLight)]])
+  profile('mntrGRAYXYZ ', [['kTRC', curveOf(toLight)]])
 
 /**
  * A press's, whose sixteen full overprints are the colours that `labOf` gives, in L*a*b*; between them it is linear.
@@ -37,10 +38,11 @@ export function cmykProfile(labOf: (cyan: number, magenta: number, yellow: numbe
     return [Math.round((lightness * 255) / 100), a + 128, b + 128]
   })
   const table = Buffer.concat([head, ramp, ramp, ramp, ramp, Buffer.from(corners.flat()), ramp, ramp, ramp])
-  return profile('prtr', 'CMYK', [['A2B0', table]], 'Lab ')
+  return profile('prtrCMYKLab ', [['A2B0', table]])
 }
 
-function profile(kind: string, space: string, tags: readonly Tag[], connection = 'XYZ '): Buffer {
+/** `kind`: of device, its space, the space of connection. */
+function profile(kind: string, tags: readonly Tag[]): Buffer {
   const all: readonly Tag[] = [
     ['desc', description('torture')],
     ['cprt', Buffer.from('text\0\0\0\0public domain\0', 'latin1')],
@@ -49,7 +51,7 @@ function profile(kind: string, space: string, tags: readonly Tag[], connection =
   ]
   const header = Buffer.alloc(128)
   header.writeUInt32BE(0x02400000, 8)
-  header.write(kind + space + connection, 12, 'latin1')
+  header.write(kind, 12, 'latin1')
   header.writeUInt16BE(2026, 24)
   header.set([0, 1, 0, 1], 26)
   header.write('acsp', 36, 'latin1')

@@ -1,8 +1,13 @@
 // Pictures for a press: four inks, by a profile of their own where they have one.
-import { type Colour, labToSrgb } from './colour-maths.ts'
-import { adobeSegment, profileSegment, toYcc, writeJpeg } from './jpeg.ts'
-import { type Corners, height, quarter, shown, type TortureCase, width } from './picture.ts'
-import { cmykProfile } from './profiles.ts'
+import { labToSrgb } from '../files/colour-maths.ts'
+import { adobeSegment, profileSegment, toYcc, writeJpeg } from '../files/jpeg.ts'
+import type { Colour } from '../files/matrix.ts'
+import { cmykProfile } from '../files/profiles.ts'
+import { quarter, size } from './colours.ts'
+import type { Corners, TortureCase } from './outcome.ts'
+import { shown } from './picture.ts'
+
+const { width, height } = size
 
 type Inks = readonly [cyan: number, magenta: number, yellow: number, black: number]
 const inks = [

@@ -1,11 +1,14 @@
 // Damaged files, files that are also something else, and files made to do harm: few bytes that ask for much.
 import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
-import { pngChunk } from '../support/png-chunk.ts'
-import { profileSegment, segment, writeJpeg } from './jpeg.ts'
-import { corners, height, jpeg, png, shown, type TortureCase, webp, width } from './picture.ts'
-import { pngHeader, pngSignature, profileChunk } from './png.ts'
-import { extendWebp } from './webp.ts'
+import { profileSegment, segment, writeJpeg } from '../files/jpeg.ts'
+import { pngChunk, pngHeader, pngSignature, profileChunk } from '../files/png-parts.ts'
+import { extendWebp } from '../files/webp.ts'
+import { corners, size } from './colours.ts'
+import type { TortureCase } from './outcome.ts'
+import { jpeg, png, shown, webp } from './picture.ts'
+
+const { width, height } = size
 
 /** The same noise each time. */
 function noise(length: number, seed = 1): Buffer {

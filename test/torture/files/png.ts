@@ -1,10 +1,8 @@
 // PNGs of every kind that the format has, written by hand: no encoder writes them all, and none writes broken ones.
 import { deflateSync } from 'node:zlib'
-import { pngChunk } from '../support/png-chunk.ts'
+import { type PngChunk, pngChunk, pngHeader, pngSignature } from './png-parts.ts'
 
-/** By the number in the header. */
-export const colourTypes = { grey: 0, rgb: 2, palette: 3, greyAlpha: 4, rgba: 6 } as const
-export type ColourType = keyof typeof colourTypes
+type ColourType = Parameters<typeof pngHeader>[0]['type']
 const samplesOf = { grey: 1, rgb: 3, palette: 1, greyAlpha: 2, rgba: 4 } as const satisfies Record<ColourType, number>
 
 export type PngOptions = {
@@ -19,10 +17,6 @@ export type PngOptions = {
   readonly at: (x: number, y: number) => readonly number[]
 }
 
-export type PngChunk = readonly [name: string, body: Buffer]
-
-export const pngSignature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
-
 export function writePng(options: PngOptions): Buffer {
   const { width, height, type, depth = 8, interlaced = false, chunks = [] } = options
   const passes: readonly (readonly number[])[] = interlaced ? adam7 : [[0, 0, 1, 1]]
@@ -35,21 +29,6 @@ export function writePng(options: PngOptions): Buffer {
     pngChunk('IEND', Buffer.alloc(0)),
   ])
 }
-
-type Header = Pick<Required<PngOptions>, 'width' | 'height' | 'depth' | 'type' | 'interlaced'>
-
-export function pngHeader({ width, height, depth, type, interlaced }: Header): Buffer {
-  const header = Buffer.alloc(13)
-  header.writeUInt32BE(width, 0)
-  header.writeUInt32BE(height, 4)
-  header.set([depth, colourTypes[type], 0, 0, interlaced ? 1 : 0], 8)
-  return pngChunk('IHDR', header)
-}
-
-export const profileChunk = (profile: Buffer): PngChunk => [
-  'iCCP',
-  Buffer.concat([Buffer.from('torture\0\0', 'latin1'), deflateSync(profile)]),
-]
 
 // First column and row of each pass, and the steps to the next.
 const adam7 = [

@@ -1,12 +1,17 @@
 // Colours: whatever space the numbers of a file are in, the result has them in sRGB; a profile that cannot be used is
 // as none, and none is sRGB.
-import { type Colour, type RgbSpace, rgbSpaces, toSrgb } from './colour-maths.ts'
-import { profileSegment, segment } from './jpeg.ts'
-import type { Corners, TortureCase } from './picture.ts'
-import { corners, greys, height, jpeg, mapCorners, png, quarter, shown, webp, width } from './picture.ts'
-import { type PngChunk, profileChunk } from './png.ts'
-import { cmykProfile, greyProfile, rgbProfile } from './profiles.ts'
-import { extendWebp } from './webp.ts'
+import { toSrgb } from '../files/colour-maths.ts'
+import { profileSegment, segment } from '../files/jpeg.ts'
+import type { Colour } from '../files/matrix.ts'
+import { type PngChunk, profileChunk } from '../files/png-parts.ts'
+import { cmykProfile, greyProfile, rgbProfile } from '../files/profiles.ts'
+import { type RgbSpace, rgbSpaces } from '../files/rgb-spaces.ts'
+import { extendWebp } from '../files/webp.ts'
+import { corners, greys, quarter, size } from './colours.ts'
+import { type Corners, mapCorners, type TortureCase } from './outcome.ts'
+import { jpeg, png, shown, webp } from './picture.ts'
+
+const { width, height } = size
 
 const toColour = ([red = 0, green = 0, blue = 0]: readonly number[]): Colour => [red, green, blue]
 const toSrgbAll = (space: RgbSpace): Corners => mapCorners(corners, (colour) => toSrgb(space, toColour(colour)))
