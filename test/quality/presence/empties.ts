@@ -103,8 +103,10 @@ async function wall(size: Size, random: Random): Promise<Uint8Array> {
 /** White noise, grey or of colours, fine or in squares; or cloudy noise. */
 async function noise(size: Size, random: Random): Promise<Uint8Array> {
   if (random.next() < 0.3) {
-    const planes = await Promise.all([1, 2, 3].map(() => drawNoise(size, random, { coarsest: 8 })))
-    return paint(size, (x, y) => planes.map((plane) => plane[y * size.width + x] ?? 0) as unknown as Colour)
+    const plane = () => drawNoise(size, random, { coarsest: 8 })
+    const [red, green, blue] = [await plane(), await plane(), await plane()]
+    const at = (x: number, y: number): number => y * size.width + x
+    return paint(size, (x, y) => [red[at(x, y)] ?? 0, green[at(x, y)] ?? 0, blue[at(x, y)] ?? 0])
   }
   const cell = Math.round(random.between(1, 12))
   const columns = Math.ceil(size.width / cell)

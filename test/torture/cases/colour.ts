@@ -78,7 +78,10 @@ const linear = greyProfile(gamma(1))
 const greyPng = (chunks: readonly PngChunk[], depth: 8 | 16 = 8): Buffer =>
   png({ type: 'grey', depth, chunks, at: (x, y) => [greys[quarter(x, y)] * (depth === 16 ? 257 : 1)] })
 const greyShown = (space: RgbSpace, within: number) =>
-  shown(greys.map((grey) => toSrgb(space, [grey, grey, grey])) as unknown as Corners, within)
+  shown(
+    greys.map((grey) => toSrgb(space, [grey, grey, grey])),
+    within,
+  )
 const linearSpace: RgbSpace = { ...rgbSpaces.srgb, toLight: gamma(1) }
 
 export const colourCases: readonly TortureCase[] = [

@@ -1,9 +1,5 @@
-export type Corners = readonly [
-  topLeft: readonly number[],
-  topRight: readonly number[],
-  bottomLeft: readonly number[],
-  bottomRight: readonly number[],
-]
+/** Top left, top right, bottom left, bottom right. */
+export type Corners = readonly (readonly number[])[]
 
 type Reason = 'INPUT_UNREADABLE' | 'INPUT_TOO_LARGE'
 
@@ -26,4 +22,4 @@ export type TortureCase = {
 }
 
 export const mapCorners = (all: Corners, change: (colour: readonly number[]) => readonly number[]): Corners =>
-  all.map(change) as unknown as Corners
+  all.map((colour) => change(colour))

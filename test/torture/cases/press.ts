@@ -4,27 +4,27 @@ import { adobeSegment, profileSegment, toYcc, writeJpeg } from '../files/jpeg.ts
 import type { Colour } from '../files/matrix.ts'
 import { cmykProfile } from '../files/profiles.ts'
 import { quarter, size } from './colours.ts'
-import type { Corners, TortureCase } from './outcome.ts'
+import type { TortureCase } from './outcome.ts'
 import { shown } from './picture.ts'
 
 const { width, height } = size
 
-type Inks = readonly [cyan: number, magenta: number, yellow: number, black: number]
+/** Cyan, magenta, yellow, black. */
 const inks = [
   [255, 0, 0, 0],
   [0, 255, 0, 0],
   [0, 255, 255, 0],
   [0, 0, 0, 255],
-] as const satisfies readonly Inks[]
+] as const
 
 /** Four inks in L*a*b*, as no press prints them; without ink it is white, all together are black, as anywhere. */
-const labOf = (...[cyan, magenta, yellow, black]: Inks): Colour => {
+const labOf = (cyan = 0, magenta = 0, yellow = 0, black = 0): Colour => {
   if (cyan + magenta + yellow + black === 0) return [100, 0, 0]
   if (cyan + magenta + yellow + black === 4) return [0, 0, 0]
   return [85 - 20 * cyan - 25 * magenta - 5 * yellow - 35 * black, 40 * magenta - 25 * cyan, 45 * yellow - 20 * cyan]
 }
-const printed = inks.map((ink) => labToSrgb(labOf(...(ink.map((amount) => amount / 255) as unknown as Inks))))
-const byProfile = shown(printed as unknown as Corners, 3)
+const printed = inks.map((ink) => labToSrgb(labOf(...ink.map((amount) => amount / 255))))
+const byProfile = shown(printed, 3)
 /** What any press prints, roughly: cyan, magenta, red, black. */
 const byAnyPress = shown(
   [
