@@ -16,13 +16,15 @@ const bundled: Record<Part, readonly string[]> = {
   report: ['rocket.jpg', 'chelsea.png'],
 }
 
-/** `photos`: files of more photos, of this part. */
-export function listBackgrounds(part: Part, photos: readonly string[]): Background[] {
+/** More photos: of scenes, and of subjects. */
+export type NaturePhotos = { readonly scenes: readonly string[]; readonly subjects: readonly string[] }
+
+export function listBackgrounds(part: Part, { scenes, subjects }: NaturePhotos): Background[] {
   const own = bundled[part].map((name) => join(rootDir, 'test/fixtures/photos', name))
   return [
     // Their subjects would be found beside ours, so these are never sharp.
-    ...own.map((path) => outOfFocus(path, 0.012, 0.03)),
-    ...photos.flatMap((path) => [outOfFocus(path, 0, 0.002), outOfFocus(path, 0.004, 0.02)]),
+    ...[...own, ...subjects].map((path) => outOfFocus(path, 0.015, 0.035)),
+    ...scenes.flatMap((path) => [outOfFocus(path, 0, 0.002), outOfFocus(path, 0.004, 0.02)]),
     ...[drawClouds, drawClouds, drawGradient, drawBokeh, drawWeave, drawBricks],
   ]
 }
@@ -47,7 +49,7 @@ function outOfFocus(path: string, from: number, to: number): Background {
       .toBuffer()
     const pixels = await (sigma < 0.3 ? sharp(scaled) : sharp(scaled).blur(sigma)).raw().toBuffer()
     // Blur takes the grain of the photo away, and no camera's blur does.
-    addGrain(pixels, 3, random.between(1, 4), random)
+    addGrain(pixels, { stride: 3, deviation: random.between(1, 4) }, random)
     return pixels
   }
 }
@@ -73,7 +75,7 @@ function fromShares({ width, height }: Size, random: Random, share: (x: number, 
       }
     }
   }
-  addGrain(pixels, 3, random.between(1, 5), random)
+  addGrain(pixels, { stride: 3, deviation: random.between(1, 5) }, random)
   return pixels
 }
 
@@ -123,6 +125,6 @@ const drawBokeh: Background = async ({ width, height }, random) => {
     .blur(width / 300)
     .raw()
     .toBuffer()
-  addGrain(pixels, 3, random.between(1, 4), random)
+  addGrain(pixels, { stride: 3, deviation: random.between(1, 4) }, random)
   return pixels
 }

@@ -38,9 +38,9 @@ export async function listCases({ parts, large: isLarge, say }: Choice): Promise
   const portraits = await listPortraits(say)
   const cases = parts.flatMap((part) => [
     ...drawnCases(part),
-    ...photographed('lemur', [lemur], part, 4),
-    ...photographed('objects', stamps, part, 2),
-    ...photographed('portraits', portraits, part, 1),
+    ...photographed({ kind: 'lemur', sources: [lemur], times: 4 }, part),
+    ...photographed({ kind: 'objects', sources: stamps, times: 2 }, part),
+    ...photographed({ kind: 'portraits', sources: portraits, times: 1 }, part),
     ...(isLarge ? largeCases(part, [lemur, ...stamps, ...portraits]) : []),
   ])
   return cases
@@ -56,8 +56,10 @@ function drawnCases(part: Part): Case[] {
   )
 }
 
+type Photographed = { readonly kind: string; readonly sources: readonly Source[]; readonly times: number }
+
 /** Each source of the part over `times` backgrounds, every fourth picture at 1 megapixel. */
-function photographed(kind: string, sources: readonly Source[], part: Part, times: number): Case[] {
+function photographed({ kind, sources, times }: Photographed, part: Part): Case[] {
   const own = sources.filter((source) => source.part === part)
   return own.flatMap(({ name, drawForeground }, index) =>
     Array.from({ length: times }, (_, i) => {

@@ -15,7 +15,7 @@ export async function drawSvg(size: Size, random: Random, body: string): Promise
       rgba[channel] = Math.min(255, Math.max(0, Math.round((rgba[channel] as number) * light)))
     }
   }
-  addGrain(rgba, 4, 2, random)
+  addGrain(rgba, { stride: 4, deviation: 2 }, random)
   return { ...size, rgba: clearHidden(rgba) }
 }
 

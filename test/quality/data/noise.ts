@@ -22,8 +22,10 @@ export async function drawNoise(size: Size, random: Random, { coarsest = 3, octa
   return plane
 }
 
+type Grain = { readonly stride: 3 | 4; readonly deviation: number }
+
 /** A camera's grain, in place: the same for all three colours of a pixel, every `stride` bytes. */
-export function addGrain(pixels: Uint8Array, stride: number, deviation: number, random: Random): void {
+export function addGrain(pixels: Uint8Array, { stride, deviation }: Grain, random: Random): void {
   for (let i = 0; i < pixels.length; i += stride) {
     // The sum of two, not a bell: no logarithm for each of millions of pixels.
     const grain = (random.next() + random.next() - 1) * 2.4 * deviation

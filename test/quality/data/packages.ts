@@ -1,5 +1,5 @@
-// Pictures with a true alpha, and photos to lay them over, from Debian packages: fetched for the bench by apt and unpacked
-// into its cache, never committed and never part of what Matte is. Without apt the bench goes on without them.
+// Pictures with a true alpha, and photos to lay them over, from Debian packages: fetched for the bench by apt and
+// unpacked into its cache, never committed and never part of what Matte is. Without apt the bench goes on without them.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'

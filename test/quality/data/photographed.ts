@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import type { Say } from '@matte/local/say'
 import sharp from 'sharp'
+import type { NaturePhotos } from './backgrounds.ts'
 import type { Part, Pixels, Size } from './case.ts'
 import { place } from './draw.ts'
 import { unpack } from './packages.ts'
@@ -102,14 +103,16 @@ const halve = (sources: readonly Omit<Source, 'part'>[]): Source[] =>
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((source, i) => ({ ...source, part: i % 2 === 0 ? ('tune' as const) : ('report' as const) }))
 
-const natureNames: Record<Part, readonly string[]> = {
-  tune: ['Aqua', 'Dune', 'Garden', 'LadyBird', 'Storm', 'Wood'],
-  report: ['Blinds', 'FreshFlower', 'GreenMeadow', 'RainDrops', 'TwoWings', 'YellowFlower'],
+const natureNames: Record<Part, { scenes: readonly string[]; subjects: readonly string[] }> = {
+  tune: { scenes: ['Dune', 'Garden', 'Storm', 'Wood'], subjects: ['Aqua', 'LadyBird'] },
+  report: { scenes: ['Blinds', 'GreenMeadow', 'RainDrops'], subjects: ['FreshFlower', 'TwoWings', 'YellowFlower'] },
 }
 
 /** Photos to lay them over. */
-export async function listNaturePhotos(part: Part, say: Say): Promise<string[]> {
+export async function listNaturePhotos(part: Part, say: Say): Promise<NaturePhotos> {
   const folder = await unpack('photos', say)
-  if (folder === undefined) return []
-  return natureNames[part].map((name) => join(folder, `usr/share/backgrounds/mate/nature/${name}.jpg`))
+  if (folder === undefined) return { scenes: [], subjects: [] }
+  const paths = (names: readonly string[]): string[] =>
+    names.map((name) => join(folder, `usr/share/backgrounds/mate/nature/${name}.jpg`))
+  return { scenes: paths(natureNames[part].scenes), subjects: paths(natureNames[part].subjects) }
 }

@@ -35,7 +35,7 @@ export function drawHair(size: Size, random: Random): Promise<Pixels> {
       y: middle.y + Math.sin(droop) * length * 0.6 + length / 4,
     }
     const width = unit * random.between(0.0006, 0.0024)
-    return stroke(root, middle, tip, width, colourOf(hue, 35, light + random.bell() * 7))
+    return stroke([root, middle, tip], width, colourOf(hue, 35, light + random.bell() * 7))
   })
   const [left, right] = [x - radius * 2.1, x + radius * 2.1]
   const shoulders = y + radius * 2
@@ -48,7 +48,7 @@ export function drawHair(size: Size, random: Random): Promise<Pixels> {
       `<ellipse cx="${x}" cy="${y - radius * 0.15}" rx="${radius * 1.02}" ry="${radius * 1.2}" ` +
       `fill="${colourOf(hue, 35, light)}"/>` +
       `<ellipse cx="${x}" cy="${y + radius * 0.2}" rx="${radius * 0.8}" ry="${radius}" fill="${skin}"/>` +
-      eyes(x, y + radius * 0.1, radius * 0.34, radius * 0.09) +
+      eyes({ x, y: y + radius * 0.1 }, radius * 0.34, radius * 0.09) +
       `<ellipse cx="${x}" cy="${y + radius * 0.75}" rx="${radius * 0.26}" ry="${radius * 0.07}" fill="#a33"/>` +
       `<g fill="none" stroke-linecap="round">${strands.join('')}</g>`,
   )
@@ -81,7 +81,7 @@ export function drawFur(size: Size, random: Random): Promise<Pixels> {
       const middle = { x: root.x + (Math.cos(lean) * length) / 2, y: root.y + (Math.sin(lean) * length) / 2 }
       const tip = { x: root.x + Math.cos(lean) * length, y: root.y + Math.sin(lean) * length + length * 0.2 }
       const width = unit * random.between(0.001, 0.003)
-      return stroke(root, middle, tip, width, colourOf(hue, 30, light + random.bell() * 8))
+      return stroke([root, middle, tip], width, colourOf(hue, 30, light + random.bell() * 8))
     }),
   )
   const whiskers = Array.from({ length: 10 }, (_, i) => {
@@ -89,7 +89,7 @@ export function drawFur(size: Size, random: Random): Promise<Pixels> {
     const root = { x: head.x + side * head.wide * 0.3, y: head.y + head.high * 0.45 }
     const length = unit * random.between(0.12, 0.2) * side
     const tip = { x: root.x + length, y: root.y + unit * random.between(-0.05, 0.06) }
-    return stroke(root, { x: root.x + length / 2, y: root.y - unit * 0.012 }, tip, unit * 0.0014, '#eee')
+    return stroke([root, { x: root.x + length / 2, y: root.y - unit * 0.012 }, tip], unit * 0.0014, '#eee')
   })
   const fills = blobs.map(
     (blob) =>
@@ -100,20 +100,21 @@ export function drawFur(size: Size, random: Random): Promise<Pixels> {
     random,
     fills.join('') +
       `<g fill="none" stroke-linecap="round">${hairs.join('')}${whiskers.join('')}</g>` +
-      eyes(head.x, head.y - head.high * 0.1, head.wide * 0.4, head.wide * 0.14) +
-      `<ellipse cx="${head.x}" cy="${head.y + head.high * 0.35}" rx="${unit * 0.016}" ry="${unit * 0.011}" fill="#311"/>`,
+      eyes({ x: head.x, y: head.y - head.high * 0.1 }, head.wide * 0.4, head.wide * 0.14) +
+      `<ellipse cx="${head.x}" cy="${head.y + head.high * 0.35}" ` +
+      `rx="${unit * 0.016}" ry="${unit * 0.011}" fill="#311"/>`,
   )
 }
 
 type Point = { readonly x: number; readonly y: number }
 
-const stroke = (from: Point, over: Point, to: Point, width: number, colour: string): string =>
+const stroke = ([from, over, to]: readonly [Point, Point, Point], width: number, colour: string): string =>
   `<path d="M${round(from.x)} ${round(from.y)}Q${round(over.x)} ${round(over.y)} ${round(to.x)} ${round(to.y)}" ` +
   `stroke="${colour}" stroke-width="${width.toFixed(3)}"/>`
 
 const round = (value: number): string => value.toFixed(2)
 
-const eyes = (x: number, y: number, apart: number, radius: number): string =>
+const eyes = ({ x, y }: Point, apart: number, radius: number): string =>
   [-1, 1]
     .map(
       (side) =>

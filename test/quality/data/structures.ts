@@ -30,7 +30,8 @@ function drawMug({ unit, x, y, one, other, random }: Draft): string {
   const handle = `<ellipse cx="${x + wide * 0.62}" cy="${y}" rx="${wide * 0.34}" ry="${high * 0.33}" fill="none" `
   return (
     `${handle}stroke="${one}" stroke-width="${unit * 0.035}"/>` +
-    `<rect x="${x - wide / 2}" y="${y - high / 2}" width="${wide}" height="${high}" rx="${unit * 0.03}" fill="${one}"/>` +
+    `<rect x="${x - wide / 2}" y="${y - high / 2}" width="${wide}" height="${high}" ` +
+    `rx="${unit * 0.03}" fill="${one}"/>` +
     `<rect x="${x - wide / 2}" y="${y - high * 0.1}" width="${wide}" height="${high * 0.2}" fill="${other}"/>` +
     `<ellipse cx="${x}" cy="${y - high / 2}" rx="${wide / 2}" ry="${wide * 0.13}" fill="${other}"/>`
   )
@@ -57,18 +58,18 @@ function drawPlate({ unit, x, y, one, random }: Draft): string {
 const circlePath = (x: number, y: number, radius: number): string =>
   `M${x - radius} ${y}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0Z`
 
-const drawScissors = ({ unit, x, y, one, other, random }: Draft): string =>
-  [-1, 1]
-    .map((side) => {
-      const open = side * random.between(10, 20)
-      return (
-        `<g transform="rotate(${open} ${x} ${y})">` +
-        `<path d="M${x - unit * 0.03} ${y}L${x} ${y - unit * 0.4}L${x + unit * 0.03} ${y}Z" fill="${other}"/>` +
-        `<ellipse cx="${x - side * unit * 0.03}" cy="${y + unit * 0.2}" rx="${unit * 0.08}" ry="${unit * 0.14}" ` +
-        `fill="none" stroke="${one}" stroke-width="${unit * 0.04}"/></g>`
-      )
-    })
-    .join('') + `<circle cx="${x}" cy="${y}" r="${unit * 0.025}" fill="#999"/>`
+function drawScissors({ unit, x, y, one, other, random }: Draft): string {
+  const blades = [-1, 1].map((side) => {
+    const open = side * random.between(10, 20)
+    return (
+      `<g transform="rotate(${open} ${x} ${y})">` +
+      `<path d="M${x - unit * 0.03} ${y}L${x} ${y - unit * 0.4}L${x + unit * 0.03} ${y}Z" fill="${other}"/>` +
+      `<ellipse cx="${x - side * unit * 0.03}" cy="${y + unit * 0.2}" rx="${unit * 0.08}" ry="${unit * 0.14}" ` +
+      `fill="none" stroke="${one}" stroke-width="${unit * 0.04}"/></g>`
+    )
+  })
+  return `${blades.join('')}<circle cx="${x}" cy="${y}" r="${unit * 0.025}" fill="#999"/>`
+}
 
 /** A cage, a racket, or a basket of wickerwork: the background in every mesh. */
 export function drawLattice(size: Size, random: Random): Promise<Pixels> {
@@ -85,7 +86,8 @@ function drawCage({ unit, x, y, one, other, random }: Draft): string {
   })
   return (
     `<g fill="none" stroke="${one}" stroke-width="${unit * 0.008}">${lines.join('')}` +
-    `<path d="M${x - wide} ${y}H${x + wide}M${x - wide} ${y + high * 0.5}H${x + wide}" stroke-width="${unit * 0.014}"/></g>` +
+    `<path d="M${x - wide} ${y}H${x + wide}M${x - wide} ${y + high * 0.5}H${x + wide}" ` +
+    `stroke-width="${unit * 0.014}"/></g>` +
     `<rect x="${x - wide * 1.08}" y="${y + high}" width="${wide * 2.16}" height="${unit * 0.07}" fill="${other}"/>` +
     `<circle cx="${x}" cy="${y - high - unit * 0.03}" r="${unit * 0.03}" fill="none" stroke="${other}" ` +
     `stroke-width="${unit * 0.012}"/>` +
@@ -106,7 +108,8 @@ function drawRacket({ unit, x, y, one, other, random }: Draft): string {
   }
   return (
     `<path d="${strings.join('')}" stroke="#f2f2e4" stroke-width="${unit * 0.0035}"/>` +
-    `<ellipse cx="${x}" cy="${y}" rx="${wide}" ry="${high}" fill="none" stroke="${one}" stroke-width="${unit * 0.028}"/>` +
+    `<ellipse cx="${x}" cy="${y}" rx="${wide}" ry="${high}" fill="none" ` +
+    `stroke="${one}" stroke-width="${unit * 0.028}"/>` +
     `<rect x="${x - unit * 0.022}" y="${y + high}" width="${unit * 0.044}" height="${unit * 0.24}" fill="${other}"/>`
   )
 }
@@ -161,15 +164,14 @@ const drawLamp = ({ unit, x, y, one, other, random }: Draft): string =>
 
 function drawTwigs({ unit, x, y, one, other, random }: Draft): string {
   const paths: string[] = []
-  const grow = (fromX: number, fromY: number, angle: number, length: number, width: number): void => {
+  const grow = ([fromX, fromY]: readonly [number, number], angle: number, width: number): void => {
     if (width < unit * 0.0012) return
-    const [toX, toY] = [fromX + Math.cos(angle) * length, fromY + Math.sin(angle) * length]
-    paths.push(`<path d="M${fromX} ${fromY}L${toX} ${toY}" stroke-width="${width}"/>`)
-    for (const turn of [-1, 1]) {
-      grow(toX, toY, angle + turn * random.between(0.2, 0.6), length * random.between(0.68, 0.85), width * 0.62)
-    }
+    const length = random.between(0.8, 1.1) * unit * 0.13 * (width / (unit * 0.022)) ** 0.5
+    const to = [fromX + Math.cos(angle) * length, fromY + Math.sin(angle) * length] as const
+    paths.push(`<path d="M${fromX} ${fromY}L${to[0]} ${to[1]}" stroke-width="${width}"/>`)
+    for (const turn of [-1, 1]) grow(to, angle + turn * random.between(0.2, 0.6), width * 0.62)
   }
-  grow(x, y + unit * 0.16, -Math.PI / 2, unit * 0.13, unit * 0.022)
+  grow([x, y + unit * 0.16], -Math.PI / 2, unit * 0.022)
   return (
     `<g stroke="${one}" stroke-linecap="round" fill="none">${paths.join('')}</g>` +
     `<path d="M${x - unit * 0.12} ${y + unit * 0.14}H${x + unit * 0.12}L${x + unit * 0.09} ${y + unit * 0.33}` +
@@ -183,8 +185,9 @@ export function drawGlass(size: Size, random: Random): Promise<Pixels> {
   const [wide, high, neck] = [unit * random.between(0.12, 0.19), unit * 0.36, unit * random.between(0.03, 0.09)]
   const [tint, label, thickness] = [anyPaint(random), anyPaint(random), random.between(0.3, 0.6)]
   const outline =
-    `M${x - neck} ${y - high}V${y - high * 0.5}C${x - neck} ${y - high * 0.2} ${x - wide} ${y - high * 0.3} ${x - wide} ` +
-    `${y}V${y + high * 0.85}Q${x - wide} ${y + high} ${x - wide * 0.8} ${y + high}H${x + wide * 0.8}` +
+    `M${x - neck} ${y - high}V${y - high * 0.5}C${x - neck} ${y - high * 0.2} ` +
+    `${x - wide} ${y - high * 0.3} ${x - wide} ${y}V${y + high * 0.85}` +
+    `Q${x - wide} ${y + high} ${x - wide * 0.8} ${y + high}H${x + wide * 0.8}` +
     `Q${x + wide} ${y + high} ${x + wide} ${y + high * 0.85}V${y}C${x + wide} ${y - high * 0.3} ${x + neck} ` +
     `${y - high * 0.2} ${x + neck} ${y - high * 0.5}V${y - high}Z`
   return drawSvg(
@@ -196,7 +199,9 @@ export function drawGlass(size: Size, random: Random): Promise<Pixels> {
       `<stop offset="1" stop-color="${tint}" stop-opacity="0.9"/></linearGradient></defs>` +
       `<path d="${outline}" fill="url(#body)"/>` +
       `<rect x="${x - wide}" y="${y + high * 0.2}" width="${wide * 2}" height="${high * 0.4}" fill="${label}"/>` +
-      `<rect x="${x - neck * 1.2}" y="${y - high * 1.08}" width="${neck * 2.4}" height="${high * 0.12}" fill="${label}"/>` +
-      `<path d="M${x - wide * 0.7} ${y}V${y + high * 0.8}" stroke="#fff" stroke-opacity="0.8" stroke-width="${wide * 0.09}"/>`,
+      `<rect x="${x - neck * 1.2}" y="${y - high * 1.08}" width="${neck * 2.4}" ` +
+      `height="${high * 0.12}" fill="${label}"/>` +
+      `<path d="M${x - wide * 0.7} ${y}V${y + high * 0.8}" stroke="#fff" stroke-opacity="0.8" ` +
+      `stroke-width="${wide * 0.09}"/>`,
   )
 }

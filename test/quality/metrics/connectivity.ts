@@ -38,7 +38,7 @@ const distance = (value: number, level: number): number => (value - level >= tol
 
 const kept = 3
 
-/** `inside`: 0 and 1 going in; afterwards the pixels of the largest piece are `kept`, neighbours being up, down, left, right. */
+/** `inside`: 0 and 1 going in; afterwards the largest piece is `kept`. Neighbours are up, down, left and right. */
 function createPieces(length: number, width: number) {
   const inside = new Uint8Array(length)
   const stack = new Int32Array(length)

@@ -5,7 +5,7 @@ export type Box = { readonly top: number; readonly left: number; readonly width:
  * When there is a subject at all: at least so many of the mask's 320 × 320 values, a share of any other's, are at least
  * so high. docs/quality.md has how often that errs, and test/quality/presence how it was chosen.
  */
-export const foregroundRule = { area: 1, least: 128 } as const
+export const foregroundRule = { area: 64, least: 204 } as const
 
 const ruleSize = 320
 
