@@ -9,8 +9,8 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak memory sim sim-full bench quality images chart
-.PHONY: sbom mails dashboards house gen verify
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak memory sim sim-full bench quality
+.PHONY: images chart sbom mails dashboards house gen verify
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,12 +1,8 @@
 // One file on the controller's own way, by its own functions in its own order, with a model that finds everything.
-import { applyOutput } from '@matte/controller/worker/image/apply-output'
 import { configureSharp } from '@matte/controller/worker/image/configure'
 import { type CutOut, cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import { decodePhoto, readHeader } from '@matte/controller/worker/image/decode'
-import { encodeResult } from '@matte/controller/worker/image/encode'
-import { encodePng } from '@matte/controller/worker/image/encode-png'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
-import type { Output } from '@matte/core/db/tables/task'
 import { defaultPlans } from '@matte/core/workspace/plan'
 
 configureSharp()
@@ -14,27 +10,10 @@ configureSharp()
 export const maxPixels = defaultPlans.internal?.maxPixels ?? 0
 const modelSize = 320
 const everything = new Uint8Array(modelSize * modelSize).fill(255)
-const plain = {
-  format: 'png',
-  background: 'transparent',
-  crop: false,
-  cropMargin: '0px',
-  maxSide: null,
-  channels: 'rgba',
-} as const satisfies Output
-
 /** @throws ImageError */
 export async function takeCutOut(file: Uint8Array): Promise<CutOut> {
   const photo = await decodePhoto(file, maxPixels, await readHeader(file, maxPixels))
   const input = await toModelInput(photo, modelSize)
   if (input.length !== modelSize ** 2 * 3) throw new Error(`the model's input has ${input.length} bytes`)
   return cutOut(photo, everything)
-}
-
-/** The result as a file. */
-export async function takeFile(file: Uint8Array, wish: Partial<Output> = {}): Promise<Uint8Array> {
-  const output = { ...plain, ...wish }
-  const image = applyOutput(await takeCutOut(file), output)
-  if (output.format === 'png' && output.maxSide === null) return encodePng(image)
-  return (await encodeResult(image, output)).file
 }

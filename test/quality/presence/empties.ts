@@ -71,7 +71,7 @@ async function sky(size: Size, random: Random): Promise<Uint8Array> {
     const share = Math.min(0.95, Math.max(0, cloud))
     return mix(mix(top, bottom, y / size.height), [245, 245, 248], share)
   })
-  addGrain(pixels, 3, random.between(0.5, 3), random)
+  addGrain(pixels, { stride: 3, deviation: random.between(0.5, 3) }, random)
   return pixels
 }
 
@@ -96,7 +96,7 @@ async function wall(size: Size, random: Random): Promise<Uint8Array> {
     const light = (1 + slope * (x / size.width - 0.5)) * rough * toneAt(x, y)
     return [base[0] * light, base[1] * light, base[2] * light]
   })
-  addGrain(pixels, 3, random.between(1, 4), random)
+  addGrain(pixels, { stride: 3, deviation: random.between(1, 4) }, random)
   return pixels
 }
 
@@ -158,7 +158,7 @@ async function text(size: Size, random: Random): Promise<Uint8Array> {
 async function colour(size: Size, random: Random): Promise<Uint8Array> {
   const one = random.next() < 0.3 ? mix([0, 0, 0], [255, 255, 255], random.pick([0, 0.5, 1])) : anyColour(random)
   const pixels = paint(size, () => one)
-  if (random.next() < 0.5) addGrain(pixels, 3, random.between(0.5, 4), random)
+  if (random.next() < 0.5) addGrain(pixels, { stride: 3, deviation: random.between(0.5, 4) }, random)
   return pixels
 }
 

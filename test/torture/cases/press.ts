@@ -18,12 +18,12 @@ const inks = [
 ] as const
 
 /** Four inks in L*a*b*, as no press prints them; without ink it is white, all together are black, as anywhere. */
-const labOf = (cyan = 0, magenta = 0, yellow = 0, black = 0): Colour => {
+const labOf = ([cyan = 0, magenta = 0, yellow = 0, black = 0]: readonly number[]): Colour => {
   if (cyan + magenta + yellow + black === 0) return [100, 0, 0]
   if (cyan + magenta + yellow + black === 4) return [0, 0, 0]
   return [85 - 20 * cyan - 25 * magenta - 5 * yellow - 35 * black, 40 * magenta - 25 * cyan, 45 * yellow - 20 * cyan]
 }
-const printed = inks.map((ink) => labToSrgb(labOf(...ink.map((amount) => amount / 255))))
+const printed = inks.map((ink) => labToSrgb(labOf(ink.map((amount) => amount / 255))))
 const byProfile = shown(printed, 3)
 /** What any press prints, roughly: cyan, magenta, red, black. */
 const byAnyPress = shown(

@@ -27,14 +27,14 @@ export const greyProfile = (toLight: (stored: number) => number): Buffer =>
  * A press's, whose sixteen full overprints are the colours that `labOf` gives, in L*a*b*; between them it is linear.
  * No press prints like this: so a colour can only have come from this profile.
  */
-export function cmykProfile(labOf: (cyan: number, magenta: number, yellow: number, black: number) => Colour): Buffer {
+export function cmykProfile(labOf: (inks: readonly number[]) => Colour): Buffer {
   const head = Buffer.alloc(48)
   head.write('mft1', 0, 'latin1')
   head.set([4, 3, 2], 8)
   for (const diagonal of [12, 28, 44]) head.writeInt32BE(0x10000, diagonal)
   const ramp = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
   const corners = Array.from({ length: 16 }, (_, at) => {
-    const [lightness, a, b] = labOf((at >> 3) & 1, (at >> 2) & 1, (at >> 1) & 1, at & 1)
+    const [lightness, a, b] = labOf([3, 2, 1, 0].map((bit) => (at >> bit) & 1))
     return [Math.round((lightness * 255) / 100), a + 128, b + 128]
   })
   const table = Buffer.concat([head, ramp, ramp, ramp, ramp, Buffer.from(corners.flat()), ramp, ramp, ramp])
