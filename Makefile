@@ -9,8 +9,8 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart sbom mails
-.PHONY: dashboards quality house gen verify model-add model-fetch-isnet
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak memory sim sim-full bench quality
+.PHONY: images chart sbom mails dashboards house gen verify model-add model-fetch-isnet
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,10 @@ e2e-full: $(installed) ## the same with 1,000 deleted pods and 100 pools of simu
 
 soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log
 	@SOAK_ROUNDS=200 vitest run --project int test/api/kill-loop.test.ts $(ARGS)
+
+memory: $(installed) ## a controller's memory under 10,000 mixed images, the torture set 100 times, the largest ones
+	@MEMORY_IMAGES=10000 TORTURE_ROUNDS=100 MEMORY_ROUNDS=30 vitest run --project int --maxWorkers 1 \
+	  test/controller/mixed-images.test.ts test/controller/torture.test.ts test/controller/image-memory.test.ts $(ARGS)
 
 sim: $(installed) ## the scaling rule under simulated load, beside other scalers; fails when a target is missed
 	@node test/sim/main.ts $(ARGS)
