@@ -3,7 +3,7 @@ import { compose } from './compose.ts'
 import { buildColourField } from './decontaminate.ts'
 import { type Box, findForeground } from './foreground.ts'
 import { toMaskCells } from './mask-cells.ts'
-import { refine } from './refine.ts'
+import { refine } from './refine/refine.ts'
 import { sampleCells } from './sample-cells.ts'
 
 // The whole way from photo and mask to cut-out, pure and synchronous: everything costly happens on a grid of 160 x 160
