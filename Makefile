@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench images chart sbom mails
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench quality images chart sbom mails
 .PHONY: dashboards house gen verify
 
 help: ## this list
@@ -62,6 +62,9 @@ sim-full: $(installed) ## the same with all seeds, and what each setting costs: 
 
 bench: $(installed) ## ratios to the bare model and database; fails on a missed one; ARGS: model, accept, streams
 	@node test/bench/main.ts $(ARGS)
+
+quality: $(installed) ## cut-outs against known alpha, beside rembg with the same model; sheet in .local/quality
+	@node test/quality/main.ts --out .local/quality $(ARGS)
 
 images: ## build the two container images with docker, or CONTAINER_TOOL=podman
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:0.1.0 .

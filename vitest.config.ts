@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
@@ -13,7 +14,7 @@ export default defineConfig({
           include: [
             '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
             'docs/generate/**/*.test.ts',
-            'test/{bench,house,sim,support}/**/*.test.ts',
+            'test/{bench,house,quality,sim,support}/**/*.test.ts',
             'test/cluster/{account,page}/*.test.ts',
             'test/image/{dockerfiles,licences}.test.ts',
           ],
@@ -26,6 +27,8 @@ export default defineConfig({
           name: 'int',
           include: ['test/{alerts,api,app,controller,dashboards,dispatcher,core,kube,models,local}/**/*.test.ts'],
           globalSetup: 'test/support/global-setup.ts',
+          // Compiled code of the processes that tests start by the hundred; Node keeps it by content and version.
+          env: { NODE_COMPILE_CACHE: join(tmpdir(), 'matte-compile-cache') },
           // Bounds against hanging, not measures of speed: an inference alone takes seconds on a busy machine.
           testTimeout: 120_000,
           hookTimeout: 180_000,

@@ -49,10 +49,11 @@ import { legacyTaskRoutes } from './routes/legacy/tasks.ts'
 import { inspectionTurns } from './routes/task/batch-tasks.ts'
 import { developerFront } from './routes/task/front.ts'
 import { taskOperations } from './routes/task/task-operations.ts'
+import { serializersOnDemand } from './serialization.ts'
 import type { TaskStreams } from './stream/task-streams.ts'
-import type { TaskWaits } from './task-waits.ts'
 import { gatewayLinks, presignedLinks } from './views/result-links.ts'
 import type { AttemptWaits } from './waits/attempt-waits.ts'
+import type { TaskWaits } from './waits/task-waits.ts'
 
 export type App = FastifyInstance
 
@@ -159,6 +160,7 @@ function newApp({ trustedProxyHops, maxConnections }: Config, logger: Logger, { 
     routerOptions: { maxParamLength: 16_384 },
     clientErrorHandler: answerClientErrors(countError),
     frameworkErrors: answerErrors(countError),
+    schemaController: { compilersFactory: { buildSerializer: serializersOnDemand } },
   })
   app.server.maxConnections = maxConnections
   app.setValidatorCompiler(compileValidator)

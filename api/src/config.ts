@@ -1,3 +1,4 @@
+import { auditSettings } from '@matte/core/audit/settings'
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import { checkPayments, paymentSettings } from '@matte/core/payment/settings'
 import {
@@ -148,6 +149,8 @@ export const configSchema = {
     min: 1,
   }),
   ...accountSettings,
+  // For matte-admin, which runs in the pods of this process.
+  ...auditSettings,
   ...streamSettings,
   ...signInSettings,
   ...paymentSettings,

@@ -25,8 +25,8 @@ import { windowCleaner } from './limit/window-cleaner.ts'
 import { requestCounter } from './request-counter.ts'
 import { databaseSamples } from './samples/database-samples.ts'
 import { taskStreams } from './stream/task-streams.ts'
-import { taskWaits } from './task-waits.ts'
 import { attemptWaits } from './waits/attempt-waits.ts'
+import { taskWaits } from './waits/task-waits.ts'
 
 type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
 

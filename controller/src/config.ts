@@ -1,3 +1,4 @@
+import { auditSettings } from '@matte/core/audit/settings'
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import {
   ConfigError,
@@ -87,6 +88,7 @@ export const schema = {
     min: 100,
     description: 'pause between sweeps of what ends by time (old tasks, unused uploads, credits), milliseconds',
   }),
+  ...auditSettings,
   maxQueueAgeSeconds: int('MAX_QUEUE_AGE_SECONDS', {
     default: 86_400,
     min: 1,

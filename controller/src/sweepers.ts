@@ -34,7 +34,7 @@ export function sweepers(
   config: Config,
   { db, bus, bucket, registry, metrics, logger }: SweeperDeps,
 ): readonly Service[] {
-  const { plans, maxQueueAgeSeconds, sweepEveryMs, retentionEveryMs } = config
+  const { plans, auditRetentionDays, maxQueueAgeSeconds, sweepEveryMs, retentionEveryMs } = config
   const maxQueueAgeMs = maxQueueAgeSeconds * 1_000
   const failed = sweepMetrics.failures.register(registry)
   const publish: Parameters<typeof handOverDeadLetters>[1] = (body, id) =>
@@ -55,7 +55,7 @@ export function sweepers(
       },
       { signal },
     )
-  const retain = (signal: AbortSignal) => sweepRetention({ db, bucket, plans }, { signal })
+  const retain = (signal: AbortSignal) => sweepRetention({ db, bucket, plans, auditRetentionDays }, { signal })
 
   function sweeper(name: string, everyMs: number, run: (signal: AbortSignal) => Promise<Swept>): Service {
     const inner = loop({ name, everyMs, logger, run: async (signal) => report(await run(signal), signal) })

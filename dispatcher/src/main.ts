@@ -4,6 +4,6 @@ import { buildServices } from './services.ts'
 
 await runMain(async () => {
   const config = readConfig(process.env)
-  const { logger, services } = buildServices(config)
+  const { logger, services } = await buildServices(config)
   await runServices({ logger, services, stopWithinMs: config.stopWithinMs })
 })

@@ -30,11 +30,10 @@ import { createHttpClient, type HttpClient } from './http-client.ts'
 import { createMailMetrics } from './mail/mail-metrics.ts'
 import { logTransport, type MailTransport } from './mail/mail-transport.ts'
 import { sendMail } from './mail/send-mail.ts'
-import { smtpTransport } from './mail/smtp-transport.ts'
 
 type Services = { readonly logger: Logger; readonly services: readonly Service[] }
 
-export function buildServices(config: Config): Services {
+export async function buildServices(config: Config): Promise<Services> {
   const logger = createLogger('dispatcher', config.logLevel)
   logger.info({ config: describeConfig(schema, config) }, 'configuration read')
   const registry = createRegistry('dispatcher')
@@ -47,7 +46,7 @@ export function buildServices(config: Config): Services {
   const http = createHttpClient({ deniedNetworks: config.deniedNetworks, timeoutMs: config.timeoutSeconds * 1_000 })
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
   // Nobody orders here, so no checkout needs the public URL.
-  const payments = openPayments(config, { ...config, db, publicUrl: '' })
+  const payments = await openPayments(config, { ...config, db, publicUrl: '' })
   const { plans, referralRewardCredits: rewardCredits } = config
   const dueDeps = { db, wake: due.wake, logger }
   const databaseSchema = schemaAtStart(database, { logger })
@@ -65,7 +64,7 @@ export function buildServices(config: Config): Services {
       { name: 'http-client', start: () => undefined, stop: () => http.close() },
       bus,
       due,
-      ...buildPeople(config, { db, registry, logger }),
+      ...(await buildPeople(config, { db, registry, logger })),
       duePayments({ payments, wakeDeliveries: due.wake, logger }),
       ...creditLoops({ ...dueDeps, plans }),
       referralLoop({ ...dueDeps, rewardCredits }),
@@ -109,9 +108,9 @@ function buildDueLoop(config: Config, { db, http, settings, registry, logger }: 
 }
 
 /** Notifications and mails: loops of their own, which webhooks do not wait for. */
-function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoopDeps, 'db' | 'registry' | 'logger'>) {
+async function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoopDeps, 'db' | 'registry' | 'logger'>) {
   const { masterKeys, appUrl } = config
-  const transport = mailTransport(config, logger)
+  const transport = await mailTransport(config, logger)
   if (transport === undefined) logger.warn('SMTP_URL is not set: no mail is sent')
   const mailMetrics = createMailMetrics(registry)
   const common = { db, masterKeys, appUrl, clock: systemClock, metrics: mailMetrics, logger }
@@ -131,9 +130,10 @@ function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoopDeps,
 }
 
 /** Undefined: production without a mail server, where a log may not have what mails say. */
-function mailTransport(config: Config, logger: Logger): MailTransport | undefined {
+async function mailTransport(config: Config, logger: Logger): Promise<MailTransport | undefined> {
   const { mailServer, mailConnectSeconds, mailTimeoutSeconds } = config
   if (mailServer !== undefined) {
+    const { smtpTransport } = await import('./mail/smtp-transport.ts')
     return smtpTransport(mailServer, { connectMs: mailConnectSeconds * 1_000, totalMs: mailTimeoutSeconds * 1_000 })
   }
   return config.environment === 'development' ? logTransport(logger) : undefined

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { givenPerson } from '../support/app/people.ts'
+import { nodeEnv } from '../support/free-ports.ts'
 import { useApi } from './given.ts'
 
 const world = useApi()
@@ -13,7 +14,7 @@ const unknown = '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'
 /** Runs the command as an operator would; with `--json` the printed object. */
 async function admin(args: readonly string[], env: Record<string, string> = {}): Promise<Record<string, unknown>> {
   const { stdout } = await run(process.execPath, [main, ...args, '--json'], {
-    env: { PATH: process.env.PATH, DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development', ...env },
+    env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development', ...env },
   })
   return JSON.parse(stdout) as Record<string, unknown>
 }
@@ -38,7 +39,7 @@ describe('matte-admin key, of keys that are there', () => {
     const { keys } = await admin(['key', 'list', '--workspace', workspaceId])
     expect(keys).toMatchObject([{ apiKeyId, name: 'first', key: `service_live_…${apiKey.slice(-4)}`, revokedAt: null }])
     const args = [main, 'key', 'list', '--workspace', workspaceId]
-    const { stdout } = await run(process.execPath, args, { env: { DATABASE_URL: world.databaseUrl } })
+    const { stdout } = await run(process.execPath, args, { env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl } })
     expect(stdout).toMatch(
       new RegExp(`^workspaceId {2}${workspaceId}\nkeys {9}apiKeyId=${apiKeyId} name=first key=service`),
     )

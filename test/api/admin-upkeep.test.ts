@@ -12,6 +12,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
+import { nodeEnv } from '../support/free-ports.ts'
 import { createTestBucket, newBucketName, sharedStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 
@@ -20,7 +21,7 @@ const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
 
 async function admin(args: readonly string[], env: Record<string, string>): Promise<Record<string, unknown>> {
   const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
-    env: { PATH: process.env.PATH, DATABASE_URL: database.url, ...env },
+    env: { ...nodeEnv(), DATABASE_URL: database.url, ...env },
   })
   return JSON.parse(stdout) as Record<string, unknown>
 }

@@ -1,4 +1,4 @@
-import { taskWaits } from '@matte/api/task-waits'
+import { taskWaits } from '@matte/api/waits/task-waits'
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
-import { freePorts } from '../support/free-ports.ts'
+import { freePorts, nodeEnv } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const database = useDatabase()
@@ -16,7 +16,7 @@ afterEach(() => {
 
 function start(env: Record<string, string>) {
   let output = ''
-  const started = spawn(process.execPath, [main], { env: { PATH: process.env.PATH, ...env } })
+  const started = spawn(process.execPath, [main], { env: { ...nodeEnv(), ...env } })
   child = started
   for (const stream of [started.stdout, started.stderr]) {
     stream.on('data', (bytes: Buffer) => {

@@ -3,10 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { signAccessToken } from '@matte/core/identity/access-token'
 import { readSigningKeys } from '@matte/core/identity/signing-keys'
 import { SignJWT } from 'jose'
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
+import { givenTeam } from '../support/app/teams.ts'
 import { until } from '../support/until.ts'
 
 const world = useApi()
@@ -54,6 +56,29 @@ describe('an access token', () => {
     await until('the token is refused', async () => (await statusOf(client.call('GET', '/credits/balance'))) === 401, {
       timeoutMs: 5_000,
     })
+  })
+})
+
+describe('a token whose membership has ended', () => {
+  it('spends nothing of the team: neither on what is the person’s own, nor on what it no longer opens', async () => {
+    const team = await givenTeam(world)
+    const member = await team.member('member')
+    const own = () => member.client.call('GET', '/users/profile')
+    const spent = async () => {
+      const { rows } = await sql<{ used: number }>`
+        select coalesce(sum(used), 0)::int as used from rate_window where subject = ${`workspace:${team.id}`}`.execute(
+        world.db,
+      )
+      return rows[0]?.used
+    }
+    await world.db.deleteFrom('membership').where('user_id', '=', member.userId).execute()
+    for (let i = 0; i < 3; i += 1) await own()
+    expect(await statusOf(member.client.call('GET', '/credits/balance'))).toBe(404)
+    expect(await spent()).toBe(0)
+    const [one, two] = [await own(), await own()].map(({ headers }) => Number(headers.get('x-ratelimit-remaining')))
+    expect(one).not.toBe(two) // the person has a limit as well
+    await team.owner.client.call('GET', '/credits/balance')
+    expect(await spent()).toBe(1)
   })
 })
 

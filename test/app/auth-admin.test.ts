@@ -1,11 +1,16 @@
 // What operators do to accounts by command.
+
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { tellEvents } from '@matte/core/notification/make-notifications'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { givenAccount, newEmail, type SignedIn } from '../support/app/sign-in/accounts.ts'
+import { mailsTo } from '../support/app/sign-in/inbox.ts'
+import { enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
+import { nodeEnv } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
@@ -14,7 +19,7 @@ const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
 
 async function admin(...args: string[]): Promise<Record<string, unknown>> {
   const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
-    env: { PATH: process.env.PATH, DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development' },
+    env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development' },
   })
   return JSON.parse(stdout) as Record<string, unknown>
 }
@@ -51,6 +56,42 @@ describe('matte-admin user', () => {
     await expect(
       createAppClient(world.api.url).call('POST', '/auth/refresh', { body: { refreshToken } }),
     ).rejects.toMatchObject(refused)
+  })
+
+  it('switches the second factor of somebody off who has lost it', async () => {
+    const account = await givenAccount(world)
+    const { userId, email } = account
+    const reset = ['user', 'reset-two-factor', '--user', userId]
+    expect(await said(...reset, '--reason', 'none')).toMatchObject({ code: 1 })
+    await enableSecondFactor(world.db, account.client)
+    expect(await said(...reset)).toMatchObject({ code: 2 })
+    expect((await logIn(account)).data).toMatchObject({ mfaRequired: true })
+    expect(await admin(...reset, '--reason', 'Showed a passport')).toEqual({
+      userId,
+      twoFactor: false,
+      endedSessions: 1,
+    })
+    await until('tokens are refused', () => isRefused(account.client.call('GET', '/credits/balance')), {
+      timeoutMs: 5_000,
+    })
+    const { data } = await logIn(account)
+    const client = createAppClient(world.api.url, data.accessToken)
+    const { id } = await world.db
+      .selectFrom('workspace')
+      .select('id')
+      .where('personal_of', '=', userId)
+      .executeTakeFirstOrThrow()
+    const log = await client.call<{ items: object[] }>('GET', `/teams/${id}/audit-log`)
+    expect(log.data.items[0]).toMatchObject({
+      ...{ action: 'user reset-two-factor', target: userId, reason: 'Showed a passport', actorId: null },
+    })
+    await tellEvents({ db: world.db, masterKeys: world.api.config.masterKeys, mailEnabled: true }, {})
+    const mails = await mailsTo(world.db, world.api, email)
+    expect(mails.at(-1)).toMatchObject({
+      template: 'notification',
+      data: { event: 'security.mfa_disabled', body: expect.stringContaining('An operator of the service') },
+    })
+    expect(await said(...reset, '--reason', 'again')).toMatchObject({ code: 1 })
   })
 
   it('ends sessions', async () => {

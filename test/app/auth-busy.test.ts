@@ -24,7 +24,7 @@ describe('a password that was not judged, for want of room', () => {
     const send = (hasher: typeof free): Promise<unknown> =>
       what === 'login'
         ? logIn({ db: world.db, masterKeys, hasher }, { email, password, network, client })
-        : confirmPassword({ db: world.db, hasher }, { userId, password, network, path: '/body/password' })
+        : confirmPassword({ db: world.db, masterKeys, hasher }, { userId, password, network, path: '/body/password' })
     const read = async () => {
       const { rows } = await sql<{ failures: number; waits: boolean }>`
         select failures, allowed_at > now() as waits from login_failure

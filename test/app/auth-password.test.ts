@@ -1,4 +1,5 @@
 // A new password, by who is signed in and by the link of a mail.
+
 import { accountHash } from '@matte/core/identity/login/login-attempts'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -6,6 +7,8 @@ import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { type Account, givenAccount, newEmail, newPassword, type SignedIn } from '../support/app/sign-in/accounts.ts'
 import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/sign-in/inbox.ts'
+import { withNats } from '../support/nats.ts'
+import { until } from '../support/until.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', TRUSTED_PROXY_HOPS: '1' })
 const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
@@ -75,6 +78,21 @@ describe('a password that is changed', () => {
     await expect(logIn(account)).rejects.toMatchObject(delayed)
   })
 
+  it('tells the owner of many wrong current ones, once', async () => {
+    const account = await givenAccount(world)
+    const wrong = (body = { currentPassword: newPassword(), newPassword: newPassword() }) =>
+      expect(change(account, body)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    await wrong()
+    const ofAll = world.db.updateTable('login_failure').where('account', '=', accountHash(account.email))
+    await ofAll.set({ failures: 18 }).where('network', '=', '').execute()
+    const told = async () =>
+      (await mailsTo(world.db, world.api, account.email)).filter(({ template }) => template === 'failed-logins')
+    await wrong()
+    expect(await told()).toEqual([])
+    for (let i = 0; i < 2; i += 1) await wrong()
+    expect(await told()).toEqual([{ template: 'failed-logins', data: { failures: 20 } }])
+  })
+
   it('cannot be changed twice at once by its former', async () => {
     const account = await givenAccount(world)
     const passwords = [newPassword(), newPassword(), newPassword()]
@@ -82,6 +100,34 @@ describe('a password that is changed', () => {
       passwords.map((next) => change(account, { currentPassword: account.password, newPassword: next })),
     )
     expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+})
+
+it('its webhook is sent at once, after a change and after a reset', async () => {
+  const { natsUrl, natsStreamPrefix } = world.api.config
+  await withNats(natsUrl, async (connection) => {
+    const nudged: string[] = []
+    connection.subscribe(`${natsStreamPrefix}.delivery`, {
+      callback: (_fault, nudge) => void nudged.push(nudge.string()),
+    })
+    await connection.flush()
+    const times = (userId: string) => nudged.filter((id) => id === userId).length
+    const account = await givenAccount(world)
+    let password = account.password
+    // Until the API has its connection to NATS.
+    await until('a change is announced', async () => {
+      const [currentPassword, next] = [password, newPassword()]
+      password = next
+      await account.client.call('POST', '/auth/password/change', { body: { currentPassword, newPassword: next } })
+      return times(account.userId) > 1 // the first is that of the welcome
+    })
+    const before = times(account.userId)
+    await createAppClient(world.api.url).call('POST', '/auth/password/forgot', { body: { email: account.email } })
+    const [token] = await tokensTo(world, account.email, { template: 'reset-password' })
+    await createAppClient(world.api.url).call('POST', '/auth/password/reset', {
+      body: { token, newPassword: newPassword() },
+    })
+    await until('a reset is announced', () => times(account.userId) > before)
   })
 })
 

@@ -11,6 +11,7 @@ import { useApi } from '../api/given.ts'
 import { startApi } from '../support/api.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { givenAccount, type SignedIn } from '../support/app/sign-in/accounts.ts'
+import { nodeEnv } from '../support/free-ports.ts'
 
 type Tokens = Omit<SignedIn, 'user'>
 
@@ -20,7 +21,7 @@ const masterKeys = `test:${Buffer.alloc(32, 1).toString('base64')}`
 
 const rotate = () =>
   promisify(execFile)(process.execPath, [main, 'signing-key', 'rotate', '--json'], {
-    env: { PATH: process.env.PATH, DATABASE_URL: world.databaseUrl, MASTER_KEYS: masterKeys },
+    env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl, MASTER_KEYS: masterKeys },
   }).then(
     ({ stdout }) => JSON.parse(stdout) as { signing: string; waiting: string },
     ({ stderr }: { stderr: string }) => stderr,

@@ -244,9 +244,10 @@ describe('notifications', () => {
     await mailsTo(ada)
     const inDays = (days: number) => new Date(Date.now() + days * 86_400_000)
     const sweep = (days: number) =>
-      sweepRetention({ db: world.db, plans: defaultPlans, bucket: undefined }, { now: inDays(days) }).then(
-        countsOrThrow,
-      )
+      sweepRetention(
+        { db: world.db, plans: defaultPlans, auditRetentionDays: 365, bucket: undefined },
+        { now: inDays(days) },
+      ).then(countsOrThrow)
     expect(await sweep(89)).toMatchObject({ notifications_deleted: 0, mails_deleted: 0 })
     expect((await list(ada)).total).toBe(1)
     const counts = await sweep(91)

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { buy } from '../support/app/payments.ts'
 import { givenPerson } from '../support/app/people.ts'
+import { nodeEnv } from '../support/free-ports.ts'
 
 const world = useApi()
 const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
@@ -14,7 +15,7 @@ const masterKeys = `test:${Buffer.alloc(32, 1).toString('base64')}`
 async function refund(args: readonly string[], env: Record<string, string> = {}) {
   const { stdout } = await promisify(execFile)(process.execPath, [main, 'refund', ...args, '--json'], {
     env: {
-      PATH: process.env.PATH,
+      ...nodeEnv(),
       DATABASE_URL: world.databaseUrl,
       MATTE_ENV: 'development',
       MASTER_KEYS: masterKeys,

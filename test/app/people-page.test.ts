@@ -127,4 +127,12 @@ describe('the page about people', () => {
     expect(disabled_at).toBeNull() // the section ends with how it is undone
     await expect(signIn()).rejects.toMatchObject({ code: 'AUTH_INVALID_TOKEN' })
   })
+  it('switches a second factor off', async () => {
+    const { userId: user_id } = ada
+    const factor = { user_id, secret_sealed: 'sealed', enabled_at: new Date(), last_step: 0 }
+    await world.db.insertInto('two_factor').values(factor).execute()
+    await run('Somebody who has lost the second factor')
+    const left = await world.db.selectFrom('two_factor').select('user_id').where('user_id', '=', user_id).execute()
+    expect(left).toEqual([])
+  })
 })

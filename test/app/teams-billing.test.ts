@@ -1,4 +1,6 @@
 // What invoices say of a team, and the log of what its members changed.
+import { countsOrThrow } from '@matte/core/db/sweep'
+import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
@@ -133,6 +135,20 @@ describe('GET /app/teams/{teamId}/audit-log', () => {
     expect(await log(team, '?pageSize=2&page=3')).toMatchObject({ items: all.slice(4), nextCursor: null })
     expect((await log(team, '?startDate=2100-01-01')).items).toEqual([])
     await expect(log(team, '?cursor=x')).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+  })
+
+  it('is kept for as long as an operator says', async () => {
+    const team = await givenTeam(world)
+    await team.owner.client.call('PATCH', team.path, { body: { name: 'Shop 2' } })
+    const sweep = (days: number) => {
+      const now = new Date(Date.now() + days * 86_400_000)
+      const deps = { db: world.db, plans: world.api.config.plans, auditRetentionDays: 30, bucket: undefined }
+      return sweepRetention(deps, { now }).then(countsOrThrow)
+    }
+    expect(await sweep(29)).toMatchObject({ audit_entries_deleted: 0 })
+    expect((await log(team)).total).toBe(1)
+    expect((await sweep(31)).audit_entries_deleted).toBeGreaterThan(0)
+    expect(await log(team)).toMatchObject({ items: [], total: 0 })
   })
 
   it('begins with the making of the team', async () => {

@@ -14,6 +14,8 @@ type Page<T> = { items: T[]; total: number }
 
 const setRole = (by: Person, { path }: Team, [{ userId }, role]: readonly [{ userId: string }, string]) =>
   by.client.call<Member>('PATCH', `${path}/members/${userId}`, { body: { role } })
+const invite = (by: Person, { path }: Team, email: string) =>
+  by.client.call('POST', `${path}/invites`, { body: { email, role: 'admin' } })
 const remove = (by: Person, { path }: Team, { userId }: { userId: string }) =>
   by.client.call('DELETE', `${path}/members/${userId}`)
 const removeAndAdopt = (by: Person, { path }: Team, { userId }: { userId: string }) =>
@@ -57,6 +59,38 @@ describe('PATCH /app/teams/{teamId}/members/{userId}', () => {
     await until('the new role is in force', async () => (await statusOf(rename())) === 200, { timeoutMs: 5_000 })
     await setRole(team.owner, team, [member, 'billing'])
     await until('and so is the next', async () => (await statusOf(rename())) === 403, { timeoutMs: 5_000 })
+  })
+
+  it('ends the keys and invitations of who is no longer owner or admin, unless an owner adopts the keys', async () => {
+    const team = await givenTeam(world)
+    const [admin, second] = [await team.member('admin'), await team.member('admin')]
+    const makeKey = async ({ client }: Person) =>
+      (await client.call<{ id: string; key: string }>('POST', '/developer/api-keys', { body: { name: 'shop' } })).data
+    const [lost, kept, untouched] = [await makeKey(admin), await makeKey(second), await makeKey(team.owner)]
+    await invite(admin, team, 'not-by-a-member@example.com')
+    const ask = ({ key }: { key: string }) => statusOf(world.api.client(key).call('GET', '/tasks'))
+    expect([await ask(lost), await ask(kept)]).toEqual([200, 200])
+    const adopting = (by: Person, { userId }: Person) =>
+      by.client.call('PATCH', `${team.path}/members/${userId}`, { body: { role: 'billing', adoptKeys: true } })
+    await expect(adopting(admin, second)).rejects.toMatchObject({ code: 'AUTH_FORBIDDEN' })
+    await expect(adopting(admin, admin)).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(await rolesIn(team)).toMatchObject({ [admin.userId]: 'admin', [second.userId]: 'admin' })
+
+    await setRole(team.owner, team, [admin, 'member'])
+    await adopting(team.owner, second)
+    const makers = await world.db
+      .selectFrom('api_key')
+      .select(['id', 'created_by'])
+      .where('workspace_id', '=', team.id)
+      .where('revoked_at', 'is', null)
+      .execute()
+    expect(new Map(makers.map(({ id, created_by }) => [id, created_by]))).toEqual(
+      new Map([kept, untouched].map(({ id }) => [id, team.owner.userId])),
+    )
+    const { data } = await team.owner.client.call<Page<object>>('GET', `${team.path}/invites`)
+    expect(data.items).toEqual([])
+    await until('the key is refused', async () => (await ask(lost)) === 401, { timeoutMs: 5_000 })
+    expect([await ask(kept), await ask(untouched)]).toEqual([200, 200])
   })
 
   it('leaves owners to owners', async () => {
@@ -176,7 +210,7 @@ describe('DELETE /app/teams/{teamId}/members/{userId}', () => {
     const { key } = await givenKeyOf(world.db, team.id, admin.userId)
     await givenKeyOf(world.db, team.id, team.owner.userId)
     const email = 'left-behind@example.com'
-    await admin.client.call('POST', `${team.path}/invites`, { body: { email, role: 'admin' } })
+    await invite(admin, team, email)
     const client = world.api.client(key)
     await client.listTasks()
 

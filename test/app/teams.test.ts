@@ -1,9 +1,10 @@
 // Teams themselves: making, reading and renaming them.
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
-import { givenPerson } from '../support/app/people.ts'
-import { givenTeam } from '../support/app/teams.ts'
+import { givenPerson, type Person } from '../support/app/people.ts'
+import { type Team as GivenTeam, givenTeam } from '../support/app/teams.ts'
 
 const world = useApi()
 
@@ -106,4 +107,46 @@ describe('a team', () => {
       await expect(call, `${method} ${rest}`).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' })
     }
   })
+})
+
+describe('an owner of twenty teams', () => {
+  const conflict = { status: 409, code: 'CONFLICT', details: { limit: 20 } }
+
+  it.each([
+    [
+      'handed over',
+      (team: GivenTeam, userId: string) =>
+        team.owner.client.call('POST', `${team.path}/transfer`, { body: { userId } }),
+    ],
+    [
+      'shared',
+      (team: GivenTeam, userId: string) =>
+        team.owner.client.call('PATCH', `${team.path}/members/${userId}`, { body: { role: 'owner' } }),
+    ],
+  ])('gets none that is %s, also of two at once', async (_what, give) => {
+    for (let round = 0; round < 4; round += 1) await giveTwo(give)
+  })
+
+  async function giveTwo(give: (team: GivenTeam, userId: string) => Promise<unknown>): Promise<void> {
+    const heir = await givenPerson(world.db, world.api)
+    const [one, two] = [await givenTeamWith(heir), await givenTeamWith(heir)]
+    await sql`
+      with made as (
+        insert into workspace (name, kind, plan) select 'Shop', 'team', 'free' from generate_series(1, 19) returning id
+      )
+      insert into membership (workspace_id, user_id, role) select id, ${heir.userId}, 'owner' from made`.execute(
+      world.db,
+    )
+    const given = await Promise.allSettled([give(one, heir.userId), give(two, heir.userId)])
+    expect(given.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(given.find((each) => each.status === 'rejected')?.reason).toMatchObject(conflict)
+    await expect(give(await givenTeamWith(heir), heir.userId)).rejects.toMatchObject(conflict)
+  }
+
+  /** Another team of somebody's, in which this person is a member. */
+  async function givenTeamWith({ userId }: Person): Promise<GivenTeam> {
+    const team = await givenTeam(world, { credits: 0 })
+    await world.db.insertInto('membership').values({ workspace_id: team.id, user_id: userId, role: 'member' }).execute()
+    return team
+  }
 })

@@ -1,6 +1,5 @@
 // One's own profile, subscription, logins and workspaces.
 import { randomUUID } from 'node:crypto'
-import { insertLoginEvent } from '@matte/core/identity/login/login-events'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
@@ -88,9 +87,11 @@ describe('the subscription', () => {
 describe('the login history', () => {
   it('has one’s own logins alone, newest first, page by page', async () => {
     const [one, other] = [await person(), await person()]
-    const client = { ipAddress: '203.0.113.7', userAgent: 'test' }
-    const note = (userId: string, failureReason: string | null) =>
-      insertLoginEvent(world.db, { userId, method: 'password', failureReason, client })
+    const login = { method: 'password', ip_address: '203.0.113.7', user_agent: 'test' } as const
+    const note = (user_id: string, failure_reason: string | null) => {
+      const values = { ...login, user_id, success: failure_reason === null, failure_reason }
+      return world.db.insertInto('login_event').values(values).execute()
+    }
     await note(one.userId, 'wrong_password')
     await note(other.userId, null)
     await note(one.userId, null)

@@ -1,5 +1,6 @@
 // The values of the App API reach the processes: what the chart renders is read by their own readers of settings.
 import { configSchema, readConfig as readApi } from '@matte/api/config'
+import { readConfig as readController } from '@matte/controller/config'
 import { schema as dispatcherSchema, readConfig as readDispatcher } from '@matte/dispatcher/config'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
@@ -31,6 +32,7 @@ const values = {
     ...{ packs: [pack], planPrices: [price], seller: { name: 'Example Ltd', addressLines: ['1 Main Street'] } },
   },
   referral: { rewardCredits: 25 },
+  audit: { retentionDays: 90 },
   api: { passwordHashesMax: 4, streamsMax: 200 },
 }
 
@@ -67,9 +69,14 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     expect(readApi(api)).toMatchObject({
       ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open' },
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
+      auditRetentionDays: 90,
       ...{ paymentsProvider: 'stripe', stripeSecretKey: 'rk_live_secret', stripeWebhookSecret: 'whsec_secret' },
       ...{ creditPacks: [pack], planPrices: [price], invoiceSeller: { name: 'Example Ltd' } },
     })
+  })
+
+  it('reach the controller', async () => {
+    expect(readController(await renderEnv('controller', values))).toMatchObject({ auditRetentionDays: 90 })
   })
 
   it('reach the dispatcher', () => {

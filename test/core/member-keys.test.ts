@@ -43,6 +43,13 @@ async function given() {
   return { workspaceId, owner, admin, keys }
 }
 
+it('makes no key for a member whose role was lost since the request was let in', async () => {
+  const { workspaceId } = await given()
+  const userId = await givenMember(workspaceId, 'billing')
+  const making = makeKey(database.db, { workspaceId, userId, name: 'late', scopes: [], expiresAt: null })
+  await expect(making).rejects.toMatchObject({ code: 'AUTH_FORBIDDEN' })
+})
+
 describe('revokeKeysOfMember', () => {
   it('revokes those that the member has made in this workspace, and no others', async () => {
     const { workspaceId, admin, keys } = await given()

@@ -7,7 +7,7 @@ import type { PaymentDeps } from '@matte/core/payment/payment-deps'
 import { sandboxProvider } from '@matte/core/payment/provider/sandbox/sandbox-provider'
 import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-signature'
 import { receiveEvent } from '@matte/core/payment/receive-event'
-import { openPayments, paymentSettings } from '@matte/core/payment/settings'
+import { paymentSettings, withProvider } from '@matte/core/payment/settings'
 import { parseEnv } from '@matte/core/runtime/env'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { defaultPlans } from '@matte/core/workspace/plan'
@@ -32,10 +32,9 @@ export function paymentWorld(db: Db): PaymentWorld {
   const clock: Clock = { now: new Date() }
   const now = (): Date => clock.now
   const settings = parseEnv(paymentSettings, {})
-  const around = { environment: 'development', plans: defaultPlans } as const
   const publicUrl = 'http://localhost'
-  const opened = openPayments(settings, { db, masterKeys, publicUrl, ...around })
-  const deps = { ...opened, provider: sandboxProvider({ db, masterKeys, publicUrl, now }), now }
+  const provider = sandboxProvider({ db, masterKeys, publicUrl, now })
+  const deps = { ...withProvider(settings, { db, masterKeys, plans: defaultPlans }, provider), now }
   return {
     deps,
     clock,

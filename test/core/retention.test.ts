@@ -18,7 +18,7 @@ import type { TaskRow } from '@matte/core/task/task-queries'
 import { insertEndpoint } from '@matte/core/webhook/endpoint/endpoint-changes'
 import type { WebhookEvent } from '@matte/core/webhook/events'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
-import { defaultPlans } from '@matte/core/workspace/plan'
+import { defaultPlans as plans } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { connectTo, databases, useDatabase } from '../support/database.ts'
@@ -35,7 +35,7 @@ import {
 import { memoryBucket } from '../support/memory-bucket.ts'
 import { until } from '../support/until.ts'
 
-const plans = defaultPlans
+const common = { plans, auditRetentionDays: 365 }
 /** A moment so many days from now; half a day more keeps clear of the bounds. */
 const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000)
 
@@ -51,7 +51,7 @@ for (const { version, url, missing } of databases()) {
   describe.skipIf(missing)(`retention on PostgreSQL ${version}`, () => {
     const database = useDatabase(url)
     const sweep = (days: number, bucket: Pick<Bucket, 'delete' | 'list'> = memoryBucket()) =>
-      sweepRetention({ db: database.db, plans, bucket }, { now: inDays(days) }).then(countsOrThrow)
+      sweepRetention({ ...common, db: database.db, bucket }, { now: inDays(days) }).then(countsOrThrow)
 
     const create = (workspace: TestWorkspace, bucket: Bucket, imageUrl: string, model = ownModel()) =>
       createTask(database.db, bucket, {
@@ -174,7 +174,7 @@ for (const { version, url, missing } of databases()) {
       const [gone, kept] = [await givenSucceeded(short), await givenSucceeded(unknown)]
       await db.updateTable('workspace').set({ plan: 'short' }).where('id', '=', short.id).execute()
       await db.updateTable('workspace').set({ plan: 'forgotten' }).where('id', '=', unknown.id).execute()
-      await sweepRetention({ db, plans: configured, bucket: undefined }, { now: inDays(7.1) })
+      await sweepRetention({ ...common, db, plans: configured, bucket: undefined }, { now: inDays(7.1) })
       expect([await exists('task', gone.id), await exists('task', kept.id)]).toEqual([false, true])
     })
 

@@ -7,7 +7,7 @@ import { schema as controllerSchema } from '@matte/controller/config'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
 import { describe, expect, inject, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
-import { freePorts } from '../support/free-ports.ts'
+import { freePorts, nodeEnv } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const database = useDatabase()
@@ -87,7 +87,7 @@ async function environment(more: Env): Promise<Env> {
 /** Everything that the process writes until it has ended; it is stopped once `seen` is true of its output. */
 async function outputOf(name: Name, env: Env, seen: (output: string) => boolean = () => false): Promise<string> {
   const args = name === 'admin' ? ['sweep'] : []
-  const child = spawn(process.execPath, [mains[name], ...args], { env: { PATH: process.env.PATH, ...env } })
+  const child = spawn(process.execPath, [mains[name], ...args], { env: { ...nodeEnv(), ...env } })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (bytes: Buffer) => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../support/free-ports.ts'
+import { freePorts, nodeEnv } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 import { masterKeysText } from './given.ts'
 import type { Line } from './in-process.ts'
@@ -23,7 +23,7 @@ export async function spawnDispatcher(env: Readonly<Record<string, string>>): Pr
   const [port = 0] = await freePorts(1)
   const child: ChildProcess = spawn(process.execPath, [main], {
     env: {
-      PATH: process.env.PATH,
+      ...nodeEnv(),
       NATS_URL: 'nats://127.0.0.1:1',
       MASTER_KEYS: masterKeysText,
       HOST: '127.0.0.1',

@@ -49,13 +49,14 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/workspace/secret': [...rows, 'core/runtime'],
   // Making a key is asked for once.
   'core/workspace/key': [...rows, 'core/idempotency', 'core/workspace'],
-  'core/audit': rows,
+  'core/audit': [...rows, 'core/runtime'],
   // People, their sessions and tokens; mail and notifications go to them.
   'core/identity': [
     ...[...rows, 'core/runtime', 'core/workspace', 'core/notification', 'core/mail', 'core/webhook'],
     ...['core/identity/session', 'core/identity/two-factor'],
   ],
-  'core/identity/account': [...signIn, 'core/credit'], // a verified address brings the credits of the plan Free
+  // A verified address brings the credits of the plan Free; what an operator does to somebody is in the log.
+  'core/identity/account': [...signIn, 'core/credit', 'core/audit'],
   'core/identity/login': signIn,
   'core/identity/password': signIn,
   'core/identity/session': signIn,
@@ -123,16 +124,17 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/scale': [...rows, 'core/workspace', 'core/task'],
   // What metrics are read from: statements over rows of any noun.
   'core/sample': [...rows, 'core/model', 'core/workspace'],
-  // What was deleted is told to people too, and what they were told is deleted in its time.
+  // What was deleted is told to people too, and what they were told or have done is deleted in its time.
   'core/retention': [
     ...[...rows, 'core/storage', 'core/workspace', 'core/credit', 'core/webhook'],
-    ...['core/notification', 'core/mail'],
+    ...['core/notification', 'core/mail', 'core/audit'],
   ],
 
   // HTTP: main, services and app → routes → http, views → schemas.
   api: ['api', 'core'],
   'api/config.ts': [
-    ...['core/bus', 'core/runtime', 'core/workspace', 'core/webhook/target', 'core/payment', 'api/settings'],
+    ...['core/bus', 'core/runtime', 'core/workspace', 'core/webhook/target', 'core/payment', 'core/audit'],
+    'api/settings',
   ],
   'api/settings': ['core/runtime'],
   'api/access.ts': ['core'],
@@ -143,7 +145,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/errors': ['core', 'api/envelope.ts', 'api/errors/http-status.ts', 'api/schemas', 'api/access.ts'],
   'api/model-cache.ts': ['core'],
   'api/waits': ['core'],
-  'api/task-waits.ts': ['core', 'api/waits'],
   'api/schemas': ['core', 'api/errors/http-status.ts'],
   'api/schemas/app': ['core', 'api/schemas', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/schemas/app', 'api/uuid.ts'],
@@ -157,7 +158,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // What both surfaces have is one code with two fronts.
   'api/routes/task': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/uuid.ts', 'api/access.ts', 'api/errors'],
-    ...['api/model-cache.ts', 'api/task-waits.ts'],
+    ...['api/model-cache.ts', 'api/waits'],
   ],
   'api/routes/both': [
     ...['core', 'api/http', 'api/views', 'api/schemas', 'api/access.ts', 'api/uuid.ts', 'api/waits'],
@@ -168,7 +169,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['core', 'api/http', 'api/views', 'api/views/app', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth'],
     ...['api/stream', 'api/client-address.ts'],
     ...['api/routes/task', 'api/routes/both'],
-    ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/task-waits.ts'],
+    ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/waits'],
   ],
   'api/admin': ['core', 'api/uuid.ts'],
 

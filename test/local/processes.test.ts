@@ -7,7 +7,7 @@ import { identify, isAlive } from '@matte/local/lifecycle/process-identity'
 import { rootDir } from '@matte/local/paths'
 import { installNats, startNats } from '@matte/local/servers/nats'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { freePorts } from '../support/free-ports.ts'
+import { freePorts, nodeEnv } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const quiet = (): void => {}
@@ -135,7 +135,7 @@ type Outcome = { readonly code: number | null; readonly stdout: string; readonly
 function run(script: string, env: Readonly<Record<string, string>>): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [join(rootDir, script)], {
-      env: { PATH: process.env.PATH, MATTE_LOCAL_DIR: localDir, ...env },
+      env: { ...nodeEnv(), MATTE_LOCAL_DIR: localDir, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let stdout = ''

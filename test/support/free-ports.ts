@@ -15,3 +15,12 @@ function listen(): Promise<Server> {
     server.listen(0, '127.0.0.1', () => resolve(server))
   })
 }
+
+/**
+ * What a Node process that a test starts gets beside its settings: the path, and the cache of compiled code, with which
+ * it starts in half the time. The hundreds of starts are a good part of what a run takes.
+ */
+export const nodeEnv = (): Record<string, string> => {
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+  return { PATH, NODE_COMPILE_CACHE }
+}

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { identify } from '@matte/local/lifecycle/process-identity'
 import { startProcess } from '@matte/local/servers/process'
-import { freePorts } from './free-ports.ts'
+import { freePorts, nodeEnv } from './free-ports.ts'
 import { until } from './until.ts'
 
 export type ProcessName = 'api' | 'controller' | 'dispatcher'
@@ -40,7 +40,7 @@ export async function startTestProcess(name: ProcessName, dir: string, env: Env)
   const own: Env = name === 'api' ? { PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` } : {}
   const server = await startProcess({
     name,
-    env: { HOST: '127.0.0.1', HEALTH_PORT: String(healthPort), ...own, ...env },
+    env: { ...nodeEnv(), HOST: '127.0.0.1', HEALTH_PORT: String(healthPort), ...own, ...env },
     healthPort,
     ...(name === 'api' && { port }),
     logFile,

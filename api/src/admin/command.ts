@@ -19,12 +19,13 @@ export type CommandDeps = {
   readonly plans: Plans
   readonly production: boolean
   readonly maxQueueAgeMs: number
+  readonly auditRetentionDays: number
   /** The object store, when its settings are given, and the one to copy to. */
   readonly store: SignerOptions | undefined
   readonly toStore: SignerOptions | undefined
   readonly masterKeys: MasterKeys | undefined
   /** @throws ConfigError when their settings do not go together */
-  readonly payments: () => PaymentDeps
+  readonly payments: () => Promise<PaymentDeps>
 }
 
 /** Values of `--name value` options by name, `--yes`, and the words that follow the command's own. */

@@ -3,8 +3,8 @@ import { readBalance } from '@matte/core/credit/balance'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { MatteError } from '@matte/core/error'
 import { findWorkspace } from '@matte/core/workspace/workspace-queries'
-import { type Command, CommandError, type Given, UsageError } from './command.ts'
-import { instant, required, requiredUuid, wholeNumber } from './options.ts'
+import { type Command, CommandError, UsageError } from './command.ts'
+import { instant, required, requiredUuid, shortText, wholeNumber } from './options.ts'
 
 /** Credits of one grant: far from the column's 2^31, so that sums stay below it too. */
 export const creditsMax = 1_000_000_000
@@ -66,12 +66,6 @@ function signedNumber(text: string): number {
   const negative = text.startsWith('-')
   const number = wholeNumber(text.replace(/^[+-]/, ''), 'amount', { min: 1, max: creditsMax })
   return negative ? -number : number
-}
-
-function shortText(given: Given, option: string, max: number): string {
-  const text = required(given, option)
-  if (text.length > max) throw new UsageError(`--${option} must have at most ${max} characters`)
-  return text
 }
 
 const balance: Command = {

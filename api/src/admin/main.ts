@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // matte-admin: what an operator does by command. It talks to the database (sweep to the store too) and brings the
 // schema up first, so that it works before any process of the service has run.
+import { auditSettings } from '@matte/core/audit/settings'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { openPayments, paymentSettings } from '@matte/core/payment/settings'
@@ -15,7 +16,7 @@ import { type CommandDeps, UsageError } from './command.ts'
 import { printResult } from './output.ts'
 import { storeOf, storeSchema, toStoreOf, toStoreSchema } from './store.ts'
 
-/** `MAX_QUEUE_AGE_SECONDS` and `PLANS` are those of the service's own processes. */
+/** `MAX_QUEUE_AGE_SECONDS`, `AUDIT_RETENTION_DAYS` and `PLANS` are those of the service's own processes. */
 const configSchema = {
   databaseUrl: secret('DATABASE_URL', { description: 'postgres://user:password@host:5432/database' }),
   plans: json('PLANS', { description: 'changes to the plans, as the API has them', default: defaultPlans }, parsePlans),
@@ -33,6 +34,7 @@ const configSchema = {
     default: 5_000,
   }),
   masterKeys: optionalSecret('MASTER_KEYS', { description: 'as the API has them, for secrets reseal' }),
+  ...auditSettings,
   ...paymentSettings,
   ...storeSchema,
   ...toStoreSchema,
@@ -52,16 +54,17 @@ async function main(): Promise<void> {
   try {
     const { withoutDatabase = false } = asked.command
     if (!withoutDatabase) await schemaAtStart(database, { logger, reachableWithinMs: config.databaseWaitMs }).start()
-    const { plans, environment, maxQueueAgeSeconds } = config
+    const { plans, environment, auditRetentionDays, maxQueueAgeSeconds } = config
     const production = environment === 'production'
     const servers = { store: storeOf(config), toStore: toStoreOf(config), masterKeys: readMasterKeys(config) }
-    const payments = () => {
+    const payments = async () => {
       if (servers.masterKeys === undefined) throw new ConfigError('MASTER_KEYS is missing: give it as the API has it')
       const { masterKeys } = servers
       // Nobody orders here, so no checkout needs the public URL.
       return openPayments(config, { db, plans, environment, masterKeys, publicUrl: '' })
     }
-    const deps = { db, plans, production, maxQueueAgeMs: maxQueueAgeSeconds * 1_000, ...servers, payments }
+    const ages = { auditRetentionDays, maxQueueAgeMs: maxQueueAgeSeconds * 1_000 }
+    const deps = { db, plans, production, ...ages, ...servers, payments }
     printResult(await run(asked, deps), asked.json)
   } finally {
     await database.stop()

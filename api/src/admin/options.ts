@@ -7,6 +7,12 @@ export function required({ values }: Given, option: string): string {
   return value
 }
 
+export function shortText(given: Given, option: string, max: number): string {
+  const text = required(given, option)
+  if (text.length > max) throw new UsageError(`--${option} must have at most ${max} characters`)
+  return text
+}
+
 export function requiredUuid(given: Given, option: string): string {
   const value = required(given, option)
   if (!isUuid(value)) throw new UsageError(`--${option} must be a UUID`)

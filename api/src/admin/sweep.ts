@@ -10,16 +10,17 @@ const sweep: Command = {
   usage: '[--now TIME [--yes]]',
   summary:
     'do what falls due by a time, the present one by default: tasks that nobody took, credits, unused uploads, ' +
-    'old tasks, and, with S3_* set, objects; a time to come needs --yes in production',
+    'old tasks, notifications, mails and audit entries, and, with S3_* set, objects; a time to come needs --yes in ' +
+    'production',
   options: ['now'],
   takesYes: true,
   run: async (deps, given) => {
     const now = timeOf(given, deps)
-    const { db, plans, store, maxQueueAgeMs } = deps
+    const { db, plans, store, maxQueueAgeMs, auditRetentionDays } = deps
     const bucket = store && openBucket({ ...store, internalEndpoint: store.endpoint, publicEndpoint: store.endpoint })
     try {
       const sweptTasks = await sweepParts({ ended: (pass) => sweepTasks(db, { maxQueueAgeMs, ...pass }) }, { now })
-      const counts = countsOrThrow(await sweepRetention({ db, plans, bucket }, { now }))
+      const counts = countsOrThrow(await sweepRetention({ db, plans, bucket, auditRetentionDays }, { now }))
       return {
         now: now?.toISOString() ?? null,
         endedTasks: countsOrThrow(sweptTasks).ended,
@@ -29,6 +30,7 @@ const sweep: Command = {
         announcedCleanups: counts.cleanups_announced,
         deletedNotifications: counts.notifications_deleted,
         deletedMails: counts.mails_deleted,
+        deletedAuditEntries: counts.audit_entries_deleted,
         deletedObjects: bucket === undefined ? null : counts.objects_deleted,
       }
     } finally {

@@ -54,7 +54,8 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
         ? await byKey(deps, access.scope, { request, reply })
         : await byToken(deps, access === 'self' ? undefined : access.roles, { request, reply })
     request.caller = caller
-    await limitRequests(limiter, caller, reply)
+    const holder = access === 'self' ? personOf(caller) : `workspace:${caller.workspaceId}`
+    await limitRequests(limiter, { holder, requestsPerMinute: caller.planLimits.requestsPerMinute }, reply)
   })
 
   async function byKey(deps: AuthDeps, scope: Scope, exchange: Exchange): Promise<RequestCaller> {
@@ -79,12 +80,14 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   async function byToken(deps: AuthDeps, roles: readonly Role[] | undefined, exchange: Exchange) {
     const { own, member } = await authenticateMember(deps, exchange.request, exchange.reply)
     if (member === undefined || (roles !== undefined && member.role === null)) {
-      // Whoever is no member learns not even that the workspace is there (D10), and asks at the expense of the own one.
-      capacity.countFor(exchange.request, own.workspaceId)
-      await limitRequests(limiter, { ...own, planLimits: planNamed(deps.plans, own.plan) }, exchange.reply)
+      // Whoever is no member learns not even that the workspace is there (D10), and asks at their own expense.
+      const holder = personOf(own)
+      capacity.countFor(exchange.request, holder)
+      const { requestsPerMinute } = planNamed(deps.plans, own.plan)
+      await limitRequests(limiter, { holder, requestsPerMinute }, exchange.reply)
       throw new MatteError('NOT_FOUND', 'There is no such workspace.')
     }
-    capacity.countFor(exchange.request, member.workspaceId)
+    capacity.countFor(exchange.request, roles === undefined ? personOf(member) : member.workspaceId)
     if (roles !== undefined && !roles.some((role) => role === member.role)) {
       throw new MatteError('AUTH_FORBIDDEN', `This needs one of the roles ${roles.join(', ')}.`, {
         details: { required: roles, role: member.role },
@@ -95,5 +98,8 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
     return { workspaceId, plan, planLimits: planNamed(deps.plans, plan), userId }
   }
 }
+
+/** What concerns a person alone is no workspace's to pay: a token of it outlives the membership by minutes. */
+const personOf = ({ userId }: { readonly userId: string | null }): string => `person:${userId}`
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }

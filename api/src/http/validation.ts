@@ -32,9 +32,14 @@ const itemsMax = 1_000
 
 Settings.Set({ maxErrors: issuesMax })
 
+/** Compiled at its first request: what a route checks takes memory that an idle process need not hold. */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const validator = Compile(httpPart === 'headers' ? lowerNames(schema) : schema)
-  return (value: unknown) => (validator.Check(value) ? { value } : { error: findErrors(validator, value) })
+  const compile = (): Validator => Compile(httpPart === 'headers' ? lowerNames(schema) : schema)
+  let validator: Validator | undefined
+  return (value: unknown) => {
+    validator ??= compile()
+    return validator.Check(value) ? { value } : { error: findErrors(validator, value) }
+  }
 }
 
 /**

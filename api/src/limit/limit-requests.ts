@@ -1,23 +1,23 @@
 import { MatteError } from '@matte/core/error'
 import { windowSeconds } from '@matte/core/rate-limit/rate-window-queries'
-import type { Plan } from '@matte/core/workspace/plan'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { clientNetwork } from './client-network.ts'
 import type { RateLimiter, RateVerdict } from './rate-limiter.ts'
 
-type Caller = { readonly workspaceId: string; readonly planLimits: Pick<Plan, 'requestsPerMinute'> }
+/** Whose request it is: a workspace's, whatever key or member sends it, or a person's own. */
+type Payer = { readonly holder: string; readonly requestsPerMinute: number }
 
 /**
- * Counts the request against its workspace's limit, whatever key it came with, and puts the headers of D6 on the
- * answer, be it an error or not.
+ * Counts the request against the limit of who pays for it, and puts the headers of D6 on the answer, be it an error or
+ * not.
  * @throws MatteError RATE_LIMIT_EXCEEDED
  */
 export async function limitRequests(
   limiter: RateLimiter,
-  { workspaceId, planLimits }: Caller,
+  { holder, requestsPerMinute }: Payer,
   reply: FastifyReply,
 ): Promise<void> {
-  const verdict = await limiter.take(`workspace:${workspaceId}`, planLimits.requestsPerMinute)
+  const verdict = await limiter.take(holder, requestsPerMinute)
   const { limit, remaining, resetsAt, resetsInSeconds } = verdict
   reply.headers({
     'x-ratelimit-limit': limit,

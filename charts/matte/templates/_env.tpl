@@ -16,6 +16,10 @@
 - { name: REFERRAL_REWARD_CREDITS, value: {{ .Values.referral.rewardCredits | quote }} }
 {{- end -}}
 
+{{- define "matte.env.audit" -}}
+- { name: AUDIT_RETENTION_DAYS, value: {{ .Values.audit.retentionDays | quote }} }
+{{- end -}}
+
 {{- define "matte.env.database" -}}
 {{- $own := .Values.database.existingSecret -}}
 {{- include "matte.fromSecret" (dict "name" "DATABASE_URL" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "DATABASE_URL" (ne $own.name ""))) }}

@@ -16,8 +16,8 @@ type AppOptions = {
   readonly say: (line: string) => void
 }
 
-/** Logins come from one address here; what bounds them in life is not measured. */
-const unbounded = { OPEN_REQUESTS_PER_MINUTE: '1000000000', REQUESTS_IN_WORK_MAX: '4096' }
+/** What bounds logins in life is not measured. Each comes from an address of its own, as people do. */
+const unbounded = { OPEN_REQUESTS_PER_MINUTE: '1000000000', REQUESTS_IN_WORK_MAX: '4096', TRUSTED_PROXY_HOPS: '1' }
 
 export async function measureApp(options: AppOptions): Promise<Row[]> {
   const world = await createWorld(options.dir, unbounded)
@@ -66,7 +66,7 @@ async function loginRows(world: World, members: Members, { rounds, seconds, say 
     const [hashMs, loginMs] = await timeLogins(world, members)
     shares.push(hashMs / loginMs)
     const idle = await readWhile(world, members, { seconds, act: async () => undefined })
-    const busy = await readWhile(world, members, { seconds, act: () => logInAtOnce(world, members) })
+    const busy = await readWhile(world, members, { seconds, act: (goesOn) => keepLoggingIn(world, members, goesOn) })
     slowdowns.push(busy / idle)
     details.push(
       `hash ${hashMs.toFixed(1)} ms of ${loginMs.toFixed(1)}; p99 ${idle.toFixed(1)} → ${busy.toFixed(1)} ms`,
@@ -102,25 +102,34 @@ async function timeLogins({ port }: World, { logins, password }: Members): Promi
 async function logIn(port: number, body: { email: string; password: string }): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/v1/app/auth/login`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', 'x-forwarded-for': addressOf(body.email) },
     body: JSON.stringify(body),
   })
   if (!answer.ok) throw new Error(`a login was answered ${answer.status}: ${await answer.text()}`)
   await answer.arrayBuffer()
 }
 
-const logInAtOnce = async ({ port }: World, { logins, password }: Members): Promise<void> => {
-  await Promise.all(logins.slice(0, atOnce).map((email) => logIn(port, { email, password })))
+const addressOf = (email: string): string => {
+  const number = Number(/\d+/.exec(email)?.[0])
+  return `203.0.${Math.floor(number / 250)}.${(number % 250) + 1}`
+}
+
+/** So many at each moment: whoever is signed in makes place for the next. */
+const keepLoggingIn = async ({ port }: World, { logins, password }: Members, goesOn: () => boolean): Promise<void> => {
+  const one = async (email: string): Promise<void> => {
+    while (goesOn()) await logIn(port, { email, password })
+  }
+  await Promise.all(logins.slice(0, atOnce).map(one))
 }
 
 /** Reads a second while nothing presses; far below what the process can answer, so that p99 is no queue of its own. */
 const readsPerSecond = 200
 
-/** p99 of reads at a constant rate, in milliseconds, while `act` is repeated. */
+/** p99 of reads at a constant rate, in milliseconds, while `act` goes on. */
 async function readWhile(
   world: World,
   members: Members,
-  { seconds, act }: { readonly seconds: number; readonly act: () => Promise<void> },
+  { seconds, act }: { readonly seconds: number; readonly act: (goesOn: () => boolean) => Promise<void> },
 ): Promise<number> {
   let reading = true
   const load = {
@@ -134,6 +143,6 @@ async function readWhile(
   const measured = generateLoad(world.dir, load).finally(() => {
     reading = false
   })
-  while (reading) await Promise.race([act(), measured]).then(() => new Promise((resolve) => setImmediate(resolve)))
-  return rateOf(await measured, 200).p99Ms
+  const [answers] = await Promise.all([measured, act(() => reading)])
+  return rateOf(answers, 200).p99Ms
 }

@@ -2,7 +2,7 @@
 import type { Db } from '@matte/core/db/database'
 import type { PaymentDeps } from '@matte/core/payment/payment-deps'
 import { type SandboxOptions, sandboxProvider } from '@matte/core/payment/provider/sandbox/sandbox-provider'
-import { openPayments } from '@matte/core/payment/settings'
+import { withProvider } from '@matte/core/payment/settings'
 import type { TestApi } from '../api.ts'
 import type { Person } from './people.ts'
 
@@ -38,5 +38,5 @@ export const buy = async (person: Person, buying: Buying, paying?: Paying): Prom
 export function paymentsOf(db: Db, { config }: Pick<TestApi, 'config'>, now?: () => Date): PaymentDeps {
   const { masterKeys, publicUrl } = config
   const options: SandboxOptions = { db, masterKeys, publicUrl, now }
-  return { ...openPayments(config, { ...config, db }), provider: sandboxProvider(options), now }
+  return { ...withProvider(config, { ...config, db }, sandboxProvider(options)), now }
 }

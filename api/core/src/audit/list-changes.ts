@@ -26,6 +26,7 @@ export function listChanges(db: Db, filter: ChangeFilter, { limit, offset, after
     .$if(after !== undefined, (query) => query.where(sql<boolean>`(e.at, e.id) < (${at}, ${after?.id}::uuid)`))
     .select(['e.id', 'e.at', 'e.action', 'e.target', 'e.user_id as actorId', 'e.request_id as requestId'])
     .select(sql<string | null>`case when u.erased_at is null then coalesce(u.name, u.email) end`.as('actorName'))
+    .select(sql<string | null>`e.details ->> 'reason'`.as('reason'))
     .select(sql<string | null>`host(e.ip_address)`.as('ipAddress'))
     .select(sql<string>`(extract(epoch from e.at) * 1000000)::bigint::text`.as('atMicros'))
     .orderBy('e.at', 'desc')

@@ -3,15 +3,21 @@ import type { Db } from '../db/database.ts'
 type Change = {
   readonly workspaceId: string | null
   readonly userId: string | null
-  /** The operationId of the request. */
+  /** The operationId of the request, or the operator's command. */
   readonly action: string
   /** The id that the path or the answer names. */
   readonly target: string | null
   readonly ipAddress: string | null
-  readonly requestId: string
+  /** Null: no request, but an operator's command. */
+  readonly requestId: string | null
+  /** Why an operator did it. */
+  readonly reason?: string
 }
 
-/** Notes a change that a member made (D74). Beside what the request says nothing is kept: no body, no secret. */
+/**
+ * Notes a change that a member made, or an operator to somebody (D74). Beside what the request or the operator says
+ * nothing is kept: no body, no secret.
+ */
 export async function recordChange(db: Db, change: Change): Promise<void> {
   await db
     .insertInto('audit_entry')
@@ -22,6 +28,7 @@ export async function recordChange(db: Db, change: Change): Promise<void> {
       target: change.target,
       ip_address: change.ipAddress,
       request_id: change.requestId,
+      details: change.reason === undefined ? undefined : JSON.stringify({ reason: change.reason }),
     })
     .execute()
 }

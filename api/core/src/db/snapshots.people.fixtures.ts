@@ -58,7 +58,8 @@ export const peopleStatements: Readonly<Record<string, Sending>> = {
     },
   },
   'identity/start-session': {
-    send: (db) => startSession(db, { userId: 'user', client: { ipAddress: null, userAgent: null } }),
+    send: (db) =>
+      startSession(db, { userId: 'user', method: 'password', client: { ipAddress: null, userAgent: null } }),
   },
   'identity/take-attempt': {
     send: (db) => takeAttempt(db, { account: Buffer.alloc(32), network: '192.0.2.1' }),
@@ -83,7 +84,7 @@ export const peopleStatements: Readonly<Record<string, Sending>> = {
   },
   'team/create-team': {
     send: (db) => createTeam(db, { doer: { ...person, ipAddress: null, requestId: 'id' }, name: 'Team' }),
-    answers: [[], [{ owned: 0, made: 0 }], [{ id: 'team' }]],
+    answers: [[], [{ owned: 0 }], [{ made: 0 }], [{ id: 'team' }]],
   },
   'team/delete-team': {
     send: (db) => deleteTeam(db, { owner, confirmCreditLoss: true }),

@@ -18,6 +18,8 @@ const deletions = {
     select id from login_event where user_id is null and at < now() - interval '1 day' limit ${rowsAtOnce})`,
   login_failures: sql`delete from login_failure where (account, network) in (
     select account, network from login_failure where last_at < now() - interval '1 day' limit ${rowsAtOnce})`,
+  mail_rooms: sql`delete from mail_room where (address, kind) in (
+    select address, kind from mail_room where spent_until < now() limit ${rowsAtOnce})`,
 } as const satisfies Record<string, RawBuilder<unknown>>
 
 /** One pass; how many rows of each kind it deleted. */

@@ -98,9 +98,9 @@ const texts: Readonly<Record<WebhookEvent, (fields: Fields) => Text>> = {
     title: 'Two-factor authentication is on',
     body: `Signing in needs a code of your authenticator app from now on. ${notYou}`,
   }),
-  'security.mfa_disabled': () => ({
+  'security.mfa_disabled': ({ message }) => ({
     title: 'Two-factor authentication is off',
-    body: `Signing in needs your password alone from now on. ${notYou}`,
+    body: `${text(message)} Signing in needs your password alone from now on. ${notYou}`.trim(),
   }),
 }
 

@@ -8,8 +8,6 @@ import type { PaymentDeps } from './payment-deps.ts'
 import { defaultPacks, defaultPlanPrices, parsePacks, parsePlanPrices } from './prices.ts'
 import { noProvider } from './provider/no-provider.ts'
 import type { PaymentProvider } from './provider/provider.ts'
-import { sandboxProvider } from './provider/sandbox/sandbox-provider.ts'
-import { stripeProvider } from './provider/stripe/stripe-provider.ts'
 
 const providers = ['stripe', 'sandbox', 'none'] as const
 
@@ -98,23 +96,32 @@ type Opened = Surroundings & {
   readonly publicUrl: string
 }
 
-/** What the functions of this folder take. @throws ConfigError as `checkPayments` */
-export function openPayments(settings: PaymentSettings, { db, masterKeys, publicUrl, ...around }: Opened): PaymentDeps {
-  const { plans } = around
-  const { creditPacks: packs, planPrices, invoiceSeller: seller } = settings
-  return { db, provider: open(), plans, packs, planPrices, seller, masterKeys }
+/** What the functions of this folder take. Rejects with a ConfigError as `checkPayments` throws it. */
+export const openPayments = async (settings: PaymentSettings, opened: Opened): Promise<PaymentDeps> =>
+  withProvider(settings, opened, await openProvider(settings, opened))
 
-  function open(): PaymentProvider {
-    const name = checkPayments(settings, around)
-    if (name === 'none') return noProvider
-    if (name === 'sandbox') return sandboxProvider({ db, masterKeys, publicUrl })
-    const {
-      stripeSecretKey: secretKey = '',
-      stripeWebhookSecret: webhookSecret = '',
-      stripeApiBase: apiBase,
-    } = settings
-    return stripeProvider({ secretKey, webhookSecret, apiBase })
+/** The same with a provider that is there already. */
+export function withProvider(
+  settings: PaymentSettings,
+  { db, masterKeys, plans }: Pick<Opened, 'db' | 'masterKeys' | 'plans'>,
+  provider: PaymentProvider,
+): PaymentDeps {
+  const { creditPacks: packs, planPrices, invoiceSeller: seller } = settings
+  return { db, provider, plans, packs, planPrices, seller, masterKeys }
+}
+
+/** Loads the chosen one alone: Stripe's library holds megabytes, also where nothing is sold. */
+async function openProvider(settings: PaymentSettings, opened: Opened): Promise<PaymentProvider> {
+  const { db, masterKeys, publicUrl, ...around } = opened
+  const name = checkPayments(settings, around)
+  if (name === 'none') return noProvider
+  if (name === 'sandbox') {
+    const { sandboxProvider } = await import('./provider/sandbox/sandbox-provider.ts')
+    return sandboxProvider({ db, masterKeys, publicUrl })
   }
+  const { stripeSecretKey: secretKey = '', stripeWebhookSecret: webhookSecret = '', stripeApiBase: apiBase } = settings
+  const { stripeProvider } = await import('./provider/stripe/stripe-provider.ts')
+  return stripeProvider({ secretKey, webhookSecret, apiBase })
 }
 
 function parseProvider(value: string): (typeof providers)[number] {

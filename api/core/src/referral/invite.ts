@@ -3,6 +3,7 @@ import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
 import { invalidParam } from '../invalid-params.ts'
+import { takeMailRoom } from '../mail/mail-room.ts'
 import { queueMail } from '../mail/queue-mail.ts'
 import type { MasterKeys } from '../runtime/seal.ts'
 import { readCode } from './code.ts'
@@ -17,7 +18,7 @@ type Invitation = {
 
 /** Invitations of one person in 24 hours: for friends, and not for an address book that was bought. */
 export const invitationsPerDay = 20
-/** Mails to one address in a week, whoever invites it. Past that its invitation is noted, and no mail is sent. */
+/** Mails to one address in a week, whoever invites it. Past that, as past A108, its invitation is noted without one. */
 const mailsPerAddress = 3
 
 /**
@@ -40,7 +41,7 @@ export function inviteByMail(db: Db, masterKeys: MasterKeys, invitation: Invitat
     const earlier = await findEarlier(tx, userId, email)
     if (earlier !== undefined) return earlier
     await refuseTooMany(tx, userId)
-    const sendsMail = (await countMails(tx, email)) < mailsPerAddress
+    const sendsMail = (await countMails(tx, email)) < mailsPerAddress && (await takeMailRoom(tx, 'invited', email))
     const { id } = await tx
       .insertInto('referral')
       .values({ referrer_id: userId, email, status: 'invited', invited_at: sql<Date>`now()` })

@@ -1,3 +1,4 @@
+import { deleteOldChanges } from '../audit/old-changes.ts'
 import { expireCredits } from '../credit/expire-credits.ts'
 import type { Db } from '../db/database.ts'
 import { sweepParts } from '../db/sweep.ts'
@@ -13,6 +14,7 @@ import { releaseUnusedUploads } from './release-uploads.ts'
 type RetentionDeps = {
   readonly db: Db
   readonly plans: Plans
+  readonly auditRetentionDays: number
   /** Without a store objects stay, and their lines wait for a sweep that has one. */
   readonly bucket: Pick<Bucket, 'delete' | 'list'> | undefined
 }
@@ -25,15 +27,17 @@ export const retentionParts = [
   'cleanups_announced',
   'notifications_deleted',
   'mails_deleted',
+  'audit_entries_deleted',
   'objects_deleted',
 ] as const
 
 /**
  * Everything that ends by time: credits, unused uploads, old tasks, the objects of both, the day's notices, old
- * notifications and mails. In rounds of bounded size until nothing is left; any number of sweepers may do it at once.
+ * notifications, mails and entries of audit logs. In rounds of bounded size until nothing is left; any number of
+ * sweepers may do it at once.
  */
 export const sweepRetention = (
-  { db, plans, bucket }: RetentionDeps,
+  { db, plans, auditRetentionDays, bucket }: RetentionDeps,
   options: { now?: Date | undefined; signal?: AbortSignal } = {},
 ) =>
   sweepParts<(typeof retentionParts)[number]>(
@@ -44,6 +48,7 @@ export const sweepRetention = (
       cleanups_announced: (pass) => announceCleanups(db, plans, pass),
       notifications_deleted: (pass) => deleteOldNotifications(db, pass),
       mails_deleted: (pass) => deleteOldMails(db, pass),
+      audit_entries_deleted: (pass) => deleteOldChanges(db, auditRetentionDays, pass),
       objects_deleted: async (pass) => (bucket === undefined ? 0 : deleteDueObjects(db, bucket, pass)),
     },
     options,

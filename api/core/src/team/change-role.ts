@@ -1,19 +1,27 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
-import type { Role } from '../workspace/role.ts'
+import { endKeysOfMember } from '../workspace/key/member-keys.ts'
+import { makesKeys, type Role } from '../workspace/role.ts'
+import { refuseMoreOwned } from './create-team.ts'
 import { endInvitesOf } from './end-invites.ts'
 import { findRole, lockTeam, type TeamMember } from './lock-team.ts'
 import { findMember, type MemberRow, memberNotFound } from './member-queries.ts'
 import { refuseRoleChange } from './member-rules.ts'
 
-type RoleChange = { readonly actor: TeamMember; readonly userId: string; readonly role: Role }
+type RoleChange = {
+  readonly actor: TeamMember
+  readonly userId: string
+  readonly role: Role
+  /** Of who may make keys no more: the owner who changes the role takes them over, else they are revoked (D11). */
+  readonly adoptKeys: boolean
+}
 
 /**
- * Gives a member another role. Who is no longer an owner or admin has no invitations left open.
- * @throws MatteError NOT_FOUND, AUTH_FORBIDDEN, CONFLICT: the last owner
+ * Gives a member another role. Who is no longer an owner or admin has no keys that work and no invitations left open.
+ * @throws MatteError NOT_FOUND, AUTH_FORBIDDEN, CONFLICT: the last owner, or an owner of enough teams
  */
-export function changeRole(db: Db, { actor, userId, role }: RoleChange): Promise<MemberRow> {
+export function changeRole(db: Db, { actor, userId, role, adoptKeys }: RoleChange): Promise<MemberRow> {
   const { teamId } = actor
   return db.transaction().execute(async (tx) => {
     const team = await lockTeam(tx, actor, ['owner', 'admin'])
@@ -22,14 +30,19 @@ export function changeRole(db: Db, { actor, userId, role }: RoleChange): Promise
     const parties = { actor: team.role, target, otherOwners: await countOtherOwners(tx, { teamId, userId }) }
     const refusal = refuseRoleChange(parties, role)
     if (refusal !== undefined) throw refusal
+    if (role === 'owner' && target !== 'owner') await refuseMoreOwned(tx, userId)
     await setRole(tx, { teamId, userId }, role)
+    if (!makesKeys(role)) {
+      await endKeysOfMember(tx, { workspaceId: teamId, userId, actorId: actor.userId, adopts: adoptKeys })
+      await endInvitesOf(tx, { teamId, userId })
+    }
     return (await findMember(tx, teamId, userId)) as MemberRow // whose role was read
   })
 }
 
 /**
  * Makes a member an owner, and the owner who does it an admin, at once: the team always has one.
- * @throws MatteError NOT_FOUND, AUTH_FORBIDDEN, CONFLICT: to oneself
+ * @throws MatteError NOT_FOUND, AUTH_FORBIDDEN, CONFLICT: to oneself, or to an owner of enough teams
  */
 export async function transferOwnership(db: Db, owner: TeamMember, userId: string): Promise<void> {
   const { teamId } = owner
@@ -37,7 +50,9 @@ export async function transferOwnership(db: Db, owner: TeamMember, userId: strin
     await lockTeam(tx, owner, ['owner'])
     if (userId === owner.userId) throw new MatteError('CONFLICT', 'You own this team already.')
     const heir = { teamId, userId }
-    if ((await findRole(tx, heir)) === undefined || !(await canSignIn(tx, userId))) throw memberNotFound()
+    const heirRole = await findRole(tx, heir)
+    if (heirRole === undefined || !(await canSignIn(tx, userId))) throw memberNotFound()
+    if (heirRole !== 'owner') await refuseMoreOwned(tx, userId)
     await setRole(tx, heir, 'owner')
     await setRole(tx, owner, 'admin')
   })
@@ -50,7 +65,6 @@ async function setRole(tx: Db, { teamId, userId }: TeamMember, role: Role): Prom
     .where('workspace_id', '=', teamId)
     .where('user_id', '=', userId)
     .execute()
-  if (role !== 'owner' && role !== 'admin') await endInvitesOf(tx, { teamId, userId })
 }
 
 /** Owners who cannot sign in do not count: a team must not be left to them. */

@@ -27,8 +27,8 @@ const madePerDayMax = 20
 export function createTeam(db: Db, { doer, name, once }: CreateTeam): Promise<{ id: string }> {
   return createOnce(db, once, async (tx) => {
     const { userId } = doer
-    await lockCount(tx, 'teams', userId)
-    await refuseMore(tx, userId)
+    await refuseMoreOwned(tx, userId)
+    await refuseMoreMade(tx, userId)
     const team = await tx
       .insertInto('workspace')
       .values({ name, kind: 'team', plan: 'free', created_by: userId })
@@ -40,19 +40,33 @@ export function createTeam(db: Db, { doer, name, once }: CreateTeam): Promise<{ 
   })
 }
 
-async function refuseMore(tx: Db, userId: string): Promise<void> {
-  const { rows } = await sql<{ owned: number; made: number; retryAfterSeconds: number }>`
-    select (select count(*) from membership s join workspace w on w.id = s.workspace_id
-             where s.user_id = ${userId} and s.role = 'owner' and w.personal_of is null) as owned,
-           count(*) as made,
+/**
+ * For every transaction that makes somebody an owner: of two at once, over whatever teams, the second counts the first.
+ * A team's row is locked before.
+ * @throws MatteError CONFLICT: enough teams
+ */
+export async function refuseMoreOwned(tx: Db, userId: string): Promise<void> {
+  await lockCount(tx, 'teams', userId)
+  const { owned } = await tx
+    .selectFrom('membership as s')
+    .innerJoin('workspace as w', 'w.id', 's.workspace_id')
+    .select((eb) => eb.fn.countAll<number>().as('owned'))
+    .where('s.user_id', '=', userId)
+    .where('s.role', '=', 'owner')
+    .where('w.personal_of', 'is', null)
+    .executeTakeFirstOrThrow()
+  if (owned < ownedMax) return
+  throw new MatteError('CONFLICT', `One person owns ${ownedMax} teams at most: hand one over or delete it first.`, {
+    details: { limit: ownedMax },
+  })
+}
+
+async function refuseMoreMade(tx: Db, userId: string): Promise<void> {
+  const { rows } = await sql<{ made: number; retryAfterSeconds: number }>`
+    select count(*) as made,
            extract(epoch from min(created_at) + interval '24 hours' - now())::float8 as "retryAfterSeconds"
       from workspace where created_by = ${userId} and created_at > now() - interval '24 hours'`.execute(tx)
-  const { owned = 0, made = 0, retryAfterSeconds = 0 } = rows[0] ?? {}
-  if (owned >= ownedMax) {
-    throw new MatteError('CONFLICT', `You own ${owned} teams; hand one over or delete it before you make another.`, {
-      details: { limit: ownedMax },
-    })
-  }
+  const { made = 0, retryAfterSeconds = 0 } = rows[0] ?? {}
   if (made >= madePerDayMax) {
     throw new MatteError('RATE_LIMIT_EXCEEDED', `You can make ${madePerDayMax} teams in 24 hours.`, {
       details: { limit: 'teams', perDay: madePerDayMax },

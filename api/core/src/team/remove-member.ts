@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { MatteError } from '../error.ts'
-import { adoptKeysOfMember, revokeKeysOfMember } from '../workspace/key/member-keys.ts'
+import { endKeysOfMember } from '../workspace/key/member-keys.ts'
 import { roles } from '../workspace/role.ts'
 import { countOtherOwners } from './change-role.ts'
 import { endInvitesOf } from './end-invites.ts'
@@ -30,10 +29,7 @@ export async function removeMember(db: Db, { actor, userId, adoptKeys }: Removal
     const parties = { actor: team.role, target, otherOwners: await countOtherOwners(tx, { teamId, userId }) }
     const refusal = refuseRemoval(parties, isSelf)
     if (refusal !== undefined) throw refusal
-    if (adoptKeys && isSelf)
-      throw new MatteError('CONFLICT', 'Nobody adopts the keys of who leaves: ask another owner.')
-    if (adoptKeys) await adoptKeysOfMember(tx, { workspaceId: teamId, from: userId, to: actor.userId })
-    else await revokeKeysOfMember(tx, teamId, userId)
+    await endKeysOfMember(tx, { workspaceId: teamId, userId, actorId: actor.userId, adopts: adoptKeys })
     await endInvitesOf(tx, { teamId, userId })
     await moveSessions(tx, teamId, userId)
     await tx.deleteFrom('membership').where('workspace_id', '=', teamId).where('user_id', '=', userId).execute()

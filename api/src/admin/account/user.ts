@@ -4,9 +4,10 @@ import {
   findUserByEmail,
   inviteToRegister,
 } from '@matte/core/identity/account/operator-queries'
+import { resetTwoFactor } from '@matte/core/identity/account/reset-two-factor'
 import { endSessions } from '@matte/core/identity/session/session-queries'
 import { type Command, CommandError, UsageError } from '../command.ts'
-import { required, requiredUuid } from '../options.ts'
+import { required, requiredUuid, shortText } from '../options.ts'
 
 const find: Command = {
   name: 'user find',
@@ -54,6 +55,21 @@ const enable: Command = {
   },
 }
 
+const resetFactor: Command = {
+  name: 'user reset-two-factor',
+  usage: '--user ID --reason TEXT',
+  summary:
+    'switch two-factor login off for somebody who has lost it, and end all sessions, within 5 s; the owner is told ' +
+    'by mail, and the reason is in the log of the personal workspace',
+  options: ['user', 'reason'],
+  run: async ({ db }, given) => {
+    const userId = requiredUuid(given, 'user')
+    const endedSessions = await resetTwoFactor(db, { userId, reason: shortText(given, 'reason', 500) })
+    if (endedSessions === undefined) throw new CommandError(`there is no account ${userId} with two-factor login`)
+    return { userId, twoFactor: false, endedSessions }
+  },
+}
+
 const invite: Command = {
   name: 'user invite',
   usage: '--email ADDRESS',
@@ -78,4 +94,4 @@ const end: Command = {
   },
 }
 
-export const userCommands: readonly Command[] = [find, disable, enable, invite, end]
+export const userCommands: readonly Command[] = [find, disable, enable, resetFactor, invite, end]

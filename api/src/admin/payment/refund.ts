@@ -24,7 +24,7 @@ const refund: Command = {
     if (order === undefined) throw new CommandError(`there is no order ${orderId}`)
     const { workspace_id: workspaceId } = order
     const wanted = { workspaceId, orderId, amount, reason, userId: null, once: undefined }
-    const made = await createRefund(payments(), wanted).catch((error: unknown) => {
+    const made = await createRefund(await payments(), wanted).catch((error: unknown) => {
       throw error instanceof MatteError ? new CommandError(error.message) : error
     })
     const { id, status, credits, currency } = made

@@ -48,7 +48,7 @@ export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   await app.register(imageRoutes, { ...deps, prefix: '/tasks' })
   await app.register(taskStreamRoutes, { ...deps, prefix: '/tasks' })
   await app.register(creditRoutes, { ...deps, prefix: '/credits' })
-  const payments = openPayments(deps.config, { ...deps.config, db: deps.db })
+  const payments = await openPayments(deps.config, { ...deps.config, db: deps.db })
   await app.register(paymentRoutes, { ...deps, payments, returnUrl: `${appUrl}/billing`, prefix: '/payments' })
   await app.register(teamRoutes, { ...deps, prefix: '/teams' })
   await app.register(notificationRoutes, { ...deps, prefix: '/notifications' })

@@ -10,7 +10,7 @@ import { memberResponses, refer, success } from '../../schemas/schema.ts'
 import { deletedSchema } from '../../schemas/webhook.ts'
 import { isUuid } from '../../uuid.ts'
 import { toApiKeyView } from '../../views/api-key-view.ts'
-import { centre, centreTags as tags } from '../both/front.ts'
+import { centre, centreTags as tags } from '../task/front.ts'
 
 const apiKeyId = Type.Object({ apiKeyId: Type.String() })
 /** A day, as secrets have it. */

@@ -7,8 +7,8 @@ import { pageOf } from '../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../schemas/schema.ts'
 import { toEventViews } from '../../views/event-view.ts'
 import { toWholeList } from '../../views/whole-list.ts'
-import { centre, centreTags as tags } from '../both/front.ts'
 import { appSurface, type SurfaceDeps } from '../both/surface.ts'
+import { centre, centreTags as tags } from '../task/front.ts'
 import { keyRoutes } from './developer-keys.ts'
 
 /** A day (D63). */

@@ -1,6 +1,4 @@
-import type { Db } from '@matte/core/db/database'
-import { confirmPassword } from '@matte/core/identity/password/confirm-password'
-import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
+import { type ConfirmationDeps, confirmPassword } from '@matte/core/identity/password/confirm-password'
 import type { SignInClient } from '@matte/core/identity/session/start-session'
 import type { FastifyRequest } from 'fastify'
 import { clientAddress } from '../../client-address.ts'
@@ -17,11 +15,7 @@ type Signed = Pick<FastifyRequest, 'member' | 'ip' | 'makeRoom'>
  * Somebody who is signed in proves it again, with `password` of the body.
  * @throws MatteError INVALID_PARAMS, RATE_LIMIT_EXCEEDED
  */
-export async function confirmOwnPassword(
-  deps: { readonly db: Db; readonly hasher: PasswordHasher },
-  request: Signed,
-  password: string,
-): Promise<void> {
+export async function confirmOwnPassword(deps: ConfirmationDeps, request: Signed, password: string): Promise<void> {
   // It waits for a password to be hashed, in a queue with a bound of its own.
   request.makeRoom()
   const { userId } = request.member

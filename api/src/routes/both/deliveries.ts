@@ -16,7 +16,7 @@ import { refer, success } from '../../schemas/schema.ts'
 import { isUuid } from '../../uuid.ts'
 import { toDeliveryView } from '../../views/delivery-view.ts'
 import { buildPage, parseDay, readTaskQuery } from '../../views/task-page.ts'
-import type { Front } from './front.ts'
+import type { Front } from '../task/front.ts'
 import { ownForm } from './own-form.ts'
 
 export type DeliveryDeps = { readonly front: Front; readonly db: Db; readonly nudge: Pick<Nudge, 'delivery'> }
@@ -25,40 +25,40 @@ const webhookId = Type.Object({ webhookId: Type.String() })
 const deliveryId = Type.Object({ deliveryId: Type.String() })
 const page = () => success('One page.', pageOf(refer(deliverySchema)))
 
-const schemasOf = ({ tags, responses, name }: Front) => ({
+const schemasOf = ({ tags, responses, operationId }: Front) => ({
   list: {
-    operationId: name('listWebhookDeliveries'),
+    operationId: operationId('listWebhookDeliveries'),
     summary: 'List what was sent to a webhook endpoint, newest first',
-    tags: tags('Webhooks'),
+    tags: tags.webhooks,
     params: webhookId,
     querystring: deliveryQuery,
     response: responses(200, page(), ['NOT_FOUND']),
   },
   callbacks: {
-    operationId: name('listCallbackDeliveries'),
+    operationId: operationId('listCallbackDeliveries'),
     summary: 'List what was sent to callback URLs, newest first',
     description: 'A callback that equals the target of an endpoint is listed with that endpoint.',
-    tags: tags('Webhooks'),
+    tags: tags.webhooks,
     querystring: deliveryQuery,
     response: responses(200, page(), []),
   },
   redeliver: {
-    operationId: name('redeliverWebhook'),
+    operationId: operationId('redeliverWebhook'),
     summary: 'Send a delivery again',
     description:
       'Whether it was delivered, is exhausted, or waits for a retry, which this takes the place of. The retry ' +
       'schedule begins again; `id` and body stay. `CONFLICT` while an attempt is being made, and for what is canceled.',
-    tags: tags('Webhooks'),
+    tags: tags.webhooks,
     params: deliveryId,
     response: responses(200, success('The delivery, due now.', refer(deliverySchema)), ['NOT_FOUND', 'CONFLICT']),
   },
   recover: {
-    operationId: name('recoverWebhook'),
+    operationId: operationId('recoverWebhook'),
     summary: 'Send everything again that has failed since a time',
     description:
       'What is exhausted, and what waits for a retry, if its latest attempt ended at that time or later; at most ' +
       '10,000 deliveries a request.',
-    tags: tags('Webhooks'),
+    tags: tags.webhooks,
     params: webhookId,
     body: recoverRequest,
     response: responses(200, success('How many.', refer(recoverySchema)), ['NOT_FOUND', 'CONFLICT']),
@@ -67,7 +67,7 @@ const schemasOf = ({ tags, responses, name }: Front) => ({
 
 export const deliveryRoutes: FastifyPluginAsyncTypebox<DeliveryDeps> = async (app, { db, nudge, front }) => {
   const schemas = schemasOf(front)
-  const { readWebhooks: read, writeWebhooks: write } = front
+  const [read, write] = [{ access: front.access.readWebhooks }, { access: front.access.writeWebhooks }]
   const exists = async ({ caller, params }: FastifyRequest): Promise<void> => {
     const { webhookId } = params as { webhookId: string }
     if ((await findEndpoint(db, caller.workspaceId, ownForm(webhookId))) === undefined) throw endpointNotFound()

@@ -28,8 +28,8 @@ import {
 } from '../../schemas/webhook.ts'
 import { toWebhookView } from '../../views/webhook-view.ts'
 import { toWholeList } from '../../views/whole-list.ts'
+import type { Front } from '../task/front.ts'
 import { judgeTarget } from '../task/request-checks.ts'
-import type { Front } from './front.ts'
 import { ownForm } from './own-form.ts'
 
 export type EndpointDeps = {
@@ -44,11 +44,11 @@ const webhookId = Type.Object({ webhookId: Type.String() })
 /** A day (D63). */
 const overlapSecondsDefault = 86_400
 
-const schemasOf = ({ tags, responses, name }: Front) => ({
+const schemasOf = ({ tags, responses, operationId }: Front) => ({
   create: {
-    operationId: name('createWebhook'),
+    operationId: operationId('createWebhook'),
     summary: 'Create a webhook endpoint',
-    tags: tags('Webhooks'),
+    tags: tags.webhooks,
     body: webhookRequest,
     response: responses(201, success('The endpoint with its secret.', refer(newWebhookEndpointSchema)), [
       'CONFLICT',
@@ -56,45 +56,45 @@ const schemasOf = ({ tags, responses, name }: Front) => ({
     ]),
   },
   list: {
-    operationId: name('listWebhooks'),
+    operationId: operationId('listWebhooks'),
     summary: 'List your webhook endpoints, newest first',
     description: 'All of them, on one page.',
-    tags: tags('Webhooks'),
+    tags: tags.webhooks,
     response: responses(200, success('All endpoints.', pageOf(refer(webhookEndpointSchema))), []),
   },
   get: {
-    operationId: name('getWebhook'),
+    operationId: operationId('getWebhook'),
     summary: 'Get a webhook endpoint',
-    tags: tags('Webhooks'),
+    tags: tags.webhooks,
     params: webhookId,
     response: responses(200, success('The endpoint.', refer(webhookEndpointSchema)), ['NOT_FOUND']),
   },
   patch: {
-    operationId: name('updateWebhook'),
+    operationId: operationId('updateWebhook'),
     summary: 'Change a webhook endpoint',
     description:
       'What is absent stays. Deliveries that wait go to the new target; those of an endpoint that is disabled ' +
       'are canceled.',
-    tags: tags('Webhooks'),
+    tags: tags.webhooks,
     params: webhookId,
     body: webhookPatch,
     response: responses(200, success('The endpoint, changed.', refer(webhookEndpointSchema)), ['NOT_FOUND']),
   },
   delete: {
-    operationId: name('deleteWebhook'),
+    operationId: operationId('deleteWebhook'),
     summary: 'Delete a webhook endpoint',
     description: 'Deliveries that wait for it are canceled.',
-    tags: tags('Webhooks'),
+    tags: tags.webhooks,
     params: webhookId,
     response: responses(200, success('It is deleted.', refer(deletedSchema)), ['NOT_FOUND']),
   },
   rotate: {
-    operationId: name('rotateWebhookSecret'),
+    operationId: operationId('rotateWebhookSecret'),
     summary: 'Give a webhook endpoint a new signing secret',
     description:
       'While the secrets overlap, `X-Service-Signature` is keyed by the one before, and `webhook-signature` carries ' +
       'both.',
-    tags: tags('Webhooks'),
+    tags: tags.webhooks,
     params: webhookId,
     body: rotateRequest,
     response: responses(200, success('The endpoint with its new secret.', refer(rotatedWebhookEndpointSchema)), [
@@ -113,7 +113,7 @@ const collectionRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (app, de
   const schemas = schemasOf(front)
   const replay = async ({ caller }: FastifyRequest, id: string) =>
     toWebhookView(await findOwn(db, caller.workspaceId, id))
-  const createConfig = { ...front.writeWebhooks, idempotent: replay } as const
+  const createConfig = { access: front.access.writeWebhooks, idempotent: replay } as const
 
   app.post('/webhooks', { schema: schemas.create, config: createConfig }, async (request, reply) => {
     const { targetUrl, eventTypes, description } = request.body
@@ -129,7 +129,7 @@ const collectionRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (app, de
     return { ...toWebhookView(endpoint), signingSecret }
   })
 
-  app.get('/webhooks', { schema: schemas.list, config: front.readWebhooks }, async ({ caller }) => {
+  app.get('/webhooks', { schema: schemas.list, config: { access: front.access.readWebhooks } }, async ({ caller }) => {
     const endpoints = await listEndpoints(db, caller.workspaceId)
     return toWholeList(endpoints.map(toWebhookView), endpointsMax)
   })
@@ -137,7 +137,7 @@ const collectionRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (app, de
 
 const singleRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (app, deps) => {
   const { db, masterKeys, front } = deps
-  const { readWebhooks: read, writeWebhooks: write } = front
+  const [read, write] = [{ access: front.access.readWebhooks }, { access: front.access.writeWebhooks }]
   const schemas = schemasOf(front)
   /** The id is judged before the body (D4), so this runs before the body is read. */
   const exists = async (request: FastifyRequest): Promise<void> => {

@@ -1,8 +1,8 @@
 // Webhooks, keys to look at, and usage, on both surfaces.
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { appFront, developerFront, type Front } from '../task/front.ts'
 import { type DeliveryDeps, deliveryRoutes } from './deliveries.ts'
 import { type EndpointDeps, endpointRoutes } from './endpoints.ts'
-import { appFront, developerFront, type Front } from './front.ts'
 import { keyListRoutes } from './key-list.ts'
 import { signingSecretRoutes } from './signing-secret.ts'
 import { type TestDeps, testRoutes } from './test-endpoint.ts'

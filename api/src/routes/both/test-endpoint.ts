@@ -13,7 +13,7 @@ import { deliverySchema } from '../../schemas/delivery.ts'
 import { refer, success } from '../../schemas/schema.ts'
 import { toDeliveryView } from '../../views/delivery-view.ts'
 import type { AttemptWaits } from '../../waits/attempt-waits.ts'
-import type { Front } from './front.ts'
+import type { Front } from '../task/front.ts'
 import { ownForm } from './own-form.ts'
 
 export type TestDeps = {
@@ -25,14 +25,14 @@ export type TestDeps = {
   readonly maxWaitSeconds: number
 }
 
-const schemaOf = ({ tags, responses, name }: Front) => ({
-  operationId: name('testWebhook'),
+const schemaOf = ({ tags, responses, operationId }: Front) => ({
+  operationId: operationId('testWebhook'),
   summary: 'Send a test event to a webhook endpoint',
   description:
     '`test.webhook`, with the same signature, from the same senders and under the same rules as any event. The ' +
     'answer has the recorded attempt in `attempts`; without one by then the delivery is `pending`, and is sent as ' +
     'soon as a sender is there. A failed test is retried like any event, until the next test takes its place.',
-  tags: tags('Webhooks'),
+  tags: tags.webhooks,
   params: Type.Object({ webhookId: Type.String() }),
   headers: Type.Object({
     Prefer: Type.Optional(
@@ -48,7 +48,7 @@ const schemaOf = ({ tags, responses, name }: Front) => ({
 
 export const testRoutes: FastifyPluginAsyncTypebox<TestDeps> = async (app, deps) => {
   const { db, nudge, front } = deps
-  const options = { schema: schemaOf(front), config: front.writeWebhooks }
+  const options = { schema: schemaOf(front), config: { access: front.access.writeWebhooks } }
   app.post('/webhooks/:webhookId/test', options, async (request, reply) => {
     const { workspaceId } = request.caller
     const endpointId = ownForm(request.params.webhookId)

@@ -22,6 +22,7 @@ import type { ResultLinks } from '../../views/result-links.ts'
 import { buildPage, readTaskQuery } from '../../views/task-page.ts'
 import { batchRequest, readBatchRequest } from './batch-request.ts'
 import type { Front } from './front.ts'
+import { runCodes } from './run-codes.ts'
 import type { TaskRequestDeps } from './task-request.ts'
 
 export type BatchDeps = TaskRequestDeps & {
@@ -53,19 +54,11 @@ const createSchema = ({ operationId, tags, responses }: Front) => ({
   tags: tags.batches,
   body: batchRequest,
   response: responses(201, success('The batch, its tasks queued.', refer(batchSchema)), [
-    'TASK_MAINTENANCE',
+    ...runCodes,
     'TASK_BATCH_DISABLED',
     'TASK_BATCH_NOT_SUPPORTED',
     'TASK_BATCH_SIZE_EXCEEDED',
-    'TASK_INPUT_FORBIDDEN',
-    'TASK_FILE_SIZE_EXCEEDED',
-    'TASK_FORMAT_NOT_SUPPORTED',
-    'TASK_STORAGE_UNAVAILABLE',
     'TASK_OUTPUT_FORMAT_NOT_SUPPORTED',
-    'TASK_CONCURRENT_LIMIT',
-    'QUOTA_EXCEEDED',
-    'CREDITS_INSUFFICIENT',
-    'CONFLICT',
     'BATCH_NOT_FOUND', // on a replay, once the batch is cleaned away
   ]),
 })

@@ -2,9 +2,9 @@ import type { Db } from '@matte/core/db/database'
 import { findShownTask, type ShownTask, taskNotFound } from '@matte/core/task/task-queries'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { notePreference, readWaitSeconds } from '../../http/prefer.ts'
-import type { TaskWaits } from '../../task-waits.ts'
 import type { ResultLinks } from '../../views/result-links.ts'
 import { type TaskView, toNewTaskView } from '../../views/task-view.ts'
+import type { TaskWaits } from '../../waits/task-waits.ts'
 
 export type NewTaskDeps = {
   readonly db: Db

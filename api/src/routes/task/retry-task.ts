@@ -15,6 +15,7 @@ import { toNewTaskView } from '../../views/task-view.ts'
 import { findTaskIn } from './find-task.ts'
 import type { Front } from './front.ts'
 import { inMaintenance, storeOf } from './request-checks.ts'
+import { runCodes } from './run-codes.ts'
 
 export type RetryDeps = {
   readonly db: Db
@@ -35,17 +36,9 @@ const retrySchema = ({ operationId, tags, responses }: Front) => ({
   params: Type.Object({ taskId: Type.String() }),
   response: responses(200, success('The task, queued again.', refer(taskSchema)), [
     'TASK_NOT_FOUND',
-    'TASK_MAINTENANCE',
     'TASK_NOT_RETRYABLE',
     'TASK_RETRY_LIMIT_EXCEEDED',
-    'TASK_INPUT_FORBIDDEN',
-    'TASK_FILE_SIZE_EXCEEDED',
-    'TASK_FORMAT_NOT_SUPPORTED',
-    'TASK_STORAGE_UNAVAILABLE',
-    'TASK_CONCURRENT_LIMIT',
-    'QUOTA_EXCEEDED',
-    'CREDITS_INSUFFICIENT',
-    'CONFLICT',
+    ...runCodes,
   ]),
 })
 

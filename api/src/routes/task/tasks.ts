@@ -22,6 +22,7 @@ import { findTaskIn } from './find-task.ts'
 import type { Front } from './front.ts'
 import { type NewTaskDeps, newTaskAnswer } from './new-task.ts'
 import { storeOf } from './request-checks.ts'
+import { runCodes } from './run-codes.ts'
 import { readTaskRequest, type TaskRequestDeps, taskRequest } from './task-request.ts'
 
 export type TaskDeps = TaskRequestDeps &
@@ -51,16 +52,8 @@ const createSchema = ({ operationId, tags, responses }: Front) => ({
     ),
   }),
   response: responses(201, success('The task, queued unless you preferred to wait.', refer(taskSchema)), [
-    'TASK_MAINTENANCE',
-    'TASK_INPUT_FORBIDDEN',
-    'TASK_FILE_SIZE_EXCEEDED',
-    'TASK_FORMAT_NOT_SUPPORTED',
-    'TASK_STORAGE_UNAVAILABLE',
+    ...runCodes,
     'TASK_OUTPUT_FORMAT_NOT_SUPPORTED',
-    'TASK_CONCURRENT_LIMIT',
-    'QUOTA_EXCEEDED',
-    'CREDITS_INSUFFICIENT',
-    'CONFLICT',
     'TASK_NOT_FOUND', // on a replay, once the task is cleaned away
   ]),
 })

@@ -70,7 +70,15 @@ export const teamMemberSchema = named(
 )
 
 export const roleRequest = Type.Object(
-  { role: oneOf(roles, { description: 'Only an owner makes and unmakes owners.' }) },
+  {
+    role: oneOf(roles, { description: 'Only an owner makes and unmakes owners.' }),
+    adoptKeys: Type.Optional(
+      Type.Boolean({
+        description:
+          'An owner takes over the API keys of who is no longer owner or admin, which are revoked otherwise.',
+      }),
+    ),
+  },
   { examples: [{ role: 'billing' }] },
 )
 
@@ -252,10 +260,13 @@ export const auditEntrySchema = named(
     at: time(),
     actorId: nullable(Type.String({ format: 'uuid' })),
     actorName: nullable(
-      Type.String({ description: 'Or the address, where there is no name; null: the account is gone.' }),
+      Type.String({
+        description: 'Or the address, where there is no name; null: the account is gone, or it was an operator.',
+      }),
     ),
-    action: Type.String({ description: 'The `operationId` of the request.' }),
+    action: Type.String({ description: 'The `operationId` of the request, or the command of an operator.' }),
     target: nullable(Type.String({ description: 'The id that the path or the answer names.' })),
+    reason: nullable(Type.String({ description: 'That an operator gave.' })),
     ipAddress: nullable(Type.String()),
     requestId: nullable(Type.String()),
   },
@@ -265,7 +276,7 @@ export const auditEntrySchema = named(
         id: 'c0c5f2a4-54c9-4f4c-8d0f-2f3a5b6c7d81',
         ...{ at: '2026-11-21T09:30:00.000Z', actorId: userId, actorName: 'Ada' },
         ...{ action: 'createTeamInvite', target: 'f2a4a0a2-6a8b-4c4e-9c51-2d6b9a7e6b31' },
-        ...{ ipAddress: '192.0.2.7', requestId: '5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10' },
+        ...{ reason: null, ipAddress: '192.0.2.7', requestId: '5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10' },
       },
     ],
   },

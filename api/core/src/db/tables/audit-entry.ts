@@ -1,11 +1,11 @@
 import type { ColumnType, Generated } from 'kysely'
 
-/** A change that a member made through the App API (D74). */
+/** A change that a member made through the App API, or an operator to a member (D74). */
 export type AuditEntryTable = {
   id: Generated<string>
   workspace_id: string | null
   user_id: string | null
-  /** The operationId of the request. */
+  /** The operationId of the request, or the operator's command. */
   action: string
   /** The id that the request's path or its answer names. */
   target: string | null

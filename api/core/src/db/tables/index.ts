@@ -7,7 +7,7 @@ import type { CreditAdjustmentTable, CreditExpiryWarningTable, CreditLowBalanceT
 import type { DeliveryAttemptTable, DeliveryTable } from './delivery.ts'
 import type { IdempotencyRecordTable } from './idempotency-record.ts'
 import type { InferenceWindowTable } from './inference-window.ts'
-import type { MailTable, NotificationDueTable } from './mail.ts'
+import type { MailRoomTable, MailTable, NotificationDueTable } from './mail.ts'
 import type { ModelTable } from './model.ts'
 import type { NotificationPreferenceTable, NotificationTable } from './notification.ts'
 import type {
@@ -63,6 +63,7 @@ export type Tables = {
   login_event: LoginEventTable
   login_failure: LoginFailureTable
   mail: MailTable
+  mail_room: MailRoomTable
   mail_token: MailTokenTable
   member_credit_month: MemberCreditMonthTable
   membership: MembershipTable

@@ -22,6 +22,15 @@ export type MailTable = {
   created_at: Generated<Date>
 }
 
+/** Mails to an address that strangers have caused (A108). */
+export type MailRoomTable = {
+  /** SHA-256 of the address in lower case. */
+  address: Buffer
+  kind: 'asked' | 'invited'
+  /** When the address has room as if none had been sent. */
+  spent_until: Date
+}
+
 /** An event that concerns people, until its notifications and mails are made. */
 export type NotificationDueTable = {
   id: Generated<number>

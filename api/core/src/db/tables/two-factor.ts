@@ -27,6 +27,8 @@ export type MfaTokenTable = {
   /** SHA-256. */
   hash: Buffer
   user_id: string
+  /** Of the right password; null of one from before it was written. */
+  login_event_id: string | null
   tries: Generated<number>
   expires_at: Date
 }

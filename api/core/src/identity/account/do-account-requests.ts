@@ -7,10 +7,12 @@
 // clicks is its owner and signed in, and is sent a link to set a password. A day without a click, and the newer counts.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import { queueMail } from '../../mail/queue-mail.ts'
+import { takeMailRoom } from '../../mail/mail-room.ts'
+import { isQueued, queueMail } from '../../mail/queue-mail.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { type AccountRequest, listDueRequests, postponeRequest, takeRequest } from './due-requests.ts'
-import { countLiveTokens, createMailToken } from './mail-token.ts'
+import { canHaveToken, countLiveTokens } from './live-tokens.ts'
+import { createMailToken } from './mail-token.ts'
 
 /** Whether an address may be registered: by anybody, or by those invited. */
 type MayRegister = (tx: Db, email: string) => Promise<boolean>
@@ -119,15 +121,17 @@ async function tellOwner(tx: Db, { masterKeys, appUrl }: RequestDeps, { id, emai
   const { hour } = await tx
     .selectNoFrom(sql<string>`to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24')`.as('hour'))
     .executeTakeFirstOrThrow()
+  const key = `already-registered:${id}:${hour}`
+  if ((await isQueued(tx, key)) || !(await takeMailRoom(tx, 'asked', email))) return
   await queueMail(tx, masterKeys, {
     template: 'already-registered',
     data: { loginUrl: `${appUrl}/login`, resetUrl: `${appUrl}/forgot-password` },
-    ...{ key: `already-registered:${id}:${hour}`, to: email, userId: id },
+    ...{ key, to: email, userId: id },
   })
 }
 
 async function sendVerification(tx: Db, { masterKeys, appUrl }: RequestDeps, { id, email }: Account): Promise<void> {
-  const token = await createMailToken(tx, { purpose: 'verify-email', userId: id })
+  const token = await createAskedToken(tx, 'verify-email', { id, email })
   if (token === undefined) return
   const data = { url: `${appUrl}/verify-email?token=${token}` }
   await queueMail(tx, masterKeys, { template: 'verify-email', data, key: null, to: email, userId: id })
@@ -138,8 +142,18 @@ async function sendReset(
   deps: Pick<RequestDeps, 'masterKeys' | 'appUrl'>,
   { id, email, disabled_at }: Account,
 ) {
-  const token = disabled_at === null ? await createMailToken(tx, { purpose: 'reset-password', userId: id }) : undefined
+  const token = disabled_at === null ? await createAskedToken(tx, 'reset-password', { id, email }) : undefined
   if (token === undefined) return
   const data = { url: `${deps.appUrl}/reset-password?token=${token}` }
   await queueMail(tx, deps.masterKeys, { template: 'reset-password', data, key: null, to: email, userId: id })
+}
+
+/** Undefined: no mail is sent, since enough of them were. What is not sent takes no room. */
+async function createAskedToken(
+  tx: Db,
+  purpose: 'verify-email' | 'reset-password',
+  { id: userId, email }: Pick<Account, 'id' | 'email'>,
+): Promise<string | undefined> {
+  const isFree = (await canHaveToken(tx, { purpose, userId })) && (await takeMailRoom(tx, 'asked', email))
+  return isFree ? createMailToken(tx, { purpose, userId }) : undefined
 }

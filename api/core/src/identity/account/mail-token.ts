@@ -3,22 +3,18 @@ import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { MailTokenTable } from '../../db/tables/sign-in.ts'
+import { canHaveToken, type WantedToken } from './live-tokens.ts'
 
 type Purpose = MailTokenTable['purpose']
 
 /** Minutes that each is good for: a day to prove an address, ten to set a password. */
 const minutes: Readonly<Record<Purpose, number>> = { 'verify-email': 24 * 60, 'reset-password': 10 }
 
-/** Tokens of one kind that an account can have at once, so that nobody's mailbox can be filled from here. */
-const liveMax: Readonly<Record<Purpose, number>> = { 'verify-email': 5, 'reset-password': 3 }
-
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
-type Wanted = { readonly purpose: Purpose; readonly userId: string }
-
 /** A new token. Undefined: the account has as many as it may, and those work. Its row is locked by the caller. */
-export async function createMailToken(tx: Db, { purpose, userId }: Wanted): Promise<string | undefined> {
-  if ((await countLiveTokens(tx, { purpose, userId })) >= liveMax[purpose]) return undefined
+export async function createMailToken(tx: Db, { purpose, userId }: WantedToken): Promise<string | undefined> {
+  if (!(await canHaveToken(tx, { purpose, userId }))) return undefined
   const token = randomBytes(32).toString('base64url')
   await tx
     .insertInto('mail_token')
@@ -30,17 +26,6 @@ export async function createMailToken(tx: Db, { purpose, userId }: Wanted): Prom
     })
     .execute()
   return token
-}
-
-export async function countLiveTokens(tx: Db, { purpose, userId }: Wanted): Promise<number> {
-  const { count } = await tx
-    .selectFrom('mail_token')
-    .select((select) => select.fn.countAll<number>().as('count'))
-    .where('user_id', '=', userId)
-    .where('purpose', '=', purpose)
-    .where('expires_at', '>', sql<Date>`now()`)
-    .executeTakeFirstOrThrow()
-  return count
 }
 
 /** Whose token it is, as long as it works. */

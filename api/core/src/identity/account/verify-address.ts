@@ -6,7 +6,6 @@ import type { Db } from '../../db/database.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
 import { publishPersonalEvent } from '../../notification/personal-event.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
-import { insertLoginEvent } from '../login/login-events.ts'
 import { type SignInClient, type StartedSession, startSession } from '../session/start-session.ts'
 import { createMailToken, takeMailToken } from './mail-token.ts'
 
@@ -38,9 +37,7 @@ export function verifyAddress(
     await tx.deleteFrom('registration_invite').where('email', '=', email.toLowerCase()).execute()
     // Two registered the address with different passwords, so that neither counts (do-account-requests.ts).
     if (password_hash === null) await sendPasswordLink(tx, { masterKeys, appUrl }, { userId: id, email })
-    const session = await startSession(tx, { userId: id, client })
-    await insertLoginEvent(tx, { userId: id, method: 'verify_email', failureReason: null, client })
-    return session
+    return startSession(tx, { userId: id, method: 'verify_email', client })
   })
 }
 

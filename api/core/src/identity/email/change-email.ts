@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
+import { requireMailRoom } from '../../mail/mail-room.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { deleteMailTokens } from '../account/mail-token.ts'
@@ -34,6 +35,7 @@ export async function askForEmail({ db, masterKeys }: Keys, wish: Wish): Promise
     await refuseTooMany(tx, userId)
     const refused = await takeCodeIfOn(tx, masterKeys, { userId, code: wish.code })
     if (refused !== undefined) return refused
+    await requireMailRoom(tx, newEmail)
     const token = randomBytes(32).toString('base64url')
     await insertChange(tx, { userId, newEmail, tokenHash: hash(token) })
     const url = wish.linkOf(token)

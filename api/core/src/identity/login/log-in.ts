@@ -1,17 +1,18 @@
 // Logging in (D15). Known and unknown addresses take the same way: an attempt is counted, the account is looked up, one
-// password is hashed, one row of history is written. Nothing is held while the password is hashed.
+// password is hashed, one row of history is written. No connection is held while the password is hashed.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import { queueMail } from '../../mail/queue-mail.ts'
+import { unhurriedCommit } from '../../db/unhurried-commit.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { askForVerification } from '../account/account-requests.ts'
-import type { PasswordHasher } from '../password/password-hasher.ts'
-import { askSecondFactor } from '../second-factor.ts'
+import type { PasswordHasher, Verify } from '../password/password-hasher.ts'
+import { type Profile, selectProfile } from '../personal/profile.ts'
 import { type SignInClient, type StartedSession, startSession } from '../session/start-session.ts'
+import { createMfaToken } from '../two-factor/mfa-token.ts'
 import { answerMsAfter, tellOwnerAfter } from './delay.ts'
-import { accountHash, forgetAttempt, takeAttempt, takeWarning } from './login-attempts.ts'
-import { insertLoginEvent } from './login-events.ts'
-import { returnAttempt } from './return-attempt.ts'
+import { accountHash, forgetAttempt, takeAttempt } from './login-attempts.ts'
+import { insertFailedLogin } from './login-events.ts'
+import { warnOwner } from './warn-owner.ts'
 
 type LoginDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly hasher: PasswordHasher }
 
@@ -27,28 +28,29 @@ type Judged =
   | { readonly outcome: 'failed' }
   | { readonly outcome: 'unverified' }
   | { readonly outcome: 'mfa_required'; readonly mfaToken: string }
-  | { readonly outcome: 'signed_in'; readonly session: StartedSession }
+  | { readonly outcome: 'signed_in'; readonly session: StartedSession; readonly user: Profile }
 
 /** `delayed`: too many failures; the password was not judged. `answerMs`: what the answer shall take at least. */
 type Login =
   | { readonly outcome: 'delayed'; readonly waitSeconds: number; readonly answerMs: 0 }
   | (Judged & { readonly answerMs: number })
 
-/** @throws MatteError RATE_LIMIT_EXCEEDED when too many passwords wait to be hashed */
-export async function logIn(deps: LoginDeps, given: Credentials): Promise<Login> {
-  const { db, hasher } = deps
+/** @throws MatteError RATE_LIMIT_EXCEEDED when too many passwords wait to be hashed; nothing was counted then */
+export const logIn = (deps: LoginDeps, given: Credentials): Promise<Login> =>
+  deps.hasher.inTurn((verify) => judgeLogin(deps, given, verify))
+
+async function judgeLogin({ db, masterKeys }: LoginDeps, given: Credentials, verify: Verify): Promise<Login> {
   const account = accountHash(given.email)
-  const attempt = await takeAttempt(db, { account, network: given.network })
+  const [attempt, found] = await Promise.all([
+    takeAttempt(db, { account, network: given.network }),
+    findAccount(db, given.email),
+  ])
   if (!attempt.allowed) return { outcome: 'delayed', waitSeconds: attempt.waitSeconds, answerMs: 0 }
-  const found = await findAccount(db, given.email)
-  const isRight = await hasher.verify(found?.password_hash ?? null, given.password).catch(async (error: unknown) => {
-    await returnAttempt(db, { account, network: given.network })
-    throw error
-  })
+  const isRight = await verify(found?.password_hash ?? null, given.password)
   const judged = await db.transaction().execute((tx) =>
     found !== undefined && isRight
       ? admit(tx, found, { ...given, account })
-      : refuse(tx, deps.masterKeys, {
+      : refuse(tx, masterKeys, {
           found,
           account,
           client: given.client,
@@ -81,15 +83,8 @@ async function refuse(
   masterKeys: MasterKeys,
   { found, account, client, warns, reason }: Refused,
 ): Promise<Judged> {
-  await insertLoginEvent(tx, { userId: found?.id ?? null, method: 'password', failureReason: reason, client })
-  const failures = warns && found !== undefined ? await takeWarning(tx, account) : undefined
-  if (found !== undefined && failures !== undefined) {
-    await queueMail(tx, masterKeys, {
-      template: 'failed-logins',
-      data: { failures },
-      ...{ key: null, to: found.email, userId: found.id },
-    })
-  }
+  await insertFailedLogin(tx, { userId: found?.id ?? null, method: 'password', failureReason: reason, client })
+  if (warns && found !== undefined) await warnOwner(tx, masterKeys, { ...found, account })
   return { outcome: 'failed' }
 }
 
@@ -99,31 +94,26 @@ async function admit(
   { id: userId, email, password_hash }: Found,
   { account, network, client }: Credentials & { readonly account: Buffer },
 ): Promise<Judged> {
-  const user = await tx
-    .selectFrom('app_user')
-    .select(['email_verified_at', 'disabled_at'])
-    .where('id', '=', userId)
-    .where('password_hash', '=', password_hash)
-    .where('erased_at', 'is', null)
-    .forShare()
+  const found = await selectProfile(tx, userId)
+    .select(['u.disabled_at', unhurriedCommit.as('commit')])
+    .where('u.password_hash', '=', password_hash)
+    .forShare('u')
     .executeTakeFirst()
   const failed = async (failureReason: string): Promise<Judged> => {
-    await insertLoginEvent(tx, { userId, method: 'password', failureReason, client })
+    await insertFailedLogin(tx, { userId, method: 'password', failureReason, client })
     return { outcome: 'failed' }
   }
-  if (user === undefined) return failed('wrong_password')
+  if (found === undefined) return failed('wrong_password')
+  const { disabled_at, commit: _setting, ...user } = found
   // Who knows the password guesses no longer.
   await forgetAttempt(tx, { account, network })
-  if (user.disabled_at !== null) return failed('disabled')
-  if (user.email_verified_at === null) {
+  if (disabled_at !== null) return failed('disabled')
+  if (!user.emailVerified) {
     await askForVerification(tx, email)
-    await insertLoginEvent(tx, { userId, method: 'password', failureReason: 'unverified', client })
+    await insertFailedLogin(tx, { userId, method: 'password', failureReason: 'unverified', client })
     return { outcome: 'unverified' }
   }
-  const mfaToken = await askSecondFactor(tx, { userId, client })
-  if (mfaToken !== undefined) return { outcome: 'mfa_required', mfaToken }
-  const session = await startSession(tx, { userId, client })
-  if (session === undefined) return failed('disabled')
-  await insertLoginEvent(tx, { userId, method: 'password', failureReason: null, client })
-  return { outcome: 'signed_in', session }
+  if (user.mfaEnabled) return { outcome: 'mfa_required', mfaToken: await createMfaToken(tx, { userId, client }) }
+  const session = await startSession(tx, { userId, method: 'password', client })
+  return session === undefined ? failed('disabled') : { outcome: 'signed_in', session, user }
 }

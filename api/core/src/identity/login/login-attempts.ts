@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import { unhurriedCommit } from '../../db/unhurried-commit.ts'
 import { tellOwnerAfter, waitSecondsAfter } from './delay.ts'
 
 /** What is counted under: no address stands in the table. */
@@ -22,11 +23,15 @@ const forgottenAfterHours = 24
 /** The wait after the n-th failure; the last is the longest. */
 const waits = Array.from({ length: 20 }, (_, index) => waitSecondsAfter(index + 1))
 
-/** Counts an attempt, unless the network has to wait. One statement, which locks the row of the pair. */
+/**
+ * Counts an attempt, unless the network has to wait. One statement, which locks the row of the pair.
+ */
 export async function takeAttempt(db: Db, { account, network }: From): Promise<Attempt> {
   const isOld = sql`f.last_at < now() - ${forgottenAfterHours} * interval '1 hour'`
   const { rows } = await sql<{ failures: number | null; waitSeconds: number | null }>`
-    with pair as (
+    with unhurried as (
+      select ${unhurriedCommit} as setting
+    ), pair as (
       insert into login_failure as f (account, network, failures, allowed_at, last_at)
       values (${account}, ${network}, 1, now() + ${waits[0]}::int * interval '1 second', now())
       on conflict (account, network) do update set
@@ -46,7 +51,7 @@ export async function takeAttempt(db: Db, { account, network }: From): Promise<A
         last_at = now()
       returning failures
     )
-    select (select failures from whole) as failures,
+    select (select failures from whole) as failures, (select setting from unhurried) as setting,
            (select extract(epoch from allowed_at - now())::float8 from login_failure
              where account = ${account} and network = ${network}) as "waitSeconds"`.execute(db)
   const { failures = null, waitSeconds = null } = rows[0] ?? {}

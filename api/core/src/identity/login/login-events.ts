@@ -1,27 +1,29 @@
 import type { Db } from '../../db/database.ts'
 import type { LoginEventTable } from '../../db/tables/sign-in.ts'
-import type { SignInClient } from '../session/start-session.ts'
+import { cutUserAgent, type SignInClient } from '../session/start-session.ts'
 
-type LoginOutcome = {
+type FailedLogin = {
   /** Null: no account has the address. */
   readonly userId: string | null
   readonly method: LoginEventTable['method']
-  /** Null: it succeeded. */
-  readonly failureReason: string | null
+  readonly failureReason: string
   readonly client: SignInClient
 }
 
-/** A row of somebody's login history. */
-export async function insertLoginEvent(tx: Db, { userId, method, failureReason, client }: LoginOutcome): Promise<void> {
-  await tx
+/** A row of somebody's login history, and its id; `startSession` writes that of a login that succeeded. */
+export async function insertFailedLogin(tx: Db, failed: FailedLogin): Promise<string> {
+  const { userId, method, failureReason, client } = failed
+  const { id } = await tx
     .insertInto('login_event')
     .values({
       user_id: userId,
-      success: failureReason === null,
+      success: false,
       method,
       ip_address: client.ipAddress,
-      user_agent: client.userAgent?.slice(0, 512) ?? null,
+      user_agent: cutUserAgent(client),
       failure_reason: failureReason,
     })
-    .execute()
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
 }

@@ -12,19 +12,19 @@ import type { PasswordHasher } from './password-hasher.ts'
 type PasswordDeps = { readonly db: Db; readonly hasher: PasswordHasher }
 
 /**
- * Ends all sessions; a second factor stays on. False: the token does not work, or no longer.
+ * Whose it was: all sessions end, a second factor stays on. Undefined: the token does not work, or no longer.
  * @throws MatteError INVALID_PARAMS: too easy to guess, and the token still works; RATE_LIMIT_EXCEEDED
  */
 export async function resetPassword(
   { db, hasher }: PasswordDeps,
   { token, newPassword }: { readonly token: string; readonly newPassword: string },
-): Promise<boolean> {
+): Promise<string | undefined> {
   const userId = await findMailToken(db, 'reset-password', token)
-  if (userId === undefined) return false
+  if (userId === undefined) return undefined
   await checkFor(db, userId, newPassword)
   const passwordHash = await hasher.hash(newPassword)
   return db.transaction().execute(async (tx) => {
-    if ((await takeMailToken(tx, 'reset-password', token)) === undefined) return false
+    if ((await takeMailToken(tx, 'reset-password', token)) === undefined) return undefined
     const user = await tx
       .updateTable('app_user')
       .set({ password_hash: passwordHash })
@@ -33,11 +33,11 @@ export async function resetPassword(
       .where('erased_at', 'is', null)
       .returning('email')
       .executeTakeFirst()
-    if (user === undefined) return false
+    if (user === undefined) return undefined
     await endSessions(tx, userId)
     await forgetFailures(tx, accountHash(user.email))
     await announce(tx, userId)
-    return true
+    return userId
   })
 }
 

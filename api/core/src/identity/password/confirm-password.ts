@@ -1,9 +1,17 @@
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
+import type { MasterKeys } from '../../runtime/seal.ts'
+import { tellOwnerAfter } from '../login/delay.ts'
 import { accountHash, forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
-import { returnAttempt } from '../login/return-attempt.ts'
-import type { PasswordHasher } from './password-hasher.ts'
+import { warnOwner } from '../login/warn-owner.ts'
+import type { PasswordHasher, Verify } from './password-hasher.ts'
+
+export type ConfirmationDeps = {
+  readonly db: Db
+  readonly masterKeys: MasterKeys
+  readonly hasher: PasswordHasher
+}
 
 type Confirmation = {
   readonly userId: string
@@ -16,27 +24,33 @@ type Confirmation = {
 
 /**
  * Asks somebody who is signed in for the password again, before a change that a stolen access token must not make.
- * Wrong ones count like those of a login. Returns what is stored of the right one.
+ * Wrong ones count like those of a login, and the owner is told of many. Returns what is stored of the right one.
  * @throws MatteError INVALID_PARAMS: it is wrong; RATE_LIMIT_EXCEEDED: too many were, or too many wait
  */
-export async function confirmPassword(
-  { db, hasher }: { readonly db: Db; readonly hasher: PasswordHasher },
+export const confirmPassword = (deps: ConfirmationDeps, given: Confirmation): Promise<string> =>
+  deps.hasher.inTurn((verify) => confirm(deps, given, verify))
+
+async function confirm(
+  { db, masterKeys }: ConfirmationDeps,
   { userId, password, network, path }: Confirmation,
+  verify: Verify,
 ): Promise<string> {
   const user = await db
     .selectFrom('app_user')
-    .select(['email', 'password_hash'])
+    .select(['id', 'email', 'password_hash'])
     .where('id', '=', userId)
     .executeTakeFirst()
   const account = accountHash(user?.email ?? '')
   const attempt = await takeAttempt(db, { account, network })
   if (!attempt.allowed) throw tooManyFailures(attempt.waitSeconds)
   const stored = user?.password_hash ?? null
-  const isRight = await hasher.verify(stored, password).catch(async (error: unknown) => {
-    await returnAttempt(db, { account, network })
-    throw error
-  })
-  if (!isRight || stored === null) throw invalidParam(path, 'is not your password')
+  const isRight = await verify(stored, password)
+  if (!isRight || stored === null) {
+    if (user !== undefined && attempt.failures >= tellOwnerAfter) {
+      await db.transaction().execute((tx) => warnOwner(tx, masterKeys, { ...user, account }))
+    }
+    throw invalidParam(path, 'is not your password')
+  }
   await forgetAttempt(db, { account, network })
   return stored
 }

@@ -1,23 +1,27 @@
-// Argon2id with the parameters of D15, a few at a time: a hash takes 19 MiB and a core for some 10 ms, so that `atOnce`
-// bounds both what logins take of memory (19 MiB × atOnce) and what they leave to everything else.
+// Argon2id with the parameters of D15, in turns: a hash takes 19 MiB and a core for some 10 ms, so that `atOnce` bounds
+// both what logins take of memory (19 MiB × atOnce) and what they leave to everything else. A turn holds for what comes
+// before and after the hash too, so that hundreds of logins do not crowd the database before the first is hashed.
 import { hash, type Options, verify } from '@node-rs/argon2'
 import { MatteError } from '../../error.ts'
 import { createGate } from '../../runtime/concurrency/gate.ts'
 
 export type PasswordHasher = {
   /**
-   * PHC form, as it is stored, with a random salt unless one is given.
+   * PHC form, as it is stored, with a random salt unless one is given; takes a turn.
    * @throws MatteError RATE_LIMIT_EXCEEDED when too many wait
    */
   hash(password: string, salt?: Buffer): Promise<string>
   /**
-   * False for a wrong password, and for none (`null`, where there is no account) after the same work.
-   * @throws MatteError RATE_LIMIT_EXCEEDED when too many wait
+   * Does what judges a password, when it is its turn.
+   * @throws MatteError RATE_LIMIT_EXCEEDED when too many wait; nothing was begun then
    */
-  verify(stored: string | null, password: string): Promise<boolean>
+  inTurn<T>(act: (verify: Verify) => Promise<T>): Promise<T>
   /** Now, for the metrics. */
   counts(): { readonly running: number; readonly waiting: number }
 }
+
+/** False for a wrong password, and for none (`null`, where there is no account) after the same work. */
+export type Verify = (stored: string | null, password: string) => Promise<boolean>
 
 type Bounds = { readonly atOnce: number; readonly waitingMax: number }
 
@@ -35,18 +39,20 @@ const normalize = (password: string): string => password.normalize('NFKC')
 
 export function passwordHasher({ atOnce, waitingMax }: Bounds): PasswordHasher {
   const gate = createGate(atOnce)
-  const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
+  const inTurn = async <T>(act: () => Promise<T>): Promise<T> => {
     if (gate.size() >= atOnce + waitingMax) throw tooManyWait()
     return gate.run(act)
   }
   return {
     hash: async (password, salt) => inTurn(() => hash(normalize(password), { ...parameters, ...(salt && { salt }) })),
-    verify: async (stored, password) => {
-      const matches = await inTurn(() => verify(stored ?? nobodysHash, normalize(password)))
-      return stored !== null && matches
-    },
+    inTurn: (act) => inTurn(() => act(verifyPassword)),
     counts: () => ({ running: Math.min(gate.size(), atOnce), waiting: Math.max(0, gate.size() - atOnce) }),
   }
+}
+
+async function verifyPassword(stored: string | null, password: string): Promise<boolean> {
+  const matches = await verify(stored ?? nobodysHash, normalize(password))
+  return stored !== null && matches
 }
 
 const tooManyWait = (): MatteError =>

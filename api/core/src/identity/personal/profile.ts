@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 
-type Profile = {
+export type Profile = {
   readonly id: string
   readonly email: string
   readonly emailVerified: boolean
@@ -14,8 +14,11 @@ type Profile = {
 }
 
 /** Undefined: erased, or never there. */
-export function findProfile(db: Db, userId: string): Promise<Profile | undefined> {
-  return db
+export const findProfile = (db: Db, userId: string): Promise<Profile | undefined> =>
+  selectProfile(db, userId).executeTakeFirst()
+
+export const selectProfile = (db: Db, userId: string) =>
+  db
     .selectFrom('app_user as u')
     .leftJoin('two_factor as t', (join) => join.onRef('t.user_id', '=', 'u.id').on('t.enabled_at', 'is not', null))
     .select(['u.id', 'u.email', 'u.name', 'u.locale', 'u.time_zone as timeZone', 'u.avatar_url as avatarUrl'])
@@ -24,8 +27,6 @@ export function findProfile(db: Db, userId: string): Promise<Profile | undefined
     .select(sql<boolean>`t.user_id is not null`.as('mfaEnabled'))
     .where('u.id', '=', userId)
     .where('u.erased_at', 'is', null)
-    .executeTakeFirst()
-}
 
 /** What is absent stays; null takes it away. */
 export type ProfileChanges = {

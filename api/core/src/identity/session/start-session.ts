@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import type { LoginEventTable } from '../../db/tables/sign-in.ts'
 import type { Role } from '../../workspace/role.ts'
 import { generateRefreshToken, hashRefreshToken } from './refresh-token.ts'
 
@@ -17,20 +18,27 @@ export type StartedSession = {
 
 type NewSession = {
   readonly userId: string
+  /** How the person signed in, for the login history. */
+  readonly method: LoginEventTable['method']
   /** Absent: the personal one. */
   readonly workspaceId?: string
   readonly client: SignInClient
 }
 
+/** As it is kept: what a client sends has no bound of its own. */
+export const cutUserAgent = ({ userAgent }: SignInClient): string | null => userAgent?.slice(0, 512) ?? null
+
 /** Days that a family lasts, however often it is refreshed (D14). */
 const familyDays = 30
 
 /**
- * Begins a session of a person in one of that person's workspaces, with its first refresh token.
+ * Begins a session of a person in one of that person's workspaces, with its first refresh token and its row of the
+ * login history.
  * Undefined: not a member of it, disabled, or erased.
  */
-export async function startSession(tx: Db, { userId, workspaceId, client }: NewSession) {
+export async function startSession(tx: Db, { userId, method, workspaceId, client }: NewSession) {
   const refreshToken = generateRefreshToken()
+  const userAgent = cutUserAgent(client)
   const which = workspaceId === undefined ? sql`w.personal_of = u.id` : sql`w.id = ${workspaceId}`
   const { rows } = await sql<Omit<StartedSession, 'refreshToken'>>`
     with chosen as (
@@ -41,12 +49,15 @@ export async function startSession(tx: Db, { userId, workspaceId, client }: NewS
        where u.id = ${userId} and u.disabled_at is null and u.erased_at is null and ${which}
     ), started as (
       insert into session (user_id, workspace_id, ip_address, user_agent, expires_at)
-      select user_id, workspace_id, ${client.ipAddress}::inet, ${client.userAgent?.slice(0, 512) ?? null},
+      select user_id, workspace_id, ${client.ipAddress}::inet, ${userAgent},
              now() + ${familyDays} * interval '1 day'
         from chosen
       returning id, user_id, workspace_id
     ), first_token as (
       insert into refresh_token (hash, session_id) select ${hashRefreshToken(refreshToken)}::bytea, id from started
+    ), event as (
+      insert into login_event (user_id, success, method, ip_address, user_agent)
+      select user_id, true, ${method}, ${client.ipAddress}::inet, ${userAgent} from started
     )
     select s.id as "sessionId", s.user_id as "userId", s.workspace_id as "workspaceId", c.role
       from started s, chosen c`.execute(tx)

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
-import { insertLoginEvent } from '../login/login-events.ts'
+import { insertFailedLogin } from '../login/login-events.ts'
 import { type SignInClient, type StartedSession, startSession } from '../session/start-session.ts'
 import { deleteMfaToken, tryMfaToken } from './mfa-token.ts'
 import { codeRefused, takeCode } from './take-code.ts'
@@ -25,15 +25,13 @@ export async function finishLogin(
     const outcome = await takeCode(tx, masterKeys, { userId, code })
     if (outcome.state !== 'taken') {
       const failureReason = outcome.state === 'stopped' ? 'too_many_codes' : 'wrong_code'
-      await insertLoginEvent(tx, { userId, method, failureReason, client })
+      await insertFailedLogin(tx, { userId, method, failureReason, client })
       // Codes were switched off since the password was sent: there is nothing to wait for.
       return { refused: outcome.state === 'off' ? tokenRefused() : codeRefused(outcome) }
     }
     await deleteMfaToken(tx, mfaToken)
-    const session = await startSession(tx, { userId, client })
-    if (session === undefined) return { refused: tokenRefused() }
-    await insertLoginEvent(tx, { userId, method, failureReason: null, client })
-    return { session }
+    const session = await startSession(tx, { userId, method, client })
+    return session === undefined ? { refused: tokenRefused() } : { session }
   })
   if ('refused' in done) throw done.refused
   return done.session

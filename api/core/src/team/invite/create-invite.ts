@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { createOnce, type OnceRequest } from '../../idempotency/create-once.ts'
+import { requireMailRoom } from '../../mail/mail-room.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
 import { publishPersonalEvent } from '../../notification/personal-event.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
@@ -38,6 +39,7 @@ export function createInvite(db: Db, masterKeys: MasterKeys, request: CreateInvi
     await replaceOpen(tx, team.id, email)
     const token = generateInviteToken()
     const invite = await insertInvite(tx, { inviter, email, role, token })
+    await requireMailRoom(tx, email)
     await sendInvite(tx, masterKeys, { team, invite, url: inviteUrl(appUrl, token) })
     return invite
   })

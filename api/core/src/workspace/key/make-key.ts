@@ -7,6 +7,7 @@ import { createOnce, type OnceRequest } from '../../idempotency/create-once.ts'
 import { invalidParam } from '../../invalid-params.ts'
 import { generateApiKey } from '../api-key.ts'
 import { type ApiKeyRow, apiKeysMax, insertApiKey } from '../api-key-queries.ts'
+import { makesKeys } from '../role.ts'
 import type { Scope } from '../scope.ts'
 import { lockWorkspace } from '../workspace-queries.ts'
 import { apiKeyNotFound } from './end-key.ts'
@@ -24,12 +25,15 @@ type WantedKey = {
 /** The row and, this once, the key itself. */
 type MadeKey = ApiKeyRow & { readonly key: string }
 
-/** @throws MatteError CONFLICT past `apiKeysMax`, INVALID_PARAMS, NOT_FOUND (no member any more); as `createOnce` */
+/**
+ * @throws MatteError CONFLICT past `apiKeysMax`, INVALID_PARAMS, NOT_FOUND or AUTH_FORBIDDEN (the role was lost); as
+ *   `createOnce`
+ */
 export function makeKey(db: Db, { workspaceId, userId, once, ...wanted }: WantedKey): Promise<MadeKey> {
   const fresh = generateApiKey()
   return createOnce(db, once, async (tx) => {
     await lockWorkspace(tx, workspaceId)
-    await requireMember(tx, workspaceId, userId)
+    await requireMaker(tx, workspaceId, userId)
     if (wanted.expiresAt !== null && !(await liesAhead(tx, wanted.expiresAt))) {
       throw invalidParam('/body/expiresAt', 'must lie in the future')
     }
@@ -58,7 +62,7 @@ export function rollKey(db: Db, { workspaceId, id, overlapSeconds, userId, once 
   const fresh = generateApiKey()
   return createOnce(db, once, async (tx) => {
     await lockWorkspace(tx, workspaceId)
-    if (userId !== undefined) await requireMember(tx, workspaceId, userId)
+    if (userId !== undefined) await requireMaker(tx, workspaceId, userId)
     const old = await lockKey(tx, workspaceId, id)
     if (old === undefined) throw apiKeyNotFound()
     if (!old.works) throw new MatteError('CONFLICT', 'This key works no more; make a new one.')
@@ -103,8 +107,8 @@ const endKey = (tx: Db, id: string, overlapSeconds: number) =>
     .where('id', '=', id)
     .execute()
 
-/** The role of the request may be seconds old; whoever was removed meanwhile leaves no key behind. */
-async function requireMember(tx: Db, workspaceId: string, userId: string): Promise<void> {
+/** The role of the request may be seconds old; whoever lost it meanwhile leaves no key behind. */
+async function requireMaker(tx: Db, workspaceId: string, userId: string): Promise<void> {
   const member = await tx
     .selectFrom('membership')
     .select('role')
@@ -112,6 +116,11 @@ async function requireMember(tx: Db, workspaceId: string, userId: string): Promi
     .where('user_id', '=', userId)
     .executeTakeFirst()
   if (member === undefined) throw new MatteError('NOT_FOUND', 'There is no such workspace.')
+  if (!makesKeys(member.role)) {
+    throw new MatteError('AUTH_FORBIDDEN', `Your role, ${member.role}, makes no API keys.`, {
+      details: { role: member.role },
+    })
+  }
 }
 
 async function liesAhead(tx: Db, time: Date): Promise<boolean> {

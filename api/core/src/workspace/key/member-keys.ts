@@ -1,10 +1,25 @@
-// What becomes of the keys of a member who is removed (D11): they are revoked, unless an owner has adopted them. Both
-// are for the transaction that removes the member, and lock the workspace's row, as the making of keys does: a key
-// that is made at that moment is either seen here, or refused because its maker is no member any more.
+// What becomes of the keys of a member who is removed, or whose new role makes none (D11): they are revoked, unless an
+// owner has adopted them. All of it is for the transaction that ends the right, and locks the workspace's row, as the
+// making of keys does: a key that is made at that moment is either seen here, or refused for its maker's role.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { lockWorkspace } from '../workspace-queries.ts'
+
+type Ending = {
+  readonly workspaceId: string
+  readonly userId: string
+  /** Who ends the member's right to keys, and adopts them if `adopts`. */
+  readonly actorId: string
+  readonly adopts: boolean
+}
+
+/** @throws MatteError CONFLICT: nobody adopts their own; AUTH_FORBIDDEN: only an owner adopts */
+export async function endKeysOfMember(tx: Db, { workspaceId, userId, actorId, adopts }: Ending): Promise<void> {
+  if (!adopts) return void (await revokeKeysOfMember(tx, workspaceId, userId))
+  if (userId === actorId) throw new MatteError('CONFLICT', 'Nobody adopts their own keys: ask another owner.')
+  await adoptKeysOfMember(tx, { workspaceId, from: userId, to: actorId })
+}
 
 /** Revokes what the member has made in this workspace; the ids of the keys. To be called before other locks. */
 export async function revokeKeysOfMember(tx: Db, workspaceId: string, userId: string): Promise<string[]> {

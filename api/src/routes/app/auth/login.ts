@@ -18,7 +18,8 @@ import {
 import { tokensSchema } from '../../../schemas/app/tokens.ts'
 import { openResponses, refer, success } from '../../../schemas/schema.ts'
 import { clientOf } from '../own-password.ts'
-import { type AuthDeps, tags, toSignedIn } from './auth-deps.ts'
+import { toProfileView } from '../users/read-profile.ts'
+import { type AuthDeps, tags } from './auth-deps.ts'
 
 const loggedIn = Type.Union([refer(signedInSchema), refer(secondFactorAskedSchema), refer(verificationSentSchema)], {
   examples: [{ mfaRequired: true, mfaToken: 'b2pZlq0qSx5nU6Zc8m5x1o9V1w3YyJr3k0dXc7T2eQ4' }],
@@ -65,7 +66,9 @@ export const loginRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps
     if (done.outcome === 'delayed') throw tooManyFailures(done.waitSeconds)
     if (done.outcome === 'failed') throw notSignedIn()
     if (done.outcome === 'mfa_required') return { mfaRequired: true as const, mfaToken: done.mfaToken }
-    if (done.outcome === 'signed_in') return toSignedIn(deps, done.session)
+    if (done.outcome === 'signed_in') {
+      return { ...(await issueTokens(deps.issuer, done.session)), user: toProfileView(done.user) }
+    }
     deps.accountRequests.wake()
     return { status: 'verification_sent' as const }
   })

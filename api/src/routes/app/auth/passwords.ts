@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Nudge } from '@matte/core/bus/nudge'
 import { MatteError } from '@matte/core/error'
 import { askForReset } from '@matte/core/identity/account/account-requests'
 import { changePassword, resetPassword } from '@matte/core/identity/password/change-password'
@@ -42,7 +43,9 @@ const change = {
   response: selfResponses(200, changed, ['CONFLICT']),
 }
 
-export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
+type PasswordDeps = AuthDeps & { readonly nudge: Pick<Nudge, 'delivery'> }
+
+export const passwordRoutes: FastifyPluginAsyncTypebox<PasswordDeps> = async (app, deps) => {
   const open = { access: 'open' } as const
 
   app.post('/password/forgot', { schema: forgot, config: open }, async ({ body }) => {
@@ -55,7 +58,9 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
   app.post('/password/reset', { schema: reset, config: open }, async (request) => {
     requireOn(deps.resets)
     request.makeRoom()
-    if (!(await resetPassword(deps, request.body))) throw linkRefused()
+    const userId = await resetPassword(deps, request.body)
+    if (userId === undefined) throw linkRefused()
+    deps.nudge.delivery(userId)
     return { status: 'password_changed' as const }
   })
 
@@ -72,6 +77,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
     if (!(await changePassword(deps, { userId, sessionId, currentHash, newPassword, endOtherSessions }))) {
       throw new MatteError('CONFLICT', 'Your password was changed by another request.')
     }
+    deps.nudge.delivery(userId)
     return { status: 'password_changed' as const }
   })
 }

@@ -1,5 +1,6 @@
 // An account, from the form to the click in the mail.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Nudge } from '@matte/core/bus/nudge'
 import { askForAccount, askForVerification } from '@matte/core/identity/account/account-requests'
 import { registrationSalt } from '@matte/core/identity/account/registration-salt'
 import { verifyAddress } from '@matte/core/identity/account/verify-address'
@@ -46,7 +47,9 @@ const verify = {
 
 const config = { access: 'open' } as const
 
-export const registerRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
+type RegisterDeps = AuthDeps & { readonly nudge: Pick<Nudge, 'delivery'> }
+
+export const registerRoutes: FastifyPluginAsyncTypebox<RegisterDeps> = async (app, deps) => {
   const { db, masterKeys, hasher, accountRequests } = deps
 
   app.post('/register', { schema: register, config }, async (request) => {
@@ -75,6 +78,7 @@ export const registerRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
   app.post('/verify-email', { schema: verify, config }, async (request) => {
     const session = await verifyAddress(deps, { token: request.body.token, client: clientOf(request) })
     if (session === undefined) throw linkRefused()
+    deps.nudge.delivery(session.userId)
     return toSignedIn(deps, session)
   })
 }

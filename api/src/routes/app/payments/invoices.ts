@@ -4,7 +4,6 @@ import { Type } from 'typebox'
 import { invoiceSchema } from '../../../schemas/app/payment.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
-import { renderInvoicePdf } from '../../../views/app/invoice-pdf.ts'
 import { toInvoiceForPdf, toInvoiceView } from '../../../views/app/payment-view.ts'
 import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './own.ts'
 
@@ -58,6 +57,8 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async 
     const { workspace_id: workspaceId, credit_note_for: corrects, number } = invoice
     const corrected = corrects === null ? undefined : await requireOwn(db, 'invoice', { workspaceId, id: corrects })
     reply.header('content-type', 'application/pdf')
+    // The library and its font tables are loaded for those who ask for a PDF alone.
+    const { renderInvoicePdf } = await import('../../../views/app/invoice-pdf.ts')
     reply.header('content-disposition', `attachment; filename="invoice-${number}.pdf"`)
     return reply.send(await renderInvoicePdf(toInvoiceForPdf(invoice, corrected?.number)))
   })

@@ -15,7 +15,7 @@ const day = (description: string) => Type.Optional(Type.String({ description }))
 
 const listSchema = {
   operationId: 'listTeamChanges',
-  summary: 'List what members changed in a team, newest first',
+  summary: 'List what members changed in a team, newest first, as long as it is kept: a year by default',
   tags,
   params: teamParams,
   querystring: Type.Object({

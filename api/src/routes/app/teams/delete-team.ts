@@ -1,7 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Db } from '@matte/core/db/database'
-import { confirmPassword } from '@matte/core/identity/password/confirm-password'
-import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
+import { type ConfirmationDeps, confirmPassword } from '@matte/core/identity/password/confirm-password'
 import { deleteTeam } from '@matte/core/team/delete-team'
 import { clientNetwork } from '../../../limit/client-network.ts'
 import { teamDeletion } from '../../../schemas/app/team.ts'
@@ -9,8 +7,6 @@ import { memberResponses, refer, success } from '../../../schemas/schema.ts'
 import { deletedSchema } from '../../../schemas/webhook.ts'
 import { tags, teamParams } from './team-params.ts'
 import { actorOf, requireTeam } from './team-request.ts'
-
-export type DeletionDeps = { readonly db: Db; readonly hasher: PasswordHasher }
 
 const schema = {
   operationId: 'deleteTeam',
@@ -25,7 +21,7 @@ const schema = {
   response: memberResponses(200, success('It is deleted.', refer(deletedSchema)), ['CONFLICT']),
 }
 
-export const teamDeletionRoutes: FastifyPluginAsyncTypebox<DeletionDeps> = async (app, deps) => {
+export const teamDeletionRoutes: FastifyPluginAsyncTypebox<ConfirmationDeps> = async (app, deps) => {
   const config = { access: { roles: ['owner'] } } as const
   app.delete('/:teamId', { schema, config, onRequest: requireTeam(deps.db) }, async (request) => {
     const { ip, body } = request

@@ -32,7 +32,8 @@ const patchSchema = {
   operationId: 'changeTeamRole',
   summary: 'Give a member another role',
   description:
-    'Only an owner changes the role of an owner or makes one. The last owner stays one. In force within 5 seconds.',
+    'Only an owner changes the role of an owner or makes one. The last owner stays one. In force within 5 seconds. ' +
+    'Who is no longer owner or admin loses the API keys that they have made, unless `adoptKeys`, and the invitations.',
   tags,
   params: memberParams,
   body: roleRequest,
@@ -72,8 +73,9 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberDeps> = async (app, {
   const patchOptions = { schema: patchSchema, config: manage, onRequest: requireMember(db) }
   app.patch('/:teamId/members/:userId', patchOptions, async (request) => {
     const { params, body } = request
+    const { role, adoptKeys = false } = body
     const userId = ownForm(params.userId, memberNotFound)
-    return toMemberView(await changeRole(db, { actor: actorOf(request), userId, role: body.role }))
+    return toMemberView(await changeRole(db, { actor: actorOf(request), userId, role, adoptKeys }))
   })
 
   const deleteOptions = { schema: deleteSchema, config: everybody, onRequest: requireMember(db) }

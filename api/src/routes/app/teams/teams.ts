@@ -2,6 +2,7 @@
 // tasks, keys and payments, is below the other paths, with a token of that workspace.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
+import type { ConfirmationDeps } from '@matte/core/identity/password/confirm-password'
 import { createTeam } from '@matte/core/team/create-team'
 import { type TeamMember, teamNotFound } from '@matte/core/team/lock-team'
 import { findTeam, listTeams } from '@matte/core/team/team-queries'
@@ -17,13 +18,13 @@ import { toWholeList } from '../../../views/whole-list.ts'
 import { auditLogRoutes } from './audit-log.ts'
 import { billingRoutes } from './billing.ts'
 import { teamCreditRoutes } from './credits.ts'
-import { type DeletionDeps, teamDeletionRoutes } from './delete-team.ts'
+import { teamDeletionRoutes } from './delete-team.ts'
 import { inviteRoutes } from './invites.ts'
 import { memberRoutes } from './members.ts'
 import { tags, teamParams } from './team-params.ts'
 import { actorOf, doerOf, requireTeam } from './team-request.ts'
 
-type TeamDeps = DeletionDeps & {
+type TeamDeps = Omit<ConfirmationDeps, 'masterKeys'> & {
   readonly config: Config
   readonly nudge: Pick<Nudge, 'delivery'>
 }
@@ -92,7 +93,7 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
     return read(actorOf(request))
   })
 
-  await teamDeletionRoutes(app, deps)
+  await teamDeletionRoutes(app, { ...deps, masterKeys: deps.config.masterKeys })
   await memberRoutes(app, deps)
   await inviteRoutes(app, deps)
   await teamCreditRoutes(app, deps)

@@ -1,10 +1,15 @@
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
-import { findProfile } from '@matte/core/identity/personal/profile'
+import { findProfile, type Profile } from '@matte/core/identity/personal/profile'
 
 /** @throws MatteError AUTH_INVALID_TOKEN: erased since the request was let in */
 export async function readProfile(db: Db, userId: string) {
   const profile = await findProfile(db, userId)
   if (profile === undefined) throw new MatteError('AUTH_INVALID_TOKEN', 'This account was deleted.')
-  return { ...profile, createdAt: profile.createdAt.toISOString() }
+  return toProfileView(profile)
 }
+
+export const toProfileView = ({ createdAt, ...profile }: Profile) => ({
+  ...profile,
+  createdAt: createdAt.toISOString(),
+})

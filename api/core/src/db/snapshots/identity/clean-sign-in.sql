@@ -17,3 +17,7 @@ delete from login_event where id in (
 prepare clean_sign_in_5 as
 delete from login_failure where (account, network) in (
     select account, network from login_failure where last_at < now() - interval '1 day' limit $1);
+
+prepare clean_sign_in_6 as
+delete from mail_room where (address, kind) in (
+    select address, kind from mail_room where spent_until < now() limit $1);

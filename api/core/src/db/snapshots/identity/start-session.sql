@@ -13,6 +13,9 @@ with chosen as (
   returning id, user_id, workspace_id
 ), first_token as (
   insert into refresh_token (hash, session_id) select $5::bytea, id from started
+), event as (
+  insert into login_event (user_id, success, method, ip_address, user_agent)
+  select user_id, true, $6, $7::inet, $8 from started
 )
 select s.id as "sessionId", s.user_id as "userId", s.workspace_id as "workspaceId", c.role
   from started s, chosen c;

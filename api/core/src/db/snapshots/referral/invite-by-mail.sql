@@ -14,34 +14,12 @@ prepare invite_by_mail_4 as
 select count(*) as "count" from "referral" where lower(email) = lower($1) and invited_at > now() - interval '7 days';
 
 prepare invite_by_mail_5 as
-insert into "referral" ("referrer_id", "email", "status", "invited_at") values ($1, $2, $3, now()) returning "id";
+insert into mail_room as r (address, kind, spent_until)
+values ($1, $2, clock_timestamp() + $3::int * interval '1 minute')
+on conflict (address, kind) do update
+   set spent_until = greatest(r.spent_until, clock_timestamp()) + $4::int * interval '1 minute'
+ where r.spent_until <= clock_timestamp() + $5 * $6::int * interval '1 minute'
+returning true as taken;
 
 prepare invite_by_mail_6 as
-select "code" from "referral_code" where "user_id" = $1;
-
-prepare invite_by_mail_7 as
-insert into "referral_code" ("user_id", "code") values ($1, $2) on conflict do nothing;
-
-prepare invite_by_mail_8 as
-select "code" from "referral_code" where "user_id" = $1;
-
-prepare invite_by_mail_9 as
-insert into "referral_code" ("user_id", "code") values ($1, $2) on conflict do nothing;
-
-prepare invite_by_mail_10 as
-select "code" from "referral_code" where "user_id" = $1;
-
-prepare invite_by_mail_11 as
-insert into "referral_code" ("user_id", "code") values ($1, $2) on conflict do nothing;
-
-prepare invite_by_mail_12 as
-select "code" from "referral_code" where "user_id" = $1;
-
-prepare invite_by_mail_13 as
-insert into "referral_code" ("user_id", "code") values ($1, $2) on conflict do nothing;
-
-prepare invite_by_mail_14 as
-select "code" from "referral_code" where "user_id" = $1;
-
-prepare invite_by_mail_15 as
-insert into "referral_code" ("user_id", "code") values ($1, $2) on conflict do nothing;
+insert into "referral" ("referrer_id", "email", "status", "invited_at") values ($1, $2, $3, now()) returning "id";

@@ -2,7 +2,7 @@ import type { Db } from '@matte/core/db/database'
 import { findEndedTasks } from '@matte/core/task/list-tasks'
 import type { ShownTask } from '@matte/core/task/task-queries'
 import type { Logger } from 'pino'
-import { type RowWaits, rowWaits } from './waits/row-waits.ts'
+import { type RowWaits, rowWaits } from './row-waits.ts'
 
 export type TaskWaits = RowWaits<ShownTask>
 

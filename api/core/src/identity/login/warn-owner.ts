@@ -1,0 +1,17 @@
+import type { Db } from '../../db/database.ts'
+import { queueMail } from '../../mail/queue-mail.ts'
+import type { MasterKeys } from '../../runtime/seal.ts'
+import { takeWarning } from './login-attempts.ts'
+
+type Owner = { readonly account: Buffer; readonly id: string; readonly email: string }
+
+/** A mail to the owner of an account with many wrong passwords (D15): once, until they are forgotten. */
+export async function warnOwner(tx: Db, masterKeys: MasterKeys, { account, id, email }: Owner): Promise<void> {
+  const failures = await takeWarning(tx, account)
+  if (failures === undefined) return
+  await queueMail(tx, masterKeys, {
+    template: 'failed-logins',
+    data: { failures },
+    ...{ key: null, to: email, userId: id },
+  })
+}

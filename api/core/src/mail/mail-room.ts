@@ -1,0 +1,41 @@
+// Mails that a stranger can have sent to an address, counted by the address, whoever asks (A108): of each kind some at
+// once, and then one at a time. Whether an account has the address changes nothing, so that the count tells nobody.
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
+import { MatteError } from '../error.ts'
+
+/** `asked`: by somebody who is not signed in; `invited`: by somebody who is. Neither takes the room of the other. */
+type Kind = 'asked' | 'invited'
+
+/** So many at once, and then one in so many minutes. */
+const rooms: Readonly<Record<Kind, { readonly burst: number; readonly everyMinutes: number }>> = {
+  // Whoever floods an address still leaves its owner a link an hour.
+  asked: { burst: 5, everyMinutes: 60 },
+  invited: { burst: 5, everyMinutes: 5 * 60 },
+}
+
+/** False: the address has had enough of them. The last row to be locked: nothing waits for another while it has it. */
+export async function takeMailRoom(tx: Db, kind: Kind, email: string): Promise<boolean> {
+  const { burst, everyMinutes } = rooms[kind]
+  const address = createHash('sha256').update(email.toLowerCase()).digest()
+  const every = sql`${everyMinutes}::int * interval '1 minute'`
+  // Not the transaction's time: it may have begun before the mail that it waited for.
+  const { rows } = await sql`
+    insert into mail_room as r (address, kind, spent_until)
+    values (${address}, ${kind}, clock_timestamp() + ${every})
+    on conflict (address, kind) do update
+       set spent_until = greatest(r.spent_until, clock_timestamp()) + ${every}
+     where r.spent_until <= clock_timestamp() + ${burst - 1} * ${every}
+    returning true as taken`.execute(tx)
+  return rows.length > 0
+}
+
+/** @throws MatteError RATE_LIMIT_EXCEEDED: to whoever is signed in; those who are not are told nothing */
+export async function requireMailRoom(tx: Db, email: string): Promise<void> {
+  if (await takeMailRoom(tx, 'invited', email)) return
+  throw new MatteError('RATE_LIMIT_EXCEEDED', 'Too many mails were sent to this address; try again later.', {
+    details: { limit: 'address' },
+    retryAfterSeconds: 3_600,
+  })
+}

@@ -1,0 +1,96 @@
+// `make quality`: how good the cut-outs are, beside the same model merely resized and other programs with the same
+// weights. Exits with 1 when a target is missed; with `--report` it measures and prints only. README.md says how to try
+// a change.
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { rootDir } from '@matte/local/paths'
+import type { Part } from './data/case.ts'
+import { drawCase, listCases } from './data/data-set.ts'
+import { peerNames } from './peers/run-peers.ts'
+import { createSheet } from './report/sheet.ts'
+import { formatTables, plain, type Row, worstPictures } from './report/table.ts'
+import { formatTargets, judge } from './report/targets.ts'
+import { runBench } from './run/bench.ts'
+import { openModel } from './run/model.ts'
+import { readPairs } from './run/pairs.ts'
+import type { Variant } from './run/variant.ts'
+import { ownVariants } from './run/variants.ts'
+
+const { values } = parseArgs({
+  options: {
+    part: { type: 'string', default: 'report' },
+    what: { type: 'string', default: ['ours', plain, ...peerNames].join(',') },
+    only: { type: 'string', default: '' },
+    large: { type: 'boolean', default: false },
+    model: { type: 'string', multiple: true, default: [] },
+    variants: { type: 'string' },
+    pairs: { type: 'string', multiple: true, default: [] },
+    out: { type: 'string' },
+    report: { type: 'boolean', default: false },
+  },
+})
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+const begun = performance.now()
+const what = values.what.split(',')
+const sheet = values.out === undefined ? undefined : createSheet(resolve(values.out))
+const pictures = await listPictures()
+say(`${pictures.length} pictures`)
+const opened = new Map<string, Awaited<ReturnType<typeof openModel>>>()
+for (const [name, path] of modelFiles()) opened.set(name, await openModel(path))
+const models = new Map([...opened].map(([name, { ask }]) => [name, ask]))
+const rows = await runBench({ pictures, what, variants: await loadVariants(), models, sheet, say })
+for (const { close } of opened.values()) await close()
+
+const tables = formatTables(rows)
+say(`\n${tables}`)
+for (const variant of what.filter((name) => name !== plain)) say(formatWorst(rows, variant))
+const targets = values.part === 'report' && what.includes('ours') && what.includes(plain) ? judge(rows, 'ours') : []
+if (targets.length > 0) say(`\ntargets of ours\n${formatTargets(targets)}`)
+if (sheet !== undefined) say(`\nto look at: ${await sheet.write(`${tables}\n\n${formatTargets(targets)}`)}`)
+say(`\n${((performance.now() - begun) / 1000).toFixed(0)} s`)
+if (!values.report && !targets.every(({ isMet }) => isMet)) process.exitCode = 1
+
+/** Drawn ones, and pairs; a folder of pairs alone is measured alone. */
+async function listPictures() {
+  const only = new RegExp(values.only)
+  const pairs = (await Promise.all(values.pairs.map(readPairs))).flat()
+  if (pairs.length > 0) return pairs
+  const { part, large } = values
+  if (part !== 'tune' && part !== 'report' && part !== 'all') throw new Error(`--part ${part}: tune, report or all`)
+  const parts: readonly Part[] = part === 'all' ? ['tune', 'report'] : [part]
+  const cases = (await listCases({ parts, large, say })).filter(({ name }) => only.test(name))
+  return cases.map((one) => () => drawCase(one, say))
+}
+
+function modelFiles(): Map<string, string> {
+  const files = new Map([['', resolve(rootDir, 'models/u2netp/1/model.onnx')]])
+  for (const given of values.model) {
+    const at = given.indexOf('=')
+    if (at < 1) throw new Error(`--model ${given}: NAME=FILE`)
+    files.set(given.slice(0, at), resolve(given.slice(at + 1)))
+  }
+  return files
+}
+
+/** Our own, and those that the file of `--variants` exports as `variants`. */
+async function loadVariants(): Promise<Readonly<Record<string, Variant>>> {
+  if (values.variants === undefined) return ownVariants
+  const loaded = (await import(pathToFileURL(resolve(values.variants)).href)) as { variants: Record<string, Variant> }
+  return { ...ownVariants, ...loaded.variants }
+}
+
+function formatWorst(all: readonly Row[], variant: string): string {
+  const lines = (['mad', 'grad'] as const).flatMap((metric) => [
+    `\n${variant}, worst ${metric} ÷ ${plain}`,
+    ...worstPictures(all, variant, metric)
+      .slice(0, 5)
+      .map(({ picture, ratio, value, before }) => {
+        const numbers = `${value.toPrecision(3)}, ${plain} ${before.toPrecision(3)}`
+        return `  ×${ratio.toFixed(2)} ${picture} (${numbers})`
+      }),
+  ])
+  return lines.join('\n')
+}
