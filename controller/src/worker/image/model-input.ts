@@ -3,8 +3,8 @@ import type { Photo } from './decode.ts'
 
 /**
  * Stretches the photo to `size` x `size` (no letterbox: the network was trained on stretched images): RGB interleaved,
- * `size * size * 3` bytes. The filter is Lanczos, which keeps fine structures: a triangle's mask, merely stretched, has a
- * larger error on three of four photographed subjects (A113).
+ * `size * size * 3` bytes. The filter is Lanczos: the network's mask has a smaller error than with a
+ * triangle on 40 of 48 photographed or painted subjects (A113).
  *
  * Transparent parts are replaced by a plain backdrop, so the hidden colours that some editors leave there cannot pull
  * the mask; the photo's alpha itself is multiplied into the result by cutOut.

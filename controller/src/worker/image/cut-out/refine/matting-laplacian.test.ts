@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { colourCells } from './coloured-cells.ts'
 import { conjugateGradients } from './conjugate-gradients.ts'
 import { buildLaplacian, colourful, gridSize, solveDense } from './matting-laplacian.fixtures.ts'
 import { mattingLaplacian } from './matting-laplacian.ts'
 import { listCells } from './window-sums.ts'
-import { addRidge, colourCells, measureWindows } from './windows.ts'
+import { addRidge, measureWindows } from './windows.ts'
 
 const radius = 2
 const epsilon = 1e-3

@@ -1,9 +1,10 @@
 import { growCells, haze, type MaskCells } from '../mask-cells.ts'
 import type { CellColours } from '../sample-cells.ts'
+import { type ColouredCells, colourCells } from './coloured-cells.ts'
 import { conjugateGradients } from './conjugate-gradients.ts'
 import { mattingLaplacian } from './matting-laplacian.ts'
 import { type CellList, listCells, numbersPerCell, windowCounts, windowSums } from './window-sums.ts'
-import { addRidge, type ColouredCells, colourCells, fitWindows, measureWindows, type RidgeWindows } from './windows.ts'
+import { addRidge, fitWindows, measureWindows, type RidgeWindows } from './windows.ts'
 
 // What the network says is as coarse as 320 x 320; the photo has the edges. Three steps, all on the grid, so that their
 // cost does not depend on the photo's size, and all near the unsettled cells:
@@ -20,19 +21,20 @@ const radius = 2
 // Variances of colour (0..1) up to which a window counts as even: more smooths, less lets texture through.
 const guidedEpsilon = 1e-3
 const epsilon = 1e-5
-// More steps follow colours farther, also where they are the background's as well: ten are better for fur and lattices,
-// worse for photographed objects.
-const mattingSteps = 5
-// How much a cell holds on to the first step's alpha: least where the network has no opinion.
+// Five keep most of the gain; more than ten follow colours into what shares them.
+const mattingSteps = 10
+// How much a cell holds on to the first step's alpha: least where the network has no opinion, most where it is sure.
+// Without the difference, subjects as textured as their background became speckled.
 const holdLeast = 0.01
-const holdSure = 0.1
+const holdSure = 0.05
+const holdPower = 8
 
 // What comes out of each step within this margin of 0 or 1 is 0 or 1.
 const guidedMargin = 0.03
-const mattingMargin = 0.05
+const mattingMargin = 0.04
 const edgeMargin = 0.01
 
-export type Refined = {
+type Refined = {
   /**
    * 4 floats a cell: a for red, green, blue, then b, with alpha (0..255, not yet clamped) = a . (r, g, b: 0..255) + b;
    * settled cells have a = 0 and b below 0 or above 255.
@@ -69,7 +71,7 @@ export function refine(cells: MaskCells, colours: CellColours): Refined {
 }
 
 function holdsOf(probabilities: Float64Array): Float64Array {
-  return probabilities.map((probability) => holdLeast + holdSure * (2 * probability - 1) ** 4)
+  return probabilities.map((probability) => holdLeast + holdSure * (2 * probability - 1) ** holdPower)
 }
 
 type MatteOptions = {

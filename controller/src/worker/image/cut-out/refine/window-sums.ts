@@ -1,7 +1,7 @@
-// Sums over square windows of a grid on which only some cells have values, and only some are the middles of windows that
+// Sums over square windows of a grid on which only some cells have values, and only some are middles of windows that
 // matter. Four numbers a cell are summed at once: what each step of the refinement needs, and a loop of known length is
-// several times faster. The cost of a window does not depend on its radius: a running sum down each column, then another
-// along each run of neighbours, in double precision so that what has passed leaves no trace.
+// several times faster. The cost of a window does not depend on its radius: a running sum down each column, then
+// another along each run of neighbours, in double precision so that what has passed leaves no trace.
 
 /** Some cells of a square grid, row by row. */
 export type CellList = {
@@ -43,23 +43,7 @@ export function windowCounts({ gridSize, cells }: CellList, radius: number): Flo
  */
 export function windowSums(sources: CellList, targets: CellList, radius: number) {
   const { gridSize } = sources
-  // Empty columns on either side, so that nothing has to be asked at the border.
-  const columns = new Float64Array((gridSize + 2 * radius + 1) * numbersPerCell)
-
-  /** Adds a row of the grid to the sums of its columns, or takes it away. */
-  function addRow(values: Float64Array, y: number, sign: 1 | -1): void {
-    const { cells, rowStarts } = sources
-    const to = rowStarts[y + 1] as number
-    const offset = radius + 1 - y * gridSize
-    for (let i = rowStarts[y] as number; i < to; i++) {
-      const column = ((cells[i] as number) + offset) * numbersPerCell
-      const value = i * numbersPerCell
-      columns[column] = (columns[column] as number) + sign * (values[value] as number)
-      columns[column + 1] = (columns[column + 1] as number) + sign * (values[value + 1] as number)
-      columns[column + 2] = (columns[column + 2] as number) + sign * (values[value + 2] as number)
-      columns[column + 3] = (columns[column + 3] as number) + sign * (values[value + 3] as number)
-    }
-  }
+  const { columns, addRow } = runningColumns(sources, radius)
 
   function sumRow(sums: Float64Array, y: number): void {
     const { cells, rowStarts } = targets
@@ -105,4 +89,24 @@ export function windowSums(sources: CellList, targets: CellList, radius: number)
       if (y >= 0) sumRow(sums, y)
     }
   }
+}
+
+function runningColumns(sources: CellList, radius: number) {
+  const { gridSize, cells, rowStarts } = sources
+  // Empty columns on either side, so that nothing has to be asked at the border.
+  const columns = new Float64Array((gridSize + 2 * radius + 1) * numbersPerCell)
+  /** Adds a row of the grid to the sums of its columns, or takes it away. */
+  function addRow(values: Float64Array, y: number, sign: 1 | -1): void {
+    const to = rowStarts[y + 1] as number
+    const offset = radius + 1 - y * gridSize
+    for (let i = rowStarts[y] as number; i < to; i++) {
+      const column = ((cells[i] as number) + offset) * numbersPerCell
+      const value = i * numbersPerCell
+      columns[column] = (columns[column] as number) + sign * (values[value] as number)
+      columns[column + 1] = (columns[column + 1] as number) + sign * (values[value + 1] as number)
+      columns[column + 2] = (columns[column + 2] as number) + sign * (values[value + 2] as number)
+      columns[column + 3] = (columns[column + 3] as number) + sign * (values[value + 3] as number)
+    }
+  }
+  return { columns, addRow }
 }

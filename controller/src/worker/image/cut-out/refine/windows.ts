@@ -1,25 +1,12 @@
-import type { CellColours } from '../sample-cells.ts'
+import type { ColouredCells } from './coloured-cells.ts'
 import { type CellList, numbersPerCell, windowCounts, windowSums } from './window-sums.ts'
 
 // The local linear model that every step of the refinement stands on: in a square window, a value is explained by the
 // photo's colour, value = a . rgb + b, by ridge regression (He, Sun, Tang: Guided Image Filtering, ECCV 2010). What
 // depends on colours alone is calculated once, and then fitted to as many values as there are.
 
-export type ColouredCells = CellList & { readonly rgb: Float32Array }
-
-export function colourCells([reds, greens, blues]: CellColours, list: CellList): ColouredCells {
-  const rgb = new Float32Array(list.cells.length * 3)
-  for (let i = 0, to = 0; to < rgb.length; i++, to += 3) {
-    const cell = list.cells[i] as number
-    rgb[to] = reds[cell] as number
-    rgb[to + 1] = greens[cell] as number
-    rgb[to + 2] = blues[cell] as number
-  }
-  return { ...list, rgb }
-}
-
 /** Windows around the middles, clipped at the grid's border. */
-export type Windows = {
+type Windows = {
   readonly middles: CellList
   readonly radius: number
   /** Cells of each. */
@@ -130,7 +117,7 @@ export function fitWindows({ middles, radius, counts, inverses }: RidgeWindows, 
   const sum = windowSums(sources, middles, radius)
   const products = new Float64Array(sources.cells.length * numbersPerCell)
 
-  /** In place of the sums of a window its model: the slopes are the inverse times the covariance of colour and value. */
+  /** In place of the sums of a window its model: slopes are the inverse times the covariance of colour and value. */
   function solve(models: Float64Array): void {
     for (let i = 0, at = 0, to = 0; i < counts.length; i++, at += numbersPerWindow, to += numbersPerCell) {
       const red = inverses[at] as number
