@@ -83,7 +83,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/payment/provider': ['core/error.ts', 'core/runtime'],
   'core/payment/provider/stripe': ['core/error.ts', 'core/runtime', 'core/payment/provider'],
   // The sandbox has tables of its own, which nothing else reads.
-  'core/payment/provider/sandbox': ['core/error.ts', 'core/runtime', 'core/db', 'core/payment/provider'],
+  'core/payment/provider/sandbox': [
+    'core/error.ts',
+    'core/runtime',
+    'core/db',
+    'core/payment/provider',
+    'core/webhook',
+  ],
   'core/payment/rows': rows,
   'core/payment': [
     ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/credit', 'core/notification'],

@@ -20,6 +20,7 @@ import { up as referral } from './0018-referral.ts'
 import { up as notification } from './0019-notification.ts'
 import { up as developer } from './0020-developer.ts'
 import { up as team } from './0021-team.ts'
+import { up as paymentEnds } from './0022-payment-ends.ts'
 import { up as people } from './0023-people.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
@@ -45,5 +46,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0019-notification': { up: notification },
   '0020-developer': { up: developer },
   '0021-team': { up: team },
+  '0022-payment-ends': { up: paymentEnds },
   '0023-people': { up: people },
 }
