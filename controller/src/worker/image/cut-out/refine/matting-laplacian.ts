@@ -5,7 +5,7 @@ import { fitWindows, type RidgeWindows } from './windows.ts'
 // The matting Laplacian (Levin, Lischinski, Weiss: A Closed-Form Solution to Natural Image Matting, PAMI 2008):
 // x' L x is how badly values x are explained, in all small windows together, as a linear function of the photo's
 // colour. Its matrix is never built: L x is a fit of x in each window, then for each cell what the fits of all windows
-// that hold it leave unexplained (He, Sun, Tang: Fast Matting Using Large Kernel Matting Laplacian Matrices, CVPR 2010):
+// that hold it leave unexplained (He, Sun, Tang: Fast Matting Using Large Kernel Matting Laplacians, CVPR 2010):
 //   (L x)_i = (n_i x_i - (sum of a_k) . rgb_i - sum of b_k) / n, over the n_i windows k that hold i
 // Both are sums over windows, so large windows cost as much as small ones; n, the cells of a whole window, only scales.
 
