@@ -9,8 +9,8 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench quality images chart sbom mails
-.PHONY: dashboards house gen verify
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench quality images chart sbom
+.PHONY: mails dashboards house gen verify
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
