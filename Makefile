@@ -9,8 +9,8 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
 
-.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak sim sim-full bench quality images chart sbom
-.PHONY: mails dashboards house gen verify
+.PHONY: help up down logs demo admin test check unit int e2e e2e-full soak memory sim sim-full bench quality
+.PHONY: images chart sbom mails dashboards house gen verify model-add model-fetch-isnet
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,12 @@ demo: $(installed) ## cut out the bundled photos through the API; results in .lo
 
 admin: $(installed) ## run matte-admin against the local service, such as ARGS="setting set maintenance on"
 	@node local/src/admin.ts $(ARGS)
+
+model-add: $(installed) ## make an ONNX file a model of Matte; ARGS="FILE --name … --licence …" (docs/models.md)
+	@node local/src/models/add.ts $(ARGS)
+
+model-fetch-isnet: $(installed) ## fetch IS-Net (113 MB) for model-add, and print its licences
+	@node local/src/models/fetch-isnet.ts
 
 test: $(installed) ## everything: check, then sim, then int; ARGS names more phases: chart, install
 	@node test/run.ts check sim int $(ARGS)
@@ -54,13 +60,17 @@ e2e-full: $(installed) ## the same with 1,000 deleted pods and 100 pools of simu
 soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log
 	@SOAK_ROUNDS=200 vitest run --project int test/api/kill-loop.test.ts $(ARGS)
 
+memory: $(installed) ## a controller's memory under 10,000 mixed images, the torture set 100 times, the largest ones
+	@MEMORY_IMAGES=10000 TORTURE_ROUNDS=100 MEMORY_ROUNDS=30 vitest run --project int --maxWorkers 1 \
+	  test/controller/mixed-images.test.ts test/controller/torture.test.ts test/controller/image-memory.test.ts $(ARGS)
+
 sim: $(installed) ## the scaling rule under simulated load, beside other scalers; fails when a target is missed
 	@node test/sim/main.ts $(ARGS)
 
 sim-full: $(installed) ## the same with all seeds, and what each setting costs: the tables of docs/autoscaling.md
 	@node test/sim/main.ts --full $(ARGS)
 
-bench: $(installed) ## ratios to the bare model and database; fails on a missed one; ARGS: model, accept, streams
+bench: $(installed) ## ratios to the bare model and database; fails on a missed one; ARGS: model, rembg, accept, streams
 	@node test/bench/main.ts $(ARGS)
 
 quality: $(installed) ## cut-outs against known alpha, beside rembg with the same model; sheet in .local/quality

@@ -14,7 +14,7 @@ export default defineConfig({
           include: [
             '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
             'docs/generate/**/*.test.ts',
-            'test/{bench,house,quality,sim,support}/**/*.test.ts',
+            'test/{bench,house,quality,sim,support,torture}/**/*.test.ts',
             'test/cluster/{account,page}/*.test.ts',
             'test/image/{dockerfiles,licences}.test.ts',
           ],

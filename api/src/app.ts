@@ -2,6 +2,7 @@
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import type { SigningKeysCache } from '@matte/core/identity/signing-keys-cache'
+import { createPaymentMetrics } from '@matte/core/payment/payment-metrics'
 import { systemClock } from '@matte/core/runtime/clock'
 import type { Readiness } from '@matte/core/runtime/health'
 import type { Loop } from '@matte/core/runtime/loop'
@@ -134,7 +135,9 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   await app.register(developerSurface, { prefix, masterKeys, ...common })
   await app.register(jwksRoutes, { prefix: '/api/v1', signingKeys })
   const signIn = createSignIn(config, registry)
-  await app.register(appRoutes, { prefix: '/api/v1/app', config, masterKeys, ...signIn, ...taskDeps })
+  const paymentMetrics = createPaymentMetrics(registry)
+  const ofApp = { config, masterKeys, paymentMetrics, ...signIn, ...taskDeps }
+  await app.register(appRoutes, { prefix: '/api/v1/app', ...ofApp })
   await app.register(fileRoutes, { bucket, masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()

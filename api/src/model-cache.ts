@@ -1,5 +1,5 @@
 import type { Db } from '@matte/core/db/database'
-import { defaultModelVersion, listModels } from '@matte/core/model/model-queries'
+import { defaultModelVersion, type ListedModel, listModels } from '@matte/core/model/model-queries'
 
 /** How old the list of models may be. */
 const maxAgeMs = 5_000
@@ -7,26 +7,27 @@ const maxAgeMs = 5_000
 export type ModelCache = {
   /** The names that are valid now, the default one always among them (D38). */
   validNames(): Promise<readonly string[]>
+  /** The same with what is known of them. */
+  valid(): Promise<readonly ListedModel[]>
 }
 
 /** One query per 5 s at most; callers that come while it runs share it. */
 export function modelCache(db: Db): ModelCache {
-  let names: Promise<readonly string[]> | undefined
+  let known: Promise<readonly ListedModel[]> | undefined
   let readAtMs = 0
   const read = async () => {
     const models = await listModels(db)
-    return models.filter((model) => model.available || model.name === defaultModelVersion).map((model) => model.name)
+    return models.filter((model) => model.available || model.name === defaultModelVersion)
   }
-  return {
-    validNames: () => {
-      if (names !== undefined && performance.now() - readAtMs < maxAgeMs) return names
-      readAtMs = performance.now()
-      const latest = read()
-      names = latest
-      latest.catch(() => {
-        if (names === latest) names = undefined // an error is reported once and not kept
-      })
-      return latest
-    },
+  const valid = (): Promise<readonly ListedModel[]> => {
+    if (known !== undefined && performance.now() - readAtMs < maxAgeMs) return known
+    readAtMs = performance.now()
+    const latest = read()
+    known = latest
+    latest.catch(() => {
+      if (known === latest) known = undefined // an error is reported once and not kept
+    })
+    return latest
   }
+  return { valid, validNames: async () => (await valid()).map(({ name }) => name) }
 }

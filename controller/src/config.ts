@@ -1,5 +1,6 @@
 import { auditSettings } from '@matte/core/audit/settings'
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
+import { defaultLicencePolicy, parseLicencePolicy } from '@matte/core/model/licence-policy'
 import {
   ConfigError,
   choice,
@@ -66,10 +67,20 @@ export const schema = {
     {
       default: [],
       description:
-        'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default"}]; ' +
+        'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default","licence"}]; ' +
         'needed unless TRITON_POOLS is on',
     },
     checkModels,
+  ),
+  modelsAllowedLicences: parsed(
+    'MODELS_ALLOWED_LICENCES',
+    {
+      default: defaultLicencePolicy,
+      description:
+        'licences of models that may be served, SPDX identifiers joined by commas; a model that names none is ' +
+        'refused. Without it Apache-2.0, MIT, BSD-2-Clause, BSD-3-Clause, ISC, and models that name none; * allows all',
+    },
+    parseLicencePolicy,
   ),
   plans: json('PLANS', { default: defaultPlans, description: 'changes to the table of plans' }, parsePlans),
   claimMs: int('CLAIM_MS', {
@@ -121,7 +132,7 @@ export const schema = {
     min: 100_000_000,
     description:
       'memory for images at once, over all tasks of this process, whose other needs are some 300 MB: an eighth for ' +
-      'files, the rest for pixels, 16 to 40 bytes each; a larger image waits until it is alone',
+      'files, the rest for pixels, 16 to 40 bytes each and 20 MB an image; a larger image waits until it is alone',
   }),
   imageThreads: int('IMAGE_THREADS', { default: 0, max: 64, description: 'threads for pixels; 0 means one a core' }),
   // Read by Node itself before any of this code runs: the value here is what it has become.
@@ -171,7 +182,10 @@ function checkModels(value: unknown): readonly StaticModel[] {
     }
     const wrong = addresses.find((address) => !/^[^\s/]+:\d{1,5}$/.test(String(address)))
     if (wrong !== undefined) throw new Error(`entry ${index} has an address that is not host:port`)
-    return { name, tritonModel, addresses, default: entry.default === true }
+    const { licence } = entry
+    if (licence !== undefined && typeof licence !== 'string')
+      throw new Error(`entry ${index} has a licence that is no text`)
+    return { name, tritonModel, addresses, default: entry.default === true, ...(licence && { licence }) }
   })
   if (models.filter((model) => model.default).length > 1) throw new Error('may have one default only')
   return models

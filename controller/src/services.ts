@@ -101,7 +101,8 @@ function openEdges(config: Config, logger: Logger) {
 
 async function buildServing(config: Config, { db, bus, registry, edges, logger }: Edges): Promise<Serving> {
   const metrics = createPodMetrics(registry, edges)
-  const common = { db, logger, Stub: loadTriton(), channels: config.channelsPerPod }
+  const licences = config.modelsAllowedLicences
+  const common = { db, logger, Stub: loadTriton(), channels: config.channelsPerPod, licences }
   if (!config.tritonPools) return staticMode({ ...common, metrics, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { kubernetesMode } = await import('./operator/kubernetes-mode.ts')

@@ -4,6 +4,7 @@ import { consume } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/durables'
 import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
+import { createPaymentMetrics } from '@matte/core/payment/payment-metrics'
 import { openPayments } from '@matte/core/payment/settings'
 import { systemClock } from '@matte/core/runtime/clock'
 import { describeConfig } from '@matte/core/runtime/env'
@@ -46,7 +47,8 @@ export async function buildServices(config: Config): Promise<Services> {
   const http = createHttpClient({ deniedNetworks: config.deniedNetworks, timeoutMs: config.timeoutSeconds * 1_000 })
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
   // Nobody orders here, so no checkout needs the public URL.
-  const payments = await openPayments(config, { ...config, db, publicUrl: '' })
+  const paymentMetrics = createPaymentMetrics(registry)
+  const payments = await openPayments(config, { ...config, db, publicUrl: '', metrics: paymentMetrics })
   const { plans, referralRewardCredits: rewardCredits } = config
   const dueDeps = { db, wake: due.wake, logger }
   const databaseSchema = schemaAtStart(database, { logger })

@@ -113,11 +113,9 @@ async function launch(
 async function startLocalTriton({ layout, ports, say }: StartPartsOptions, start: StartOptions) {
   const installation = await installTriton(say)
   const repository = join(layout.localDir, 'models')
-  await prepareModelRepository({
-    source: join(rootDir, 'models'),
-    target: repository,
-    cores: availableParallelism(),
-  })
+  const source = join(rootDir, 'models')
+  const models = await prepareModelRepository({ source, target: repository, cores: availableParallelism() })
+  for (const { name, config } of models) say(`model ${name}: configs/${config}.pbtxt`)
   const { tritonHttp: http, tritonGrpc: grpc, tritonMetrics: metrics } = ports
   return startTriton({ ...start, installation, repository, ports: { http, grpc, metrics } })
 }

@@ -12,7 +12,6 @@ const world = useApi()
 const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
 const run = promisify(execFile)
 const unknown = '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'
-
 /** Runs the command as an operator would; with `--json` the printed object. */
 async function admin(args: readonly string[], env: Record<string, string> = {}): Promise<Record<string, unknown>> {
   const { stdout } = await run(process.execPath, [main, ...args, '--json'], {

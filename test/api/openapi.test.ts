@@ -76,6 +76,7 @@ describe('GET /api/v1/openapi.json', () => {
         `GET ${prefix}/signing-secret`,
         `GET ${prefix}/api-keys`,
         `GET ${prefix}/usage`,
+        `GET ${prefix}/models`,
         'POST /v1/tasks',
         'GET /v1/tasks',
         'GET /v1/tasks/{taskId}',

@@ -44,7 +44,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     ...['PATCH /webhooks/{webhookId}', 'DELETE /webhooks/{webhookId}', 'POST /webhooks/{webhookId}/test'],
     ...['POST /webhooks/{webhookId}/rotate-secret', 'GET /webhooks/{webhookId}/deliveries'],
     ...['POST /webhooks/{webhookId}/recover', 'POST /webhooks/deliveries/{deliveryId}/redeliver'],
-    ...['GET /signing-secret', 'POST /signing-secret/rotate', 'GET /usage', 'GET /event-catalog'],
+    ...['GET /signing-secret', 'POST /signing-secret/rotate', 'GET /usage', 'GET /event-catalog', 'GET /models'],
   ],
 }
 

@@ -1,19 +1,24 @@
-// `matte-admin refund`, as an operator runs it.
+// `matte-admin` of payments, as an operator runs it.
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { grantDuePlans } from '@matte/core/credit/due/grant-plans'
 import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { buy } from '../support/app/payments.ts'
 import { givenPerson } from '../support/app/people.ts'
+import { sweepPayments } from '../support/app/sweep-payments.ts'
 import { nodeEnv } from '../support/free-ports.ts'
 
 const world = useApi()
+const dayMs = 24 * 60 * 60 * 1_000
 const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
 const masterKeys = `test:${Buffer.alloc(32, 1).toString('base64')}`
 
-async function refund(args: readonly string[], env: Record<string, string> = {}) {
-  const { stdout } = await promisify(execFile)(process.execPath, [main, 'refund', ...args, '--json'], {
+const refund = (args: readonly string[], env?: Record<string, string>) => admin(['refund', ...args], env)
+
+async function admin(args: readonly string[], env: Record<string, string> = {}) {
+  const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
     env: {
       ...nodeEnv(),
       DATABASE_URL: world.databaseUrl,
@@ -37,4 +42,41 @@ it('matte-admin refund pays back what is left, and says why it cannot', async ()
   await expect(elsewhere).rejects.toMatchObject({ code: 1 })
   await expect(refund(['--order', orderId])).rejects.toMatchObject({ code: 2 })
   await expect(refund(['--order', orderId, '--reason', 'x'], { MASTER_KEYS: '' })).rejects.toMatchObject({ code: 2 })
+})
+
+it('matte-admin sets a plan once the subscription is ended, which is in force again after the next one', async () => {
+  const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
+  const { workspaceId, client } = someone
+  const own = ['--workspace', workspaceId]
+  const read = () =>
+    world.db.selectFrom('workspace').selectAll().where('id', '=', workspaceId).executeTakeFirstOrThrow()
+  await buy(someone, { plan: 'pro', interval: 'month' }, { declineRenewals: true })
+  await sweepPayments(world, new Date(Date.now() + 32 * dayMs))
+  const toDo = `matte-admin subscription end --workspace ${workspaceId}`
+  const refused = { code: 1, stderr: expect.stringContaining(toDo) }
+  await expect(admin(['workspace', 'plan', ...own, '--plan', 'business'])).rejects.toMatchObject(refused)
+  await expect(admin(['subscription', 'end', ...own])).rejects.toMatchObject({ code: 2 })
+  expect(await admin(['subscription', 'end', ...own, '--yes'])).toEqual({ workspaceId, ended: 1, plan: 'free' })
+  expect(await admin(['subscription', 'end', ...own, '--yes'])).toMatchObject({ ended: 0 })
+  const set = await admin(['workspace', 'plan', ...own, '--plan', 'business'])
+  expect(set).toEqual({ workspaceId, plan: 'business', creditsOfThisMonth: 10_000 })
+
+  await buy(someone, { plan: 'enterprise', interval: 'month' })
+  expect(await read()).toMatchObject({ plan: 'enterprise' })
+  await client.call('POST', '/payments/subscription/cancel')
+  // The month turns while the subscription lasts: the operator's plan grants nothing in it.
+  await world.db
+    .updateTable('workspace')
+    .set({ plan_credits_due_at: new Date(0) })
+    .where('id', '=', workspaceId)
+    .execute()
+  await grantDuePlans(world.db, world.api.config.plans)
+  expect(await read()).toMatchObject({ plan_credits_due_at: null })
+  await sweepPayments(world, new Date(Date.now() + 64 * dayMs))
+  expect(await read()).toMatchObject({ plan: 'business', plan_credits_due_at: expect.any(Date) })
+  // Of this month they were granted before; another plan has its own.
+  await grantDuePlans(world.db, world.api.config.plans)
+  const lots = await world.db.selectFrom('credit_lot').selectAll().where('workspace_id', '=', workspaceId).execute()
+  expect(lots.filter(({ source }) => source?.startsWith('plan:business'))).toHaveLength(1)
+  expect(await read()).toMatchObject({ plan: 'business', plan_credits_due_at: expect.any(Date) })
 })

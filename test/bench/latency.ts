@@ -29,6 +29,32 @@ export async function measureLatency({ origin, apiKey }: Installation, photo: Ph
   return median(times)
 }
 
+/** Mean milliseconds in which a task is worked on, `together` at a time, by the service's own times. */
+export async function measureProcessing(
+  { origin, apiKey }: Installation,
+  photo: Photo,
+  { count, together }: { readonly count: number; readonly together: number },
+): Promise<number> {
+  const client = createClient(origin, apiKey)
+  const imageUrl = await client.upload(photo.bytes, { contentType: photo.contentType })
+  const times: number[] = []
+  let left = count
+  const one = async (): Promise<void> => {
+    while (left-- > 0) {
+      const { id } = await client.createTask({ imageUrl })
+      const ended = async () => {
+        const seen = await client.getTask(id)
+        return seen.completedAt !== null && seen
+      }
+      const task = await until(`task ${id} has ended`, ended, { timeoutMs: 120_000, everyMs: 100 })
+      if (task.durationMs === undefined) throw new Error(`task ${id} is ${task.status}, and tells no duration`)
+      times.push(task.durationMs)
+    }
+  }
+  await Promise.all(Array.from({ length: together }, one))
+  return times.reduce((sum, ms) => sum + ms, 0) / times.length
+}
+
 export type Parts = Readonly<Record<'get' | 'decode' | 'prepare' | 'infer' | 'refine' | 'put', number>>
 
 /** Median milliseconds of each part of the work done alone, with the same functions, one after the other. */

@@ -9,6 +9,8 @@ import { measureAccept } from './accept.ts'
 import { measureApp } from './app/app.ts'
 import { measureStreams } from './app/streams.ts'
 import { measureModel } from './model.ts'
+import { measurePixels } from './pixels.ts'
+import { measureRembg } from './rembg/rembg.ts'
 import { formatRows, isMet, type Row } from './row.ts'
 
 const { values, positionals } = parseArgs({
@@ -28,6 +30,8 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
 const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   model: () => measureModel({ rounds, seconds, say }),
+  rembg: () => measureRembg({ rounds, seconds, say }),
+  pixels: () => measurePixels({ rounds, say }),
   accept: () => measureAccept({ rounds, seconds, dir: values.dir, say }),
   app: () => measureApp({ rounds, seconds, dir: values.dir, say }),
   streams: () => measureStreams({ dir: values.dir, say }),

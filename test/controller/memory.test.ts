@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { modelBytes } from '@matte/controller/worker/image/image-memory'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { nodePath } from '@matte/local/servers/process'
 import { runtimeEnv } from '@matte/local/servers/runtime-env'
@@ -81,8 +82,9 @@ describe.each(mallocs)('the worst files with $name', ({ env }) => {
     // What small images add is the process's own.
     const large = peaks.filter(({ allowedBytes }) => allowedBytes > 50_000_000)
     expect(large.filter(({ addedBytes, allowedBytes }) => addedBytes > allowedBytes)).toEqual([])
-    // And the formula reserves no multiple of it.
-    expect(large.some(({ addedBytes, allowedBytes }) => addedBytes > 0.85 * allowedBytes)).toBe(true)
+    // And the formula reserves no multiple of it. The grid's work is over before the pixels are packed.
+    const isClose = ({ addedBytes, allowedBytes }: Peak) => addedBytes > 0.85 * (allowedBytes - modelBytes(320))
+    expect(large.some(isClose)).toBe(true)
   })
 })
 

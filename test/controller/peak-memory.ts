@@ -5,7 +5,7 @@ import { configureHeap, configureSharp } from '@matte/controller/worker/image/co
 import { decodePhoto, readHeader } from '@matte/controller/worker/image/decode'
 import { encodeResult } from '@matte/controller/worker/image/encode'
 import { freeBytes } from '@matte/controller/worker/image/free-bytes'
-import { pixelBytes } from '@matte/controller/worker/image/image-memory'
+import { modelBytes, pixelBytes } from '@matte/controller/worker/image/image-memory'
 import { createImagePool } from '@matte/controller/worker/image/image-pool'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
 import type { Output } from '@matte/core/db/tables/task'
@@ -60,7 +60,7 @@ async function measure(path: string, format: Output['format']): Promise<Omit<Pea
   const result = 'file' in made ? made : await encodeResult(made, wish)
   const afterwards = memoryBytes('VmHWM') - before
   freeBytes(result.file)
-  return { addedBytes: Math.max(whileFileIsHeld, afterwards), allowedBytes: pixelBytes(header, wish) }
+  return { addedBytes: Math.max(whileFileIsHeld, afterwards), allowedBytes: pixelBytes(header, wish) + modelBytes(320) }
 }
 
 configureHeap()

@@ -57,11 +57,11 @@ function routing(source: PodSource) {
   }
 }
 
-const send = (picker: PodPicker, timeoutMs = 60_000): Promise<string> =>
-  picker.withSlot({ modelVersion: 'service-v2', isRetry: false }, never, async ({ client, name }) => {
-    await ask(client, { timeoutMs })
-    return name
-  })
+async function send(picker: PodPicker, timeoutMs = 60_000): Promise<string> {
+  const { pod, use } = await picker.takeSlot({ modelVersion: 'service-v2', isRetry: false }, never)
+  await use(never, () => ask(pod.client, { timeoutMs }))
+  return pod.name
+}
 
 /** Pods of `models.static`. */
 function staticRouting(...pods: Fake[]) {
@@ -128,7 +128,7 @@ describe('pods of a static list', () => {
     const { source, untilPods, send } = staticRouting(wrong, right)
     await untilPods(right.address)
     await until('the error is known', () => source.errors().has(wrong.address))
-    expect(source.errors().get(wrong.address)).toContain(
+    expect(source.errors().get(wrong.address)?.message).toContain(
       'it has image UINT8 [-1,320,320,3] and alpha UINT8 [-1,1,320,320]',
     )
     expect(await send()).toBe(right.address)

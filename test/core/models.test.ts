@@ -38,6 +38,23 @@ for (const { version, url, missing } of databases()) {
       expect(await table()).toEqual(['(service-v2@default)', 'v1@two', 'v2@one*'])
     })
 
+    it('keeps what pods said of a model while none says anything, and forgets it with the model itself', async () => {
+      const properties = { inputSize: 320, views: 1, form: null, licence: 'MIT', speed: 'fast' } as const
+      const said = async () => (await listModels(database.db)).find(({ name }) => name === 'v1')?.properties
+      await replaceModels(database.db, [model('v1')])
+      expect(await said()).toBeNull()
+      expect(await replaceModels(database.db, [{ ...model('v1'), properties }])).toBe(true)
+      expect(await said()).toEqual(properties)
+      expect(await replaceModels(database.db, [{ ...model('v1'), properties }])).toBe(false)
+      expect(await replaceModels(database.db, [model('v1')])).toBe(false)
+      await replaceModels(database.db, [model('v1', 'one', true)])
+      expect(await said()).toEqual(properties)
+      await replaceModels(database.db, [{ ...model('v1'), properties: { ...properties, inputSize: 1024 } }])
+      expect(await said()).toEqual({ ...properties, inputSize: 1024 })
+      await replaceModels(database.db, [model('v1', 'two')])
+      expect(await said()).toBeNull()
+    })
+
     it('keeps a model that went away as unavailable, and knows it again when it is back', async () => {
       await replaceModels(database.db, [model('v1', 'one', true), model('v2')])
       await replaceModels(database.db, [model('v2')])

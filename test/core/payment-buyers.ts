@@ -23,7 +23,7 @@ export const orderFor = ({ deps }: PaymentWorld, buyer: Buyer, wanted: Wanted) =
 
 export async function buyFor(world: PaymentWorld, buyer: Buyer, wanted: Wanted) {
   const order = await orderFor(world, buyer, wanted)
-  await paySandbox(world.deps, { orderId: order.id, outcome: 'succeed', declineRenewals: false })
+  await paySandbox(world.deps, { orderId: order.id, outcome: 'succeed', declineRenewals: false, failRefunds: false })
   return order
 }
 

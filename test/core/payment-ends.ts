@@ -30,7 +30,7 @@ export async function readEnd(db: Db, workspaceId: string) {
   const lots = await where(
     db.selectFrom('credit_lot').select(['kind', 'granted', 'available', 'refunded', 'expires_at']),
   ).execute()
-  const invoices = await where(db.selectFrom('invoice').select(['subtotal', 'tax', 'total', 'currency'])).execute()
+  const invoices = await readInvoices(db, workspaceId)
   const refunds = await where(db.selectFrom('refund').select(['status', 'amount', 'credits'])).execute()
   const { plan } = await db
     .selectFrom('workspace')
@@ -45,4 +45,16 @@ export async function readEnd(db: Db, workspaceId: string) {
     invoices: sorted(invoices),
     refunds: sorted(refunds),
   }
+}
+
+/**
+ * Those in force: whoever hears of a refund's failure before its success issues no credit note, and has none to cancel.
+ * A correction without its note, or two of one, would be left over.
+ */
+async function readInvoices(db: Db, workspaceId: string): Promise<readonly object[]> {
+  const rows = await db.selectFrom('invoice').selectAll().where('workspace_id', '=', workspaceId).execute()
+  const canceled = rows.map(({ corrects }) => corrects).filter((id) => id !== null)
+  return rows
+    .filter(({ id, corrects }) => corrects === null && !canceled.includes(id))
+    .map(({ subtotal, tax, total, currency, refund_id }) => ({ subtotal, tax, total, currency, isNote: !!refund_id }))
 }

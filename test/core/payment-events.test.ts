@@ -15,14 +15,14 @@ const database = useDatabase()
 const { pack } = wanted
 
 type Step =
-  | { readonly kind: 'pack'; readonly fails: boolean }
+  | { readonly kind: 'pack'; readonly fails: boolean; readonly failsRefunds: boolean }
   | { readonly kind: 'subscribe'; readonly interval: 'month' | 'year'; readonly declines: boolean }
   | { readonly kind: 'grow' | 'cancel' | 'resume' }
   | { readonly kind: 'refund'; readonly amount: number }
   | { readonly kind: 'wait'; readonly days: number }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ kind: fc.constant('pack' as const), fails: fc.boolean() }),
+  fc.record({ kind: fc.constant('pack' as const), fails: fc.boolean(), failsRefunds: fc.boolean() }),
   fc.record({
     kind: fc.constant('subscribe' as const),
     interval: fc.constantFrom('month' as const, 'year' as const),
@@ -69,7 +69,8 @@ async function live(db: Db, steps: readonly Step[], { wire, startsAt }: { wire?:
     } else if (each.kind === 'pack') {
       const { id } = await orderFor(world, buyer, pack)
       if (each.fails) await payCheckout(db, id, { outcome: 'fail', declines: false, now: world.clock.now })
-      await payCheckout(db, id, { outcome: 'succeed', declines: false, now: world.clock.now })
+      const { failsRefunds } = each
+      await payCheckout(db, id, { outcome: 'succeed', declines: false, failsRefunds, now: world.clock.now })
     } else if (each.kind === 'subscribe') {
       if (subscriptionId !== undefined) return
       interval = each.interval
@@ -157,6 +158,53 @@ describe('events of a provider', () => {
       { numRuns: Number(process.env.PAYMENT_RUNS ?? 30) },
     )
   }, 600_000)
+
+  it('give the number of an invoice that was rolled back to the next one', async () => {
+    const { db, url } = database
+    const other = connectTo(url, 3)
+    const [first, second] = [await givenBuyer(db), await givenBuyer(db)]
+    const pays = async (buyer: typeof first, at: Db) => {
+      const world = paymentWorld(at)
+      const { id } = await orderFor(world, buyer, pack)
+      await payCheckout(db, id, { outcome: 'succeed', declines: false, now: world.clock.now })
+      const [body = ''] = await takeEvents(db)
+      return () => world.deliver(body).catch((error: unknown) => error)
+    }
+    const [deliverFirst, deliverSecond] = [await pays(first, other.db), await pays(second, db)]
+    let deliveries: Promise<unknown>[] = []
+    const waiting = (query: string, act: string) => async () => {
+      const { rows } = await sql`
+        select ${sql.raw(act)} from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and query like ${`%${query}%`}`.execute(db)
+      return rows.length > 0
+    }
+    await db.transaction().execute(async (tx) => {
+      // A payment has its invoice before its credits: it waits here with a number, the other one for a number.
+      await sql`lock table credit_lot in exclusive mode`.execute(tx)
+      deliveries = [deliverFirst()]
+      await until('the first has its number', waiting('insert into credit_lot', 'pid'))
+      deliveries.push(deliverSecond())
+      await until('the second waits for a number', waiting('insert into invoice_counter', 'pid'))
+      await until('the first is ended', waiting('insert into credit_lot', 'pg_terminate_backend(pid)'))
+      expect(await deliveries[0]).toBeInstanceOf(Error)
+    })
+    expect(await deliveries[1]).toBe('applied')
+    expect(await deliverFirst()).toBe('applied')
+    // Lives before this one may have reached the next year, which has numbers of its own.
+    const year = `${new Date().getUTCFullYear()}-%`
+    const rows = await db
+      .selectFrom('invoice')
+      .select('number')
+      .where('number', 'like', year)
+      .orderBy('number')
+      .execute()
+    expect(rows.map(({ number }) => Number(number.slice(5)))).toEqual(rows.map((_, index) => index + 1))
+    const numberOf = async ({ workspaceId }: typeof first) =>
+      (await db.selectFrom('invoice').select('number').where('workspace_id', '=', workspaceId).executeTakeFirst())
+        ?.number
+    expect([await numberOf(second), await numberOf(first)]).toEqual(rows.slice(-2).map(({ number }) => number))
+    await other.stop()
+  })
 
   it('is applied once when it comes twice at once', async () => {
     const { db } = database

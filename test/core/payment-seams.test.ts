@@ -62,7 +62,7 @@ describe('an order', () => {
       .where('id', '=', first.id)
       .executeTakeFirstOrThrow()
     expect(status).toBe('pending')
-    await paySandbox(deps, { orderId: first.id, outcome: 'succeed', declineRenewals: false })
+    await paySandbox(deps, { orderId: first.id, outcome: 'succeed', declineRenewals: false, failRefunds: false })
   })
 })
 

@@ -1,45 +1,17 @@
 // Stripe without Stripe: what we send is recorded by a server of our own, what we read are objects in Stripe's form.
 import { createHmac } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { NewCheckout } from '@matte/core/payment/provider/provider'
 import { ChargeFailed, ProviderUnavailable } from '@matte/core/payment/provider/provider-errors'
 import { stripeProvider } from '@matte/core/payment/provider/stripe/stripe-provider'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { useFakeStripe } from './fake-stripe.ts'
 
-type Sent = { readonly call: string; readonly body: Record<string, string>; readonly key: string | undefined }
-
-const sent: Sent[] = []
-/** Answers by method and path; the latest that fits counts. */
-let answers: Record<string, { status?: number; json: object }> = {}
-let server: Server
-let apiBase = ''
 const webhookSecret = 'whsec_test'
 const orderId = '8c1c3f0e-5f0b-4a77-9a44-2f8f3a1d9b10'
+const fake = useFakeStripe()
+const { sent } = fake
 
-beforeAll(async () => {
-  server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const { pathname } = new URL(request.url ?? '', 'http://x')
-      const call = `${request.method} ${pathname}`
-      const body = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()))
-      sent.push({ call, body, key: request.headers['idempotency-key']?.toString() })
-      const { status = 200, json } = answers[call] ?? { status: 404, json: { error: { message: `no ${call}` } } }
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json))
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  apiBase = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-})
-afterAll(() => new Promise((resolve) => server.close(resolve)))
-beforeEach(() => {
-  sent.length = 0
-  answers = {}
-})
-
-const provider = () => stripeProvider({ secretKey: 'sk_test_x', webhookSecret, apiBase })
+const provider = () => stripeProvider({ secretKey: 'sk_test_x', webhookSecret, apiBase: fake.origin() })
 const pack: NewCheckout = {
   ...{ orderId, description: 'Small pack', amount: 900, currency: 'USD', email: 'a@example.com', subscription: null },
   returnUrl: 'https://app.example.com/billing',
@@ -68,7 +40,7 @@ const subscription = (price: string) => ({
 
 describe('what is sent to Stripe', () => {
   it('is a checkout in one payment, the same one for the same order', async () => {
-    answers = { 'POST /v1/checkout/sessions': { json: session } }
+    fake.answers = { 'POST /v1/checkout/sessions': { json: session } }
     expect(await provider().createCheckout(pack)).toEqual({ id: 'cs_1', url: session.url })
     expect(sent).toEqual([
       {
@@ -92,7 +64,7 @@ describe('what is sent to Stripe', () => {
   })
 
   it('is a price of its own for each plan, made once and found again', async () => {
-    answers = {
+    fake.answers = {
       'GET /v1/prices': { json: { object: 'list', data: [] } },
       'POST /v1/prices': { json: { id: 'price_pro' } },
       'POST /v1/checkout/sessions': { json: session },
@@ -115,8 +87,8 @@ describe('what is sent to Stripe', () => {
   })
 
   it('is a refund under its own id, and none where it was made before', async () => {
-    const made = { id: 're_1', payment_intent: 'pi_1', status: 'succeeded', amount: 450 }
-    answers = {
+    const made = { id: 're_1', payment_intent: 'pi_1', status: 'succeeded', amount: 450, currency: 'usd' }
+    fake.answers = {
       'GET /v1/refunds': { json: { object: 'list', data: [] } },
       'POST /v1/refunds': { json: { ...made, metadata: { matte_refund_id: 'r' } } },
     }
@@ -127,14 +99,14 @@ describe('what is sent to Stripe', () => {
       key: 'refund:r',
       body: { payment_intent: 'pi_1', amount: '450', 'metadata[matte_refund_id]': 'r' },
     })
-    answers['GET /v1/refunds'] = { json: { data: [{ ...made, metadata: { matte_refund_id: 'r' } }] } }
+    fake.answers['GET /v1/refunds'] = { json: { data: [{ ...made, metadata: { matte_refund_id: 'r' } }] } }
     sent.length = 0
     await provider().refund(wanted)
     expect(sent.map(({ call }) => call)).toEqual(['GET /v1/refunds'])
   })
 
   it('is a larger plan with its proration charged at once, or a smaller one for the next period', async () => {
-    answers = {
+    fake.answers = {
       ...prices,
       'GET /v1/subscriptions/sub_1': { json: subscription('price_pro') },
       'POST /v1/subscriptions/sub_1': { json: { ...subscription('price_business'), latest_invoice: null } },
@@ -154,9 +126,32 @@ describe('what is sent to Stripe', () => {
     expect(sent.findLast(({ call }) => call.startsWith('POST'))?.body).toEqual({ cancel_at_period_end: 'true' })
   })
 
+  it('is the end of a subscription, once, with what is open of it voided', async () => {
+    const open = { json: { object: 'list', data: [{ id: 'in_9' }] } }
+    fake.answers = {
+      ...prices,
+      'GET /v1/subscriptions/sub_1': { json: { ...subscription('price_pro'), status: 'past_due' } },
+      'DELETE /v1/subscriptions/sub_1': {
+        json: { ...subscription('price_pro'), status: 'canceled', ended_at: 1_500 },
+      },
+      'GET /v1/invoices': open,
+      'POST /v1/invoices/in_9/void': { json: { id: 'in_9' } },
+    }
+    const facts = await provider().endSubscription('sub_1')
+    expect(facts.subscription).toMatchObject({ status: 'canceled', endedAt: new Date(1_500_000) })
+    const calls = () => sent.map(({ call }) => call).filter((call) => !call.startsWith('GET'))
+    expect(calls()).toEqual(['DELETE /v1/subscriptions/sub_1', 'POST /v1/invoices/in_9/void'])
+    sent.length = 0
+    const ended = fake.answers['DELETE /v1/subscriptions/sub_1']
+    fake.answers = { ...fake.answers, ...(ended && { 'GET /v1/subscriptions/sub_1': ended }) }
+    fake.answers['GET /v1/invoices'] = { json: { object: 'list', data: [] } }
+    expect((await provider().endSubscription('sub_1')).subscription).toMatchObject({ status: 'canceled' })
+    expect(calls()).toEqual([])
+  })
+
   it('tells a declined card from an outage', async () => {
     const declined = { error: { type: 'card_error', message: 'Your card was declined.' } }
-    answers = {
+    fake.answers = {
       ...prices,
       'GET /v1/subscriptions/sub_1': { json: subscription('price_pro') },
       'POST /v1/subscriptions/sub_1': { status: 402, json: declined },
@@ -181,7 +176,7 @@ describe('what is read of Stripe', () => {
     const payment_method_details = { type: 'card', card: { fingerprint: 'fp_1' } }
     const latest_charge = { id: 'ch_1', created: 1_700_000_000, payment_method_details }
     const payment_intent = { id: 'pi_1', latest_charge }
-    answers = {
+    fake.answers = {
       'GET /v1/checkout/sessions/cs_1': { json: { ...paid, payment_intent, total_details: { amount_tax: 0 } } },
     }
     const paidAt = new Date(1_700_000_000_000)
@@ -199,7 +194,7 @@ describe('what is read of Stripe', () => {
         paidAt,
       },
     })
-    answers = { 'GET /v1/checkout/sessions/cs_1': { json: { ...session, metadata: {} } } }
+    fake.answers = { 'GET /v1/checkout/sessions/cs_1': { json: { ...session, metadata: {} } } }
     expect(await provider().getOrder('cs_1')).toEqual({})
   })
 
@@ -219,7 +214,7 @@ describe('what is read of Stripe', () => {
       lines: { data: [line(-1_450, 'price_pro'), line(9_950, 'price_business')] },
       payments: { data: [{ status: 'paid', payment: { payment_intent: 'pi_2' } }] },
     }
-    answers = {
+    fake.answers = {
       ...prices,
       'GET /v1/invoices/in_1': { json: invoice },
       'GET /v1/subscriptions/sub_1': {

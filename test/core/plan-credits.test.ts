@@ -71,8 +71,8 @@ describe('the credits of a plan that an operator has set', () => {
     await turnMonth(id)
     await sql`
       insert into subscription (workspace_id, provider, provider_id, plan, billing_interval, status, period_start,
-                                period_end, reading)
-      values (${id}, 'sandbox', ${id}, 'pro', 'month', 'active', now(), now() + interval '1 month', 1)`.execute(
+                                period_end, reading, in_force)
+      values (${id}, 'sandbox', ${id}, 'pro', 'month', 'active', now(), now() + interval '1 month', 1, true)`.execute(
       database.db,
     )
     await pass()

@@ -2,6 +2,7 @@
 // much waits and however long the history is: by pages, on tables with many rows, with statistics of other times.
 import { readHeldCredits } from '@matte/core/sample/held-credits'
 import { findViolations } from '@matte/core/sample/invariants'
+import { readPaymentLag } from '@matte/core/sample/payment-lag'
 import { readRetentionLag, readTaskRetentionLag } from '@matte/core/sample/retention-lag'
 import { readWaitingTasks } from '@matte/core/sample/waiting-tasks'
 import { readDueState } from '@matte/core/webhook/delivery-queries'
@@ -80,6 +81,7 @@ for (const { version, url, missing } of databases()) {
         // 10,000 open tasks, and the hold of each by its key, of four pages.
         ['held credits', 45_000, readHeldCredits],
         ['the lag of retention', 20, readRetentionLag],
+        ['the lag of payments', 20, readPaymentLag],
         ['the lag of finished tasks', workspaces * 5, (db) => readTaskRetentionLag(db, defaultPlans)],
         ['the rule ledger_balance', 400, (db) => findViolations(db, 'ledger_balance')],
         ['the rule charged_twice', 400, (db) => findViolations(db, 'charged_twice')],

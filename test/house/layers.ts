@@ -83,7 +83,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/payment/provider': ['core/error.ts', 'core/runtime'],
   'core/payment/provider/stripe': ['core/error.ts', 'core/runtime', 'core/payment/provider'],
   // The sandbox has tables of its own, which nothing else reads.
-  'core/payment/provider/sandbox': ['core/error.ts', 'core/runtime', 'core/db', 'core/payment/provider'],
+  'core/payment/provider/sandbox': [
+    'core/error.ts',
+    'core/runtime',
+    'core/db',
+    'core/payment/provider',
+    'core/webhook',
+  ],
   'core/payment/rows': rows,
   'core/payment': [
     ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/credit', 'core/notification'],
@@ -176,7 +182,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // The worker: slots and runs → routing → Triton; pixels know nobody.
   controller: ['controller', 'core'],
   'controller/worker': ['controller/worker', 'core'],
-  'controller/worker/routing': ['controller/worker/triton', 'core/runtime'],
+  'controller/worker/routing': ['controller/worker/triton', 'core/model', 'core/runtime'],
   'controller/worker/triton': ['core/runtime', 'protos/triton'],
   'controller/worker/image': ['core/db/tables', 'core/task'],
 
@@ -191,6 +197,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'controller/operator/reconcile': [
     ...operatorLowest,
     ...['controller/operator/rollout', 'controller/operator/specs', 'controller/operator/reconcile/observe'],
+    'core/model',
   ],
   'controller/operator/reconcile/observe': [
     ...operatorLowest,
@@ -200,7 +207,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'controller/operator/rollout': ['controller/operator/pool', 'controller/operator/scale'],
   'controller/operator/specs': ['controller/operator/pool', 'controller/operator/kube', 'controller/worker/triton'],
   'controller/operator/specs/restricted': [
-    ...['controller/operator/pool', 'controller/operator/kube', 'controller/operator/specs'],
+    ...['controller/operator/pool', 'controller/operator/kube', 'controller/operator/specs', 'core/model'],
   ],
   'controller/operator/pool/status': ['controller/operator/pool', 'controller/operator/scale', 'core/scale'],
   'controller/operator/pool/field.ts': [],
@@ -272,7 +279,7 @@ export const programs: readonly string[] = [
   'docs/generate/generate.ts',
   'docs/generate/lint-contract.ts',
   'docs/generate/mails/show.ts',
-  ...['admin', 'demo', 'down', 'logs', 'up'].map((name) => `local/src/${name}.ts`),
+  ...['admin', 'demo', 'down', 'logs', 'models/add', 'models/fetch-isnet', 'up'].map((name) => `local/src/${name}.ts`),
 ]
 
 /** Tables and schemas: long by nature, with a name for each thing that they describe. Folders or files. */

@@ -83,11 +83,14 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     )
     await slices.synced()
     const picker = createPodPicker(source)
-    const send = () =>
-      picker.withSlot({ modelVersion: 'service-v2', isRetry: false }, never, async ({ client, name, revision }) => {
-        await client.infer({ model: 'u2netp', id: 't/1/c', image, size, timeoutMs: 30_000, signal: never })
-        return { name, revision }
-      })
+    const send = async () => {
+      const { pod, use } = await picker.takeSlot({ modelVersion: 'service-v2', isRetry: false }, never)
+      const { client, name, revision } = pod
+      await use(never, () =>
+        client.infer({ model: 'u2netp', id: 't/1/c', image, size, timeoutMs: 30_000, signal: never }),
+      )
+      return { name, revision }
+    }
     return {
       source,
       picker,
@@ -232,12 +235,15 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
       env: { WRONG_SHAPES: 'true' },
     })
     await untilPods(1)
-    const [[name = '', message = ''] = []] = await until('the error is known', () => {
+    const [[name = '', error] = []] = await until('the error is known', () => {
       const errors = [...source.errors()]
       return errors.length > 0 && errors
     })
     expect(name).toMatch(/^standard-bbbbbbbb-/)
-    expect(message).toContain('model u2netp must take image')
+    expect(error).toEqual({
+      reason: 'ModelShapeWrong',
+      message: expect.stringContaining('model u2netp must take image'),
+    })
     for (let sent = 0; sent < 5; sent++) expect((await send()).revision).toBe('aaaaaaaa')
   })
 })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,13 +8,15 @@ import models from '../../models/models.json' with { type: 'json' }
 const repository = resolve(import.meta.dirname, '../../models')
 
 describe('models/models.json', () => {
-  it.each(Object.entries(models))(
-    '%s has the checksum of the committed weights',
-    async (_, { folder, file, sha256 }) => {
-      const weights = await readFile(join(repository, folder, file))
-      expect(createHash('sha256').update(weights).digest('hex')).toBe(sha256)
-    },
-  )
+  it.each(Object.entries(models))('%s has the checksums of the committed weights', async (_, model) => {
+    const { folder, file, sha256, forms } = model
+    for (const form of [{ file, sha256 }, ...Object.values(forms)]) {
+      const weights = await readFile(join(repository, folder, form.file))
+      expect([form.file, createHash('sha256').update(weights).digest('hex')]).toEqual([form.file, form.sha256])
+    }
+    const files = (await readdir(join(repository, folder, '1'))).map((name) => `1/${name}`)
+    expect(files.sort()).toEqual([file, ...Object.values(forms).map((form) => form.file)].sort())
+  })
 
   it('names exactly one default', () => {
     expect(Object.values(models).filter((model) => model.default)).toHaveLength(1)
@@ -26,15 +29,25 @@ describe('models/models.json', () => {
   })
 })
 
+const linesOf = async (folder: string, name: string) =>
+  (await readFile(join(repository, folder, name), 'utf8')).match(
+    /^(name|backend|input|output|parameters \{ key: "matte\.)\b.*$/gm,
+  ) ?? []
+
 describe.each([...new Set(Object.values(models).map(({ folder }) => folder))])('models/%s', (folder) => {
-  it('declares the same tensors in every configuration', async () => {
-    const [base, ...tuned] = await Promise.all(
-      ['config.pbtxt', 'configs/cpu.pbtxt', 'configs/gpu.pbtxt'].map(async (name) =>
-        (await readFile(join(repository, folder, name), 'utf8')).match(/^(name|backend|input|output)\b.*$/gm),
-      ),
-    )
-    expect(base).toHaveLength(4)
+  it('declares the same tensors and properties in every configuration', async () => {
+    const names = ['config.pbtxt', 'configs/cpu.pbtxt', 'configs/gpu.pbtxt']
+    const [base, ...tuned] = await Promise.all(names.map((name) => linesOf(folder, name)))
+    expect(base?.length).toBeGreaterThan(4)
     for (const lines of tuned) expect(lines).toEqual(base)
+  })
+
+  it('differs in its form alone where the processor has VNNI', async () => {
+    if (!existsSync(join(repository, folder, 'configs/cpu-vnni.pbtxt'))) return
+    const withoutForm = (lines: readonly string[]) => lines.filter((line) => !line.includes('"matte.form"'))
+    const lines = await linesOf(folder, 'configs/cpu-vnni.pbtxt')
+    expect(withoutForm(lines)).toEqual(withoutForm(await linesOf(folder, 'config.pbtxt')))
+    expect(lines).toContain('parameters { key: "matte.form" value: { string_value: "int8" } }')
   })
 
   it.each(['README.md', 'LICENSE'])('has its %s beside it', async (name) => {

@@ -2,13 +2,13 @@ import { credentials, Metadata } from '@grpc/grpc-js'
 import { channelOptions, loadTriton, type StreamResponse } from '@matte/controller/worker/triton/triton-protocol'
 
 export type TritonModel = {
-  /** Runs one request of `count` images, 320 × 320 × 3 bytes each; gives their masks and the shape that came back. */
+  /** Runs one request of `count` images, `size` × `size` × 3 bytes each; gives their masks and the shape that came. */
   infer(images: Uint8Array, count: number): Promise<{ alpha: Buffer; datatype: string; shape: number[] }>
   close(): void
 }
 
 /** A plain client for the model itself: unlike the controller's, it can send more than one image in a request. */
-export function openModel(address: string, model: string): TritonModel {
+export function openModel(address: string, model: string, size = 320): TritonModel {
   const client = new (loadTriton())(address, credentials.createInsecure(), channelOptions)
   return {
     async infer(images, count) {
@@ -16,7 +16,7 @@ export function openModel(address: string, model: string): TritonModel {
       stream.write({
         model_name: model,
         id: 'test',
-        inputs: [{ name: 'image', datatype: 'UINT8', shape: [count, 320, 320, 3] }],
+        inputs: [{ name: 'image', datatype: 'UINT8', shape: [count, size, size, 3] }],
         outputs: [{ name: 'alpha' }],
         raw_input_contents: [images],
       })

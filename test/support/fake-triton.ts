@@ -12,18 +12,8 @@ import {
   loadTriton,
   type StreamResponse,
 } from '@matte/controller/worker/triton/triton-protocol'
+import { createModel, type FakeModel, type Model } from './fake/fake-model.ts'
 import { freePorts } from './free-ports.ts'
-
-export type FakeModel = {
-  readonly name: string
-  /** Side of its input in pixels. */
-  readonly inputSize?: number
-  /** Images that it works on at once. */
-  readonly instances?: number
-  readonly preferredBatch?: number
-  /** It does not load, for this reason. */
-  readonly failure?: string
-}
 
 /** What can be changed while it runs. */
 export type Behaviour = {
@@ -81,6 +71,8 @@ export type Counts = {
   readonly inFlight: number
   /** The most that were in flight at once. */
   readonly inFlightMax: number
+  /** Streams whose caller has given up what it asked for. */
+  readonly cancelled: number
   /** How often it was asked whether its model is ready. */
   readonly probed: number
 }
@@ -106,7 +98,7 @@ export async function startFake(options: FakeOptions = {}): Promise<Fake> {
   let behaviour: Behaviour = { ...calm, ...options.behaviour }
   let isStopping = false
   let errorsOwed = 0
-  const count = { asked: 0, done: 0, failed: 0, inFlight: 0, inFlightMax: 0, probed: 0 }
+  const count = { asked: 0, done: 0, failed: 0, inFlight: 0, inFlightMax: 0, cancelled: 0, probed: 0 }
   const streams = new Set<Stream>()
   const thawed: (() => void)[] = []
 
@@ -158,7 +150,7 @@ export async function startFake(options: FakeOptions = {}): Promise<Fake> {
       count.done++
       const shape = [1, spec.inputSize, spec.inputSize]
       const outputs = [{ name: 'alpha', datatype: 'UINT8', shape }]
-      return { infer_response: { id: request.id, outputs, raw_output_contents: [mask] } }
+      return { infer_response: { id: request.id, outputs, raw_output_contents: [mask(request)] } }
     } catch (error) {
       count.failed++
       throw error
@@ -192,7 +184,7 @@ export async function startFake(options: FakeOptions = {}): Promise<Fake> {
     stream.on('end', () => void last.then(() => stream.end()))
     stream.on('error', () => streams.delete(stream))
     stream.on('close', () => streams.delete(stream))
-    stream.on('cancelled', () => streams.delete(stream))
+    stream.on('cancelled', () => count.cancelled++)
     stream.on('finish', () => streams.delete(stream))
   }
 
@@ -295,64 +287,6 @@ export async function startFake(options: FakeOptions = {}): Promise<Fake> {
       await end()
     },
   }
-}
-
-type Model = {
-  readonly spec: Required<Pick<FakeModel, 'name' | 'inputSize'>> & FakeModel
-  readonly instances: Places
-  readonly mask: Buffer
-  readonly config: unknown
-  metadata(isWrong: boolean): unknown
-}
-
-function createModel(model: FakeModel): Model {
-  const { name, inputSize = 320, instances = 1, preferredBatch } = model
-  const side = (isWrong: boolean): number[] => (isWrong ? [-1, 1, inputSize, inputSize] : [-1, inputSize, inputSize])
-  const batching = preferredBatch && { dynamic_batching: { preferred_batch_size: [preferredBatch] } }
-  return {
-    spec: { ...model, inputSize },
-    instances: createPlaces(instances * (preferredBatch ?? 1)),
-    mask: ellipse(inputSize),
-    config: { config: { name, max_batch_size: 8, instance_group: [{ count: instances }], ...batching } },
-    metadata: (isWrong) => ({
-      name,
-      inputs: [{ name: 'image', datatype: 'UINT8', shape: [-1, inputSize, inputSize, 3] }],
-      outputs: [{ name: 'alpha', datatype: 'UINT8', shape: side(isWrong) }],
-    }),
-  }
-}
-
-type Places = { use(work: () => Promise<void>): Promise<void> }
-
-/** So many at once, first come first served. */
-function createPlaces(count: number): Places {
-  let free = count
-  const waiting: (() => void)[] = []
-  return {
-    use: async (work) => {
-      if (free > 0) free--
-      else await new Promise<void>((resolve) => waiting.push(resolve))
-      try {
-        await work()
-      } finally {
-        const next = waiting.shift()
-        if (next) next()
-        else free++
-      }
-    },
-  }
-}
-
-/** A foreground in the middle, so that a cut-out has something to show. */
-function ellipse(size: number): Buffer {
-  const mask = Buffer.alloc(size * size)
-  for (let y = 0; y < size; y++) {
-    for (let x = 0; x < size; x++) {
-      const distance = Math.hypot((x - size / 2) / (size * 0.35), (y - size / 2) / (size * 0.45))
-      mask[y * size + x] = Math.max(0, Math.min(255, Math.round((1.05 - distance) * 2_550)))
-    }
-  }
-  return mask
 }
 
 const status = (code: grpc.status, details: string) => Object.assign(new Error(details), { code, details })

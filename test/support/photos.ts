@@ -1,7 +1,8 @@
 // Images for the tests: photos with a known origin from test/fixtures/photos, and bad ones that are made here.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { crc32, deflateSync } from 'node:zlib'
+import { deflateSync } from 'node:zlib'
+import { pngChunk } from '../torture/files/png-parts.ts'
 
 const folder = join(import.meta.dirname, '../fixtures/photos')
 
@@ -31,19 +32,10 @@ export function greyPng(width: number, height: number): Buffer {
   const rowBytes = 1 + Math.ceil(width / 8)
   return Buffer.concat([
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
-    chunk('IHDR', header),
-    chunk('IDAT', deflateSync(Buffer.alloc(rowBytes * height))),
-    chunk('IEND', Buffer.alloc(0)),
+    pngChunk('IHDR', header),
+    pngChunk('IDAT', deflateSync(Buffer.alloc(rowBytes * height))),
+    pngChunk('IEND', Buffer.alloc(0)),
   ])
-}
-
-function chunk(type: string, body: Buffer): Buffer {
-  const tagged = Buffer.concat([Buffer.from(type, 'latin1'), body])
-  const framed = Buffer.alloc(8 + body.length + 4)
-  framed.writeUInt32BE(body.length, 0)
-  tagged.copy(framed, 4)
-  framed.writeUInt32BE(crc32(tagged), 8 + body.length)
-  return framed
 }
 
 /**

@@ -69,12 +69,21 @@ export async function ownStore(place: Place, credentials: Credentials): Promise<
   return restartable(place, 'store', (files) => startObjectStore({ ...files, installation, ports, credentials }))
 }
 
+type TritonSettings = {
+  readonly cores?: number
+  /** Whether models are served as on a processor with VNNI; by default as on this one. */
+  readonly vnni?: boolean
+  /** A folder of models; ours by default. */
+  readonly source?: string
+}
+
 /** `url` is `host:port` of its gRPC. */
-export async function ownTriton(place: Place): Promise<OwnServer> {
+export async function ownTriton(place: Place, settings: TritonSettings = {}): Promise<OwnServer> {
   const installation = await installTriton(place.say)
   const [http = 0, grpc = 0, metrics = 0] = await freePorts(3)
   const repository = join(place.dir, 'models')
-  await prepareModelRepository({ source: join(rootDir, 'models'), target: repository, cores: availableParallelism() })
+  const source = join(rootDir, 'models')
+  await prepareModelRepository({ source, target: repository, cores: availableParallelism(), ...settings })
   return restartable(place, 'triton', ({ dataDir: _none, ...files }) =>
     startTriton({ ...files, installation, repository, ports: { http, grpc, metrics }, exitTimeoutSeconds: 3 }),
   )

@@ -11,6 +11,7 @@ import { createPodMetrics } from '@matte/controller/worker/routing/pod-metrics'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
+import { defaultLicencePolicy } from '@matte/core/model/licence-policy'
 import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { defaultPlans } from '@matte/core/workspace/plan'
@@ -58,6 +59,7 @@ export async function startOperator({
     db,
     plans: defaultPlans,
     podPatch,
+    licences: defaultLicencePolicy,
     platform: { userIds: true, ipv6: false },
     bus,
     registry,

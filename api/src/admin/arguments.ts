@@ -6,6 +6,7 @@ import { creditsCommands } from './credits.ts'
 import { faultCommands } from './fault.ts'
 import { keyCommands } from './key.ts'
 import { refundCommands } from './payment/refund.ts'
+import { subscriptionCommands } from './payment/subscription.ts'
 import { settingCommands } from './setting.ts'
 import { sweepCommands } from './sweep.ts'
 import { secretsCommands } from './upkeep/secrets.ts'
@@ -19,6 +20,7 @@ const commands: readonly Command[] = [
   ...userCommands,
   ...creditsCommands,
   ...refundCommands,
+  ...subscriptionCommands,
   ...referralCommands,
   ...settingCommands,
   ...faultCommands,

@@ -52,7 +52,7 @@ const plan: Command = {
   usage: '--workspace ID --plan PLAN',
   summary:
     'set the plan of a workspace: its credits are granted at once, and with each calendar month, UTC; refused while ' +
-    'a subscription sets the plan',
+    'a subscription sets the plan: see `subscription end`',
   options: ['workspace', 'plan'],
   run: async ({ db, plans }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
@@ -87,6 +87,8 @@ function requiredPlan(given: Given, plans: CommandDeps['plans']): string {
 
 async function insertWithKey(tx: Db, workspace: NewWorkspace, key: NewApiKey) {
   const { id: workspaceId } = await insertWorkspace(tx, workspace)
+  const operator_plan = workspace.plan === 'free' ? null : workspace.plan
+  await tx.updateTable('workspace').set({ operator_plan }).where('id', '=', workspaceId).execute()
   const row = await insertApiKey(tx, key, { workspaceId, name: 'first', scopes, expiresAt: null })
   if (row === undefined) throw new CommandError('the first key could not be stored; nothing was made')
   return { workspaceId, apiKeyId: row.id }

@@ -44,6 +44,7 @@ import {
 } from '../schemas/app/user.ts'
 import { batchSchema, batchSummarySchema } from '../schemas/batch.ts'
 import { deliverySchema, recoverySchema } from '../schemas/delivery.ts'
+import { modelSchema } from '../schemas/model.ts'
 import { errorSchema } from '../schemas/schema.ts'
 import { signingSecretSchema } from '../schemas/signing-secret.ts'
 import { taskSchema } from '../schemas/task.ts'
@@ -77,6 +78,7 @@ const named = [
   signingSecretSchema,
   apiKeySchema,
   usageSchema,
+  modelSchema,
   balanceSchema,
   teamSchema,
   teamMemberSchema,

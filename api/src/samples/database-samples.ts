@@ -8,6 +8,7 @@ import type { Service } from '@matte/core/runtime/service'
 import { boundedRead } from '@matte/core/sample/bounded-read'
 import { readHeldCredits } from '@matte/core/sample/held-credits'
 import { findViolations, type InvariantName, invariantNames } from '@matte/core/sample/invariants'
+import { readPaymentLag } from '@matte/core/sample/payment-lag'
 import { readRetentionLag, readTaskRetentionLag } from '@matte/core/sample/retention-lag'
 import { readWaitingTasks } from '@matte/core/sample/waiting-tasks'
 import { readDueState } from '@matte/core/webhook/delivery-queries'
@@ -45,6 +46,7 @@ export function databaseSamples(deps: SamplesDeps): Service {
   const due = sampled({ ...often, read: within((db) => readDueState(db, deliveriesMax)) })
   const held = sampled({ clock, everyMs: minuteMs, read: within(readHeldCredits) })
   const lag = sampled({ ...often, read: within(readRetentionLag) })
+  const paymentLag = sampled({ clock, everyMs: minuteMs, read: within(readPaymentLag) })
   const taskLag = sampled({ clock, everyMs: rarelyMs, read: within((db) => readTaskRetentionLag(db, plans)) })
   const violations = sampled({ clock, everyMs: rarelyMs, read: within((db) => checkInvariants(db, logger)) })
 
@@ -65,11 +67,15 @@ export function databaseSamples(deps: SamplesDeps): Service {
     for (const { what, seconds } of [lag, taskLag].flatMap((each) => each.current() ?? []))
       metric.set({ what }, seconds)
   })
+  sampleMetrics.paymentLag.register(registry, (metric) => {
+    metric.reset()
+    for (const { what, seconds } of paymentLag.current() ?? []) metric.set({ what }, seconds)
+  })
   sampleMetrics.violations.register(registry, (metric) => {
     metric.reset()
     for (const [invariant, rows] of violations.current() ?? []) metric.set({ invariant }, rows)
   })
-  return refreshing([queue, due, held, lag, taskLag, violations], logger)
+  return refreshing([queue, due, held, lag, paymentLag, taskLag, violations], logger)
 }
 
 /** One that fails stops none of the others, and its error is logged by the loop. */

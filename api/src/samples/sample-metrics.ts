@@ -1,5 +1,6 @@
 import { gauge } from '@matte/core/runtime/metrics/define'
 import { invariantNames } from '@matte/core/sample/invariants'
+import { checkedPayments } from '@matte/core/sample/payment-lag'
 import { retained } from '@matte/core/sample/retention-lag'
 
 const modelVersion = 'the models that are installed, 100 at the most'
@@ -54,6 +55,15 @@ export const sampleMetrics = {
       'lapsed credits, and finished tasks past the days of their plan (read every five minutes). An object that the ' +
       'store refuses to delete is due again ten minutes later.',
     labels: { what: retained },
+    reader: 'alert',
+    joinedBy: 'max',
+  }),
+  paymentLag: gauge({
+    name: 'matte_payment_overdue_seconds',
+    help:
+      'How long the provider of payments should have been asked about an open order or a subscription, and for how ' +
+      'long the oldest refund that is not confirmed has been; 0 when there is none. Read every minute.',
+    labels: { what: checkedPayments },
     reader: 'alert',
     joinedBy: 'max',
   }),

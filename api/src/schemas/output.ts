@@ -17,7 +17,7 @@ export const outputSchema = nullable(
           Type.String({
             description:
               'png, webp or jpeg, as far as your plan has it; png by default. A WebP has at most 16,383 pixels a ' +
-              'side, a JPEG 65,535; where the result has more, the task fails with INPUT_TOO_LARGE.',
+              'side, a JPEG 65,500; where the result has more, the task fails with INPUT_TOO_LARGE.',
           }),
         ),
       ),

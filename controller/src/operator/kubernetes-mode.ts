@@ -2,6 +2,7 @@
 // of it. The process starts, works and sweeps while the API server is away: nothing here waits for it.
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
+import type { LicencePolicy } from '@matte/core/model/licence-policy'
 import { ConfigError } from '@matte/core/runtime/env'
 import type { EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Plans } from '@matte/core/workspace/plan'
@@ -31,6 +32,7 @@ type KubernetesModeOptions = {
   readonly db: Db
   readonly plans: Plans
   readonly podPatch: PodPatchForm
+  readonly licences: LicencePolicy
   readonly platform: Platform
   readonly bus: Bus
   readonly registry: Registry
@@ -41,7 +43,7 @@ type KubernetesModeOptions = {
 
 /** @throws ConfigError when this machine knows no cluster. */
 export async function kubernetesMode(options: KubernetesModeOptions): Promise<Serving> {
-  const { channels, Stub, db, registry, podMetrics, edges, logger } = options
+  const { channels, Stub, db, registry, podMetrics, edges, licences, logger } = options
   const loaded = await loadKubeConfig()
   if (loaded === undefined) {
     throw new ConfigError(
@@ -54,10 +56,15 @@ export async function kubernetesMode(options: KubernetesModeOptions): Promise<Se
   const pools = reflector({ kube, resource: tritonPools, logger, metrics })
   const slices = reflector({ kube, resource: endpointSlices, labelSelector: managedSelector, logger, metrics })
   const catalogue = poolCatalogue(pools)
-  const source = kubernetesPods({ slices, pools, Stub, channels, logger, metrics: podMetrics })
+  const source = kubernetesPods({ slices, pools, Stub, channels, licences, logger, metrics: podMetrics })
 
   let known = false
-  const models = installModels({ db, models: () => (known ? catalogue.served().models : undefined), logger })
+  const models = installModels({
+    db,
+    models: () => (known ? catalogue.served().models : undefined),
+    source,
+    logger,
+  })
   pools.onChange(() => known && models.wake())
   const onSynced = (): void => {
     known = true

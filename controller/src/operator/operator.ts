@@ -4,6 +4,7 @@
 // are worked on all the same, since none of that needs this file.
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
+import type { LicencePolicy } from '@matte/core/model/licence-policy'
 import { systemClock } from '@matte/core/runtime/clock'
 import { settledWithin } from '@matte/core/runtime/race'
 import type { Service } from '@matte/core/runtime/service'
@@ -51,6 +52,7 @@ type OperatorOptions = {
   readonly db: Db
   readonly plans: Plans
   readonly podPatch: PodPatchForm
+  readonly licences: LicencePolicy
   readonly platform: Platform
   readonly bus: Bus
   readonly registry: Registry
@@ -65,7 +67,7 @@ const gatherMs = 50
 const settleMaxMs = 5_000
 
 export function operator(options: OperatorOptions): Service {
-  const { kube, kubeMetrics, pools, catalogue, source, bus, registry, podPatch, logger } = options
+  const { kube, kubeMetrics, pools, catalogue, source, bus, registry, podPatch, licences, logger } = options
   const leading = leadership({ kube, name: leaseName, logger, metrics: kubeMetrics })
   const metrics = createScaleMetrics(registry)
   const events = eventRecorder({ kube, logger, metrics: kubeMetrics })
@@ -76,7 +78,7 @@ export function operator(options: OperatorOptions): Service {
     if (leads()) queue.addAfter(pool, gatherMs)
   }
   const world = observeWorld(options, reflectors, changed)
-  const deps = { kube, leadership: leading, world, events, metrics, podPatch, logger, memories }
+  const deps = { kube, leadership: leading, world, events, metrics, podPatch, licences, logger, memories }
   const queue = workQueue({
     name: 'pools',
     reconcile: (pool, signal) => reconcile({ ...deps, term: term.of }, pool, signal),

@@ -11,7 +11,7 @@ import type { TritonPool } from './pool/triton-pool.ts'
 export function routingOf({ metadata, spec, status }: TritonPool): unknown {
   const { name, creationTimestamp, deletionTimestamp, annotations } = metadata
   const { stable, canary, weight } = status?.rollout ?? {}
-  const models = spec.models.map((model) => [model.name, model.modelVersion, model.default])
+  const models = spec.models.map((model) => [model.name, model.modelVersion, model.default, model.licence])
   return [
     [name, creationTimestamp, deletionTimestamp, annotations?.[simulatedAnnotation]],
     [models, spec.default, spec.slotsPerPod],
@@ -54,7 +54,9 @@ export function buildRoutes(pools: readonly TritonPool[]): Routes {
       const modelsOf = (revision: string): readonly ServedModel[] => {
         const models =
           known.get(revision) ??
-          served.routed(pool, modelsOfRevision(pool, revision)).map((model) => ({ pool: name, ...model }))
+          served
+            .routed(pool, modelsOfRevision(pool, revision))
+            .map((model) => ({ pool: name, ...model, licence: licenceOf(pool, model.tritonModel) }))
         known.set(revision, models)
         return models
       }
@@ -62,6 +64,10 @@ export function buildRoutes(pools: readonly TritonPool[]): Routes {
     }),
   )
 }
+
+/** Of a revision of an earlier spec too: a name stands for the same weights. */
+const licenceOf = ({ spec }: TritonPool, tritonModel: string): string | undefined =>
+  spec.models.find(({ name }) => name === tritonModel)?.licence
 
 /** The port's name in our Services; its number when a slice has none of that name. */
 const grpcPort = { name: 'grpc', port: 8001 }

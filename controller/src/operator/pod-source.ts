@@ -2,6 +2,8 @@
 // EndpointSlices, which the cluster keeps for us: no pod is read or watched. What they serve, and each revision's
 // share, is read from the TritonPools. With the API server away the last known list goes on serving; pods that went
 // meanwhile are taken out by their own answers. Every replica does this by itself, and none needs to lead.
+
+import type { LicencePolicy } from '@matte/core/model/licence-policy'
 import type { Logger } from 'pino'
 import { createPodList } from '../worker/routing/pod-list.ts'
 import type { MemberSpec } from '../worker/routing/pod-member.ts'
@@ -26,6 +28,7 @@ type KubernetesPodsOptions = {
   readonly metrics: PodMetrics
   /** Connections to each pod. */
   readonly channels?: number
+  readonly licences?: LicencePolicy | undefined
 }
 
 /**
@@ -35,9 +38,9 @@ type KubernetesPodsOptions = {
 const pauses = { usableMs: 10_000, missingMs: 30_000 }
 
 export function kubernetesPods(options: KubernetesPodsOptions): PodSource {
-  const { slices, pools, Stub, logger, metrics, channels = 1 } = options
+  const { slices, pools, Stub, logger, metrics, channels = 1, licences } = options
   const connect = (address: string) => connectTriton(Stub, address, { keepalive: agreedKeepalive, channels })
-  const list = createPodList({ connect, pauses, logger, metrics })
+  const list = createPodList({ connect, pauses, logger, metrics, licences })
   let planned: NodeJS.Immediate | undefined
   let routed = ''
   let routes: Routes = new Map()

@@ -12,7 +12,7 @@ const pod = (address: string, slots: number, versions: string[], changes: Partia
   tritonModel: 'u2netp',
   modelVersions: versions,
   client: {} as Pod['client'],
-  shape: { inputSize: 320, slots },
+  shape: { inputSize: 320, slots, views: 1 },
   podSlots: slots,
   onProbation: false,
   ...changes,

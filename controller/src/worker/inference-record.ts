@@ -51,7 +51,7 @@ export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions)
   const flushing = loop({ name: 'inference-record', everyMs: flushEveryMs, logger, run: flush })
   return {
     ...flushing,
-    /** An inference has ended; `seconds` it had a slot. */
+    /** A request has ended, with all its views; `seconds` it had slots, added up. */
     record: (pod: Served, outcome: Outcome, seconds: number): void => {
       const own = sumsOf(pod)
       own[field[outcome]]++

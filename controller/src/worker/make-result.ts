@@ -1,26 +1,13 @@
 // From the bytes of an input image to the bytes of its result: photo → model input → mask of a pod → cut-out → file.
-import { inSpan } from '@matte/core/runtime/tracing'
 import { defaultOutput } from '@matte/core/task/output'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import type { PhotoHeader } from './image/decode.ts'
 import { freeBytes } from './image/free-bytes.ts'
 import type { ImagePool } from './image/image-pool.ts'
 import type { SharpCalls } from './image/sharp-calls.ts'
-import type { InferenceRecord } from './inference-record.ts'
-import type { PodPicker } from './routing/pod-picker.ts'
-import type { Outcome } from './routing/pod-probation.ts'
-import type { Pod } from './routing/pod-source.ts'
-import type { TaskMetrics } from './task-metrics.ts'
-import { InferenceError } from './triton/inference-error.ts'
+import { type AskViewsDeps, askViews } from './views/ask-views.ts'
 
-export type MakeResultDeps = {
-  readonly picker: PodPicker
-  readonly images: ImagePool
-  readonly sharpCalls: SharpCalls
-  readonly metrics: TaskMetrics
-  readonly inferences: InferenceRecord
-  readonly inferenceTimeoutMs: number
-}
+export type MakeResultDeps = AskViewsDeps & { readonly images: ImagePool; readonly sharpCalls: SharpCalls }
 
 /** An input image as it was fetched; its bytes are freed, and `onFreed` called, as soon as they are decoded. */
 type InputFile = {
@@ -39,13 +26,10 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
   onFreed()
   const size = picker.inputSize(task.modelVersion)
   const image = await metrics.stage('prepare', () => sharpCalls.toModelInput(signal, photo, size))
-  const wish = { modelVersion: task.modelVersion, isRetry: task.attempt > 1 }
-  const { pod, mask } = await picker.withSlot(wish, signal, async (chosen) => {
-    const { inputSize } = chosen.shape
-    // While a pool goes over to a model of another size, the slot may be of the one that was not expected.
-    const fitting = inputSize === size ? image : await sharpCalls.toModelInput(signal, photo, inputSize)
-    return { pod: chosen, mask: await inferOn(deps, chosen, task, { image: fitting, size: inputSize, signal }) }
-  })
+  // While a pool goes over to a model of another size, the slot may be of the one that was not expected.
+  const inputFor = async (wanted: number): Promise<Uint8Array> =>
+    wanted === size ? image : await sharpCalls.toModelInput(signal, photo, wanted)
+  const { pod, mask } = await askViews(deps, { task, inputFor }, signal)
   freeBytes(image)
   const { output } = task
   const { format, maxSide } = output ?? defaultOutput
@@ -55,28 +39,5 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
     format,
     pod,
     ...(await metrics.stage('encode', () => sharpCalls.encodeResult(signal, made, { format, maxSide }))),
-  }
-}
-
-type ModelInput = { readonly image: Uint8Array; readonly size: number; readonly signal: AbortSignal }
-
-/** One inference, measured and counted for its pod. */
-async function inferOn(deps: MakeResultDeps, pod: Pod, task: ClaimedTask, input: ModelInput): Promise<Buffer> {
-  const { metrics, inferences, inferenceTimeoutMs: timeoutMs } = deps
-  const { client, tritonModel: model, address } = pod
-  const begun = performance.now()
-  const count = (outcome: Outcome): void => inferences.record(pod, outcome, (performance.now() - begun) / 1_000)
-  try {
-    const mask = await metrics.stage('infer', () =>
-      inSpan('triton.infer', { kind: 'client', attributes: { 'server.address': address } }, () =>
-        client.infer({ model, id: `${task.id}/${task.run}/${task.claim}`, timeoutMs, ...input }),
-      ),
-    )
-    count('ok')
-    return mask
-  } catch (error) {
-    // What we ended ourselves says nothing of the pod.
-    if (error instanceof InferenceError && !input.signal.aborted) count(error.kind)
-    throw error
   }
 }

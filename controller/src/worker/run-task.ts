@@ -13,7 +13,7 @@ import { mimeTypes } from '@matte/core/workspace/format'
 import { type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
 import { freeBytes } from './image/free-bytes.ts'
-import { type ImageMemory, pixelBytes } from './image/image-memory.ts'
+import { type ImageMemory, modelBytes, pixelBytes } from './image/image-memory.ts'
 import { keepClaim } from './keep-claim.ts'
 import { type MakeResultDeps, makeResult } from './make-result.ts'
 import { InjectedFault, type RecordFailureDeps, recordFailure } from './record-failure.ts'
@@ -62,7 +62,8 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
       bucket.get(task.sourceKey, { etag: task.sourceEtag, maxBytes: task.sourceSizeBytes, signal }),
     )
     const header = await deps.sharpCalls.readHeader(signal, file, maxPixels)
-    releasePixels = await memory.pixels.acquire(pixelBytes(header, task.output), signal)
+    const bytes = pixelBytes(header, task.output) + modelBytes(deps.picker.inputSize(task.modelVersion))
+    releasePixels = await memory.pixels.acquire(bytes, signal)
     const made = await makeResult(deps, task, { file, header, maxPixels, onFreed: releaseFile }, signal)
     const { file: result, format, width, height, foreground, pod } = made
     const key = resultKey(task, format)

@@ -14,7 +14,7 @@ const pod = (address: string, slots: number, changes: Partial<Pod> = {}): Pod =>
   tritonModel: 'u2netp',
   modelVersions: ['fast', 'service-v2'],
   client: {} as Pod['client'],
-  shape: { inputSize: 320, slots },
+  shape: { inputSize: 320, slots, views: 1 },
   podSlots: slots,
   onProbation: false,
   ...changes,
@@ -161,7 +161,7 @@ describe('createSlots', () => {
   })
 
   it('takes a pod on probation for the one slot that it has', async () => {
-    const probation = { shape: { inputSize: 320, slots: 1 }, podSlots: 1 }
+    const probation = { shape: { inputSize: 320, slots: 1, views: 1 }, podSlots: 1 } as const
     const { slots, settle, inFlight } = given([pod('a', 4, probation)], Array(9).fill('fast'))
     slots.lookNow()
     await settle()

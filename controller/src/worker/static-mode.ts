@@ -14,6 +14,6 @@ export function staticMode({ db, ...options }: StaticPodsOptions & { readonly db
       models: [{ modelVersion: name, tritonModel, isDefault }],
     })),
   )
-  const models = installModels({ db, models: () => rows, logger: options.logger })
+  const models = installModels({ db, models: () => rows, source, logger: options.logger })
   return { source, services: [models, source], leading: () => [] }
 }

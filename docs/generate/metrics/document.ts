@@ -13,6 +13,7 @@ import { podMetrics } from '@matte/controller/worker/routing/pod-metrics'
 import { taskMetrics } from '@matte/controller/worker/task-metrics'
 import { busMetrics } from '@matte/core/bus/bus-metrics'
 import { databaseMetrics } from '@matte/core/db/metrics/database-metrics'
+import { paymentMetrics } from '@matte/core/payment/payment-metrics'
 import { claimMetrics } from '@matte/core/runtime/metrics/claim-metrics'
 import type { MetricDefinition } from '@matte/core/runtime/metrics/define'
 import { edgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
@@ -33,13 +34,13 @@ export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]
   all: [processMetrics, edgeMetrics, databaseMetrics, busMetrics],
   api: [
     ...[httpMetrics, capacityMetrics, sampleMetrics, streamMetrics, dueMetrics, storeMetrics, endingMetrics],
-    ...[signInMetrics],
+    ...[signInMetrics, paymentMetrics],
   ],
   controller: [
     ...[storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics],
     ...[kubeMetrics, poolMetrics, startMetrics],
   ],
-  dispatcher: [deliveryMetrics, dueMetrics, claimMetrics, mailMetrics, notificationMetrics],
+  dispatcher: [deliveryMetrics, dueMetrics, claimMetrics, mailMetrics, notificationMetrics, paymentMetrics],
 }
 
 const readers = ['alert', 'saturation', 'product'] as const

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -15,7 +15,8 @@ describe('prepareModelRepository', () => {
 
   it('writes one instance to a core and leaves the rest of the configuration as it is', async () => {
     const target = join(folder, 'models')
-    expect(await prepareModelRepository({ source, target, cores: 6 })).toContain('u2netp')
+    const models = await prepareModelRepository({ source, target, cores: 6, vnni: false })
+    expect(models).toContainEqual({ name: 'u2netp', config: 'cpu' })
     const written = await readFile(join(target, 'u2netp/configs/cpu.pbtxt'), 'utf8')
     const original = await readFile(join(source, 'u2netp/configs/cpu.pbtxt'), 'utf8')
     expect(written).toContain('instance_group [ { kind: KIND_CPU count: 6 } ]')
@@ -23,6 +24,23 @@ describe('prepareModelRepository', () => {
     for (const name of ['config.pbtxt', 'configs/gpu.pbtxt']) {
       expect(await readFile(join(target, 'u2netp', name))).toEqual(await readFile(join(source, 'u2netp', name)))
     }
+  })
+
+  it('takes the configuration for a processor with VNNI in place of the other, where a model has one', async () => {
+    const target = join(folder, 'models')
+    const models = await prepareModelRepository({ source, target, cores: 6, vnni: true })
+    expect(models).toContainEqual({ name: 'u2netp', config: 'cpu-vnni' })
+    const written = await readFile(join(target, 'u2netp/configs/cpu.pbtxt'), 'utf8')
+    const original = await readFile(join(source, 'u2netp/configs/cpu-vnni.pbtxt'), 'utf8')
+    expect(written).toBe(original.replace('kind: KIND_CPU count: 1', 'kind: KIND_CPU count: 6'))
+  })
+
+  it('serves a model without one as it is, whatever the processor has', async () => {
+    await cp(join(source, 'u2netp'), join(folder, 'source/u2netp'), { recursive: true })
+    await rm(join(folder, 'source/u2netp/configs/cpu-vnni.pbtxt'))
+    const [target, own] = [join(folder, 'models'), join(folder, 'source')]
+    const models = await prepareModelRepository({ source: own, target, cores: 1, vnni: true })
+    expect(models).toEqual([{ name: 'u2netp', config: 'cpu' }])
   })
 
   it('links the weights, and nothing that is no model', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
@@ -8,35 +9,56 @@ interface ModelRepositoryOptions {
   target: string
   /** How many cores inference may use, at least 1: the instances of each model on the CPU. */
   cores: number
+  /** Whether the processor has VNNI, for which a model may have `configs/cpu-vnni.pbtxt`; by default this machine's. */
+  vnni?: boolean
+}
+
+type PreparedModel = {
+  readonly name: string
+  /** The file in `configs/` that its `cpu.pbtxt` was made of. */
+  readonly config: 'cpu' | 'cpu-vnni'
 }
 
 /**
- * Makes a copy of the model repository whose `cpu` configurations have one instance to a core, and returns the names of
- * its models. Weights are links into `source`, so the copy takes no space and changes with it.
+ * Makes a copy of the model repository whose `cpu` configurations suit the processor and have one instance to a core,
+ * and returns its models. Weights are links into `source`, so the copy takes no space and changes with it.
  *
  * A count has to be written because Triton has no word for "as many as there are cores": absent, it means two.
  * Throws when `cores` is no whole number from 1, or when a configuration has no single instance count.
  */
-export async function prepareModelRepository({ source, target, cores }: ModelRepositoryOptions): Promise<string[]> {
+export async function prepareModelRepository(options: ModelRepositoryOptions): Promise<PreparedModel[]> {
+  const { source, target, cores, vnni = await hasVnni() } = options
   if (!Number.isInteger(cores) || cores < 1) {
     throw new RangeError(`cores is ${cores}: give the number of cores that inference may use, 1 or more`)
   }
   const entries = await readdir(source, { withFileTypes: true })
-  const models = entries.filter((entry) => entry.isDirectory() && /^[a-z0-9]/i.test(entry.name)).map(({ name }) => name)
+  const folders = entries.filter((entry) => entry.isDirectory() && /^[a-z0-9]/i.test(entry.name))
   const fresh = `${target}.new`
   await rm(fresh, { recursive: true, force: true })
-  for (const model of models) await prepareModel(resolve(source, model), join(fresh, model), cores)
+  const models: PreparedModel[] = []
+  for (const { name } of folders.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const folder = resolve(source, name)
+    const config = vnni && existsSync(join(folder, 'configs/cpu-vnni.pbtxt')) ? 'cpu-vnni' : 'cpu'
+    await prepareModel(folder, join(fresh, name), { cores, config })
+    models.push({ name, config })
+  }
   await rm(target, { recursive: true, force: true })
   await rename(fresh, target)
-  return models.sort()
+  return models
 }
 
-async function prepareModel(source: string, target: string, cores: number): Promise<void> {
+/** The same flags as in a pod (controller/src/operator/specs/prepare-models.sh). */
+export const hasVnni = async (): Promise<boolean> =>
+  /\b(avx512_vnni|avx_vnni)\b/.test(await readFile('/proc/cpuinfo', 'utf8').catch(() => ''))
+
+type Chosen = { readonly cores: number; readonly config: PreparedModel['config'] }
+
+async function prepareModel(source: string, target: string, { cores, config }: Chosen): Promise<void> {
   await mkdir(target, { recursive: true })
   await cp(join(source, 'config.pbtxt'), join(target, 'config.pbtxt'))
   await cp(join(source, 'configs'), join(target, 'configs'), { recursive: true })
-  const cpuConfig = join(target, 'configs', 'cpu.pbtxt')
-  await writeFile(cpuConfig, withInstanceCount(await readFile(cpuConfig, 'utf8'), cores))
+  const chosen = await readFile(join(source, 'configs', `${config}.pbtxt`), 'utf8')
+  await writeFile(join(target, 'configs/cpu.pbtxt'), withInstanceCount(chosen, cores))
   for (const entry of await readdir(source)) {
     if (/^[1-9]\d*$/.test(entry)) await symlink(join(source, entry), join(target, entry))
   }

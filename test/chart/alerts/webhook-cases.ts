@@ -116,4 +116,33 @@ export const webhookCases: readonly Case[] = [
     at: '12m',
     fires: [],
   },
+  {
+    alert: 'MattePaymentsOverdue',
+    when: 'a refund has not been confirmed for more than a day',
+    series: { 'matte_payment_overdue_seconds{what="refund"}': '86460x20' },
+    at: '11m',
+    fires: [
+      {
+        severity: 'warning',
+        what: 'refund',
+        description:
+          'The provider of payments has not answered about the oldest refund that is due for 1d 0h 1m 0s; ' +
+          '1d 0h 0m 0s is the limit. What was paid may not be granted, what was refunded not be confirmed.',
+      },
+    ],
+  },
+  {
+    alert: 'MattePaymentsOverdue',
+    when: 'it has waited for exactly the limit',
+    series: { 'matte_payment_overdue_seconds{what="refund"}': '86400x30' },
+    at: '25m',
+    fires: [],
+  },
+  {
+    alert: 'MattePaymentsOverdue',
+    when: 'the provider answered within ten minutes',
+    series: { 'matte_payment_overdue_seconds{what="order"}': '86460x8 0x10' },
+    at: '12m',
+    fires: [],
+  },
 ]

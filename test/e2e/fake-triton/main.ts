@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { type Behaviour, type FakeModel, startFake } from '../../support/fake-triton.ts'
+import type { FakeModel } from '../../support/fake/fake-model.ts'
+import { type Behaviour, startFake } from '../../support/fake-triton.ts'
 
 /** Flags that have an effect here; the others are Triton's too, and are accepted without one. */
 const own = {

@@ -19,7 +19,7 @@ export type Order = {
 }
 
 type Buying = { readonly packId: string } | { readonly plan: string; readonly interval: 'month' | 'year' }
-type Paying = { readonly outcome?: string; readonly declineRenewals?: boolean }
+type Paying = { readonly outcome?: string; readonly declineRenewals?: boolean; readonly failRefunds?: boolean }
 
 export async function order({ client }: Person, buying: Buying): Promise<Order> {
   const kind = 'packId' in buying ? 'pack' : 'subscription'

@@ -7,6 +7,7 @@ import { type Plans, planNamed } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { grantPlanCredits } from './plan-grant.ts'
 
+/** `subscribed`: the plan is a subscription's; one that nobody pays for any more sets none. */
 type Month = { readonly start: Date; readonly end: Date; readonly subscribed: boolean }
 
 type OperatorPlan = {
@@ -24,13 +25,29 @@ export async function setOperatorPlan(tx: Db, plans: Plans, wanted: OperatorPlan
   const { workspaceId, plan, fromNextMonth = false } = wanted
   if ((await lockWorkspace(tx, workspaceId)) === undefined) return undefined
   const month = await readMonth(tx, workspaceId)
-  if (month.subscribed) {
-    throw new MatteError('CONFLICT', 'This workspace has a subscription, which sets its plan; let it end first.')
-  }
-  await tx.updateTable('workspace').set({ plan }).where('id', '=', workspaceId).execute()
+  await refuseSubscribed(tx, workspaceId)
+  const operator_plan = plan === 'free' ? null : plan
+  await tx.updateTable('workspace').set({ plan, operator_plan }).where('id', '=', workspaceId).execute()
   if (!fromNextMonth) return { credits: await grantMonth(tx, plans, { workspaceId, plan, month }) }
   await setDue(tx, workspaceId, plan === 'free' ? null : month.end)
   return { credits: 0 }
+}
+
+async function refuseSubscribed(tx: Db, workspaceId: string): Promise<void> {
+  const living = await tx
+    .selectFrom('subscription')
+    .select(['status', 'period_end'])
+    .where('workspace_id', '=', workspaceId)
+    .where('status', 'in', ['active', 'past_due'])
+    .executeTakeFirst()
+  if (living === undefined) return
+  const { status, period_end: periodEnd } = living
+  const message = [
+    `This workspace has a subscription (${status}, its period until ${periodEnd.toISOString()}), which sets its plan.`,
+    'Let it end, or end it at its provider, nothing paid back:',
+    `matte-admin subscription end --workspace ${workspaceId} --yes`,
+  ].join(' ')
+  throw new MatteError('CONFLICT', message, { details: { status, periodEnd } })
 }
 
 /** Grants what is due of one workspace; returns the credits. The caller's transaction has locked its row. */
@@ -43,7 +60,7 @@ async function readMonth(tx: Db, workspaceId: string): Promise<Month> {
     select date_trunc('month', now(), 'UTC') as start,
            date_trunc('month', now(), 'UTC') + interval '1 month' as end,
            exists (select from subscription
-                    where workspace_id = ${workspaceId} and status in ('active', 'past_due')) as subscribed`.execute(tx)
+                    where workspace_id = ${workspaceId} and in_force) as subscribed`.execute(tx)
   return rows[0] as Month // there is always one
 }
 

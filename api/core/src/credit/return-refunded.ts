@@ -19,8 +19,9 @@ export async function returnRefunded(tx: Db, { workspaceId, lotId, amount, refer
       update credit_lot set available = available + ${amount}::int, refunded = refunded - ${amount}::int
        where id = ${lotId} and workspace_id = ${workspaceId} and refunded >= ${amount}::int
          and not exists (select from credit_entry where workspace_id = ${workspaceId} and reference = ${reference})
-      returning id
+      returning id, available
     )
-    insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, reference)
-    select ${workspaceId}::uuid, id, 'refunded', 'available', ${amount}::int, ${reference}::text from lot`.execute(tx)
+    insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, reference, lot_available)
+    select ${workspaceId}::uuid, id, 'refunded', 'available', ${amount}::int, ${reference}::text, available
+      from lot`.execute(tx)
 }

@@ -24,6 +24,7 @@ import { deleteOldTasks } from '../retention/delete-tasks.ts'
 import { releaseUnusedUploads } from '../retention/release-uploads.ts'
 import { readHeldCredits } from '../sample/held-credits.ts'
 import { findViolations, invariantNames } from '../sample/invariants.ts'
+import { readPaymentLag } from '../sample/payment-lag.ts'
 import { readRetentionLag, readTaskRetentionLag } from '../sample/retention-lag.ts'
 import { readWaitingTasks } from '../sample/waiting-tasks.ts'
 import { readDemand } from '../scale/demand-queries.ts'
@@ -126,6 +127,7 @@ const statements: Readonly<Record<string, Sending>> = {
     send: (db) =>
       Promise.all([
         readHeldCredits(db),
+        readPaymentLag(db),
         readRetentionLag(db),
         readTaskRetentionLag(db, plans),
         readWaitingTasks(db, plans),

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import type { ModelProperties } from '../db/tables/model.ts'
 
 /** A public `modelVersion` and who answers for it. */
 export type InstalledModel = {
@@ -9,7 +11,11 @@ export type InstalledModel = {
   readonly tritonModel: string
   /** Of the default pool's models the one that stands for it; one at the most. */
   readonly isDefault: boolean
+  /** As its pods report them; undefined: none does now, and what was reported last stays. */
+  readonly properties?: ModelProperties | undefined
 }
+
+export type ListedModel = Awaited<ReturnType<typeof listModels>>[number]
 
 /** The name that is always valid and the answer to an omitted `modelVersion` (D38). */
 export const defaultModelVersion = 'service-v2'
@@ -17,7 +23,7 @@ export const defaultModelVersion = 'service-v2'
 export function listModels(db: Db) {
   return db
     .selectFrom('model')
-    .select(['name', 'pool', 'triton_model as tritonModel', 'is_default as isDefault', 'available'])
+    .select(['name', 'pool', 'triton_model as tritonModel', 'is_default as isDefault', 'available', 'properties'])
     .orderBy('name')
     .execute()
 }
@@ -39,20 +45,24 @@ export async function replaceModels(db: Db, models: readonly InstalledModel[]): 
     const pools = models.map(({ pool }) => pool)
     const tritonModels = models.map(({ tritonModel }) => tritonModel)
     const defaults = models.map(({ isDefault }) => isDefault)
+    const properties = models.map((model) => (model.properties ? JSON.stringify(model.properties) : null))
     // The default is unset before it is set: the index that allows one default only is checked row by row.
     await sql`
       update model set is_default = false, available = name = any(${names}::text[])
        where is_default or available and name <> all(${names}::text[])`.execute(tx)
     await sql`
-      insert into model as m (name, pool, triton_model, is_default, available)
-      select name, pool, triton_model, is_default, true
-        from unnest(${names}::text[], ${pools}::text[], ${tritonModels}::text[], ${defaults}::boolean[])
-          as i (name, pool, triton_model, is_default)
+      insert into model as m (name, pool, triton_model, is_default, available, properties)
+      select name, pool, triton_model, is_default, true, properties::jsonb
+        from unnest(${names}::text[], ${pools}::text[], ${tritonModels}::text[], ${defaults}::boolean[],
+                    ${properties}::text[]) as i (name, pool, triton_model, is_default, properties)
       on conflict (name) do update
         set pool = excluded.pool, triton_model = excluded.triton_model, is_default = excluded.is_default,
-            available = true
+            available = true,
+            properties = coalesce(excluded.properties,
+              case when (m.pool, m.triton_model) = (excluded.pool, excluded.triton_model) then m.properties end)
       where (m.pool, m.triton_model, m.is_default, m.available)
-         <> (excluded.pool, excluded.triton_model, excluded.is_default, true)`.execute(tx)
+         <> (excluded.pool, excluded.triton_model, excluded.is_default, true)
+         or m.properties is distinct from coalesce(excluded.properties, m.properties)`.execute(tx)
     return true
   })
 }
@@ -67,5 +77,9 @@ async function isWritten(db: Db, models: readonly InstalledModel[]): Promise<boo
   )
 }
 
-const isSame = (a: InstalledModel, b: InstalledModel): boolean =>
-  a.name === b.name && a.pool === b.pool && a.tritonModel === b.tritonModel && a.isDefault === b.isDefault
+const isSame = (row: ListedModel, model: InstalledModel): boolean =>
+  row.name === model.name &&
+  row.pool === model.pool &&
+  row.tritonModel === model.tritonModel &&
+  row.isDefault === model.isDefault &&
+  (model.properties === undefined || isDeepStrictEqual(row.properties, model.properties))

@@ -14,6 +14,7 @@ import { payRefund } from './refunds.ts'
 import { findOwn } from './rows/list-own.ts'
 import { findSubscriptionBy } from './rows/subscription-queries.ts'
 import { deliverSandboxEvents, passSandboxPeriods } from './sandbox.ts'
+import { endSurplus } from './surplus.ts'
 
 const limitDefault = 50
 /** Raw events are kept so long, to be looked at; a repeat after that is applied again, which changes nothing. */
@@ -68,6 +69,7 @@ async function checkSubscriptions(deps: PaymentDeps, pass: SweepPass): Promise<n
       if (subscription.provider !== deps.provider.name) await endUncollected(applying, id)
       await refreshPlan(applying)
     })
+    await endSurplus(deps, { id, workspaceId })
     return 1
   })
 }

@@ -63,6 +63,7 @@ export async function createOrder(deps: PaymentDeps, order: NewOrder): Promise<O
     if (row === undefined) throw new Error('the order was not stored')
     return row
   })
+  deps.metrics?.count('ordered')
   return ensureCheckout(deps, made, order)
 }
 

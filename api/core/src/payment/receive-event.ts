@@ -13,8 +13,29 @@ type Outcome = 'applied' | 'ignored' | 'repeated'
  * @throws SignatureError; ProviderUnavailable when what it is about cannot be read now
  */
 export async function receiveEvent(deps: PaymentDeps, raw: Buffer, headers: IncomingHttpHeaders): Promise<Outcome> {
+  const event = verify(deps, raw, headers)
+  const about = event.about?.kind
+  try {
+    const outcome = await take(deps, event, raw)
+    deps.metrics?.countEvent(about, outcome)
+    return outcome
+  } catch (error) {
+    deps.metrics?.countEvent(about, 'failed')
+    throw error
+  }
+}
+
+function verify({ provider, metrics }: PaymentDeps, raw: Buffer, headers: IncomingHttpHeaders): ProviderEvent {
+  try {
+    return provider.verifyEvent(raw, headers)
+  } catch (error) {
+    metrics?.countEvent(undefined, 'refused')
+    throw error
+  }
+}
+
+async function take(deps: PaymentDeps, event: ProviderEvent, raw: Buffer): Promise<Outcome> {
   const { db, provider } = deps
-  const event = provider.verifyEvent(raw, headers)
   if (await isKnown(deps, event)) return 'repeated'
   const reading = await nextReading(db)
   const facts = await readFacts(deps, event)

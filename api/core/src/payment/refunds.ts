@@ -1,10 +1,10 @@
-import { findRefundable } from '../credit/refund-credits.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
 import { invalidParam } from '../invalid-params.ts'
 import { applyFacts, beginApplying } from './apply/apply-facts.ts'
 import { failRefund } from './apply/apply-refund.ts'
 import { nextReading } from './apply/applying.ts'
+import { findLeft } from './apply/credits-left.ts'
 import { insertRefund, type RefundRow, refundableOf } from './apply/insert-refund.ts'
 import { creditsForRefund, refundableAmount } from './apply/refund-share.ts'
 import type { PaymentDeps } from './payment-deps.ts'
@@ -36,11 +36,12 @@ export async function createRefund(deps: PaymentDeps, refund: NewRefund): Promis
     const order = await findOwn(tx, 'payment_order', { workspaceId, id: orderId })
     if (order === undefined) throw new MatteError('NOT_FOUND', 'There is no such order.')
     refuseUnrefundable(deps, order)
-    const left = order.lot_id === null ? 0 : ((await findRefundable(tx, workspaceId, order.lot_id)) ?? 0)
-    const amount = judgeAmount(order, left, refund.amount)
-    const credits = creditsForRefund(refundableOf(order, left), amount)
+    const left = await findLeft(applying, order)
+    const sold = refundableOf(order, left)
+    const amount = judgeAmount(order, refundableAmount(sold), refund.amount)
+    const credits = creditsForRefund(sold, amount)
     const { reason, userId: createdBy } = refund
-    return insertRefund(applying, order, { amount, credits, reason, createdBy, providerRefundId: null })
+    return insertRefund(applying, order, { amount, credits, left, reason, createdBy, providerRefundId: null })
   })
   return payRefund(deps, made)
 }
@@ -55,8 +56,7 @@ function refuseUnrefundable({ provider }: PaymentDeps, order: OrderRow): void {
   }
 }
 
-function judgeAmount(order: OrderRow, left: number, asked: number | undefined): number {
-  const most = refundableAmount(refundableOf(order, left))
+function judgeAmount(order: OrderRow, most: number, asked: number | undefined): number {
   const details = { refundable: most, currency: order.currency }
   if (most === 0) throw new MatteError('CONFLICT', 'Nothing is left to refund of this order.', { details })
   if (asked === undefined || asked === most) return most

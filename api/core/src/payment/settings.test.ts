@@ -25,6 +25,23 @@ describe('the payment provider', () => {
     expect(check({ ...stripe, STRIPE_WEBHOOK_SECRET: 'whsec' }, 'production')).toBe('stripe')
   })
 
+  it('refuses prices that Stripe cannot charge exactly, and only there', () => {
+    const stripe = { PAYMENTS_PROVIDER: 'stripe', STRIPE_SECRET_KEY: 'sk', STRIPE_WEBHOOK_SECRET: 'whsec' }
+    const sold = (currency: string, amount = 900) => ({
+      PLAN_PRICES: '[]',
+      CREDIT_PACKS: JSON.stringify([{ id: 'a', name: 'A', credits: 1, amount, currency }]),
+    })
+    for (const currency of ['USD', 'JPY', 'KRW', 'ISK', 'UGX', 'HUF', 'TWD']) {
+      expect(check({ ...stripe, ...sold(currency) }, 'production')).toBe('stripe')
+    }
+    for (const currency of ['KWD', 'BHD', 'TND', 'MGA']) {
+      const because = `CREDIT_PACKS: ${currency} cannot be charged exactly at Stripe`
+      expect(() => check({ ...stripe, ...sold(currency) }, 'production')).toThrow(because)
+      expect(check(sold(currency), 'development')).toBe('sandbox')
+    }
+    expect(() => check({ ...stripe, ...sold('ISK', 1_000_000) }, 'production')).toThrow('more than Stripe charges')
+  })
+
   it('sells plans that there are', () => {
     const prices = JSON.stringify([{ plan: 'gold', interval: 'month', amount: 1, currency: 'USD' }])
     expect(() => check({ PLAN_PRICES: prices }, 'production')).toThrow('plan gold is not in PLANS')

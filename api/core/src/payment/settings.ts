@@ -5,9 +5,11 @@ import { ConfigError, flag, type Infer, json, optionalSecret, parsed, type Schem
 import type { MasterKeys } from '../runtime/seal.ts'
 import type { Plans } from '../workspace/plan.ts'
 import type { PaymentDeps } from './payment-deps.ts'
+import type { PaymentMetrics } from './payment-metrics.ts'
 import { defaultPacks, defaultPlanPrices, parsePacks, parsePlanPrices } from './prices.ts'
 import { noProvider } from './provider/no-provider.ts'
 import type { PaymentProvider } from './provider/provider.ts'
+import { whyNotAtStripe } from './provider/stripe/stripe-amount.ts'
 
 const providers = ['stripe', 'sandbox', 'none'] as const
 
@@ -85,13 +87,23 @@ export function checkPayments(
   if (provider === 'stripe' && !(settings.stripeSecretKey && settings.stripeWebhookSecret)) {
     throw new ConfigError('PAYMENTS_PROVIDER: stripe needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET')
   }
+  if (provider === 'stripe') refuseAtStripe(settings)
   const unknown = settings.planPrices.find(({ plan }) => !Object.hasOwn(plans, plan))
   if (unknown !== undefined) throw new ConfigError(`PLAN_PRICES: plan ${unknown.plan} is not in PLANS`)
   return provider
 }
 
+function refuseAtStripe({ creditPacks, planPrices }: PaymentSettings): void {
+  const sold = { CREDIT_PACKS: creditPacks, PLAN_PRICES: planPrices }
+  for (const [variable, prices] of Object.entries(sold)) {
+    const reason = prices.map(whyNotAtStripe).find((each) => each !== undefined)
+    if (reason !== undefined) throw new ConfigError(`${variable}: ${reason}`)
+  }
+}
+
 type Opened = Surroundings & {
   readonly db: Db
+  readonly metrics?: PaymentMetrics | undefined
   readonly masterKeys: MasterKeys
   readonly publicUrl: string
 }
@@ -103,11 +115,11 @@ export const openPayments = async (settings: PaymentSettings, opened: Opened): P
 /** The same with a provider that is there already. */
 export function withProvider(
   settings: PaymentSettings,
-  { db, masterKeys, plans }: Pick<Opened, 'db' | 'masterKeys' | 'plans'>,
+  { db, masterKeys, plans, metrics }: Pick<Opened, 'db' | 'masterKeys' | 'plans' | 'metrics'>,
   provider: PaymentProvider,
 ): PaymentDeps {
   const { creditPacks: packs, planPrices, invoiceSeller: seller } = settings
-  return { db, provider, plans, packs, planPrices, seller, masterKeys }
+  return { db, provider, plans, packs, planPrices, seller, masterKeys, metrics }
 }
 
 /** Loads the chosen one alone: Stripe's library holds megabytes, also where nothing is sold. */

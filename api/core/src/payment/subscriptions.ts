@@ -31,6 +31,7 @@ export async function changeSubscription(deps: PaymentDeps, wanted: Wanted): Pro
   const { subscription, paid } = await findPaid(deps, wanted.workspaceId)
   const from = await pricePaid(deps, paid)
   const when = whenOf({ from, to }, subscription)
+  if (when === 'now') await refuseRefunded(deps, subscription)
   const { id, provider_id: subscriptionId } = subscription
   await atProvider(deps, subscription, async (reading) => {
     const facts = await chargeOrTell(deps, subscription, { subscriptionId, from, to, when })
@@ -59,7 +60,9 @@ async function findLiving({ db, provider }: PaymentDeps, workspaceId: string): P
   const [subscription] = await listLiving(db, workspaceId)
   if (subscription === undefined) throw new MatteError('CONFLICT', 'The workspace has no subscription.')
   if (subscription.provider !== provider.name) {
-    const message = `The subscription is at ${subscription.provider}, which this installation no longer asks.`
+    const message =
+      `The subscription is at ${subscription.provider}, which this installation no longer asks: end it there. ` +
+      'Here it ends a week after its period.'
     throw new MatteError('CONFLICT', message)
   }
   return subscription
@@ -74,6 +77,21 @@ async function pricePaid({ db, planPrices }: PaymentDeps, paid: PeriodRow): Prom
   const whole = isWhole ? { amount: order.amount - order.tax, currency: order.currency } : listed
   if (whole === undefined) throw new MatteError('CONFLICT', `The plan ${plan} is no longer sold; it cannot be changed.`)
   return { plan, interval, amount: whole.amount, currency: whole.currency }
+}
+
+/** The unused rest is credited against the new price: what was paid back already would be credited once more. */
+async function refuseRefunded(deps: PaymentDeps, { id, period_end: end }: SubscriptionRow): Promise<void> {
+  const refunded = await deps.db
+    .selectFrom('subscription_period as p')
+    .innerJoin('payment_order as o', 'o.id', 'p.order_id')
+    .select('o.id')
+    .where('p.subscription_id', '=', id)
+    .where('p.ends_at', '>', await timeOf(deps.db, deps))
+    .where('o.refunded_amount', '>', 0)
+    .executeTakeFirst()
+  if (refunded === undefined) return
+  const message = `A part of this period was refunded: nothing can be changed at once before ${end.toISOString()}.`
+  throw new MatteError('CONFLICT', message, { details: { orderId: refunded.id } })
 }
 
 function whenOf({ from, to }: Pick<Change, 'from' | 'to'>, subscription: SubscriptionRow): Change['when'] {
@@ -104,15 +122,43 @@ async function chargeOrTell(deps: PaymentDeps, subscription: SubscriptionRow, ch
   }
 }
 
-/** Until its period's end the plan goes on. @throws MatteError CONFLICT */
+/**
+ * Until its period's end the plan goes on. Where that is over and the renewal was not paid, it ends at once: providers
+ * may try to collect for weeks, or leave it open, and nothing else could be ordered meanwhile.
+ * @throws MatteError CONFLICT
+ */
 export async function cancelSubscription(deps: PaymentDeps, workspaceId: string): Promise<void> {
   const subscription = await findLiving(deps, workspaceId)
+  if (await isUncollected(deps, subscription)) return endAtProvider(deps, subscription)
   if (subscription.cancel_at_period_end) throw new MatteError('CONFLICT', 'The subscription is canceled already.')
   await atProvider(deps, subscription, async (reading) => {
     const facts = await deps.provider.cancelSubscription(subscription.provider_id)
     await deps.db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
   })
 }
+
+async function isUncollected(deps: PaymentDeps, { id, status }: SubscriptionRow): Promise<boolean> {
+  if (status !== 'past_due') return false
+  const paid = await findLatestPeriod(deps.db, id)
+  return paid === undefined || paid.ends_at <= (await timeOf(deps.db, deps))
+}
+
+/**
+ * An operator's end of whatever the workspace has subscribed to: at the provider, at once, nothing paid back. Answers
+ * how many there were.
+ * @throws MatteError CONFLICT
+ */
+export async function endSubscriptions(deps: PaymentDeps, workspaceId: string): Promise<number> {
+  const living = await listLiving(deps.db, workspaceId)
+  for (const _each of living) await endAtProvider(deps, await findLiving(deps, workspaceId))
+  return living.length
+}
+
+export const endAtProvider = (deps: PaymentDeps, subscription: SubscriptionRow): Promise<void> =>
+  atProvider(deps, subscription, async (reading) => {
+    const facts = await deps.provider.endSubscription(subscription.provider_id)
+    await deps.db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
+  })
 
 /** Takes the cancel back, while the period lasts. @throws MatteError CONFLICT */
 export async function resumeSubscription(deps: PaymentDeps, workspaceId: string): Promise<void> {

@@ -26,7 +26,9 @@ export const demandFields = {
   },
   serviceSeconds: {
     unit: 'seconds',
-    description: 'Mean time of a request in a slot over the last minute, in seconds, or the last known one.',
+    description:
+      'Mean time of a request in a slot over the last minute, in seconds, or the last known one; of a model with two ' +
+      'views the sum of both.',
   },
   p95Seconds: {
     unit: 'seconds',

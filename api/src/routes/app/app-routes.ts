@@ -1,5 +1,6 @@
 // The App API, below /api/v1/app, as a table of contents: one file a module of the interface.
 import type { FindSubscription } from '@matte/core/identity/personal/subscription'
+import type { PaymentMetrics } from '@matte/core/payment/payment-metrics'
 import { findSubscription } from '@matte/core/payment/rows/find-subscription'
 import { openPayments } from '@matte/core/payment/settings'
 import type { FastifyPluginAsync } from 'fastify'
@@ -22,7 +23,7 @@ import { userRoutes } from './users/users.ts'
 type AppDeps = Omit<TaskOperationDeps, 'front'> &
   StreamRouteDeps &
   AuthRouteDeps &
-  SurfaceDeps & { readonly limiter: RateLimiter }
+  SurfaceDeps & { readonly limiter: RateLimiter; readonly paymentMetrics: PaymentMetrics }
 
 /** What an account has to know of a subscription: identity lies below payment and does not ask it. */
 const findOwnSubscription: FindSubscription = async (db, workspaceId) => {
@@ -48,7 +49,8 @@ export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   await app.register(imageRoutes, { ...deps, prefix: '/tasks' })
   await app.register(taskStreamRoutes, { ...deps, prefix: '/tasks' })
   await app.register(creditRoutes, { ...deps, prefix: '/credits' })
-  const payments = await openPayments(deps.config, { ...deps.config, db: deps.db })
+  const ofPayments = { ...deps.config, db: deps.db, metrics: deps.paymentMetrics }
+  const payments = await openPayments(deps.config, ofPayments)
   await app.register(paymentRoutes, { ...deps, payments, returnUrl: `${appUrl}/billing`, prefix: '/payments' })
   await app.register(teamRoutes, { ...deps, prefix: '/teams' })
   await app.register(notificationRoutes, { ...deps, prefix: '/notifications' })

@@ -1,14 +1,15 @@
-// Webhooks, keys to look at, and usage, on both surfaces.
+// Webhooks, keys to look at, usage and models, on both surfaces.
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { appFront, developerFront, type Front } from '../task/front.ts'
 import { type DeliveryDeps, deliveryRoutes } from './deliveries.ts'
 import { type EndpointDeps, endpointRoutes } from './endpoints.ts'
 import { keyListRoutes } from './key-list.ts'
+import { type ModelDeps, modelRoutes } from './models.ts'
 import { signingSecretRoutes } from './signing-secret.ts'
 import { type TestDeps, testRoutes } from './test-endpoint.ts'
 import { usageRoutes } from './usage.ts'
 
-export type SurfaceDeps = Omit<EndpointDeps & DeliveryDeps & TestDeps, 'front'>
+export type SurfaceDeps = Omit<EndpointDeps & DeliveryDeps & TestDeps & ModelDeps, 'front'>
 
 /** For callers with a key. */
 export const developerSurface: FastifyPluginAsync<SurfaceDeps> = (app, deps) =>
@@ -26,4 +27,5 @@ async function surfaceRoutes(app: FastifyInstance, given: SurfaceDeps & { readon
   await app.register(signingSecretRoutes, deps)
   await app.register(keyListRoutes, deps)
   await app.register(usageRoutes, deps)
+  await app.register(modelRoutes, deps)
 }

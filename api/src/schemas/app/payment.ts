@@ -189,10 +189,15 @@ export const invoiceSchema = named(
   {
     id: id(),
     number: Type.String({ description: 'Without gaps within its year.' }),
-    kind: oneOf(['invoice', 'credit_note'], { description: 'A credit note gives back; its amounts are positive.' }),
+    kind: oneOf(['invoice', 'credit_note', 'correction'], {
+      description:
+        'A credit note gives back; its amounts are positive. A correction cancels the credit note of a refund that ' +
+        'failed after all; its amounts are positive as well.',
+    }),
     orderId: id(),
     refundId: nullable(id()),
     creditNoteFor: nullable({ ...id(), description: 'Of a credit note: the invoice that it corrects.' }),
+    corrects: nullable({ ...id(), description: 'Of a correction: the credit note that it cancels.' }),
     seller: Type.Object(seller),
     buyer: Type.Object({ ...seller, email: nullable(Type.String()) }),
     lines: Type.Array(
@@ -219,6 +224,7 @@ export const invoiceSchema = named(
         orderId: ids.order,
         refundId: null,
         creditNoteFor: null,
+        corrects: null,
         seller: { name: 'Matte', addressLines: ['1 Main Street', 'Springfield'], taxId: null },
         buyer: { name: 'Ada Example', addressLines: [], taxId: null, email: 'ada@example.com' },
         lines: [{ description: 'Small pack', quantity: 1, unitAmount: 900, amount: 900 }],
@@ -281,6 +287,12 @@ export const sandboxRequest = Type.Object(
       Type.Unsafe<boolean | null>({
         type: ['boolean', 'null'],
         description: 'Later charges of the subscription are declined.',
+      }),
+    ),
+    failRefunds: Type.Optional(
+      Type.Unsafe<boolean | null>({
+        type: ['boolean', 'null'],
+        description: 'Refunds of it come back an hour after they have succeeded, as from a closed account.',
       }),
     ),
   },

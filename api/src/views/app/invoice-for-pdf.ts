@@ -26,4 +26,6 @@ export type InvoiceForPdf = {
   readonly currency: string
   /** Of a credit note: the number of the invoice that it corrects. Its amounts are positive: what is given back. */
   readonly creditNoteFor?: string
+  /** Of a correction: the number of the credit note that it cancels. */
+  readonly corrects?: string
 }

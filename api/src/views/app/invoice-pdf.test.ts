@@ -40,9 +40,12 @@ describe('renderInvoicePdf', () => {
     expect(pagesOf(pdf)).toBeGreaterThan(2)
   })
 
-  it('says of a credit note which invoice it corrects', async () => {
-    const note = await renderInvoicePdf({ ...invoice, number: '2026-000043', creditNoteFor: '2026-000042' })
-    expect(note.toString('latin1')).not.toBe((await renderInvoicePdf(invoice)).toString('latin1'))
+  it('says of a credit note which invoice it corrects, and of a correction which note it cancels', async () => {
+    const about = [{}, { creditNoteFor: '2026-000042' }, { corrects: '2026-000042' }]
+    const pdfs = await Promise.all(
+      about.map((each) => renderInvoicePdf({ ...invoice, number: '2026-000043', ...each })),
+    )
+    expect(new Set(pdfs.map((pdf) => pdf.toString('latin1'))).size).toBe(3)
   })
 })
 
@@ -50,6 +53,8 @@ describe('formatMoney', () => {
   it.each([
     [1_999, 'USD', 'USD 19.99'],
     [500, 'JPY', 'JPY 500'],
+    [90_000, 'HUF', 'HUF 900.00'],
+    [500, 'ISK', 'ISK 500'],
     [1_234_567, 'KWD', 'KWD 1,234.567'],
     [0, 'EUR', 'EUR 0.00'],
     [-1_999, 'EUR', '-EUR 19.99'],

@@ -2,6 +2,7 @@
 // printed. Noto Sans is embedded, so that names in Latin, Greek, Cyrillic and Devanagari script print; other scripts
 // (Chinese, Arabic) show as boxes.
 import { createRequire } from 'node:module'
+import { minorDigits } from '@matte/core/payment/provider/currency'
 import PdfDocument from 'pdfkit'
 import type { InvoiceForPdf } from './invoice-for-pdf.ts'
 
@@ -30,7 +31,7 @@ const contentWidth = rightEdge - margin
 const bottom = 770
 
 export async function renderInvoicePdf(invoice: InvoiceForPdf): Promise<Buffer> {
-  const title = invoice.creditNoteFor === undefined ? 'Invoice' : 'Credit note'
+  const title = titleOf(invoice)
   const pdf = new PdfDocument({
     size: 'A4',
     margins: { top: margin, left: margin, right: margin, bottom: 0 }, // pages are begun here, not by the library
@@ -66,8 +67,9 @@ const day = (at: Date): string => at.toISOString().slice(0, 10)
 
 /** An amount in minor units as people write it: 1999 USD as `USD 19.99`, 500 JPY as `JPY 500`. */
 export function formatMoney(amount: number, currency: string): string {
-  const format = new Intl.NumberFormat('en-US', { style: 'currency', currency, currencyDisplay: 'code' })
-  const { maximumFractionDigits: digits = 0 } = format.resolvedOptions()
+  const digits = minorDigits(currency)
+  const shown = { minimumFractionDigits: digits, maximumFractionDigits: digits }
+  const format = new Intl.NumberFormat('en-US', { style: 'currency', currency, currencyDisplay: 'code', ...shown })
   return format.format(amount / 10 ** digits).replace(/\s/g, ' ')
 }
 
@@ -75,13 +77,19 @@ function use(pdf: Pdf, font: 'regular' | 'bold', { points = size.text, color = i
   return pdf.font(font).fontSize(points).fillColor(color)
 }
 
-function drawHead(pdf: Pdf, title: string, { number, issuedAt, paidAt, creditNoteFor }: InvoiceForPdf): void {
+function titleOf({ creditNoteFor, corrects }: InvoiceForPdf): string {
+  if (corrects !== undefined) return 'Correction'
+  return creditNoteFor === undefined ? 'Invoice' : 'Credit note'
+}
+
+function aboutOf({ creditNoteFor, corrects, paidAt }: InvoiceForPdf): readonly [string, string] {
+  if (corrects !== undefined) return ['Cancels credit note', corrects]
+  return creditNoteFor === undefined ? ['Date of payment', day(paidAt)] : ['Corrects invoice', creditNoteFor]
+}
+
+function drawHead(pdf: Pdf, title: string, invoice: InvoiceForPdf): void {
   use(pdf, 'bold', { points: size.title }).text(title, margin, margin)
-  const facts = [
-    ['Number', number],
-    ['Date of issue', day(issuedAt)],
-    creditNoteFor === undefined ? ['Date of payment', day(paidAt)] : ['Corrects invoice', creditNoteFor],
-  ] as const
+  const facts = [['Number', invoice.number], ['Date of issue', day(invoice.issuedAt)], aboutOf(invoice)] as const
   for (const [index, [name, value]] of facts.entries()) {
     const y = margin + 4 + index * 15
     use(pdf, 'regular', { color: ink.faint }).text(name, 309, y, { width: 120 })

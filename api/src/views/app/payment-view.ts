@@ -44,10 +44,11 @@ export const toRefundView = (refund: RefundRow): Static<typeof refundSchema> => 
 export const toInvoiceView = (invoice: InvoiceRow): Static<typeof invoiceSchema> => ({
   id: invoice.id,
   number: invoice.number,
-  kind: invoice.credit_note_for === null ? 'invoice' : 'credit_note',
+  kind: invoice.corrects !== null ? 'correction' : invoice.credit_note_for !== null ? 'credit_note' : 'invoice',
   orderId: invoice.order_id,
   refundId: invoice.refund_id,
   creditNoteFor: invoice.credit_note_for,
+  corrects: invoice.corrects,
   seller: { ...invoice.seller, addressLines: [...invoice.seller.addressLines] },
   buyer: { ...invoice.buyer, addressLines: [...invoice.buyer.addressLines] },
   lines: [...invoice.lines],
@@ -59,7 +60,7 @@ export const toInvoiceView = (invoice: InvoiceRow): Static<typeof invoiceSchema>
   paidAt: invoice.paid_at.toISOString(),
 })
 
-/** `corrected`: of a credit note, the number of the invoice that it corrects. */
+/** `corrected`: of a credit note the number of the invoice that it corrects, of a correction that of the note. */
 export const toInvoiceForPdf = (invoice: InvoiceRow, corrected: string | undefined): InvoiceForPdf => ({
   number: invoice.number,
   issuedAt: invoice.issued_at,
@@ -71,7 +72,7 @@ export const toInvoiceForPdf = (invoice: InvoiceRow, corrected: string | undefin
   tax: invoice.tax,
   total: invoice.total,
   currency: invoice.currency,
-  ...(corrected !== undefined && { creditNoteFor: corrected }),
+  ...(corrected !== undefined && { [invoice.corrects === null ? 'creditNoteFor' : 'corrects']: corrected }),
 })
 
 /** Without one, what stands for it: the plan of the workspace. */

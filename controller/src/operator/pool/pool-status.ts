@@ -34,8 +34,8 @@ const revisionState = (description: string) =>
   object(description, {
     revision: revisionName('The revision, 8 hex digits.'),
     state: word<ModelState>(
-      'Pending (no pod has it yet), Loading, Loaded, FailedToLoad, or WrongShape: loaded, but its inputs or ' +
-        'outputs are not those of a matting model.',
+      'Pending (no pod has it yet), Loading, Loaded, FailedToLoad, WrongShape: loaded, but its inputs or outputs are ' +
+        'not those of a matting model; or LicenceRefused: loaded, but not used, since its licence is not allowed.',
     ),
   })
 
@@ -43,6 +43,18 @@ const modelStatus = object('One model of the pool.', {
   ...modelNames,
   active: Type.Optional(revisionState('The copy in the revision that serves; absent before the first reconcile pass.')),
   target: revisionState('The copy in the revision that is to serve; the same one when no rollout is in progress.'),
+  forms: Type.Optional(
+    list(
+      'What the pods of the active copy report of it; several where the processors of nodes differ. Absent while ' +
+        'none serves.',
+      object('One form.', {
+        form: word<ReportedForm>('The numbers that it computes with: fp32, fp16, int8, or unknown.'),
+        views: integer('Masks that are made of a photo.', { minimum: 1, maximum: 2 }),
+        pods: count('Pods that serve it so.'),
+      }),
+      { maxItems: 8 },
+    ),
+  ),
   transition: word<ModelTransition>(
     'UpToDate; InProgress: the target starts or loads; BlockedByFailedLoad: the target does not load and the ' +
       'active copy keeps serving; InvalidSpec: what spec names does not exist.',
@@ -51,7 +63,7 @@ const modelStatus = object('One model of the pool.', {
     object('The last failure; kept until a copy of this model has loaded in the target revision.', {
       time: time('When it was observed.'),
       pod: Type.Optional(name('The pod that reported it.')),
-      reason: word<Reason>('ModelLoadFailed, ModelShapeWrong, ChecksumMismatch or SourceMissing.'),
+      reason: word<Reason>('ModelLoadFailed, ModelShapeWrong, LicenceRefused, ChecksumMismatch or SourceMissing.'),
       message: sentence('What Triton or Kubernetes reported, or how the file differs.'),
     }),
   ),
@@ -186,7 +198,8 @@ export const statusSchema = object('Observed state; only the controller writes i
   }),
 })
 
-export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape'
+type ReportedForm = 'fp32' | 'fp16' | 'int8' | 'unknown'
+export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape' | 'LicenceRefused'
 export type ModelTransition = 'UpToDate' | 'InProgress' | 'BlockedByFailedLoad' | 'InvalidSpec'
 export type ScaleOutcome = 'Pending' | 'Reached' | 'Superseded' | 'Refused'
 

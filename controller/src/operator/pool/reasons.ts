@@ -80,6 +80,12 @@ export const reasons = {
     means: 'The model is loaded, but its inputs or outputs are not what Matte expects.',
     act: 'Correct config.pbtxt: the message says what is expected.',
   },
+  LicenceRefused: {
+    means:
+      "A model's licence is not among those that this install allows: by models[].licence, and then no pod is " +
+      'created, or by what its pod reports, and then no request is sent to it.',
+    act: 'Use another model, or ask whoever installs the operator to add the licence to MODELS_ALLOWED_LICENCES.',
+  },
   ChecksumMismatch: {
     means: "A model's file does not have the checksum in models[].checksum, so Triton is not started.",
     act: 'Put the right file in place, or correct the checksum.',
@@ -173,6 +179,7 @@ export type Reason = keyof typeof reasons
 export const loadReasons: readonly Reason[] = [
   'ModelLoadFailed',
   'ModelShapeWrong',
+  'LicenceRefused',
   'ChecksumMismatch',
   'SourceMissing',
 ]

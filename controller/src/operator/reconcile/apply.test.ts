@@ -1,3 +1,4 @@
+import { parseLicencePolicy } from '@matte/core/model/licence-policy'
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { KubeError } from '../kube/client.ts'
@@ -49,6 +50,7 @@ describe('a step that the API server refuses', () => {
     memory = newMemory(pool)
     calls = []
     podPatch = 'restricted'
+    Object.assign(pool.spec, { models: [] })
     refused = new Map()
   })
 
@@ -71,6 +73,7 @@ describe('a step that the API server refuses', () => {
       events: { record: () => undefined },
       metrics: { decisionDelay: { observe: () => undefined }, count: () => undefined },
       podPatch,
+      licences: parseLicencePolicy('MIT'),
       logger: pino({ level: 'silent' }),
     } as unknown as ApplyDeps
     const plan = {
@@ -129,6 +132,16 @@ describe('a step that the API server refuses', () => {
     await carryOut(['createDeployment', 'status'], 10_000)
     expect(memory.refusals.size).toBe(0)
     expect(calls).toEqual(['create Deployment', 'apply status'])
+  })
+
+  it('is one of pods when a licence that spec names is not allowed: none is created', async () => {
+    const models = [{ name: 'free', licence: 'MIT' }, { name: 'unknown' }, { name: 'bound', licence: 'GPL-3.0-only' }]
+    Object.assign(pool.spec, { models })
+    await carryOut(['createDeployment', 'status'])
+    expect([...memory.refusals.values()]).toMatchObject([
+      { reason: 'LicenceRefused', message: expect.stringContaining('model bound is licensed under GPL-3.0-only') },
+    ])
+    expect(calls).toEqual(['apply status'])
   })
 
   it('is forgotten when the step is no longer planned', async () => {

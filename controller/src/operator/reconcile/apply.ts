@@ -2,6 +2,8 @@
 // the resourceVersion that the plan was made from, so a leader that was replaced in between writes nothing
 // (fencing-tokens.ts). An object that changed in the meantime causes a conflict, and the work queue runs another
 // reconcile pass.
+
+import type { LicencePolicy } from '@matte/core/model/licence-policy'
 import type { Logger } from 'pino'
 import { KubeError } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
@@ -22,6 +24,7 @@ export type ApplyDeps = StepDeps & {
   readonly metrics: ScaleMetrics
   /** What a pool may do with its pods. */
   readonly podPatch: PodPatchForm
+  readonly licences: LicencePolicy
   readonly logger: Logger
 }
 
@@ -54,7 +57,7 @@ export async function apply(
 async function attempt(deps: ApplyDeps, observed: Observed, step: Step, context: PlanContext): Promise<boolean> {
   const { memory } = context
   try {
-    if (step.kind === 'create' || step.kind === 'restore') refusePods(deps.podPatch, observed.pool, step.object)
+    if (step.kind === 'create' || step.kind === 'restore') refusePods(deps, observed.pool, step.object)
     await applyStep(deps, observed, step, context)
     if (step.kind !== 'status') recordSuccess(memory, step)
     return true

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -19,34 +19,72 @@ afterAll(() => {
   rmSync(`/tmp/models${dir}`, { recursive: true, force: true })
 })
 
-function prepare(names: readonly string[]): string {
+/** Lines as of an Intel processor of 2019, one of 2024 without AVX-512, and one that has neither instruction. */
+const flags = {
+  avx512: 'flags\t\t: fpu avx2 avx512f avx512_vnni hypervisor\n',
+  avx: 'flags\t\t: fpu avx2 avx_vnni serialize\n',
+  none: 'flags\t\t: fpu avx2 avx_vnni_int8 avx512f avx512_vnniw\n',
+} as const
+
+type Given = { processor?: keyof typeof flags; cpu?: string; checksum?: string }
+
+function prepare(names: readonly string[], { processor = 'none', cpu = '6', checksum }: Given = {}): string {
+  const source = { imagePath: dir }
   const spec = withDefaults({
-    models: names.map((name) => ({ name, modelVersion: name, source: { imagePath: dir } })),
-    resources: { limits: { cpu: '6' } },
+    models: names.map((name) => ({ name, modelVersion: name, source, ...(checksum && { checksum }) })),
+    resources: { limits: { cpu } },
   })
+  const cpuinfo = join(dir, 'cpuinfo')
+  writeFileSync(cpuinfo, `processor\t: 0\n${flags[processor]}`)
   const args = containerArguments(spec, { uid: 'uid', ipv6: false })
   const [command = '', ...rest] = args.slice(0, args.indexOf('--') + 1)
-  return execFileSync(command, [...rest, 'echo', 'started'], { encoding: 'utf8' })
+  const mocked = rest.map((arg) => (arg === '/proc/cpuinfo' ? cpuinfo : arg))
+  return execFileSync(command, [...mocked, 'echo', 'started'], { encoding: 'utf8' })
 }
+
+const configs = (name: string) => readFileSync(join(dir, 'u2netp/configs', `${name}.pbtxt`), 'utf8')
+const written = () => readFileSync(`/tmp/models${dir}/u2netp/configs/cpu.pbtxt`, 'utf8')
 
 describe('the copy of a model repository for so many cores', () => {
   it('has one instance to a core, and everything else as it was', () => {
-    expect(prepare(['u2netp'])).toBe('started\n')
+    expect(prepare(['u2netp'])).toBe('model u2netp: configs/cpu.pbtxt\nstarted\n')
     const copy = `/tmp/models${dir}/u2netp`
-    const original = readFileSync(join(dir, 'u2netp/configs/cpu.pbtxt'), 'utf8')
-    const written = readFileSync(`${copy}/configs/cpu.pbtxt`, 'utf8')
-    expect(written).toBe(original.replace('kind: KIND_CPU count: 1', 'kind: KIND_CPU count: 6'))
-    expect(written).not.toBe(original)
+    const original = configs('cpu')
+    expect(written()).toBe(original.replace('kind: KIND_CPU count: 1', 'kind: KIND_CPU count: 6'))
+    expect(written()).not.toBe(original)
     expect(readlinkSync(`${copy}/1`)).toBe(join(dir, 'u2netp/1'))
     expect(readFileSync(`${copy}/config.pbtxt`, 'utf8')).toBe(readFileSync(join(dir, 'u2netp/config.pbtxt'), 'utf8'))
   })
 
+  it('keeps the count of the configuration for one core', () => {
+    prepare(['u2netp'], { cpu: '1' })
+    expect(written()).toBe(configs('cpu'))
+  })
+
+  it.each(['avx512', 'avx'] as const)('has the configuration for VNNI on a node with %s, and says so', (processor) => {
+    expect(prepare(['u2netp'], { processor })).toBe('model u2netp: configs/cpu-vnni.pbtxt\nstarted\n')
+    expect(written()).toBe(configs('cpu-vnni').replace('kind: KIND_CPU count: 1', 'kind: KIND_CPU count: 6'))
+    expect(written()).toContain('model.int8.onnx')
+  })
+
+  it('stays with the file whose checksum spec has, on every node', () => {
+    prepare(['u2netp'], { processor: 'avx512', cpu: '1', checksum: `sha256:${'01'.repeat(32)}` })
+    expect(written()).toBe(configs('cpu'))
+  })
+
+  it('takes a model without a configuration for VNNI as it is', () => {
+    execFileSync('cp', ['-r', join(dir, 'u2netp'), join(dir, 'plain')])
+    rmSync(join(dir, 'plain/configs/cpu-vnni.pbtxt'))
+    expect(prepare(['plain'], { processor: 'avx512' })).toBe('model plain: configs/cpu.pbtxt\nstarted\n')
+  })
+
   it('can be created again, as after a restart of the container', () => {
-    prepare(['u2netp'])
-    expect(prepare(['u2netp'])).toBe('started\n')
+    prepare(['u2netp'], { processor: 'avx512' })
+    expect(prepare(['u2netp'])).toBe('model u2netp: configs/cpu.pbtxt\nstarted\n')
+    expect(written()).not.toContain('int8')
   })
 
   it('starts Triton although a model is missing, which Triton reports', () => {
-    expect(prepare(['u2netp', 'absent'])).toBe('started\n')
+    expect(prepare(['u2netp', 'absent'])).toBe('model u2netp: configs/cpu.pbtxt\nstarted\n')
   })
 })

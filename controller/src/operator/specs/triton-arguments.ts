@@ -2,7 +2,7 @@
 import { keepaliveFlags } from '../../worker/triton/keepalive.ts'
 import { adminKey } from '../../worker/triton/repository-index.ts'
 import type { PoolSpec } from '../pool/pool-spec.ts'
-import type { ModelSource } from '../pool/spec/models.ts'
+import type { ModelSource, PoolModel } from '../pool/spec/models.ts'
 import { readScript } from './read-script.ts'
 
 export const ports = { http: 8000, grpc: 8001, metrics: 8002 } as const
@@ -72,15 +72,23 @@ function coresAllowed({ limits }: PoolSpec['resources']): number | undefined {
   return Number.isFinite(cores) ? Math.floor(cores) : undefined
 }
 
+/**
+ * The configuration for a processor with VNNI. A spec with a checksum names one file, and with it the form of the model
+ * on every node.
+ */
+const configForVnni = ({ checksum }: PoolModel): string => (checksum === undefined ? 'cpu-vnni' : 'cpu')
+
 /** The container's arguments; the image's entry point stays, since NVIDIA's prepares the driver's libraries. */
 export function containerArguments(spec: PoolSpec, container: Container): string[] {
   const claims = claimsOf(spec)
-  const cores = hasGpu(spec) ? undefined : coresAllowed(spec.resources)
+  // A model in S3 has no local copy to write into.
   const local = spec.models.filter(({ source }) => source.s3 === undefined)
-  // The configuration as it is suits one core. A model in S3 has no local copy to write into.
-  if (cores === undefined || cores < 2 || local.length === 0) return tritonArguments(spec, container, (path) => path)
-  const prepared = local.flatMap(({ name, source }) => [repositoryOf(source, claims), name])
+  if (hasGpu(spec) || local.length === 0) return tritonArguments(spec, container, (path) => path)
+  const prepared = local.flatMap((model) => [repositoryOf(model.source, claims), model.name, configForVnni(model)])
   const toCopy = (path: string): string => (path.startsWith('s3://') ? path : `/tmp/models${path}`)
-  const script = ['sh', '-c', readScript('prepare-models.sh'), 'sh']
-  return [...script, String(cores), ...prepared, '--', ...tritonArguments(spec, container, toCopy)]
+  const script = ['sh', '-c', readScript('prepare-models.sh'), 'sh', '/proc/cpuinfo']
+  // The configuration as it is suits one core.
+  const cores = coresAllowed(spec.resources) ?? 1
+  const count = cores < 2 ? '' : String(cores)
+  return [...script, count, ...prepared, '--', ...tritonArguments(spec, container, toCopy)]
 }

@@ -78,13 +78,18 @@ describe('what is created for a pool', () => {
 })
 
 describe('the instances of a model on the CPU', () => {
+  const prepared = (limits: Record<string, string>) => container({ resources: { limits } }).args.slice(3, 10)
+
   it.each([
     ['one core', { cpu: '1' }],
     ['less than two', { cpu: '1900m' }],
     ['no limit', { memory: '2Gi' }],
-    ['a GPU', { cpu: '8', 'nvidia.com/gpu': 1 }],
   ])('are as configured with %s', (_what, limits) => {
-    expect(container({ resources: { limits } }).args[0]).toBe('tritonserver')
+    expect(prepared(limits)).toEqual(['sh', '/proc/cpuinfo', '', '/models', 'u2netp', 'cpu-vnni', '--'])
+  })
+
+  it('are as configured with a GPU', () => {
+    expect(container({ resources: { limits: { cpu: '8', 'nvidia.com/gpu': 1 } } }).args[0]).toBe('tritonserver')
   })
 
   it.each([
@@ -94,7 +99,9 @@ describe('the instances of a model on the CPU', () => {
   ])('are written into a copy of the repository with %s cores', (cpu, count) => {
     const { args } = container({ resources: { limits: { cpu } } })
     expect(args.slice(0, 2)).toEqual(['sh', '-c'])
-    expect(args.slice(3, 9)).toEqual(['sh', count, '/models', 'u2netp', '--', 'tritonserver'])
+    expect(args.slice(3, 11)).toEqual([
+      ...['sh', '/proc/cpuinfo', count, '/models', 'u2netp', 'cpu-vnni', '--', 'tritonserver'],
+    ])
     expect(args).toContain('--model-repository=/tmp/models/models')
   })
 

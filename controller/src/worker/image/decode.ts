@@ -1,4 +1,5 @@
 import sharp, { type Metadata } from 'sharp'
+import { isOddHeader } from './format/jpeg-header.ts'
 import { freeBytes } from './free-bytes.ts'
 import { ImageError } from './image-error.ts'
 
@@ -27,6 +28,8 @@ const decodeTimeoutS = 60
 export async function decodePhoto(bytes: Uint8Array, maxPixels: number, header?: PhotoHeader): Promise<Photo> {
   const { data, info } = await decodePixels(bytes, header ?? (await readHeader(bytes, maxPixels)), maxPixels)
   const { width, height } = info
+  // A JPEG of two components passes libvips, which has no colours for it.
+  if (info.channels !== 3 && info.channels !== 4) throw unreadable(`${info.channels} channels`)
   const colours = info.channels === 4 ? dropIdleAlpha(data) : undefined
   const pixels = colours ?? new Uint8Array(data)
   freeBytes(data)
@@ -63,9 +66,12 @@ function isAllowedFormat(bytes: Uint8Array): boolean {
 }
 
 async function decodePixels(bytes: Uint8Array, header: PhotoHeader, maxPixels: number) {
-  // failOn 'error' refuses cut-short and corrupt data but not what libvips only warns about (odd metadata, extra bytes
-  // after the image), which every browser shows without complaint.
-  const pipeline = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error', autoOrient: true })
+  // 'error' refuses cut-short and corrupt data but not what libvips only warns about (odd metadata, extra bytes after
+  // the image), which every browser shows without complaint. libjpeg only warns of corrupt data too, and fills the rest
+  // with grey: a result that nobody wants to pay for. What it warned of is not to be had: libvips keeps the texts of
+  // all images that it works on in one place.
+  const failOn = header.format === 'jpeg' && !isOddHeader(bytes) ? 'warning' : 'error'
+  const pipeline = sharp(bytes, { limitInputPixels: maxPixels, failOn, autoOrient: true })
     .timeout({ seconds: decodeTimeoutS })
     .toColourspace('srgb')
   // Trap: sharp takes 16-bit RGB with a profile to Display P3 and leaves it there. Asking for an sRGB profile on the

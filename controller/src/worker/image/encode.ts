@@ -2,6 +2,7 @@ import type { Output } from '@matte/core/db/tables/task'
 import sharp, { type Sharp } from 'sharp'
 import type { ResultImage } from './apply-output.ts'
 import type { Box } from './cut-out/foreground.ts'
+import { tagSrgb } from './format/tag-srgb.ts'
 import { ImageError } from './image-error.ts'
 
 type OutputFormat = Output['format']
@@ -15,11 +16,13 @@ export type EncodedResult = {
   readonly foreground: Box | null
 }
 
-// The longest side each format can express (its header's field; libvips allows PNG more than any photo here has).
-const sideMax: Record<OutputFormat, number> = { png: 2 ** 31 - 1, webp: 16_383, jpeg: 65_535 }
+// The longest side each format can express (its header's field; libvips allows PNG more than any photo here has). Of
+// JPEG what libjpeg writes, 35 pixels short of its field.
+const sideMax: Record<OutputFormat, number> = { png: 2 ** 31 - 1, webp: 16_383, jpeg: 65_500 }
 
 /**
  * The result as a file, its longer side scaled down to `maxSide` pixels. For JPEG, alpha must be opaque or gone.
+ * Colours are tagged sRGB; there is no other metadata.
  * Throws ImageError INPUT_TOO_LARGE when the format cannot hold a side this long.
  */
 export async function encodeResult(
@@ -43,7 +46,8 @@ export async function encodeResult(
   if (width !== image.width || height !== image.height) {
     pipeline.resize({ width, height, fit: 'fill', kernel: 'cubic' })
   }
-  const file = format === 'webp' ? await encodeWebp(pipeline) : await encoders[format](pipeline).toBuffer()
+  const bare = format === 'webp' ? await encodeWebp(pipeline) : await encoders[format](pipeline).toBuffer()
+  const file = channels === 1 ? bare : await tagSrgb(bare, { format, width, height })
   return { file, width, height, foreground: foreground && scaleBox(foreground, image, { width, height }) }
 }
 

@@ -4,6 +4,7 @@
 // one: files that wait for room for their pixels could fill it, and then none would ever get any. With two, whoever
 // holds pixels waits for no bytes any more, so pixels always come free, and after them files (A52).
 import type { Output } from '@matte/core/db/tables/task'
+import { maskPixelsPerCell } from './cut-out/mask-cells.ts'
 import type { PhotoHeader } from './decode.ts'
 import { createBudget } from './memory/budget.ts'
 
@@ -26,6 +27,18 @@ const anyImage = 16
 const deepImage = 18
 /** 35.7: libwebp's work on the alpha plane, beside the cut-out of 4 bytes. */
 const webpResult = { cutOut: 4, encoder: 36 }
+
+/** The input of the model is 3, the request on its way out as many, the mask and its answer 1 each; for two views. */
+const modelPixel = 2 * (3 + 3 + 1 + 1)
+/** The work on the mask's grid (refine.test.ts): 17.3 MB on 160 x 160 cells, where every cell is doubtful. */
+const gridCell = 800
+
+/**
+ * Bytes for the input of a model of this side, its answer and the grid of the mask, the same for each photo: of a small
+ * one, more than its pixels take.
+ */
+export const modelBytes = (inputSize: number): number =>
+  inputSize ** 2 * modelPixel + (inputSize / maskPixelsPerCell(inputSize)) ** 2 * gridCell
 
 /** Bytes that the pixels of this image take at most on their way to this result. */
 export function pixelBytes({ width, height, depth }: PhotoHeader, output: Output | null): number {

@@ -3,8 +3,8 @@ import type { Photo } from './decode.ts'
 
 /**
  * Stretches the photo to `size` x `size` (no letterbox: the network was trained on stretched images): RGB interleaved,
- * `size * size * 3` bytes. The filter is a triangle that widens when shrinking, PIL's "bilinear": best of five on
- * lemur.png, though box, Hamming, Lanczos and nearest all come within 0.0007 soft IoU of it.
+ * `size * size * 3` bytes. The filter is Lanczos: the network's mask has a smaller error than with a
+ * triangle on 40 of 48 photographed or painted subjects (A113).
  *
  * Transparent parts are replaced by a plain backdrop, so the hidden colours that some editors leave there cannot pull
  * the mask; the photo's alpha itself is multiplied into the result by cutOut.
@@ -13,7 +13,7 @@ export async function toModelInput(photo: Photo, size: number): Promise<Buffer> 
   const { width, height, channels } = photo
   const pixels = sharp(photo.pixels, { raw: { width, height, channels }, limitInputPixels: false })
   if (channels === 4) pixels.flatten({ background: isDark(photo) ? '#ffffff' : '#000000' })
-  return await pixels.resize(size, size, { fit: 'fill', kernel: 'linear', fastShrinkOnLoad: false }).raw().toBuffer()
+  return await pixels.resize(size, size, { fit: 'fill', kernel: 'lanczos3', fastShrinkOnLoad: false }).raw().toBuffer()
 }
 
 // A visible part darker than this on average (0..255, Rec. 601 luma) is shown over white, any other over black.

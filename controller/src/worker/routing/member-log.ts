@@ -15,16 +15,20 @@ export function logChange(logger: Logger, before: Member, after: Member): void {
   if (standing.state === 'ejected' && isUsable(before.standing)) {
     logger.warn({ ...fields, reason: standing.reason, in_a_row: standing.ejections }, 'pod taken out')
   } else if (isUsable(standing) && standing.state !== before.standing.state) {
-    logger.info({ ...fields, probation: standing.state === 'probation', slots: slotsOf(after) }, 'pod ready')
+    const probation = standing.state === 'probation'
+    logger.info({ ...fields, probation, slots: slotsOf(after), models: modelsOf(after) }, 'pod ready')
   } else if (standing.state === 'joining' && standing.misses === missesLogged && after.errors.size === 0) {
     logger.warn({ ...fields, address }, 'pod should be there, and its models are not ready from here')
   }
 }
 
+/** What it serves: nodes with other processors have other forms of a model. */
+const modelsOf = ({ shapes }: Member) => [...shapes].map(([name, { form, views }]) => ({ name, form, views }))
+
 /** Once for each error, and once when it is gone. */
 export function logModelAnswer(logger: Logger, { spec, errors }: Member, model: string, answer: ModelAnswer): void {
   const fields = { pod: spec.name, model }
   if (answer instanceof Error) {
-    if (errors.get(model) !== answer.message) logger.warn({ ...fields, err: answer }, 'pod not usable')
+    if (errors.get(model)?.message !== answer.message) logger.warn({ ...fields, err: answer }, 'pod not usable')
   } else if (typeof answer === 'object' && errors.has(model)) logger.info(fields, 'pod usable again')
 }

@@ -13,7 +13,7 @@ const pod = (address: string, changes: Partial<Pod> = {}): Pod => ({
   tritonModel: 'u2netp',
   modelVersions: ['service-v2'],
   client: {} as Pod['client'],
-  shape: { inputSize: 320, slots: 1 },
+  shape: { inputSize: 320, slots: 1, views: 1 },
   podSlots: 1,
   onProbation: false,
   ...changes,
@@ -30,7 +30,7 @@ function choose(pods: readonly Pod[], requests: number, isRetry = false): (strin
   const choice = indexPods(pods).get('service-v2')
   if (choice === undefined) throw new Error('no pod answers for service-v2')
   return Array.from({ length: requests }, () => {
-    const chosen = choosePod(state, choice, isRetry)
+    const chosen = choosePod(state, choice, { isRetry })
     if (chosen) addRequest(state.load, chosen)
     return chosen?.address
   })

@@ -3,6 +3,7 @@
 // of those that are no longer named, when their last request is done. The rules are in pod-member.ts; here are the
 // connections, the clock and the timers.
 import { isDeepStrictEqual } from 'node:util'
+import { defaultLicencePolicy, judgeLicences, LicenceError, type LicencePolicy } from '@matte/core/model/licence-policy'
 import { type Deferred, deferred } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import type { TritonClient } from '../triton/triton-client.ts'
@@ -23,7 +24,7 @@ import {
 } from './pod-member.ts'
 import type { PodMetrics } from './pod-metrics.ts'
 import { isUsable, type Outcome, type ProbePauses, pauseMs } from './pod-probation.ts'
-import type { Pod } from './pod-source.ts'
+import type { Pod, PodError } from './pod-source.ts'
 import { createProbeQueue, type ProbeQueue } from './probe-queue.ts'
 
 type PodListOptions = {
@@ -31,6 +32,8 @@ type PodListOptions = {
   readonly pauses: ProbePauses
   readonly logger: Logger
   readonly metrics: PodMetrics
+  /** Which models may be used; by default what `licence-policy.ts` says. */
+  readonly licences?: LicencePolicy | undefined
   /** 0..1; spreads probes. */
   readonly random?: () => number
 }
@@ -195,16 +198,21 @@ async function probe(list: List, entry: Entry): Promise<void> {
 
 /** Whether the model may be used. */
 async function probeModel(list: List, entry: Entry, model: string): Promise<boolean> {
-  const answer = await askModel(entry, model)
+  const answer = await askModel(list, entry, model)
   logModelAnswer(list.options.logger, entry.member, model, answer)
   become(list, entry, afterModelAnswer(entry.member, model, answer))
   return mayUse(answer)
 }
 
-async function askModel(entry: Entry, model: string): Promise<ModelAnswer> {
+async function askModel({ options }: List, entry: Entry, model: string): Promise<ModelAnswer> {
   const { client, member } = entry
   try {
-    if (!member.shapes.has(model)) return (await client.readyModel(model)) ?? 'unready'
+    if (!member.shapes.has(model)) {
+      const shape = await client.readyModel(model)
+      if (shape === undefined) return 'unready'
+      const said = member.spec.models.find(({ tritonModel }) => tritonModel === model)?.licence
+      return judgeLicences(options.licences ?? defaultLicencePolicy, model, [shape.licence, said]) ?? shape
+    }
     const answer = await client.isReady(model)
     // A machine whose cores are all busy with images answers late, and a pod that gives masks is no pod that hangs.
     const isBusy = answer === 'silent' && performance.now() - entry.lastOkAt < aliveMs
@@ -245,11 +253,15 @@ function podsOf({ origins }: List, entry: Entry): Pod[] {
   return pods
 }
 
-const errorsOf = ({ entries }: List): ReadonlyMap<string, string> =>
+const errorsOf = ({ entries }: List): ReadonlyMap<string, PodError> =>
   new Map(
     [...entries.values()]
       .filter(({ member }) => member.errors.size > 0)
-      .map(({ member: { spec, errors } }) => [spec.name, [...errors.values()].join('; ')]),
+      .map(({ member: { spec, errors } }) => {
+        const all = [...errors.values()]
+        const reason = all.some((error) => error instanceof LicenceError) ? 'LicenceRefused' : 'ModelShapeWrong'
+        return [spec.name, { reason, message: all.map(({ message }) => message).join('; ') }]
+      }),
   )
 
 /** An address may be given to another pod, and a pod's name to another address. */

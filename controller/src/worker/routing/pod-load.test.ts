@@ -12,14 +12,14 @@ const pod = (address: string, slots: number, changes: Partial<Pod> = {}): Pod =>
   tritonModel: 'u2netp',
   modelVersions: ['service-v2'],
   client: {} as Pod['client'],
-  shape: { inputSize: 320, slots },
+  shape: { inputSize: 320, slots, views: 1 },
   podSlots: slots,
   onProbation: false,
   ...changes,
 })
 const [a, b, large] = [pod('a', 2), pod('b', 2), pod('large', 8)]
 const isnet = pod('a', 2, { tritonModel: 'isnet' })
-const oneSlot = pod('a', 4, { shape: { inputSize: 320, slots: 1 } })
+const oneSlot = pod('a', 4, { shape: { inputSize: 320, slots: 1, views: 1 } })
 
 function loadOf(firstIndex: number, ...inFlight: Pod[]): PodLoad {
   const load = noLoad(firstIndex)

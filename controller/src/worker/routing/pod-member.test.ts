@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { ModelShape } from '../triton/model-shape.ts'
 import type { TritonClient } from '../triton/triton-client.ts'
 import {
   afterModelAnswer,
@@ -16,7 +17,7 @@ import {
   withSpec,
 } from './pod-member.ts'
 
-const shape = { inputSize: 320, slots: 4 }
+const shape: ModelShape = { inputSize: 320, slots: 4, views: 1 }
 const client = {} as TritonClient
 const model = (tritonModel: string) => ({ pool: 'standard', tritonModel, modelVersions: [tritonModel] })
 const spec = (changes: Partial<MemberSpec> = {}): MemberSpec => ({
@@ -43,8 +44,13 @@ describe('what a pod says of a model', () => {
     ['is not yet that it is ready', joining, 'unready', joining],
     ['is that it is still ready', known, 'ready', known],
     ['is that it is ready no more', known, 'lost', { ...known, shapes: new Map() }],
-    ['is what cannot be used', joining, new Error('no'), { ...joining, errors: new Map([['u2netp', 'no']]) }],
-    ['clears an error', { ...joining, errors: new Map([['u2netp', 'no']]) }, shape, known],
+    [
+      'is what cannot be used',
+      joining,
+      new Error('no'),
+      { ...joining, errors: new Map([['u2netp', new Error('no')]]) },
+    ],
+    ['clears an error', { ...joining, errors: new Map([['u2netp', new Error('no')]]) }, shape, known],
   ])('%s', (_what, before, answer, after) => {
     expect(afterModelAnswer(before, 'u2netp', answer)).toEqual(after)
   })
@@ -113,7 +119,7 @@ describe('the list of pods', () => {
   it('has each model of the pod that is ready, and none of a pod that may not be used', () => {
     const both = withSpec(serving, spec({ models: [model('u2netp'), model('isnet')] }))
     expect(buildPods(both, client)).toHaveLength(1)
-    const ready = afterModelAnswer(both, 'isnet', { inputSize: 512, slots: 1 })
+    const ready = afterModelAnswer(both, 'isnet', { inputSize: 512, slots: 1, views: 1 })
     expect(buildPods(ready, client).map(({ tritonModel, shape: { slots } }) => [tritonModel, slots])).toEqual([
       ['u2netp', 4],
       ['isnet', 1],

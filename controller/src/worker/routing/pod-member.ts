@@ -6,7 +6,7 @@ import { afterAnswer, afterProbe, isUsable, joining, type Outcome, type Standing
 import type { Pod } from './pod-source.ts'
 
 /** One model that a pod should serve. */
-export type ServedModel = Pick<Pod, 'pool' | 'tritonModel' | 'modelVersions'>
+export type ServedModel = Pick<Pod, 'pool' | 'tritonModel' | 'modelVersions' | 'licence'>
 
 /** One pod as its source knows it. */
 export type MemberSpec = Pick<Pod, 'address' | 'name' | 'revision' | 'role' | 'weight'> & {
@@ -27,7 +27,7 @@ export type Member = {
   /** Shapes of the models that were ready at the last probe, by name. */
   readonly shapes: ReadonlyMap<string, ModelShape>
   /** Why models cannot be used although they are ready, by name. */
-  readonly errors: ReadonlyMap<string, string>
+  readonly errors: ReadonlyMap<string, Error>
 }
 
 export const newMember = (spec: MemberSpec): Member => ({
@@ -38,9 +38,14 @@ export const newMember = (spec: MemberSpec): Member => ({
   errors: new Map(),
 })
 
-/** Its source says something else of it. What is known of models that it no longer serves is forgotten. */
+/**
+ * Its source says something else of it. What is known of models that it no longer serves, or of which another licence
+ * is said now, is forgotten.
+ */
 export function withSpec(member: Member, spec: MemberSpec): Member {
-  const names = new Set(spec.models.map(({ tritonModel }) => tritonModel))
+  const licences = new Map(member.spec.models.map(({ tritonModel, licence }) => [tritonModel, licence]))
+  const kept = spec.models.filter(({ tritonModel, licence }) => licences.get(tritonModel) === licence)
+  const names = new Set(kept.map(({ tritonModel }) => tritonModel))
   const shapes = keepNamed(member.shapes, names)
   const next = { ...member, spec, shapes, errors: keepNamed(member.errors, names) }
   // A pod that accepts again was not ready meanwhile, so it is asked again before it is used.
@@ -64,7 +69,7 @@ export function afterModelAnswer(member: Member, model: string, answer: ModelAns
   const { shapes, errors } = member
   if (answer === 'ready' || answer === 'unready') return member
   if (answer === 'lost') return { ...member, shapes: without(shapes, model) }
-  if (answer instanceof Error) return { ...member, errors: new Map(errors).set(model, answer.message) }
+  if (answer instanceof Error) return { ...member, errors: new Map(errors).set(model, answer) }
   return { ...member, shapes: new Map(shapes).set(model, answer), errors: without(errors, model) }
 }
 
@@ -111,10 +116,10 @@ export function buildPods(member: Member, client: TritonClient): Pod[] {
   const podSlots = slotsOf(member)
   const onProbation = standing.state === 'probation'
   const common = { address, name, revision, role, weight, client, podSlots, onProbation }
-  return spec.models.flatMap(({ pool, tritonModel, modelVersions }) => {
+  return spec.models.flatMap(({ pool, tritonModel, modelVersions, licence }) => {
     const known = shapes.get(tritonModel)
     if (known === undefined) return []
     const shape = { ...known, slots: Math.min(known.slots + (spec.queued ?? 0), podSlots) }
-    return [{ ...common, pool, tritonModel, modelVersions, shape }]
+    return [{ ...common, pool, tritonModel, modelVersions, licence, shape }]
   })
 }

@@ -2,6 +2,7 @@ import { counter, gauge } from '@matte/core/runtime/metrics/define'
 import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Registry } from 'prom-client'
 import { type InferenceError, inferenceErrorKinds } from '../triton/inference-error.ts'
+import { modelForms } from '../triton/model-properties.ts'
 import type { PodPicker } from './pod-picker.ts'
 import { ejectionReasons } from './pod-probation.ts'
 import type { PodSource } from './pod-source.ts'
@@ -28,6 +29,19 @@ export const podMetrics = {
     name: 'matte_pods_ready',
     reader: 'saturation',
     help: 'Pods that this process may send to.',
+  }),
+  modelPods: gauge({
+    name: 'matte_model_pods',
+    help:
+      'Pods that this process may send to, by what they report of the model that they serve: the form of its ' +
+      'numbers, which goes by the processor of the node, and the views that are asked of it.',
+    labels: {
+      pool: 'names of the TritonPools, or of the models of MODELS_STATIC',
+      model: 'names of the models in Triton',
+      form: [...modelForms, 'unknown'],
+      views: ['1', '2'],
+    },
+    joinedBy: 'max',
   }),
   slotsUsed: gauge({
     name: 'matte_pod_slots_used',
@@ -64,6 +78,12 @@ export function createPodMetrics(registry: Registry, edges = createEdgeMetrics(r
 
 export function registerPodGauges(registry: Registry, source: PodSource, picker: PodPicker): void {
   podMetrics.ready.register(registry, (metric) => metric.set(new Set(source.pods().map(({ address }) => address)).size))
+  podMetrics.modelPods.register(registry, (metric) => {
+    metric.reset()
+    for (const { pool, tritonModel, shape } of source.pods()) {
+      metric.inc({ pool, model: tritonModel, form: shape.form ?? 'unknown', views: String(shape.views) })
+    }
+  })
   podMetrics.slotsUsed.register(registry, (metric) => {
     metric.reset()
     for (const { pool, revision, slots } of picker.slotsByRevision()) metric.set({ pool, revision }, slots)

@@ -1,10 +1,11 @@
 // Hands out the slots of pods: pod-choice.ts says which pod gets a request. A request that finds no free slot waits its
-// turn, first come first served, until a slot frees or its signal ends the wait.
+// turn, first come first served, until a slot frees or its signal ends the wait. Nobody keeps a slot while waiting for
+// another: whoever wants two gives each back as soon as its own request has ended (A116).
 import { InferenceError } from '../triton/inference-error.ts'
 import { keepSharesOf } from './canary-share.ts'
-import { type Choice, choosePod, indexPods, type RoutingState } from './pod-choice.ts'
+import { type Choice, choosePod, hasPod, indexPods, type RoutingState } from './pod-choice.ts'
 import { addRequest, forgetIdle, noLoad, type RevisionSlots, removeRequest } from './pod-load.ts'
-import type { Pod, PodSource } from './pod-source.ts'
+import { type Pod, type PodSource, revisionKey } from './pod-source.ts'
 
 /** What a request asks for. */
 type Wish = {
@@ -14,6 +15,18 @@ type Wish = {
    * tried, or tried again, would meet the same few requests each time, and they would fail by it.
    */
   readonly isRetry: boolean
+  /**
+   * It belongs to a request that this pod has got, and goes to any pod of the same revision: masks of two revisions are
+   * of two models. It comes before requests of which nothing has begun, and counts for no share of a canary.
+   */
+  readonly like?: Pod
+}
+
+/** The right to one request in `pod`, for which `use` must be called once. */
+type Slot = {
+  readonly pod: Pod
+  /** Runs the request, reports how it ended, and gives the slot back. */
+  use<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>
 }
 
 export type PodPicker = ReturnType<typeof createPodPicker>
@@ -32,20 +45,10 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
   const picker: Picker = { source, load, owed: new Map(), waiting: [], indexed: undefined, choices: new Map() }
   source.onChange(() => serveWaiting(picker))
   return {
-    /** Runs `work` on a slot of a ready pod for this model version. @throws InferenceError unavailable: no such pod. */
-    withSlot: async <T>(wish: Wish, signal: AbortSignal, work: (pod: Pod) => Promise<T>): Promise<T> => {
+    /** A slot of a ready pod for this model version. @throws InferenceError unavailable: no such pod. */
+    takeSlot: async (wish: Wish, signal: AbortSignal): Promise<Slot> => {
       const pod = await takeSlot(picker, wish, signal)
-      try {
-        const result = await work(pod)
-        source.report(pod, 'ok')
-        return result
-      } catch (error) {
-        if (error instanceof InferenceError && !signal.aborted) source.report(pod, error.kind)
-        throw error
-      } finally {
-        removeRequest(load, pod)
-        serveWaiting(picker)
-      }
+      return { pod, use: (signal, work) => useSlot(picker, pod, { signal, work }) }
     },
     /**
      * Side of the model's input in pixels, so that it can be made before a slot is taken. While a pool tries a model of
@@ -64,6 +67,23 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
   }
 }
 
+type Request<T> = { readonly signal: AbortSignal; readonly work: () => Promise<T> }
+
+async function useSlot<T>(picker: Picker, pod: Pod, { signal, work }: Request<T>): Promise<T> {
+  const { source, load } = picker
+  try {
+    const result = await work()
+    source.report(pod, 'ok')
+    return result
+  } catch (error) {
+    if (error instanceof InferenceError && !signal.aborted) source.report(pod, error.kind)
+    throw error
+  } finally {
+    removeRequest(load, pod)
+    serveWaiting(picker)
+  }
+}
+
 function choiceFor(picker: Picker, modelVersion: string): Choice | undefined {
   const pods = picker.source.pods()
   if (pods !== picker.indexed) {
@@ -77,9 +97,9 @@ function choiceFor(picker: Picker, modelVersion: string): Choice | undefined {
 
 function takeSlot(picker: Picker, wish: Wish, signal: AbortSignal): Promise<Pod> {
   const choice = choiceFor(picker, wish.modelVersion)
-  if (signal.aborted || choice === undefined) return Promise.reject(noPod())
+  if (signal.aborted || choice === undefined || !hasPod(choice, wish)) return Promise.reject(noPod())
   const isBehind = picker.waiting.some((waiter) => isAlike(waiter, wish))
-  const pod = isBehind ? undefined : choosePod(picker, choice, wish.isRetry)
+  const pod = isBehind ? undefined : choosePod(picker, choice, wish)
   if (pod === undefined) return waitForSlot(picker, wish, signal)
   addRequest(picker.load, pod)
   return Promise.resolve(pod)
@@ -87,10 +107,11 @@ function takeSlot(picker: Picker, wish: Wish, signal: AbortSignal): Promise<Pod>
 
 function waitForSlot({ waiting }: Picker, wish: Wish, signal: AbortSignal): Promise<Pod> {
   const waiter = { ...wish, ...Promise.withResolvers<Pod>() }
-  waiting.push(waiter)
+  const firstNew = wish.like ? waiting.findIndex(({ like }) => like === undefined) : -1
+  waiting.splice(firstNew < 0 ? waiting.length : firstNew, 0, waiter)
   const abort = (): void => {
     const index = waiting.indexOf(waiter)
-    if (index < 0) return // has its pod already; `withSlot` gives it back
+    if (index < 0) return // has its pod already; `use` gives it back
     waiting.splice(index, 1)
     waiter.reject(noPod())
   }
@@ -107,8 +128,8 @@ function serveWaiting(picker: Picker): void {
   for (const waiter of [...waiting]) {
     if (full.some((wish) => isAlike(wish, waiter))) continue
     const choice = choiceFor(picker, waiter.modelVersion)
-    const pod = choice && choosePod(picker, choice, waiter.isRetry)
-    if (choice && pod === undefined) {
+    const pod = choice && choosePod(picker, choice, waiter)
+    if (choice && pod === undefined && hasPod(choice, waiter)) {
       full.push(waiter)
       continue
     }
@@ -120,6 +141,9 @@ function serveWaiting(picker: Picker): void {
   }
 }
 
-const isAlike = (a: Wish, b: Wish): boolean => a.modelVersion === b.modelVersion && a.isRetry === b.isRetry
+const isAlike = (a: Wish, b: Wish): boolean =>
+  a.modelVersion === b.modelVersion &&
+  a.isRetry === b.isRetry &&
+  (a.like && revisionKey(a.like)) === (b.like && revisionKey(b.like))
 
 const noPod = (): InferenceError => new InferenceError('unavailable', 'no ready pod serves this model')

@@ -16,6 +16,8 @@ export type Pod = {
   /** Share of the pool's requests that its revision is to get, 0..100. */
   readonly weight: number
   readonly tritonModel: string
+  /** What its pool or MODELS_STATIC says of it. */
+  readonly licence?: string | undefined
   /** Public model versions that it answers for. */
   readonly modelVersions: readonly string[]
   readonly client: TritonClient
@@ -30,13 +32,22 @@ export type Pod = {
 /** One of a revision that is tried and has no share yet is known, asked for its readiness, and gets nothing. */
 export const takesRequests = ({ role, weight }: Pod): boolean => role !== 'canary' || weight > 0
 
+export type PodError = {
+  readonly reason: 'ModelShapeWrong' | 'LicenceRefused'
+  /** For a person. */
+  readonly message: string
+}
+
+/** Pods with the same one have the very same model. */
+export const revisionKey = ({ pool, revision, tritonModel }: Pod): string => `${pool} ${revision} ${tritonModel}`
+
 export type PodSource = Service & {
   /** The pods that may get requests now. The same array until something changes. */
   pods(): readonly Pod[]
   /** How an inference on this pod ended; takes the pod out when it is to blame. */
   report(pod: Pod, outcome: Outcome): void
-  /** Pods that say they are ready and cannot be used: name (static: address) → what is wrong, for a person. */
-  errors(): ReadonlyMap<string, string>
+  /** Pods that say they are ready and cannot be used: name (static: address) → what is wrong. */
+  errors(): ReadonlyMap<string, PodError>
   /** Resolves when every pod that it knows of now has been asked once: before that, none being usable says nothing. */
   settled(): Promise<void>
   /** Called soon after the list of pods has changed; several changes at once come as one. */

@@ -1,4 +1,6 @@
 // Pods from `models.static` (D84): addresses that somebody else keeps running.
+
+import type { LicencePolicy } from '@matte/core/model/licence-policy'
 import type { Logger } from 'pino'
 import { connectTriton } from '../triton/triton-client.ts'
 import type { TritonStubClass } from '../triton/triton-protocol.ts'
@@ -15,6 +17,8 @@ export type StaticModel = {
   /** `host:port` of each Triton's gRPC. */
   readonly addresses: readonly string[]
   readonly default: boolean
+  /** SPDX, for a model whose own entry does not name it. */
+  readonly licence?: string | undefined
 }
 
 export type StaticPodsOptions = {
@@ -23,6 +27,7 @@ export type StaticPodsOptions = {
   readonly logger: Logger
   readonly metrics: PodMetrics
   readonly channels?: number
+  readonly licences?: LicencePolicy | undefined
 }
 
 /**
@@ -35,9 +40,10 @@ const queuedAtPod = 1
 /** Nobody says when one of them is back. */
 const pauses = { usableMs: 1_000, missingMs: 1_000 }
 
-export function staticPods({ models, Stub, logger, metrics, channels = 1 }: StaticPodsOptions): PodSource {
+export function staticPods(options: StaticPodsOptions): PodSource {
+  const { models, Stub, logger, metrics, channels = 1, licences } = options
   const connect = (address: string) => connectTriton(Stub, address, { channels })
-  const list = createPodList({ connect, pauses, logger, metrics })
+  const list = createPodList({ connect, pauses, logger, metrics, licences })
   list.set(staticMembers(models))
   return { ...list, name: 'static-pods' }
 }
@@ -46,8 +52,8 @@ export function staticPods({ models, Stub, logger, metrics, channels = 1 }: Stat
 function staticMembers(models: readonly StaticModel[]): MemberSpec[] {
   const served = new Map<string, ServedModel[]>()
   for (const model of models) {
-    const { name: pool, tritonModel } = model
-    const entry = { pool, tritonModel, modelVersions: versionsOf(model, models) }
+    const { name: pool, tritonModel, licence } = model
+    const entry = { pool, tritonModel, modelVersions: versionsOf(model, models), licence }
     for (const address of model.addresses) served.set(address, [...(served.get(address) ?? []), entry])
   }
   return [...served].map(([address, entries]) => ({

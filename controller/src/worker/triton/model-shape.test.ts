@@ -16,7 +16,7 @@ describe('readModelShape', () => {
     [{ max_batch_size: 8, instance_group: [{ count: 2 }], dynamic_batching: {} }, 16],
     [{ max_batch_size: 8, dynamic_batching: { preferred_batch_size: [2, 4] } }, 4],
   ])('has as many slots as instances × preferred batch: %j', (config, slots) => {
-    expect(readModelShape('u2netp', metadata, { config })).toEqual({ inputSize: 320, slots })
+    expect(readModelShape('u2netp', metadata, { config })).toEqual({ inputSize: 320, slots, views: 1 })
   })
 
   it.each([

@@ -1,18 +1,20 @@
 // What the controller needs to know of a model before it may use it, read from Triton's description of the model.
 import { InferenceError } from './inference-error.ts'
+import { type ModelProperties, readModelProperties } from './model-properties.ts'
 import type { ModelConfig, ModelMetadata, TensorMetadata } from './triton-protocol.ts'
 
-export type ModelShape = {
+export type ModelShape = ModelProperties & {
   /** Side of the square input in pixels. */
   readonly inputSize: number
   /** Requests that the pod works on at once: instances × preferred batch. */
   readonly slots: number
 }
 
-/** @throws InferenceError failed: the model's tensors are not ours. */
-export const readModelShape = (model: string, metadata: ModelMetadata, { config = {} }: ModelConfig): ModelShape => ({
+/** @throws InferenceError failed: the model's tensors are not ours, or a property of its entry is wrong. */
+export const readModelShape = (model: string, metadata: ModelMetadata, answer: ModelConfig): ModelShape => ({
+  ...readModelProperties(model, answer),
   inputSize: inputSizeOf(model, metadata),
-  slots: slotsOf(config),
+  slots: slotsOf(answer.config ?? {}),
 })
 
 function inputSizeOf(model: string, { inputs = [], outputs = [] }: ModelMetadata): number {

@@ -308,7 +308,7 @@ describe('isReady', () => {
 describe('readyModel', () => {
   it('reads size and slots from the model', async () => {
     const { client } = await given(echo)
-    expect(await client.readyModel('u2netp')).toEqual({ inputSize: size, slots: 3 })
+    expect(await client.readyModel('u2netp')).toEqual({ inputSize: size, slots: 3, views: 1 })
   })
 
   it('is undefined while the model is not ready, or nobody answers', async () => {
@@ -334,6 +334,6 @@ describe('readyModel', () => {
     [{}, 1],
   ])('takes instances × preferred batch for slots: %j', async (config, slots) => {
     const { client } = await given(echo, { config })
-    expect(await client.readyModel('u2netp')).toEqual({ inputSize: size, slots })
+    expect(await client.readyModel('u2netp')).toEqual({ inputSize: size, slots, views: 1 })
   })
 })

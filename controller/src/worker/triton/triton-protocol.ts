@@ -27,6 +27,7 @@ export type ModelConfig = {
     max_batch_size?: number
     instance_group?: { count?: number; gpus?: number[] }[]
     dynamic_batching?: { preferred_batch_size?: number[] } | null
+    parameters?: Record<string, { string_value?: string }>
   }
 }
 

@@ -198,9 +198,65 @@ const webhooks: Row = {
   ],
 }
 
+const appApi: Row = {
+  title: 'App API: what was paid, what did people hear?',
+  panels: [
+    {
+      title: 'Orders and refunds, by outcome',
+      sentence: 'Orders made and paid, charges declined, refunds paid or failed, in the time shown.',
+      kind: 'bars',
+      unit: 'none',
+      queries: [{ expr: `${inRange('matte_payments_total', 'outcome')} > 0`, legend: '{{outcome}}' }],
+      emptyBecause: 'nothing may have been ordered',
+    },
+    {
+      title: 'Events of the provider, by outcome',
+      sentence: 'What the payment provider sent. Failed ones come again; refused ones were not signed by it.',
+      runbooks: ['MattePaymentsOverdue'],
+      kind: 'stack',
+      unit: 'ops',
+      queries: [{ expr: perSecondSeen('matte_payment_events_total', 'outcome'), legend: '{{outcome}}' }],
+      emptyBecause: 'nothing may have been paid',
+    },
+    {
+      title: 'Payments overdue',
+      sentence: 'How long the provider should have been asked, and for how long a refund is not confirmed.',
+      runbooks: ['MattePaymentsOverdue'],
+      kind: 'lines',
+      unit: 's',
+      thresholds: worseFrom(600, 3_600),
+      queries: [{ expr: 'max by (what) (matte_payment_overdue_seconds{})', legend: '{{what}}' }],
+    },
+    {
+      title: 'Mails, by outcome',
+      sentence: 'Mails that ended, each second: sent, refused for good, or given up after three days.',
+      runbooks: ['MatteMailsWaiting'],
+      kind: 'stack',
+      unit: 'ops',
+      queries: [{ expr: perSecondSeen('matte_mails_ended_total', 'outcome'), legend: '{{outcome}}' }],
+      emptyBecause: 'no mail may have been sent',
+    },
+    {
+      title: 'Live streams',
+      sentence: 'Streams of task changes that are open.',
+      kind: 'lines',
+      unit: 'none',
+      queries: [{ expr: 'sum(matte_task_streams_open{})', legend: 'open' }],
+    },
+    {
+      title: 'Live streams ended, by reason',
+      sentence: 'Streams that ended each second. Slow ones were dropped: their clients took nothing.',
+      kind: 'stack',
+      unit: 'ops',
+      queries: [{ expr: perSecondSeen('matte_task_streams_ended_total', 'reason'), legend: '{{reason}}' }],
+      emptyBecause: 'no stream may have ended',
+    },
+  ],
+}
+
 export const product: DashboardSource = {
   uid: 'matte-product',
   title: 'Matte / Product',
   sentence: 'What came, what became of it, what callers heard, what was charged?',
-  rows: [tasks, answers, credits, webhooks],
+  rows: [tasks, answers, credits, webhooks, appApi],
 }

@@ -20,7 +20,9 @@ import { up as referral } from './0018-referral.ts'
 import { up as notification } from './0019-notification.ts'
 import { up as developer } from './0020-developer.ts'
 import { up as team } from './0021-team.ts'
+import { up as paymentEnds } from './0022-payment-ends.ts'
 import { up as people } from './0023-people.ts'
+import { up as modelProperties } from './0024-model-properties.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -45,5 +47,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0019-notification': { up: notification },
   '0020-developer': { up: developer },
   '0021-team': { up: team },
+  '0022-payment-ends': { up: paymentEnds },
   '0023-people': { up: people },
+  '0024-model-properties': { up: modelProperties },
 }

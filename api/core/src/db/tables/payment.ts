@@ -83,6 +83,8 @@ export type SubscriptionPeriodTable = {
   from_end: Date | null
   starts_at: Date
   ends_at: Date
+  /** Credits of months to come that were refunded: the next months grant so much less. */
+  withheld: Generated<number>
   /** Start of the month whose credits are granted next; null: all are. */
   grant_at: Date | null
 }
@@ -96,8 +98,10 @@ export type RefundTable = {
   status: Generated<'pending' | 'succeeded' | 'failed'>
   amount: number
   currency: string
-  /** Taken back with it. */
+  /** Taken back with it: of its lot, and of months to come. */
   credits: number
+  /** The part that was still to be granted. */
+  withheld: Generated<number>
   lot_id: string | null
   reason: string
   provider_refund_id: string | null
@@ -115,10 +119,12 @@ export type InvoiceTable = {
   id: Generated<string>
   workspace_id: string
   order_id: string
-  /** Of a credit note. */
+  /** Of a credit note, and of what corrects it. */
   refund_id: string | null
   number: string
   credit_note_for: string | null
+  /** The credit note that this one cancels: its refund failed after all. */
+  corrects: string | null
   seller: Json<InvoiceSeller>
   buyer: Json<InvoiceBuyer>
   lines: Json<readonly InvoiceLine[]>

@@ -38,6 +38,8 @@ export type WorkspaceTable = {
   expiry_days_before: Generated<number>
   /** When the credits of a plan that an operator has set are granted next; null: never. */
   plan_credits_due_at: Generated<Date | null>
+  /** The plan that an operator has set, in force while no subscription is; null: free. */
+  operator_plan: Generated<string | null>
   /** Names the instrument that was last paid with, as its provider does. */
   payment_fingerprint: Generated<string | null>
   /** Whom invoices name; null: the owner. */

@@ -46,8 +46,8 @@ export async function applyFacts(tx: Db, deps: PaymentDeps, said: Said): Promise
 
 export async function beginApplying(tx: Db, deps: PaymentDeps, workspaceId: string): Promise<Applying> {
   await lockWorkspace(tx, workspaceId)
-  const { provider, plans, seller } = deps
-  return { tx, provider: provider.name, plans, seller, workspaceId, now: await timeOf(tx, deps) }
+  const { provider, plans, seller, metrics } = deps
+  return { tx, provider: provider.name, plans, seller, metrics, workspaceId, now: await timeOf(tx, deps) }
 }
 
 /** By it referrals see two that pay with one instrument (api/core/src/referral). */

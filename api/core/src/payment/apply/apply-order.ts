@@ -67,6 +67,7 @@ export async function markPaid(
     check_at: null,
   })
   await issueInvoice(applying, paid, paidAt)
+  applying.metrics?.count('paid')
   await publishEvent(tx, {
     event: 'payment.succeeded',
     fields: { order_id: order.id, amount, currency, message: `${paid.description} is paid.` },
@@ -79,11 +80,12 @@ export async function markPaid(
 
 /** A charge failed; the payer may try again. `key` names the failure, which is told once. */
 export async function noteFailure(
-  { tx, workspaceId }: Applying,
+  { tx, workspaceId, metrics }: Applying,
   order: OrderRow,
   { failure, key }: { readonly failure: string; readonly key: string },
 ): Promise<void> {
   if (isOpen(order)) await updateOrder(tx, order.id, { status: 'failed', failure })
+  metrics?.count('declined')
   const fields = { order_id: order.id, message: failure }
   await publishEvent(tx, { event: 'payment.failed', fields, key, workspaceId, userId: null })
 }

@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
-import { findRefundable } from '../../credit/refund-credits.ts'
-import { returnRefunded } from '../../credit/return-refunded.ts'
 import { publishEvent } from '../../notification/publish-event.ts'
 import type { RefundFacts } from '../provider/provider.ts'
 import { findOrderBy, type OrderRow, updateOrder } from '../rows/order-queries.ts'
 import type { Applying } from './applying.ts'
+import { findLeft, giveBackCredits } from './credits-left.ts'
 import { addRefunded, insertRefund, type RefundRow, refundableOf } from './insert-refund.ts'
-import { issueCreditNote } from './issue-invoice.ts'
+import { issueCorrection, issueCreditNote } from './issue-invoice.ts'
 import { creditsForRefund } from './refund-share.ts'
 
 /** A refund only ever goes up this list: pending, succeeded, failed. Banks give money back even after success. */
@@ -21,6 +20,7 @@ export async function applyRefund(applying: Applying, order: OrderRow, facts: Re
   await setOrderStatus(applying, current)
   await issueCreditNote(applying, current, refund)
   await publishRefund(applying, refund)
+  applying.metrics?.count('refunded')
 }
 
 const findKnown = ({ tx }: Applying, { id, refundId }: RefundFacts): Promise<RefundRow | undefined> =>
@@ -32,30 +32,29 @@ const findKnown = ({ tx }: Applying, { id, refundId }: RefundFacts): Promise<Ref
 
 /** One that was made at the provider itself: as many of its credits as are left go with it. */
 async function noteRefund(applying: Applying, order: OrderRow, facts: RefundFacts): Promise<RefundRow | undefined> {
-  const { tx, workspaceId } = applying
-  const left = order.lot_id === null ? 0 : ((await findRefundable(tx, workspaceId, order.lot_id)) ?? 0)
+  const left = await findLeft(applying, order)
   const amount = Math.min(facts.amount, order.amount - order.refunded_amount)
   if (amount <= 0) return undefined
-  const credits = Math.min(left, creditsForRefund(refundableOf(order, left), amount))
+  const credits = Math.min(left.ofLot + left.toCome, creditsForRefund(refundableOf(order, left), amount))
   return insertRefund(applying, order, {
     amount,
     credits,
+    left,
     reason: 'Made at the payment provider',
     providerRefundId: facts.id,
     createdBy: null,
   })
 }
 
-/** The money stays here, so the credits go back to their lot. */
+/** The money stays here, so the credits come back, and what was noted of it is corrected. */
 export async function failRefund(applying: Applying, refund: RefundRow, failure: string): Promise<void> {
-  const { tx, workspaceId } = applying
-  const { id, amount, credits, lot_id: lotId, order_id } = refund
+  const { id, amount, credits, order_id } = refund
   await endRefund(applying, id, { status: 'failed', failure })
-  if (credits > 0 && lotId !== null) {
-    await returnRefunded(tx, { workspaceId, lotId, amount: credits, reference: `refund:${id}:returned` })
-  }
+  await giveBackCredits(applying, refund)
+  applying.metrics?.count('refund_failed')
   const order = await addRefunded(applying, order_id, { amount: -amount, credits: -credits })
   await setOrderStatus(applying, order)
+  if (refund.status === 'succeeded') await issueCorrection(applying, order, id)
 }
 
 type Ended = { status: 'succeeded' | 'failed'; provider_refund_id?: string; failure?: string }
@@ -86,8 +85,10 @@ async function readOrder({ tx }: Applying, id: string): Promise<OrderRow> {
 }
 
 async function publishRefund({ tx, workspaceId }: Applying, refund: RefundRow): Promise<void> {
-  const { id, order_id, amount, currency, credits } = refund
+  const { id, order_id, amount, currency } = refund
   const about = { key: id, workspaceId, userId: null }
+  // As in the ledger: what was still to be granted was never there.
+  const credits = refund.credits - refund.withheld
   if (credits > 0) {
     const fields = { amount: credits, message: `${credits} credits were taken back with a refund.` }
     await publishEvent(tx, { event: 'credits.refunded', fields, ...about })

@@ -3,7 +3,7 @@ import type { Db } from '../../db/database.ts'
 import type { PaymentDeps } from '../payment-deps.ts'
 
 /** One transaction that applies what a provider said. It has locked the workspace's row. */
-export type Applying = Pick<PaymentDeps, 'plans' | 'seller'> & {
+export type Applying = Pick<PaymentDeps, 'plans' | 'seller' | 'metrics'> & {
   readonly tx: Db
   readonly provider: string
   readonly workspaceId: string

@@ -1,22 +1,24 @@
 import type { Selectable } from 'kysely'
-import { refundCredits } from '../../credit/refund-credits.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { OrderRow } from '../rows/order-queries.ts'
 import type { Applying } from './applying.ts'
+import { type findLeft, takeCredits } from './credits-left.ts'
 
 export type RefundRow = Selectable<Tables['refund']>
+type Left = Awaited<ReturnType<typeof findLeft>>
 
-export const refundableOf = (order: OrderRow, available: number) => ({
+export const refundableOf = (order: OrderRow, { ofLot, toCome }: Left) => ({
   amount: order.amount,
   credits: order.credits,
   refundedAmount: order.refunded_amount,
   refundedCredits: order.refunded_credits,
-  available,
+  available: ofLot + toCome,
 })
 
 type NewRefund = {
   readonly amount: number
   readonly credits: number
+  readonly left: Left
   readonly reason: string
   readonly providerRefundId: string | null
   readonly createdBy: string | null
@@ -38,6 +40,7 @@ export async function insertRefund(applying: Applying, order: OrderRow, refund: 
       amount,
       currency: order.currency,
       credits,
+      withheld: credits - Math.min(credits, refund.left.ofLot),
       lot_id: order.lot_id,
       reason,
       provider_refund_id: refund.providerRefundId,
@@ -45,9 +48,7 @@ export async function insertRefund(applying: Applying, order: OrderRow, refund: 
     })
     .returningAll()
     .executeTakeFirstOrThrow()
-  if (credits > 0 && order.lot_id !== null) {
-    await refundCredits(tx, { workspaceId, lotId: order.lot_id, amount: credits, reference: `refund:${row.id}` })
-  }
+  await takeCredits(applying, row)
   await addRefunded(applying, order.id, { amount, credits })
   return row
 }

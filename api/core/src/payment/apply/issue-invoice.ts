@@ -8,12 +8,12 @@ import type { Applying } from './applying.ts'
 /** The invoice of an order that is being paid, in the transaction that notes the payment. */
 export async function issueInvoice(applying: Applying, order: OrderRow, paidAt: Date): Promise<void> {
   const { amount, tax, description } = order
-  await insertInvoice(applying, order, { amount, tax, description, paidAt, refundId: null, creditNoteFor: null })
+  await insertInvoice(applying, order, { amount, tax, description, paidAt })
 }
 
 /**
- * The credit note of a refund that has just succeeded. Its tax is the same share of the order's, counted from the
- * order's beginning, so that the notes of an order that is paid back in parts add up to its invoice.
+ * The credit note of a refund that has just succeeded. Its tax is what the share of all that is refunded has more than
+ * the notes in force, so that the notes of an order that is paid back in parts add up to its invoice.
  */
 export async function issueCreditNote(
   applying: Applying,
@@ -26,23 +26,35 @@ export async function issueCreditNote(
     .where('order_id', '=', order.id)
     .where('refund_id', 'is', null)
     .executeTakeFirstOrThrow()
-  const refunded = await sumRefunded(applying.tx, order.id)
-  const taxUntil = (amount: number): number => shareDown(order.tax, amount, order.amount)
-  const tax = taxUntil(refunded) - taxUntil(refunded - refund.amount)
+  const { refunded, noted } = await sumRefunded(applying.tx, order.id)
+  const tax = Math.min(refund.amount, Math.max(0, shareDown(order.tax, refunded, order.amount) - noted))
   const description = `Refund of invoice ${invoice.number}: ${order.description}`
   const note = { amount: refund.amount, tax, description, paidAt: applying.now }
   await insertInvoice(applying, order, { ...note, refundId: refund.id, creditNoteFor: invoice.id })
 }
 
-/** By refunds that have succeeded, the latest too. */
-async function sumRefunded(tx: Db, orderId: string): Promise<number> {
-  const { refunded } = await tx
-    .selectFrom('refund')
-    .select(sql<number>`coalesce(sum(amount), 0)::bigint`.as('refunded'))
-    .where('order_id', '=', orderId)
-    .where('status', '=', 'succeeded')
+/** A refund failed after its credit note: the invoice that takes the note back, with the same amounts. */
+export async function issueCorrection(applying: Applying, order: OrderRow, refundId: string): Promise<void> {
+  const note = await applying.tx
+    .selectFrom('invoice')
+    .select(['id', 'number', 'tax', 'total'])
+    .where('refund_id', '=', refundId)
+    .where('corrects', 'is', null)
     .executeTakeFirstOrThrow()
-  return refunded
+  const description = `Cancels credit note ${note.number}, whose refund failed: ${order.description}`
+  const { tax, total: amount } = note
+  const paidAt = order.paid_at ?? applying.now
+  await insertInvoice(applying, order, { amount, tax, description, paidAt, refundId, corrects: note.id })
+}
+
+/** By refunds that have succeeded, the latest too; and the tax on credit notes that nothing has canceled. */
+async function sumRefunded(tx: Db, orderId: string): Promise<{ refunded: number; noted: number }> {
+  const { rows } = await sql<{ refunded: number; noted: number }>`
+    select (select coalesce(sum(amount), 0)::bigint from refund
+             where order_id = ${orderId} and status = 'succeeded') as refunded,
+           (select coalesce(sum(case when corrects is null then tax else -tax end), 0)::bigint from invoice
+             where order_id = ${orderId} and refund_id is not null) as noted`.execute(tx)
+  return rows[0] as { refunded: number; noted: number } // there is always one
 }
 
 type Content = {
@@ -50,12 +62,15 @@ type Content = {
   readonly tax: number
   readonly description: string
   readonly paidAt: Date
-  readonly refundId: string | null
-  readonly creditNoteFor: string | null
+  readonly refundId?: string
+  /** Of a credit note. */
+  readonly creditNoteFor?: string
+  /** Of what cancels one. */
+  readonly corrects?: string
 }
 
 async function insertInvoice({ tx, seller, now }: Applying, order: OrderRow, content: Content): Promise<void> {
-  const { amount, tax, description, paidAt, refundId, creditNoteFor } = content
+  const { amount, tax, description, paidAt, refundId = null, creditNoteFor = null, corrects = null } = content
   const subtotal = amount - tax
   const line: InvoiceLine = { description, quantity: 1, unitAmount: subtotal, amount: subtotal }
   const buyer = await readBuyer(tx, order.workspace_id)
@@ -66,6 +81,7 @@ async function insertInvoice({ tx, seller, now }: Applying, order: OrderRow, con
       order_id: order.id,
       refund_id: refundId,
       credit_note_for: creditNoteFor,
+      corrects,
       number: await takeNumber(tx, now),
       seller: JSON.stringify(seller),
       buyer: JSON.stringify(buyer),

@@ -3,15 +3,17 @@
 import { sql } from 'kysely'
 import { grantPlanCredits } from '../../credit/plan-grant.ts'
 import { planNamed } from '../../workspace/plan.ts'
+import { isInForceAt } from '../rows/in-force.ts'
 import { updateOrder } from '../rows/order-queries.ts'
 import { findLatestPeriod, listLiving, type PeriodRow, type SubscriptionRow } from '../rows/subscription-queries.ts'
 import type { Applying } from './applying.ts'
-import { monthsOf } from './windows.ts'
+import { monthsToCome } from './credits-left.ts'
 
 /** Days that a plan goes on after the end of what was paid, while a renewal is being collected. */
 export const graceDays = 7
 export const dayMs = 24 * 60 * 60 * 1_000
-const hourMs = 60 * 60 * 1_000
+const minuteMs = 60 * 1_000
+const hourMs = 60 * minuteMs
 /** Without an event for so long, the provider is asked. */
 const askAgainMs = 6 * hourMs
 
@@ -19,6 +21,7 @@ const askAgainMs = 6 * hourMs
 export async function refreshPlan(applying: Applying): Promise<void> {
   const { tx, workspaceId, now } = applying
   const living = await listLiving(tx, workspaceId)
+  const isAlone = living.filter(({ provider }) => provider === applying.provider).length < 2
   let plan: string | undefined
   for (const subscription of living) {
     const period = await findLatestPeriod(tx, subscription.id)
@@ -27,7 +30,7 @@ export async function refreshPlan(applying: Applying): Promise<void> {
       plan ??= period.plan
       await hold(applying, subscription.id, true)
     }
-    await setCheck(applying, subscription, until)
+    await setCheck(applying, subscription, { planEnd: until, isAlone })
   }
   if (plan !== undefined) return setPlan(applying, plan)
   const { numUpdatedRows } = await tx
@@ -36,8 +39,7 @@ export async function refreshPlan(applying: Applying): Promise<void> {
     .where('workspace_id', '=', workspaceId)
     .where('in_force', '=', true)
     .executeTakeFirst()
-  // A plan that an operator set, with no subscription behind it, stays.
-  if (numUpdatedRows > 0) await setPlan(applying, 'free')
+  if (numUpdatedRows > 0) await returnToOperatorPlan(applying)
 }
 
 function planEndsAt({ cancel_at_period_end, status }: SubscriptionRow, { ends_at }: PeriodRow): Date | undefined {
@@ -57,53 +59,54 @@ const setPlan = ({ tx, workspaceId }: Applying, plan: string) =>
     .execute()
     .then(() => undefined)
 
-/** At the end of the plan, an hour after the end of the period, by when its renewal should be known, or later. */
-async function setCheck({ tx, now }: Applying, { id, period_end }: SubscriptionRow, planEnd: Date | undefined) {
+/** What an operator has set is in force again, with its credits of this month unless they were granted before. */
+const returnToOperatorPlan = ({ tx, workspaceId }: Applying) =>
+  sql`
+    update workspace
+       set plan = coalesce(operator_plan, 'free'),
+           plan_credits_due_at = case when operator_plan is null then null else coalesce(plan_credits_due_at, now()) end
+     where id = ${workspaceId}`
+    .execute(tx)
+    .then(() => undefined)
+
+type Known = { readonly planEnd: Date | undefined; readonly isAlone: boolean }
+
+/**
+ * At the end of the plan, an hour after the end of the period, by when its renewal should be known, or later. Soon
+ * where there is another one: only one of them may go on.
+ */
+async function setCheck({ tx, now }: Applying, { id, period_end }: SubscriptionRow, { planEnd, isAlone }: Known) {
   const renewalKnown = new Date(period_end.getTime() + hourMs)
   const ask = renewalKnown > now ? renewalKnown : new Date(now.getTime() + askAgainMs)
-  const check_at = planEnd !== undefined && planEnd > now && planEnd < ask ? planEnd : ask
+  const check_at = !isAlone
+    ? new Date(now.getTime() + minuteMs)
+    : planEnd !== undefined && planEnd > now && planEnd < ask
+      ? planEnd
+      : ask
   await tx.updateTable('subscription').set({ check_at }).where('id', '=', id).execute()
 }
 
 /** The credits of the months of a year that have begun by now, each once. Answers how many months. */
 export async function grantMonths(applying: Applying, period: PeriodRow): Promise<number> {
   const { tx, workspaceId, plans, now } = applying
-  const grantAt = period.grant_at
-  if (grantAt === null) return 0
-  const months = monthsOf({ startsAt: period.starts_at, endsAt: period.ends_at }).filter(
-    ({ start }) => start >= grantAt,
-  )
+  const months = monthsToCome(period)
   const begun = months.filter(({ start }) => start <= now)
+  let { withheld } = period
   for (const month of begun) {
-    if (!(await isInForceAt(applying, period, month.start))) continue
+    if (!(await isInForceAt(tx, period, month.start))) continue
     const { credits } = planNamed(plans, period.plan)
-    const lotId = await grantPlanCredits(tx, { workspaceId, plan: period.plan, credits, period: month })
+    const less = Math.min(withheld, credits)
+    withheld -= less
+    const granted = { workspaceId, plan: period.plan, credits: credits - less, period: month }
+    const lotId = await grantPlanCredits(tx, granted)
     if (lotId !== undefined) await updateOrder(tx, period.order_id, { lot_id: lotId })
   }
   const grant_at = months[begun.length]?.start ?? null
   await tx
     .updateTable('subscription_period')
-    .set({ grant_at })
+    .set({ grant_at, withheld })
     .where('subscription_id', '=', period.subscription_id)
     .where('provider_invoice_id', '=', period.provider_invoice_id)
     .execute()
   return begun.length
-}
-
-/** Not where a change has taken its place, or the subscription had ended. */
-async function isInForceAt({ tx }: Applying, period: PeriodRow, at: Date): Promise<boolean> {
-  const later = await tx
-    .selectFrom('subscription_period')
-    .select(sql<number>`1`.as('found'))
-    .where('subscription_id', '=', period.subscription_id)
-    .where('starts_at', '<=', at)
-    .where('starts_at', '>', period.starts_at)
-    .executeTakeFirst()
-  const ended = await tx
-    .selectFrom('subscription')
-    .select(sql<number>`1`.as('found'))
-    .where('id', '=', period.subscription_id)
-    .where('ended_at', '<=', at)
-    .executeTakeFirst()
-  return later === undefined && ended === undefined
 }

@@ -16,5 +16,6 @@ export const noProvider: PaymentProvider = {
   changeSubscription: refuse,
   cancelSubscription: refuse,
   resumeSubscription: refuse,
+  endSubscription: refuse,
   verifyEvent: refuse,
 }

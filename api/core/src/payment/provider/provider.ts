@@ -144,6 +144,8 @@ export type PaymentProvider = {
   changeSubscription(change: Change): Promise<Facts>
   cancelSubscription(subscriptionId: string): Promise<Facts>
   resumeSubscription(subscriptionId: string): Promise<Facts>
+  /** At once, nothing paid back; what is open of it cannot be paid any more. One that has ended is left as it is. */
+  endSubscription(subscriptionId: string): Promise<Facts>
   /** @throws SignatureError */
   verifyEvent(raw: Buffer, headers: IncomingHttpHeaders): ProviderEvent
 }

@@ -54,8 +54,9 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async 
   const pdfConfig = { access, exists, envelope: false } as const
   app.get('/invoices/:invoiceId/pdf', { schema: pdfSchema, config: pdfConfig }, async (request, reply) => {
     const invoice = await find(request)
-    const { workspace_id: workspaceId, credit_note_for: corrects, number } = invoice
-    const corrected = corrects === null ? undefined : await requireOwn(db, 'invoice', { workspaceId, id: corrects })
+    const { workspace_id: workspaceId, number } = invoice
+    const id = invoice.corrects ?? invoice.credit_note_for
+    const corrected = id === null ? undefined : await requireOwn(db, 'invoice', { workspaceId, id })
     reply.header('content-type', 'application/pdf')
     // The library and its font tables are loaded for those who ask for a PDF alone.
     const { renderInvoicePdf } = await import('../../../views/app/invoice-pdf.ts')

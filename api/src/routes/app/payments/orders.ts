@@ -107,9 +107,10 @@ export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
   }
   const payOptions = { schema: sandboxSchema, config: { access }, onRequest: inSandbox }
   app.post('/sandbox/checkout/:orderId', payOptions, async (request) => {
-    const { outcome, declineRenewals } = request.body
+    const { outcome, declineRenewals, failRefunds } = request.body
     const { id } = await find(request)
-    await paySandbox(payments, { orderId: id, outcome, declineRenewals: declineRenewals === true })
+    const payer = { declineRenewals: declineRenewals === true, failRefunds: failRefunds === true }
+    await paySandbox(payments, { orderId: id, outcome, ...payer })
     nudge.delivery(id)
     return toOrderView(await find(request))
   })

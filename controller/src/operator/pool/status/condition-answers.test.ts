@@ -93,16 +93,41 @@ describe('the conditions', () => {
   })
 
   it('is not ready with a model of another shape, though Triton is', () => {
-    const wrongShape = { pod: 'a', message: 'output alpha is FP32 [1,320,320], expected UINT8 [320,320]' }
+    const wrongShape = {
+      pod: 'a',
+      message: 'output alpha is FP32 [1,320,320], expected UINT8 [320,320]',
+      reason: 'ModelShapeWrong',
+    } as const
     const of = status({ models: [{ ...loaded(), wrongShape }] })
     expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason: 'ModelShapeWrong' })
     expect(answerOf('ModelLoaded', of)).toMatchObject({ status: 'False', reason: 'ModelShapeWrong' })
     expect(of.models[0]).toMatchObject({ target: { state: 'WrongShape' }, transition: 'BlockedByFailedLoad' })
   })
 
+  it('is not ready with a model whose licence is refused, and names it', () => {
+    const message = 'model u2netp is licensed under GPL-3.0-only, and only these are allowed: MIT'
+    const of = status({ models: [{ ...loaded(), wrongShape: { pod: 'a', message, reason: 'LicenceRefused' } }] })
+    for (const type of ['Ready', 'ModelLoaded'] as const) {
+      expect(answerOf(type, of)).toMatchObject({ status: 'False', reason: 'LicenceRefused' })
+      expect(answerOf(type, of).message).toContain('under GPL-3.0-only')
+    }
+    expect(answerOf('Degraded', of)).toMatchObject({ status: 'True', reason: 'LicenceRefused' })
+    expect(of.models[0]).toMatchObject({
+      target: { state: 'LicenceRefused' },
+      lastFailure: { reason: 'LicenceRefused' },
+    })
+  })
+
+  it('is not ready where the pods were refused for what spec says of a licence', () => {
+    const replicaFailure = { reason: 'LicenceRefused', message: 'model u2netp is licensed under GPL-3.0-only' }
+    const of = status({ pods: [], models: [], deployments: [{ revision: stable, replicas: 1, replicaFailure }] })
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason: 'LicenceRefused' })
+    expect(answerOf('Ready', of).message).toContain('This install refuses the pods: model u2netp')
+  })
+
   it('is ready with one of two models of another shape', () => {
     const models = [modelSpec, { ...modelSpec, name: 'two', modelVersion: 'two' }]
-    const wrongShape = { pod: 'a', message: 'no output alpha' }
+    const wrongShape = { pod: 'a', message: 'no output alpha', reason: 'ModelShapeWrong' } as const
     const of = status({ spec: { models }, models: [{ ...loaded(), name: 'two', wrongShape }, loaded()] })
     expect(answerOf('Ready', of)).toMatchObject({ status: 'True', reason: 'ModelShapeWrong' })
     expect(answerOf('ModelLoaded', of).status).toBe('False')

@@ -1,7 +1,7 @@
 // The eight conditions of a pool. Each message says what is and, if there is a problem, what to do. No message has a
 // number that changes by itself, since the status is written again whenever a message differs.
 import type { ConditionAnswer } from '../conditions.ts'
-import type { ModelStatus, ScalingEntry } from '../pool-status.ts'
+import type { ModelState, ModelStatus, ScalingEntry } from '../pool-status.ts'
 import { type ConditionType, conditionTypes, loadReasons, type Reason, reasons } from '../reasons.ts'
 import { isDemandStale, type Problem } from './problems.ts'
 import type { PodCounts, StatusInput } from './status-input.ts'
@@ -53,7 +53,10 @@ function answerReady(input: AnswerInput): Answer {
 
 /** A pod is ready, and at least one model of the revision that serves has the right shape. */
 const canServe = ({ counts, models }: AnswerInput): boolean =>
-  counts.ready > 0 && models.some(({ active, target }) => (active ?? target).state !== 'WrongShape')
+  counts.ready > 0 && models.some(({ active, target }) => !unusable.includes((active ?? target).state))
+
+/** Loaded, and sent no request. */
+const unusable: readonly ModelState[] = ['WrongShape', 'LicenceRefused']
 
 /** Pods that are desired or exist, and serve no requests yet. */
 const countStarting = ({ counts, decision }: AnswerInput): number =>

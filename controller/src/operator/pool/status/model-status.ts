@@ -30,14 +30,25 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: StatusInput)
   const before = previous?.models?.find((status) => status.name === name)?.lastFailure
   const lastFailure =
     failure === undefined ? (target.state === 'Loaded' ? undefined : before) : keepFirst(failure, before, now)
+  const forms = countForms(see(stable)?.forms ?? [])
   return {
     name,
     modelVersion,
     ...(stable === undefined ? {} : { active: { revision: stable, state: stateOf(see(stable)) } }),
     target,
+    ...(forms.length === 0 ? {} : { forms }),
     transition: missing === undefined ? transitionOf(target, input) : 'InvalidSpec',
     ...(lastFailure === undefined ? {} : { lastFailure }),
   }
+}
+
+/** In an order of their own, so that the status changes with the pods alone. */
+function countForms(reports: NonNullable<ModelObservation['forms']>): NonNullable<ModelStatus['forms']> {
+  const alike = Map.groupBy(reports, ({ form = 'unknown', views }) => `${form} ${views}`)
+  return [...alike.keys()].sort().flatMap((key) => {
+    const [first, ...rest] = alike.get(key) ?? []
+    return first === undefined ? [] : [{ form: first.form ?? 'unknown', views: first.views, pods: rest.length + 1 }]
+  })
 }
 
 type Target = ModelStatus['target']
@@ -59,14 +70,16 @@ function targetOf(
 
 function stateOf(model: ModelObservation | undefined): ModelState {
   if (model === undefined) return 'Pending'
-  if (model.wrongShape !== undefined) return 'WrongShape'
+  if (model.wrongShape !== undefined) {
+    return model.wrongShape.reason === 'LicenceRefused' ? 'LicenceRefused' : 'WrongShape'
+  }
   if (model.state === 'ready') return 'Loaded'
   if (model.failure !== undefined) return 'FailedToLoad'
   return model.state === 'loading' ? 'Loading' : 'Pending'
 }
 
 function transitionOf({ revision, state }: Target, { rollout, decision }: StatusInput): ModelTransition {
-  if (state === 'FailedToLoad' || state === 'WrongShape') return 'BlockedByFailedLoad'
+  if (state === 'FailedToLoad' || state === 'WrongShape' || state === 'LicenceRefused') return 'BlockedByFailedLoad'
   const settled = revision === rollout.stable && rollout.canary === undefined
   // At zero nothing is expected to be loaded.
   return settled && (state === 'Loaded' || decision.replicas === 0) ? 'UpToDate' : 'InProgress'
@@ -75,7 +88,7 @@ function transitionOf({ revision, state }: Target, { rollout, decision }: Status
 type Failure = Omit<ModelFailure, 'time'>
 
 function failureOf(model: ModelObservation | undefined): Failure | undefined {
-  if (model?.wrongShape !== undefined) return { reason: 'ModelShapeWrong', ...bounded(model.wrongShape) }
+  if (model?.wrongShape !== undefined) return { reason: model.wrongShape.reason, ...bounded(model.wrongShape) }
   if (model?.failure !== undefined) {
     return { reason: model.failure.reason ?? 'ModelLoadFailed', ...bounded(model.failure) }
   }

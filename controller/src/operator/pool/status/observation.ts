@@ -57,8 +57,14 @@ export type ModelObservation = {
     /** Absent: ModelLoadFailed. */
     readonly reason?: 'ChecksumMismatch'
   }
-  /** Loaded, but with other inputs or outputs than Matte uses: what is expected and what was found. */
-  readonly wrongShape?: { readonly pod: string; readonly message: string }
+  /** What each pod that requests for it are sent to reports of it. */
+  readonly forms?: readonly { readonly form?: 'fp32' | 'fp16' | 'int8' | undefined; readonly views: number }[]
+  /** Loaded, but with other inputs or outputs than Matte uses, or under a licence that is not allowed. */
+  readonly wrongShape?: {
+    readonly pod: string
+    readonly message: string
+    readonly reason: 'ModelShapeWrong' | 'LicenceRefused'
+  }
 }
 
 export type DemandObservation = Demand & { readonly at: Date; readonly ageSeconds: number }

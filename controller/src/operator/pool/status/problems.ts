@@ -74,6 +74,10 @@ function refusals({ observed }: ProblemInput): Problem[] {
       const what = `This install refuses the pods: ${quote(replicaFailure.message)}`
       return [problem('PodPatchRefused', what, { blocking: true, revision, ofPods: true })]
     }
+    if (replicaFailure.reason === 'LicenceRefused') {
+      const what = `This install refuses the pods: ${quote(replicaFailure.message)}`
+      return [problem('LicenceRefused', what, { blocking: true, revision, ofPods: true })]
+    }
     const created = observed.pods.filter((pod) => pod.revision === revision && !pod.draining).length
     const reason = isOfQuota(replicaFailure.message) ? 'QuotaRefused' : 'PodRefused'
     // Each attempt names another pod, which would change the message each time.
@@ -164,7 +168,7 @@ function modelProblems({ observed }: ProblemInput): Problem[] {
     }
     if (wrongShape === undefined) return []
     const what = `Model ${name} in pod ${wrongShape.pod} is loaded but not usable: ${quote(wrongShape.message)}`
-    return [problem('ModelShapeWrong', what, { blocking: true, revision })]
+    return [problem(wrongShape.reason, what, { blocking: true, revision })]
   })
 }
 

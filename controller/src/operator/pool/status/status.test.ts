@@ -45,6 +45,21 @@ describe('buildStatus', () => {
     })
   })
 
+  it('counts the forms in which the pods of the stable revision serve a model, in an order of their own', () => {
+    const [int8, fp32] = [{ form: 'int8', views: 1 } as const, { form: 'fp32', views: 1 } as const]
+    const models = [
+      { ...loaded(), forms: [int8, fp32, int8] },
+      { ...loaded(canary), forms: [{ views: 2 } as const] },
+    ]
+    expect(status({ models, rollout: { canary } }).models[0]?.forms).toEqual([
+      { form: 'fp32', views: 1, pods: 1 },
+      { form: 'int8', views: 1, pods: 2 },
+    ])
+    const unknown = status({ models: [{ ...loaded(), forms: [{ views: 2 }] }] })
+    expect(unknown.models[0]?.forms).toEqual([{ form: 'unknown', views: 2, pods: 1 }])
+    expect(status().models[0]).not.toHaveProperty('forms')
+  })
+
   it('says of a canary that does not load that the old revision keeps serving', () => {
     const failure = { pod: 'c', message: 'no such file' }
     const of = status({

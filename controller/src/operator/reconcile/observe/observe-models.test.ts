@@ -32,7 +32,11 @@ describe('hasBrokenModel', () => {
     ['is not asked yet', { pod: { ready: true } }, false],
     ['has the model', { pod: { ready: true }, usable: new Set(['u2netp']) }, false],
     ['lacks the model', { pod: { ready: true }, index: index({ name: 'other' }) }, true],
-    ['has a model of another shape', { pod: { ready: true }, error: 'alpha is FP32' }, true],
+    [
+      'has a model of another shape',
+      { pod: { ready: true }, error: { reason: 'ModelShapeWrong', message: 'alpha is FP32' } },
+      true,
+    ],
   ])('judges a ready pod that %s', (_what, more, expected) => {
     expect(hasBrokenModel(models(), report(more))).toBe(expected)
   })
@@ -81,8 +85,8 @@ describe('observeModels', () => {
   })
 
   it('has a wrong shape when this controller finds one in a ready pod', () => {
-    const wrong = report({ pod: { ready: true }, error: 'alpha is FP32' })
-    expect(see(wrong)).toMatchObject({ wrongShape: { pod: 'a', message: 'alpha is FP32' } })
+    const wrong = report({ pod: { ready: true }, error: { reason: 'LicenceRefused', message: 'under GPL' } })
+    expect(see(wrong)).toMatchObject({ wrongShape: { pod: 'a', reason: 'LicenceRefused', message: 'under GPL' } })
   })
 
   it('is that of the revision, not that of another which spec asks for by now', () => {
@@ -96,6 +100,20 @@ describe('observeModels', () => {
       { revision: 'r1', name: 'u2netp', modelVersion: 'fast', state: 'ready' },
       { revision: 'r2', name: 'hd', modelVersion: 'fast', state: 'unavailable' },
     ])
+  })
+
+  it('has the forms of the pods of its revision that stay', () => {
+    const serving = (form: 'int8' | 'fp32', pod: Partial<PodObservation> = {}) => {
+      const forms = new Map([['u2netp', { form, views: 1 }]] as const)
+      return report({ pod: { ready: true, ...pod }, usable: new Set(['u2netp']), forms })
+    }
+    const draining = serving('fp32', { draining: true })
+    expect(see(serving('int8'), report(), serving('fp32'), draining)).toMatchObject({
+      forms: [
+        { form: 'int8', views: 1 },
+        { form: 'fp32', views: 1 },
+      ],
+    })
   })
 
   it('is kept apart by revision, and draining pods do not count', () => {

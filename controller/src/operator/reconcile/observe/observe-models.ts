@@ -1,5 +1,6 @@
 // The state of each model in each revision, from the reports of its pods. Pure.
 
+import type { PodError } from '../../../worker/routing/pod-source.ts'
 import type { IndexedModel, PodIndex } from '../../../worker/triton/repository-index.ts'
 import type { RevisionModel } from '../../pool/revision-models.ts'
 import type { ModelObservation, PodObservation } from '../../pool/status/observation.ts'
@@ -10,8 +11,10 @@ export type PodReport = {
   readonly saysReady: boolean
   /** Models that this controller could send requests for to it now; undefined: it does not connect to the pod. */
   readonly usable: ReadonlySet<string> | undefined
+  /** What it reports of each model that it serves, by name. */
+  readonly forms?: ReadonlyMap<string, NonNullable<ModelObservation['forms']>[number]>
   /** Why this controller sends nothing to it although it says that it is ready. */
-  readonly error: string | undefined
+  readonly error: PodError | undefined
   readonly index: PodIndex | undefined
 }
 
@@ -28,11 +31,12 @@ export function observeModels(
       modelVersion,
       revision,
       ...bestOf(group.map((entry) => observeModel(name, entry))),
+      forms: group.flatMap(({ forms }) => forms?.get(name) ?? []),
     })),
   )
 }
 
-type Seen = Omit<ModelObservation, 'name' | 'modelVersion' | 'revision'>
+type Seen = Omit<ModelObservation, 'name' | 'modelVersion' | 'revision' | 'forms'>
 
 const order = ['ready', 'loading', 'unavailable', 'unknown'] as const
 
@@ -53,7 +57,7 @@ export const hasBrokenModel = (models: readonly RevisionModel[], report: PodRepo
 
 function observeModel(name: string, { pod, saysReady, usable, error, index }: PodReport): Seen {
   if (saysReady && (usable === undefined || usable.has(name))) return { state: 'ready' }
-  if (saysReady && error !== undefined) return { state: 'ready', wrongShape: { pod: pod.name, message: error } }
+  if (saysReady && error !== undefined) return { state: 'ready', wrongShape: { pod: pod.name, ...error } }
   const wrongFile = pod.wrongFiles?.find(({ model }) => model === name)
   if (wrongFile !== undefined) {
     return { state: 'unavailable', failure: { pod: pod.name, message: wrongFile.message, reason: 'ChecksumMismatch' } }

@@ -54,6 +54,7 @@ export function collectPodReports({ source, slotsUsed, models }: PodReporters, i
       usable: connects
         ? new Set([...served.map(({ tritonModel }) => tritonModel), ...unroutedIn(seen.revision)])
         : undefined,
+      forms: new Map(served.map(({ tritonModel, shape }) => [tritonModel, shape])),
       error: errors.get(pod.metadata.name),
       index: models.of(pod.metadata.uid ?? ''),
     }

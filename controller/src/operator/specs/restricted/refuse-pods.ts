@@ -1,3 +1,4 @@
+import { judgeLicences, type LicencePolicy } from '@matte/core/model/licence-policy'
 import { KubeError } from '../../kube/client.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { PodPatchForm } from '../../pool/spec/pod-patch.ts'
@@ -6,16 +7,29 @@ import { isObject, type Json } from '../merge-patch.ts'
 import { secretOf } from '../pod-template.ts'
 import { findRefusedFields } from './pod-restrictions.ts'
 
+type Limits = { readonly podPatch: PodPatchForm; readonly licences: LicencePolicy }
+
 /**
  * Before an object is written, since the definition that is installed may be older than its rules, or of the other
  * form. It is a refusal like one of Kubernetes: the other revision serves on, and the pool says what to do.
- * @throws KubeError 422 PodPatchRefused when the pods of a Deployment would be more than this install allows.
+ * @throws KubeError 422 PodPatchRefused or LicenceRefused when the pods of a Deployment would be more than this install
+ * allows.
  */
-export function refusePods(podPatch: PodPatchForm, pool: TritonPool, object: KubeObject): void {
-  if (podPatch === 'any' || object.kind !== 'Deployment') return
+export function refusePods({ podPatch, licences }: Limits, pool: TritonPool, object: KubeObject): void {
+  if (object.kind !== 'Deployment') return
+  refuseLicences(licences, pool)
+  if (podPatch === 'any') return
   const { spec } = object as KubeObject & { readonly spec?: { readonly template?: Json } }
   const template = spec?.template ?? null
   if (!isObject(template)) return
   const fields = findRefusedFields(template, secretOf(pool.spec))
   if (fields.length > 0) throw new KubeError(422, 'PodPatchRefused', `podPatch sets ${fields.join(', ')}`)
+}
+
+/** A model that spec says nothing of is judged when its pod has said what it is. */
+function refuseLicences(policy: LicencePolicy, { spec }: TritonPool): void {
+  for (const { name, licence } of spec.models) {
+    const refused = licence === undefined ? undefined : judgeLicences(policy, name, [licence])
+    if (refused) throw new KubeError(422, 'LicenceRefused', refused.message)
+  }
 }

@@ -1,15 +1,15 @@
 import type { Photo } from '../decode.ts'
 import { compose } from './compose.ts'
 import { buildColourField } from './decontaminate.ts'
-import { type Box, findForeground } from './foreground.ts'
+import { type Box, findForeground, hasForeground } from './foreground.ts'
 import { toMaskCells } from './mask-cells.ts'
-import { refine } from './refine.ts'
+import { refine } from './refine/refine.ts'
 import { sampleCells } from './sample-cells.ts'
 
 // The whole way from photo and mask to cut-out, pure and synchronous: everything costly happens on a grid of 160 x 160
 // cells (refine, decontaminate), then one pass over the photo writes the result (compose). Memory besides the photo:
-// the result (4 bytes a pixel) and 4 MB for the grid, whatever the photo's size. Wherever pixels and cells are read `as
-// number`: a typed array gives `number | undefined` to the checker, and the index is bounded by the loop around it.
+// the result (4 bytes a pixel) and up to 20 MB for the grid, whatever the photo's size. Wherever pixels and cells are
+// read `as number`: a typed array gives `number | undefined` to the checker, and the loop around it bounds the index.
 
 export type CutOut = {
   /** `width * height * 4` bytes, 8-bit sRGB, not premultiplied; colour is 0 wherever alpha is 0. */
@@ -20,14 +20,10 @@ export type CutOut = {
   readonly foreground: Box | null
 }
 
-// Where no pixel reaches one half, the network nowhere finds foreground likelier than background. u2netp stays below
-// 0.06 on blank, striped, gradient and sky-like images and reaches 0.998 or more on each of the five test photos.
-const foregroundProbabilityMin = 0.5
-
 /**
  * `mask`: the network's answer for the whole photo, square (sides divisible by 4), row by row, probability x 255.
- * The photo is not changed; its own alpha, if it has one, is multiplied into the result. Blocks for 5 ms a megapixel
- * and 5 ms besides, so it belongs on a thread (image-pool.ts). Throws RangeError for a mask of any other shape.
+ * The photo is not changed; its own alpha, if it has one, is multiplied into the result. Blocks for 6 ms a megapixel
+ * and 10 ms besides, so it belongs on a thread (image-pool.ts). Throws RangeError for a mask of any other shape.
  */
 export function cutOut(photo: Photo, mask: Uint8Array): CutOut {
   const { width, height } = photo
@@ -35,9 +31,9 @@ export function cutOut(photo: Photo, mask: Uint8Array): CutOut {
   if (maskSize < 4 || maskSize % 4 !== 0) {
     throw new RangeError(`a mask of ${mask.length} bytes is not a square with sides divisible by 4`)
   }
+  if (!hasForeground(mask)) return nothingFound(width, height)
   let best = 0
   for (let i = 0; i < mask.length; i++) best = Math.max(best, mask[i] as number)
-  if (best < foregroundProbabilityMin * 255) return nothingFound(width, height)
 
   const cells = toMaskCells(mask, maskSize, best)
   const colours = sampleCells(photo, cells.gridSize)

@@ -1,6 +1,24 @@
 /** Where the subject is, in pixels of the result; the shape of the interface's `foreground`. */
 export type Box = { readonly top: number; readonly left: number; readonly width: number; readonly height: number }
 
+/**
+ * When there is a subject at all: at least so many of the mask's 320 × 320 values, a share of any other's, are at least
+ * so high. docs/quality.md has how often that errs, and test/quality/presence how it was chosen.
+ */
+export const foregroundRule = { area: 64, least: 204 } as const
+
+const ruleSize = 320
+
+/** `mask`: the network's answer for the whole photo, square, probability x 255. */
+export function hasForeground(mask: Uint8Array): boolean {
+  const area = Math.max(1, Math.round((foregroundRule.area * mask.length) / ruleSize ** 2))
+  let count = 0
+  for (let i = 0; i < mask.length && count < area; i++) {
+    if ((mask[i] as number) >= foregroundRule.least) count++
+  }
+  return count >= area
+}
+
 // Alpha (0..255) from which a pixel counts: 3 %, which nobody sees on any background. Without it, a single speck of
 // alpha 1 would decide where a crop ends.
 const visibleAlphaMin = 8

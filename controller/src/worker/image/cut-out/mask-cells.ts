@@ -5,41 +5,59 @@ export type MaskCells = {
   readonly gridSize: number
   /** The network's probability of foreground, 0..1. */
   readonly probability: Float32Array
-  /** Cells where the network is not sure, or where it is sure of something else next door: ascending indices. */
+  /**
+   * Cells where the network is not sure, or where it is sure of something else next door, and the neighbours of these:
+   * ascending indices.
+   */
   readonly unsettled: Int32Array
   /** The unsettled cells and their neighbours: ascending indices. */
   readonly near: Int32Array
 }
 
-// Mask pixels (per axis) to a cell. On lemur.png a grid as fine as the mask gained nothing at four times the cost; one
-// of 4 did as well there, but cut into the logos on rocket.jpg and kept more of the table's grain around the cup.
-const maskPixelsPerCell = 2
+// Cells on each side of the grid at most, which bounds what the work on it takes in time and memory.
+const gridSizeMax = 256
+
+/**
+ * Mask pixels (per axis) to a cell, for a mask of this side (divisible by 4), so that the grid's side is even. Of 320:
+ * on lemur.png a grid as fine as the mask gained nothing at four times the cost; one of 4 did as well there, but cut
+ * into the logos on rocket.jpg and kept more of the table's grain around the cup. Of 1024: 4.
+ */
+export function maskPixelsPerCell(maskSize: number): number {
+  let pixels = 2
+  while (maskSize / pixels > gridSizeMax && maskSize % (pixels * 4) === 0) pixels *= 2
+  return pixels
+}
 
 /** Alpha up to this is nothing, and from 1 minus this on solid; within it, the network counts as sure. */
-export const haze = 0.03
+export const haze = 0.05
 
 /**
  * `mask`: `maskSize * maskSize` bytes, probability x 255, `maskSize` even. `best`, the mask's highest value, becomes 1:
  * a subject that the network is 70 % sure of is not 30 % transparent.
  */
 export function toMaskCells(mask: Uint8Array, maskSize: number, best: number): MaskCells {
-  const gridSize = maskSize / maskPixelsPerCell
+  const side = maskPixelsPerCell(maskSize)
+  const gridSize = maskSize / side
   const probability = new Float32Array(gridSize * gridSize)
-  const scale = 1 / (best * maskPixelsPerCell * maskPixelsPerCell)
+  const scale = 1 / (best * side * side)
   for (let y = 0; y < gridSize; y++) {
-    for (let x = 0; x < gridSize; x++) {
-      const i = (y * maskSize + x) * maskPixelsPerCell
-      const upper = (mask[i] as number) + (mask[i + 1] as number)
-      const lower = (mask[i + maskSize] as number) + (mask[i + maskSize + 1] as number)
-      probability[y * gridSize + x] = (upper + lower) * scale
-    }
+    for (let x = 0; x < gridSize; x++) probability[y * gridSize + x] = sumOf(mask, maskSize, { x, y, side }) * scale
   }
-  const unsettled = findUnsettled(probability, gridSize)
-  return { gridSize, probability, unsettled: indicesOf(unsettled), near: indicesOf(dilate(unsettled, gridSize)) }
+  const unsettled = growCells(findDoubtful(probability, gridSize), gridSize, 1)
+  return { gridSize, probability, unsettled, near: growCells(unsettled, gridSize, 1) }
 }
 
-/** Settled is a cell that is nothing among nothing, or solid among solid. */
-function findUnsettled(probability: Float32Array, gridSize: number): Uint8Array {
+/** Of the mask's pixels in the cell at x, y of a grid. */
+function sumOf(mask: Uint8Array, maskSize: number, { x, y, side }: { x: number; y: number; side: number }): number {
+  let sum = 0
+  for (let row = y * side; row < (y + 1) * side; row++) {
+    for (let i = row * maskSize + x * side, end = i + side; i < end; i++) sum += mask[i] as number
+  }
+  return sum
+}
+
+/** Beyond doubt is a cell that is nothing among nothing, or solid among solid. */
+function findDoubtful(probability: Float32Array, gridSize: number): Int32Array {
   const flags = new Uint8Array(probability.length)
   for (let cell = 0; cell < probability.length; cell++) {
     const value = probability[cell] as number
@@ -47,7 +65,7 @@ function findUnsettled(probability: Float32Array, gridSize: number): Uint8Array 
   }
   const around = dilate(flags, gridSize)
   for (let cell = 0; cell < around.length; cell++) around[cell] = around[cell] === (something | lacking) ? 1 : 0
-  return around
+  return indicesOf(around)
 }
 
 // Bits of a cell's flags.
@@ -77,4 +95,26 @@ function indicesOf(flags: Uint8Array): Int32Array {
   let count = 0
   for (let cell = 0; cell < flags.length; cell++) if (flags[cell]) indices[count++] = cell
   return indices.slice(0, count)
+}
+
+/** The cells within `radius` of one of these, in columns and rows. */
+export function growCells(cells: Int32Array, gridSize: number, radius: number): Int32Array {
+  const columns = new Uint8Array(gridSize * gridSize)
+  const step = radius * gridSize
+  for (const cell of cells) {
+    const to = Math.min(columns.length - 1, cell + step)
+    for (let i = cell < step ? cell % gridSize : cell - step; i <= to; i += gridSize) columns[i] = 1
+  }
+  const flags = new Uint8Array(columns.length)
+  for (let row = 0; row < flags.length; row += gridSize) {
+    // One past the last cell that is marked already.
+    let marked = row
+    for (let cell = row; cell < row + gridSize; cell++) {
+      if (columns[cell] === 0) continue
+      const to = Math.min(row + gridSize, cell + radius + 1)
+      for (let i = Math.max(marked, cell - radius); i < to; i++) flags[i] = 1
+      marked = to
+    }
+  }
+  return indicesOf(flags)
 }

@@ -9,7 +9,7 @@ prepare grant_due_plans_3 as
 select date_trunc('month', now(), 'UTC') as start,
        date_trunc('month', now(), 'UTC') + interval '1 month' as end,
        exists (select from subscription
-                where workspace_id = $1 and status in ('active', 'past_due')) as subscribed;
+                where workspace_id = $1 and in_force) as subscribed;
 
 prepare grant_due_plans_4 as
 update "workspace" set "plan_credits_due_at" = $1 where "id" = $2;

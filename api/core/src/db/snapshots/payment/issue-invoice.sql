@@ -12,6 +12,6 @@ on conflict (year) do update set last = c.last + 1
 returning last;
 
 prepare issue_invoice_3 as
-insert into "invoice" ("workspace_id", "order_id", "refund_id", "credit_note_for", "number", "seller", "buyer", "lines",
-  "subtotal", "tax", "total", "currency", "paid_at", "issued_at") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-  $12, $13, $14);
+insert into "invoice" ("workspace_id", "order_id", "refund_id", "credit_note_for", "corrects", "number", "seller",
+  "buyer", "lines", "subtotal", "tax", "total", "currency", "paid_at", "issued_at") values ($1, $2, $3, $4, $5, $6, $7,
+  $8, $9, $10, $11, $12, $13, $14, $15);

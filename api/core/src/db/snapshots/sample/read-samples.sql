@@ -7,6 +7,15 @@ select coalesce(sum(h.amount), 0)::float8 as held
      where task_id = t.id and run = t.run and state = 'open') h;
 
 prepare read_samples_2 as
+select what, greatest(0, coalesce(extract(epoch from now() - since), 0))::float8 as seconds
+  from (values
+    ('order', (select check_at from payment_order where check_at is not null order by check_at limit 1)),
+    ('subscription', (select check_at from subscription where check_at is not null order by check_at limit 1)),
+    ('refund', (select min(created_at) from (
+       select created_at from refund where check_at is not null order by check_at limit $1) r))
+  ) as oldest (what, since);
+
+prepare read_samples_3 as
 select what, greatest(0, coalesce(extract(epoch from now() - due), 0))::float8 as seconds
   from (values
     ('uploads', (select created_at + $1 * interval '1 hour' from upload
@@ -16,7 +25,7 @@ select what, greatest(0, coalesce(extract(epoch from now() - due), 0))::float8 a
                   where has_available and greatest(expires_at, grace_until) <= now()
                   order by greatest(expires_at, grace_until) limit 1))) as oldest (what, due);
 
-prepare read_samples_3 as
+prepare read_samples_4 as
 select 'tasks' as what,
        greatest(0, coalesce(extract(epoch from max(now() - p.days * interval '1 day' - t.completed_at)), 0))::float8
          as seconds
@@ -26,7 +35,7 @@ select 'tasks' as what,
     select completed_at from task where workspace_id = w.id and completed_at is not null
      order by completed_at limit 1) t;
 
-prepare read_samples_4 as
+prepare read_samples_5 as
 with free as materialized (
   select w.id
     from workspace w join unnest($1::text[], $2::int[]) as p (plan, concurrent) on p.plan = w.plan

@@ -21,24 +21,25 @@ type NewEvent = Pick<SandboxEventBody, 'type' | 'about'> & { readonly failure?: 
 /** How long `delay` keeps events back. */
 const delayMs = 30_000
 
-/** Events that are sent from now on: late, twice or in the reverse order, as the outcome says. */
+/** Events that are sent from now on: late, twice or in the reverse order, as the outcome says. Answers which. */
 export async function sendEvents(
   tx: Db,
   events: readonly NewEvent[],
   { outcome, now }: { outcome: SandboxOutcome; now: Date },
-): Promise<void> {
+): Promise<readonly number[]> {
   const bodies = events.map(({ type, about, failure = null }) =>
     JSON.stringify({ id: newId('event'), type, created: Math.floor(now.getTime() / 1_000), about, failure }),
   )
   const inOrder = outcome === 'reorder' ? bodies.toReversed() : bodies
   const sent = outcome === 'duplicate' ? [...inOrder, ...inOrder] : inOrder
   const due_at = outcome === 'delay' ? new Date(now.getTime() + delayMs) : now
-  if (sent.length > 0) {
-    await tx
-      .insertInto('sandbox_event')
-      .values(sent.map((body) => ({ body, due_at })))
-      .execute()
-  }
+  if (sent.length === 0) return []
+  const rows = await tx
+    .insertInto('sandbox_event')
+    .values(sent.map((body) => ({ body, due_at })))
+    .returning('position')
+    .execute()
+  return rows.map(({ position }) => position)
 }
 
 export const databaseTime = async (db: Db): Promise<Date> => {

@@ -3,7 +3,8 @@ import type { Db } from '../../../db/database.ts'
 import { addMonths } from '../months.ts'
 import type { PricedPlan } from '../provider.ts'
 import { checkoutId, newId, sendEvents } from './sandbox-events.ts'
-import { listDueSubscriptions, lockState, writeState } from './sandbox-objects.ts'
+import { listDueObjects, lockState, writeState } from './sandbox-objects.ts'
+import { failDueRefund } from './sandbox-refund.ts'
 import type { CheckoutState, InvoiceState, SandboxOutcome, SubscriptionState } from './sandbox-state.ts'
 
 const declined = 'The sandbox declined this charge.'
@@ -15,23 +16,24 @@ const dayMs = 24 * 60 * 60 * 1_000
 export const monthsOf = ({ interval }: Pick<PricedPlan, 'interval'>): number => (interval === 'year' ? 12 : 1)
 
 /**
- * The payer's side of a checkout. After `fail` it is open still, and may be tried again. False: nothing can be paid
- * there.
+ * The payer's side of a checkout; answers the events that it sends. After `fail` it is open still, and may be tried
+ * again. Undefined: nothing can be paid there.
  */
-export function payCheckout(db: Db, orderId: string, { outcome, declines, now }: Step): Promise<boolean> {
+export function payCheckout(db: Db, orderId: string, step: Step): Promise<readonly number[] | undefined> {
+  const { outcome, now } = step
   return db.transaction().execute(async (tx) => {
     const checkout = await lockState(tx, 'checkout', checkoutId(orderId))
-    if (checkout?.status !== 'open') return false
+    if (checkout?.status !== 'open') return undefined
     if (outcome === 'fail') {
       const about = { kind: 'order', id: orderId } as const
-      await sendEvents(tx, [{ type: 'charge.failed', about, failure: declined }], { outcome, now })
-      return true
+      return sendEvents(tx, [{ type: 'charge.failed', about, failure: declined }], { outcome, now })
     }
-    const subscribed = await subscribe(tx, checkout, { outcome, declines, now })
-    const paid = { status: 'paid', paymentId: newId('payment'), paidAt: now.toISOString() } as const
+    const subscribed = await subscribe(tx, checkout, step)
+    const { failsRefunds = false } = step
+    const paid = { status: 'paid', paymentId: newId('payment'), paidAt: now.toISOString(), failsRefunds } as const
     const id = checkoutId(orderId)
     await writeState(tx, { kind: 'checkout', id, state: { ...checkout, ...paid, ...subscribed } })
-    await sendEvents(
+    return sendEvents(
       tx,
       [
         { type: 'checkout.completed', about: { kind: 'checkout', id } },
@@ -44,7 +46,6 @@ export function payCheckout(db: Db, orderId: string, { outcome, declines, now }:
       ],
       { outcome, now },
     )
-    return true
   })
 }
 
@@ -52,6 +53,7 @@ type Step = {
   readonly outcome: SandboxOutcome
   /** Charges of the subscription after this one fail. */
   readonly declines: boolean
+  readonly failsRefunds?: boolean | undefined
   readonly now: Date
 }
 
@@ -112,14 +114,18 @@ export async function charge(tx: Db, { subscriptionId, state, reason, paidAt, ch
   return id
 }
 
-/** Renews, charges again or ends what has come to the end of its period; one that is due many times is done once. */
+/**
+ * Renews, charges again or ends what has come to the end of its period, and fails refunds that come back; what is due
+ * many times is done once.
+ */
 export async function passPeriods(db: Db, { now, limit }: { now: Date; limit: number }): Promise<number> {
   let passed = 0
-  for (const id of await listDueSubscriptions(db, now, limit)) {
+  for (const { id, kind } of await listDueObjects(db, now, limit)) {
     await db.transaction().execute(async (tx) => {
+      if (kind === 'refund') passed += await failDueRefund(tx, id, now)
       const state = await lockState(tx, 'subscription', id)
       if (state === undefined || state.status === 'canceled' || !isDue(state, now)) return
-      await (state.cancelAtPeriodEnd ? end(tx, id, { state, at: new Date(state.periodEnd) }) : renew(tx, id, state))
+      await (state.cancelAtPeriodEnd ? endAt(tx, id, { state, at: new Date(state.periodEnd) }) : renew(tx, id, state))
       passed += 1
     })
   }
@@ -132,7 +138,7 @@ const isDue = (state: SubscriptionState, now: Date): boolean => dueAt(state) <= 
 const dueAt = ({ periodEnd, failures }: SubscriptionState): Date =>
   new Date(Date.parse(periodEnd) + failures * retryDays * dayMs)
 
-async function end(tx: Db, id: string, { state, at }: { state: SubscriptionState; at: Date }): Promise<void> {
+export async function endAt(tx: Db, id: string, { state, at }: { state: SubscriptionState; at: Date }): Promise<void> {
   const ended: SubscriptionState = { ...state, status: 'canceled', endedAt: at.toISOString() }
   await writeState(tx, { kind: 'subscription', id, state: ended })
   const about = { kind: 'subscription', id } as const
@@ -146,11 +152,12 @@ async function renew(tx: Db, id: string, state: SubscriptionState): Promise<void
   const next = nextPeriod(state)
   const about = { kind: 'invoice', id: invoiceId } as const
   if (declines) {
-    if (failures === failuresMax) return end(tx, id, { state, at })
+    if (failures === failuresMax) return endAt(tx, id, { state, at })
     const failed: SubscriptionState = { ...state, status: 'past_due', failures: failures + 1 }
     await charge(tx, { subscriptionId: id, state: next, reason: 'renewal', paidAt: null, invoiceId })
     await writeState(tx, { kind: 'subscription', id, state: failed }, dueAt(failed))
-    return sendEvents(tx, [{ type: 'invoice.failed', about, failure: declined }], { outcome, now: at })
+    await sendEvents(tx, [{ type: 'invoice.failed', about, failure: declined }], { outcome, now: at })
+    return
   }
   await charge(tx, { subscriptionId: id, state: next, reason: 'renewal', paidAt: at, invoiceId })
   await writeState(tx, { kind: 'subscription', id, state: next }, dueAt(next))

@@ -13,13 +13,15 @@ export async function readState<K extends keyof States>(db: Db, kind: K, id: str
 }
 
 /** What a payment was for. */
-export const findPaid = (db: Db, paymentId: string) =>
-  db
+export async function findPaid(db: Db, paymentId: string) {
+  const row = await db
     .selectFrom('sandbox_object')
     .select(['id', 'kind'])
     .where(sql<boolean>`state ->> 'paymentId' = ${paymentId}`)
     .where('kind', 'in', ['checkout', 'invoice'])
     .executeTakeFirst()
+  return row && { id: row.id, kind: row.kind === 'invoice' ? ('invoice' as const) : ('checkout' as const) }
+}
 
 /** For a change of it: nobody else reads it for one until the transaction ends. */
 export async function lockState<K extends keyof States>(tx: Db, kind: K, id: string): Promise<States[K] | undefined> {
@@ -49,14 +51,12 @@ export async function writeState<K extends keyof States>(
     .execute()
 }
 
-/** Ids of subscriptions whose period has ended. */
-export async function listDueSubscriptions(db: Db, now: Date, limit: number): Promise<string[]> {
-  const rows = await db
+/** Subscriptions whose period has ended, and refunds that come back. */
+export const listDueObjects = (db: Db, now: Date, limit: number) =>
+  db
     .selectFrom('sandbox_object')
-    .select('id')
+    .select(['id', 'kind'])
     .where('due_at', '<=', now)
     .orderBy('due_at')
     .limit(limit)
     .execute()
-  return rows.map(({ id }) => id)
-}

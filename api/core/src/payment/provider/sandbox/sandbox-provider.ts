@@ -2,12 +2,14 @@
 // does. Its answers and events take the same way as Stripe's; only the wire between us is missing.
 import type { Db } from '../../../db/database.ts'
 import type { MasterKeys } from '../../../runtime/seal.ts'
-import type { Checkout, Facts, NewCheckout, NewRefund, PaymentProvider, RefundFacts } from '../provider.ts'
+import type { Checkout, Facts, NewCheckout, PaymentProvider } from '../provider.ts'
 import { ChargeFailed, ProviderRefused } from '../provider-errors.ts'
 import { applyChange } from './sandbox-change.ts'
 import { checkoutId, databaseTime, sendEvents } from './sandbox-events.ts'
-import { lockState, readState, writeState } from './sandbox-objects.ts'
+import { endAt } from './sandbox-life.ts'
+import { lockState, writeState } from './sandbox-objects.ts'
 import { readCheckout, readInvoice, readSubject, readSubscription } from './sandbox-read.ts'
+import { refundPayment } from './sandbox-refund.ts'
 import { verifySandboxEvent } from './sandbox-signature.ts'
 import type { SubscriptionState } from './sandbox-state.ts'
 
@@ -30,7 +32,7 @@ export function sandboxProvider({ db, masterKeys, publicUrl, now }: SandboxOptio
     endCheckout: (id) => endCheckout(sandbox, id),
     getOrder: (id) => readCheckout(db, id),
     read: (subject) => readSubject(db, subject),
-    refund: (wanted) => refund(sandbox, wanted),
+    refund: async (wanted) => refundPayment(db, wanted, await sandbox.timeOf()),
     changeSubscription: (change) =>
       alter(sandbox, change.subscriptionId, async (tx, state, at) => {
         if (change.when === 'now' && state.declines) throw new ChargeFailed('The sandbox declined this charge.')
@@ -38,6 +40,7 @@ export function sandboxProvider({ db, masterKeys, publicUrl, now }: SandboxOptio
       }),
     cancelSubscription: (id) => alter(sandbox, id, endAtPeriodEnd(id, true)),
     resumeSubscription: (id) => alter(sandbox, id, endAtPeriodEnd(id, false)),
+    endSubscription: (id) => endSubscription(sandbox, id),
     verifyEvent: (raw, headers) => verifySandboxEvent(masterKeys, raw, headers),
   }
 }
@@ -64,20 +67,6 @@ const endCheckout = ({ db, timeOf }: Sandbox, id: string): Promise<void> =>
     await sendEvents(tx, [{ type: 'checkout.expired', about }], { outcome: 'succeed', now: await timeOf() })
   })
 
-async function refund({ db, timeOf }: Sandbox, { refundId, paymentId, amount }: NewRefund): Promise<RefundFacts> {
-  const id = `sandbox_refund_${refundId}`
-  const made = await readState(db, 'refund', id)
-  if (made !== undefined) return made
-  const state: RefundFacts = { id, refundId, paymentId, amount, status: 'succeeded', failure: null }
-  const at = await timeOf()
-  await db.transaction().execute(async (tx) => {
-    await writeState(tx, { kind: 'refund', id, state })
-    const about = { kind: 'refund', id } as const
-    await sendEvents(tx, [{ type: 'refund.succeeded', about }], { outcome: 'succeed', now: at })
-  })
-  return state
-}
-
 /** Answers the invoice that was paid with the change, if one was. */
 type Alter = (tx: Db, state: SubscriptionState, at: Date) => Promise<string | undefined>
 
@@ -97,6 +86,16 @@ async function alter({ db, timeOf }: Sandbox, id: string, change: Alter): Promis
     return invoice
   })
   return (invoiceId === undefined ? await readSubscription(db, id) : await readInvoice(db, invoiceId)) ?? {}
+}
+
+async function endSubscription({ db, timeOf }: Sandbox, id: string): Promise<Facts> {
+  const at = await timeOf()
+  await db.transaction().execute(async (tx) => {
+    const state = await lockState(tx, 'subscription', id)
+    if (state === undefined) throw new ProviderRefused('there is no such subscription')
+    if (state.status !== 'canceled') await endAt(tx, id, { state, at })
+  })
+  return (await readSubscription(db, id)) ?? {}
 }
 
 const endAtPeriodEnd =

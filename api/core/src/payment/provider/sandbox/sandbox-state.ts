@@ -16,6 +16,8 @@ export type CheckoutState = {
   readonly invoiceId: string | null
   readonly paymentId: string | null
   readonly paidAt: string | null
+  /** Its refunds come back after they succeeded, as from a closed account. Absent: they do not. */
+  readonly failsRefunds?: boolean
 }
 
 export type SubscriptionState = {

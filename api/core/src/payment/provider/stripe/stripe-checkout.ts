@@ -1,6 +1,7 @@
 import type Stripe from 'stripe'
 import type { Checkout, NewCheckout } from '../provider.ts'
 import { ProviderRefused, ProviderUnavailable } from '../provider-errors.ts'
+import { toStripeAmount } from './stripe-amount.ts'
 import { asking } from './stripe-client.ts'
 import { orderKey } from './stripe-metadata.ts'
 import type { StripeParts } from './stripe-read.ts'
@@ -37,7 +38,8 @@ function toSession(checkout: NewCheckout, price: string | null): Stripe.Checkout
     const subscription_data = { metadata }
     return { ...common, mode: 'subscription', line_items: [{ price, quantity: 1 }], subscription_data }
   }
-  const price_data = { currency: currency.toLowerCase(), unit_amount: amount, product_data: { name: description } }
+  const unit_amount = toStripeAmount(amount, currency)
+  const price_data = { currency: currency.toLowerCase(), unit_amount, product_data: { name: description } }
   return {
     ...common,
     mode: 'payment',

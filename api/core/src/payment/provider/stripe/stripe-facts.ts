@@ -1,6 +1,7 @@
 // Stripe's objects as facts. What is not ours, another application's in the same account, is undefined.
 import type Stripe from 'stripe'
 import type { InvoiceFacts, OrderFacts, RefundFacts, SubscriptionFacts } from '../provider.ts'
+import { fromStripeAmount } from './stripe-amount.ts'
 import { chargeOf } from './stripe-instrument.ts'
 import { orderKey, refundKey } from './stripe-metadata.ts'
 import type { StripePrices } from './stripe-prices.ts'
@@ -9,14 +10,15 @@ export function toOrderFacts(session: Stripe.Checkout.Session): OrderFacts | und
   const orderId = session.metadata?.[orderKey]
   if (orderId === undefined) return undefined
   const charge = chargeOf(session)
+  const currency = (session.currency ?? '').toUpperCase()
   return {
     orderId,
     checkoutId: session.id,
     status: session.payment_status === 'paid' ? 'paid' : session.status === 'expired' ? 'expired' : 'open',
     paymentId: idOf(session.payment_intent),
-    amount: session.amount_total ?? 0,
-    tax: session.total_details?.amount_tax ?? 0,
-    currency: (session.currency ?? '').toUpperCase(),
+    amount: fromStripeAmount(session.amount_total ?? 0, currency),
+    tax: fromStripeAmount(session.total_details?.amount_tax ?? 0, currency),
+    currency,
     paidAt: charge ? toDate(charge.created) : null,
   }
 }
@@ -58,6 +60,8 @@ export async function toInvoiceFacts(invoice: Stripe.Invoice, prices: StripePric
   if (subscription == null || orderId === undefined || bought === undefined || reason === undefined) return undefined
   const unused = reason === 'change' ? lines.find(({ amount }) => amount < 0) : undefined
   const { plan, interval, start, end } = bought
+  const tax = (invoice.total_taxes ?? []).reduce((sum, { amount }) => sum + amount, 0)
+  const currency = invoice.currency.toUpperCase()
   return {
     id: invoice.id,
     subscriptionId: idOf(subscription) ?? '',
@@ -65,9 +69,9 @@ export async function toInvoiceFacts(invoice: Stripe.Invoice, prices: StripePric
     reason,
     status: invoice.status === 'paid' ? 'paid' : invoice.status === 'void' ? 'void' : 'open',
     paymentId: paymentOf(invoice),
-    amount: invoice.total,
-    tax: (invoice.total_taxes ?? []).reduce((sum, { amount }) => sum + amount, 0),
-    currency: invoice.currency.toUpperCase(),
+    amount: fromStripeAmount(invoice.total, currency),
+    tax: fromStripeAmount(tax, currency),
+    currency,
     paidAt: invoice.status_transitions.paid_at == null ? null : toDate(invoice.status_transitions.paid_at),
     bought: { plan, interval, startsAt: toDate(start), endsAt: toDate(end) },
     unused: unused === undefined ? null : { plan: unused.plan, endsAt: toDate(unused.end) },
@@ -103,7 +107,7 @@ export function toRefundFacts(refund: Stripe.Refund): RefundFacts | undefined {
     refundId: refund.metadata?.[refundKey] ?? null,
     paymentId,
     status: status === 'succeeded' ? status : status === 'failed' || status === 'canceled' ? 'failed' : 'pending',
-    amount: refund.amount,
+    amount: fromStripeAmount(refund.amount, refund.currency),
     failure: refund.failure_reason ?? null,
   }
 }

@@ -2,6 +2,7 @@
 // configuration is a new object, and subscriptions keep the price that they were sold at.
 import type Stripe from 'stripe'
 import type { PricedPlan } from '../provider.ts'
+import { toStripeAmount } from './stripe-amount.ts'
 import { asking } from './stripe-client.ts'
 
 type PlanOfPrice = Pick<PricedPlan, 'plan' | 'interval'>
@@ -18,7 +19,8 @@ export function stripePrices(stripe: Stripe): StripePrices {
   const plans = new Map<string, PlanOfPrice | undefined>()
 
   async function idOf(priced: PricedPlan): Promise<string> {
-    const key = `matte_${priced.plan}_${priced.interval}_${priced.amount}_${priced.currency.toLowerCase()}`
+    const { plan, interval, currency } = priced
+    const key = `matte_${plan}_${interval}_${toStripeAmount(priced.amount, currency)}_${currency.toLowerCase()}`
     const known = ids.get(key) ?? (await find(key)) ?? (await make(key, priced))
     ids.set(key, known)
     return known
@@ -34,7 +36,7 @@ export function stripePrices(stripe: Stripe): StripePrices {
       stripe.prices.create(
         {
           currency: currency.toLowerCase(),
-          unit_amount: amount,
+          unit_amount: toStripeAmount(amount, currency),
           recurring: { interval },
           lookup_key: key,
           metadata: { matte_plan: plan, matte_interval: interval },

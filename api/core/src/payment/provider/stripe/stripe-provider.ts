@@ -3,6 +3,7 @@
 import type Stripe from 'stripe'
 import type { Change, Facts, NewRefund, PaymentProvider, RefundFacts } from '../provider.ts'
 import { ProviderRefused, ProviderUnavailable } from '../provider-errors.ts'
+import { toStripeAmount } from './stripe-amount.ts'
 import { expireCheckout, openCheckout } from './stripe-checkout.ts'
 import { asking, type StripeOptions, stripeClient } from './stripe-client.ts'
 import { verifyStripeEvent } from './stripe-events.ts'
@@ -26,12 +27,14 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
     changeSubscription: (wanted) => change(parts, wanted),
     cancelSubscription: (id) => endAtPeriodEnd(id, true),
     resumeSubscription: (id) => endAtPeriodEnd(id, false),
+    endSubscription: (id) => endSubscription(parts, id),
     verifyEvent: (raw, headers) => verifyStripeEvent(options.webhookSecret, raw, headers),
   }
 }
 
 /** Stripe forgets its idempotency keys after a day, so a refund that was made before is looked for first. */
-async function refund({ stripe }: StripeParts, { refundId, paymentId, amount }: NewRefund): Promise<RefundFacts> {
+async function refund({ stripe }: StripeParts, { refundId, paymentId, ...wanted }: NewRefund): Promise<RefundFacts> {
+  const amount = toStripeAmount(wanted.amount, wanted.currency)
   const { data } = await asking(stripe.refunds.list({ payment_intent: paymentId, limit: 100 }))
   const made =
     data.find(({ metadata }) => metadata?.[refundKey] === refundId) ??
@@ -44,6 +47,16 @@ async function refund({ stripe }: StripeParts, { refundId, paymentId, amount }: 
   const facts = toRefundFacts(made)
   if (facts === undefined) throw new ProviderUnavailable('Stripe answered a refund without its payment')
   return facts
+}
+
+/** Stripe stops collecting what is open of it, but who has the page of an invoice could still pay it: it is voided. */
+async function endSubscription(parts: StripeParts, id: string): Promise<Facts> {
+  const { subscriptions, invoices } = parts.stripe
+  const found = await asking(subscriptions.retrieve(id))
+  const ended = found.ended_at === null ? await asking(subscriptions.cancel(id, { prorate: false })) : found
+  const { data: open } = await asking(invoices.list({ subscription: id, status: 'open', limit: 100 }))
+  for (const invoice of open) await asking(invoices.voidInvoice(invoice.id))
+  return ofSubscription(parts, ended)
 }
 
 async function change(parts: StripeParts, { subscriptionId, from, to, when }: Change): Promise<Facts> {

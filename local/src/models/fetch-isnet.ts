@@ -1,0 +1,14 @@
+// `make model-fetch-isnet`: the file for `make model-add`, and what is said of its licence. Nothing is committed.
+
+import { sayToTerminal } from '../say.ts'
+import { fetchIsnet } from './isnet.ts'
+
+const { file, licences } = await fetchIsnet(sayToTerminal)
+process.stdout.write(`
+${licences}
+The file: ${file}
+
+If these licences suit you:
+  make model-add ARGS="${file} \\
+    --name isnet-general --licence Apache-2.0 --mean .5 --std 1 --scale 256 --output output --target FOLDER"
+`)

@@ -1,0 +1,132 @@
+"""The texts of a repository entry: configurations for Triton, README, LICENSE, and its line in models.json."""
+import dataclasses
+import hashlib
+import json
+
+from matting_graph import Result, Settings
+
+# Images at once on a GPU, where requests that wait run together; activations of a larger picture need more memory.
+GPU_BATCH, GPU_BATCH_LARGE, LARGE_SIZE = 8, 4, 512
+# Multiply-adds of one image up to which a model is fast, medium; beyond, slow. docs/models.md says what that means.
+SPEEDS = [("fast", 20_000_000_000), ("medium", 100_000_000_000)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    name: str
+    model_version: str
+    licence: str
+    views: int
+    origin: str
+    source_sha256: str
+    settings: Settings
+    result: Result
+
+    @property
+    def sha256(self):
+        return hashlib.sha256(self.result.file).hexdigest()
+
+    @property
+    def speed(self):
+        cost = self.result.multiply_adds * self.views
+        return next((name for name, most in SPEEDS if cost <= most), "slow")
+
+
+def parameter(key, value):
+    return f'parameters {{ key: "{key}" value: {{ string_value: "{value}" }} }}'
+
+
+def head(entry, comment, batch):
+    size = entry.result.size
+    views = [parameter("matte.views", entry.views)] if entry.views != 1 else []
+    return [
+        *(f"# {line}" for line in comment),
+        f'name: "{entry.name}"',
+        'backend: "onnxruntime"',
+        f"max_batch_size: {batch}",
+        f'input [ {{ name: "image" data_type: TYPE_UINT8 dims: [ {size}, {size}, 3 ] }} ]',
+        f'output [ {{ name: "alpha" data_type: TYPE_UINT8 dims: [ {size}, {size} ] }} ]',
+        "# What Matte reads of it; docs/models.md has the list.",
+        parameter("matte.form", entry.result.form),
+        parameter("matte.licence", entry.licence),
+        parameter("matte.speed", entry.speed),
+        *views,
+        "",
+    ]
+
+
+def warmup(entry, batches):
+    size = entry.result.size
+    image = f'inputs {{ key: "image" value: {{ data_type: TYPE_UINT8 dims: [ {size}, {size}, 3 ] zero_data: true }} }}'
+    lines = [f'  {{ name: "batch of {batch}" batch_size: {batch} {image} }}' for batch in batches]
+    return ["model_warmup [", ",\n".join(lines), "]"]
+
+
+THREADS = [parameter("intra_op_thread_count", 1), parameter("inter_op_thread_count", 1)]
+
+
+def configurations(entry):
+    """By path in the entry. They are u2netp's, whose README has the measurements behind them."""
+    is_single = entry.result.single_reason != ""
+    on_cpu = 1 if is_single else 2
+    on_gpu = 1 if is_single else GPU_BATCH if entry.result.size <= LARGE_SIZE else GPU_BATCH_LARGE
+    only = ["The graph takes one image at a time: README.md says why."] if is_single else []
+    batching = [] if is_single else ["dynamic_batching { max_queue_delay_microseconds: 1000 }"]
+    memory = parameter("enable_mem_pattern", 0)
+    files = {
+        "config.pbtxt": [
+            *head(entry, ["In force without --model-config-name; configs/ holds the tuned forms.", *only], on_cpu),
+            "instance_group [ { kind: KIND_AUTO count: 1 } ]", *THREADS, memory, "", *warmup(entry, [1]),
+        ],
+        "configs/cpu.pbtxt": [
+            *head(entry, ["For the CPU (--model-config-name=cpu): an instance to a core, no batches.", *only], on_cpu),
+            "# The count is written at start from the cores allowed; as it stands here it suits one core.",
+            "instance_group [ { kind: KIND_CPU count: 1 } ]", *THREADS, memory, "", *warmup(entry, [1]),
+        ],
+        "configs/gpu.pbtxt": [
+            *head(entry, ["For a GPU (--model-config-name=gpu). Not measured: values to begin with.", *only], on_gpu),
+            "instance_group [ { kind: KIND_GPU count: 1 } ]", *batching, *THREADS,
+            parameter("cudnn_conv_algo_search", 1), "", *warmup(entry, range(1, on_gpu + 1)),
+        ],
+    }
+    return {path: "\n".join(lines) + "\n" for path, lines in files.items()}
+
+
+def readme(entry):
+    result, settings = entry.result, entry.settings
+    three = lambda values: ", ".join(f"{value:g}" for value in values)  # noqa: E731
+    batch = f"one image at a time: {result.single_reason}" if result.single_reason else \
+        "any batch: two images together give what each gives alone, to one grey level"
+    rows = [
+        ("licence", f"{entry.licence} (`LICENSE`)"),
+        ("taken from", f"{entry.origin}, SHA-256 `{entry.source_sha256}`"),
+        ("served", f"`1/model.onnx`, {len(result.file) / 1e6:.1f} MB, SHA-256 `{entry.sha256}`, "
+                   "made from it by `models/add.py`"),
+        ("input", f"`image` UINT8 [N, {result.size}, {result.size}, 3]: RGB, already resized"),
+        ("output", f"`alpha` UINT8 [N, {result.size}, {result.size}]: `{result.output_name}`"
+                   f"{' through a sigmoid' if settings.sigmoid else ''} × 255, rounded"),
+        ("in the graph", f"(value ÷ {settings.scale:g} − mean) ÷ deviation; mean {three(settings.mean)}, "
+                         f"deviation {three(settings.std)}"),
+        ("batch", batch),
+        ("weights", result.form),
+        ("multiply-adds", f"{result.multiply_adds / 1e9:.1f} billion an image, which makes it {entry.speed}"
+                          f"{f' with {entry.views} views' if entry.views != 1 else ''}"),
+    ]
+    table = "\n".join(f"| {key} | {value} |" for key, value in rows)
+    return f"# {entry.name}\n\nServed as `{entry.model_version}`.\n\n| | |\n|---|---|\n{table}\n"
+
+
+def licence_text(licence, text):
+    """An identifier is a statement of whoever adds the model; most licences want their text to go with the weights."""
+    return text or f"SPDX-License-Identifier: {licence}\n\nNo text was given when the model was added.\n"
+
+
+def with_line(models_json, entry):
+    """models.json with this entry; whatever else served this folder is replaced."""
+    known = json.loads(models_json) if models_json else {}
+    kept = {name: one for name, one in known.items() if one.get("folder") != entry.name}
+    line = {
+        "folder": entry.name, "default": known.get(entry.model_version, {}).get("default", False),
+        "licence": entry.licence, "file": "1/model.onnx", "sha256": entry.sha256,
+    }
+    return json.dumps({**kept, entry.model_version: line}, indent=2) + "\n"

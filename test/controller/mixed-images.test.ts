@@ -1,0 +1,106 @@
+// A controller that works on thousands of images of every kind keeps the memory that it had after the first hundreds.
+// Minutes, so only with MEMORY_IMAGES, their number: MEMORY_IMAGES=10000 vitest run --project int
+// test/controller/mixed-images.test.ts
+import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { rootDir } from '@matte/local/paths'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Fake, startFake } from '../support/fake-triton.ts'
+import { findBrokenRules } from '../support/invariants.ts'
+import { lemur, photo } from '../support/photos.ts'
+import type { TestProcess } from '../support/processes.ts'
+import { reportSkip } from '../support/skips.ts'
+import { useStack } from '../support/stack.ts'
+import { until } from '../support/until.ts'
+import { tortureCases } from '../torture/cases/all-cases.ts'
+import { imageEnv } from './image-env.ts'
+
+const images = Number(process.env.MEMORY_IMAGES ?? 0)
+const warmUp = 200
+/** Open at the same time. */
+const together = 100
+const imageMemory = 600_000_000
+/** What the chart's limit leaves beside the bytes that images are given (image-memory.test.ts). */
+const besideMax = 400_000_000
+
+if (images === 0) {
+  reportSkip({ matching: relative(rootDir, import.meta.filename), reason: 'minutes: MEMORY_IMAGES asks for it' })
+}
+
+const wishes = [
+  null,
+  { format: 'webp' },
+  { format: 'jpeg', background: '#336699' },
+  { crop: true, cropMargin: '5%' },
+  { maxSide: 300 },
+  { channels: 'alpha' },
+  { format: 'webp', maxSide: 200, background: '#ffffff80' },
+] as const
+
+const print = (line: string): void => void process.stdout.write(`[memory] ${line}\n`)
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
+
+describe.skipIf(images === 0)('a controller under mixed images', () => {
+  const stack = useStack({ processes: [] })
+  let fake: Fake
+  let controller: TestProcess
+  beforeAll(async () => {
+    fake = await startFake({ models: [{ name: 'u2netp', instances: 8 }] })
+    const MODELS_STATIC = JSON.stringify([
+      { name: 'service-v2', tritonModel: 'u2netp', addresses: [fake.address], default: true },
+    ])
+    await stack.start('api', { MODELS_STATIC })
+    const env = { ...imageEnv(), MODELS_STATIC, IMAGE_MEMORY_BYTES: String(imageMemory), SLOTS_AHEAD: '16' }
+    controller = await stack.start('controller', { ...env, CLAIM_MS: '', CLAIM_EVERY_MS: '', SWEEP_EVERY_MS: '' })
+  })
+  afterAll(() => fake.stop())
+
+  const memoryOf = (field: 'VmRSS' | 'VmHWM'): number => {
+    const status = readFileSync(`/proc/${controller.pid}/status`, 'utf8')
+    return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1_024
+  }
+
+  const noneIsOpen = async (): Promise<boolean> => {
+    for (const status of ['queued', 'processing']) {
+      if ((await stack.client.listTasks({ status, pageSize: '1' })).total > 0) return false
+    }
+    return true
+  }
+
+  it('has the memory that it had after the first of them', { timeout: 7_200_000 }, async () => {
+    const { client } = stack
+    const small = await Promise.all(tortureCases.filter(({ isHeavy }) => !isHeavy).map(({ make }) => make()))
+    const photos = ['astronaut.png', 'chelsea.png', 'coffee.png', 'rocket.jpg'].map(photo)
+    const keys: string[] = []
+    // Every third is a photo; what is refused at creation does not come to the controller.
+    for (const bytes of small.flatMap((file, i) => [
+      file,
+      ...(i % 2 ? [[lemur(), ...photos][i % 5] ?? lemur()] : []),
+    ])) {
+      if (bytes.length > 0) keys.push(await client.upload(bytes))
+    }
+    let created = 0
+    let first = Number.NaN
+    for (let index = 0; created < images; ) {
+      const one = async (at: number): Promise<void> => {
+        const output = wishes[at % wishes.length]
+        const task = { imageUrl: keys[at % keys.length], ...(output && { output }) }
+        await client.createTask(task).then(
+          () => void created++,
+          () => undefined,
+        )
+      }
+      await Promise.all(Array.from({ length: together }, () => one(index++)))
+      await until('all have ended', noneIsOpen, { timeoutMs: 600_000, everyMs: 200 })
+      if (Number.isNaN(first) && created >= warmUp) first = memoryOf('VmRSS')
+      if (index % 1_000 === 0) print(`${created} images: ${megabytes(memoryOf('VmRSS'))}`)
+    }
+    const [last, peak] = [memoryOf('VmRSS'), memoryOf('VmHWM')]
+    print(`after ${warmUp} ${megabytes(first)}, after ${created} ${megabytes(last)}: ${(last / first).toFixed(3)}`)
+    print(`at most ${megabytes(peak)}, of ${megabytes(imageMemory + besideMax)} by the formula`)
+    expect(last / first).toBeLessThanOrEqual(1.1)
+    expect(peak).toBeLessThan(imageMemory + besideMax)
+    expect(fake.counts().done).toBeGreaterThan(created / 4)
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
+})

@@ -1,0 +1,36 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
+
+type Sent = { readonly call: string; readonly body: Record<string, string>; readonly key: string | undefined }
+type Answers = Record<string, { status?: number; json: object }>
+
+/** Records what is sent to Stripe, and answers by method and path; each test begins without either. */
+export function useFakeStripe() {
+  const sent: Sent[] = []
+  const answers: Answers = {}
+  let server: Server
+  const origin = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const fake = { sent, answers, origin }
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        const { pathname } = new URL(request.url ?? '', 'http://x')
+        const call = `${request.method} ${pathname}`
+        const body = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()))
+        sent.push({ call, body, key: request.headers['idempotency-key']?.toString() })
+        const { status = 200, json } = fake.answers[call] ?? { status: 404, json: { error: { message: `no ${call}` } } }
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json))
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  })
+  afterAll(() => new Promise((resolve) => server.close(resolve)))
+  beforeEach(() => {
+    sent.length = 0
+    fake.answers = {}
+  })
+  return fake
+}

@@ -1,0 +1,296 @@
+// What `make model-add` makes of networks in the forms in which they come, served by the real Triton and the service.
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { connectTriton } from '@matte/controller/worker/triton/triton-client'
+import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
+import { listModels } from '@matte/core/model/model-queries'
+import sharp from 'sharp'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { startFake } from '../support/fake-triton.ts'
+import { type OwnServer, ownTriton } from '../support/servers.ts'
+import { useStack } from '../support/stack.ts'
+import { cutOut, download, untilStatus } from '../support/tasks.ts'
+import { until } from '../support/until.ts'
+import { addModels, makeGraphs } from './add-models.ts'
+import { largestError, maps, pictureOf } from './tiny-maps.ts'
+import { openModel } from './triton-model.ts'
+
+const folder = mkdtempSync(join(inject('runDir'), 'added-'))
+const graph = (name: string): string => join(folder, 'graphs', `${name}.onnx`)
+const asIs = ['--mean', '0', '--std', '1']
+
+/** The networks of graphs/make.py with the options that they need. */
+const good = {
+  'one-image': [...asIs, '--model-version', 'one'],
+  logits: [
+    '--input-size',
+    '64',
+    '--mean',
+    '.5,.4,.3',
+    '--std',
+    '.25',
+    '--output',
+    'alpha',
+    '--sigmoid',
+    '--views',
+    '2',
+  ],
+  half: ['--input-size', '1024', '--mean', '.5', '--std', '1', '--scale', '128'],
+  stretched: ['--input-size', '64', ...asIs],
+} as const
+
+type Name = keyof typeof good
+const names = Object.keys(good) as Name[]
+const sizes: Readonly<Record<Name, number>> = { 'one-image': 64, logits: 64, half: 1024, stretched: 64 }
+
+/** Made twice. */
+const twins = ['one-image', 'logits'] as const
+
+const argumentsFor = (name: Name, target: string): string[] => [
+  graph(name),
+  ...['--name', name, '--licence', 'MIT', '--target', join(folder, target)],
+  ...good[name],
+]
+
+let triton: OwnServer
+beforeAll(async () => {
+  await mkdir(join(folder, 'graphs'))
+  await makeGraphs(join(folder, 'graphs'))
+  const runs = [...names.map((name) => [name, 'models'] as const), ...twins.map((name) => [name, 'again'] as const)]
+  const answers = await addModels(runs.map(([name, target]) => argumentsFor(name, target)))
+  expect(answers.filter(({ failed }) => failed)).toEqual([])
+  triton = await ownTriton(
+    { dir: join(folder, 'triton'), say: () => undefined },
+    {
+      source: join(folder, 'models'),
+    },
+  )
+})
+afterAll(() => triton?.stop())
+
+describe('make model-add', () => {
+  it('makes the same bytes of the same file and options', async () => {
+    for (const name of twins) {
+      const files = await readdir(join(folder, 'again', name), { recursive: true, withFileTypes: true })
+      const paths = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))
+      expect(paths).toHaveLength(6)
+      for (const path of paths) {
+        const twin = path.replace(join(folder, 'again'), join(folder, 'models'))
+        expect(readFileSync(path).equals(readFileSync(twin)), path).toBe(true)
+      }
+    }
+  })
+
+  it.each(names)('says of %s what it is, which the controller reads from Triton', async (name) => {
+    const client = connectTriton(loadTriton(), triton.url)
+    const shape = await client.readyModel(name).finally(() => client.close())
+    expect(shape).toMatchObject({
+      inputSize: sizes[name],
+      licence: 'MIT',
+      form: name === 'half' ? 'fp16' : 'fp32',
+      speed: 'fast',
+      views: name === 'logits' ? 2 : 1,
+    })
+  })
+
+  it.each(['one-image', 'logits', 'half'] as const)('serves %s with its pixels to one grey level', async (name) => {
+    const size = sizes[name]
+    const model = openModel(triton.url, name, size)
+    const picture = pictureOf(size, 1)
+    const { alpha, datatype, shape } = await model.infer(picture, 1).finally(() => model.close())
+    expect({ datatype, shape }).toEqual({ datatype: 'UINT8', shape: [1, size, size] })
+    expect(largestError(alpha, picture, maps[name])).toBeLessThanOrEqual(1)
+  })
+
+  it('lets Triton send two at once where that gives what each gives alone', async () => {
+    const model = openModel(triton.url, 'logits', 64)
+    const both = [pictureOf(64, 1), pictureOf(64, 2)]
+    try {
+      const singles = await Promise.all(both.map((picture) => model.infer(picture, 1)))
+      const { alpha } = await model.infer(Buffer.concat(both), 2)
+      expect(alpha.equals(Buffer.concat(singles.map((one) => one.alpha)))).toBe(true)
+    } finally {
+      model.close()
+    }
+  })
+
+  it.each(['one-image', 'stretched'] as const)(
+    'has Triton refuse %s two at once, which would be wrong',
+    async (name) => {
+      const model = openModel(triton.url, name, 64)
+      const two = model.infer(Buffer.alloc(2 * 64 * 64 * 3), 2).finally(() => model.close())
+      await expect(two).rejects.toThrow(/batch-size|batch size/i)
+    },
+  )
+
+  it('lists what it made, with checksums', async () => {
+    const listed = JSON.parse(readFileSync(join(folder, 'models/models.json'), 'utf8'))
+    expect(Object.keys(listed)).toEqual(['one', 'logits', 'half', 'stretched'])
+    expect(listed.one).toMatchObject({
+      folder: 'one-image',
+      licence: 'MIT',
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    })
+  })
+})
+
+describe('the service', () => {
+  const stack = useStack({ processes: ['api'] })
+  beforeAll(async () => {
+    const added = [
+      ['one', 'one-image'],
+      ['half', 'half'],
+      ['logits', 'logits'],
+    ].map(([name, tritonModel]) => ({
+      name,
+      tritonModel,
+      addresses: [triton.url],
+    }))
+    await stack.start('controller', ({ MODELS_STATIC = '[]', ...env }) => ({
+      ...env,
+      MODELS_STATIC: JSON.stringify([...JSON.parse(MODELS_STATIC), ...added]),
+    }))
+    await until('the added models are installed', async () => (await listModels(stack.db)).length === added.length + 1)
+  })
+
+  /** White, grey and black thirds: what is left of each, by the tiny networks' own maps. */
+  it.each([
+    ['one', { grey: [140, 162], black: [0, 5] }],
+    ['half', { grey: [164, 184], black: [0, 5] }],
+    ['logits', { grey: [170, 230], black: [20, 60] }],
+  ] as const)('cuts out by the model that a task names, whatever its size: %s', async (modelVersion, expected) => {
+    const imageUrl = await stack.client.upload(await thirds())
+    const { id } = await stack.client.createTask({ imageUrl, modelVersion })
+    const task = await untilStatus(stack.client, id, 'succeeded')
+    expect(task).toMatchObject({ modelVersion, width: 300, height: 200 })
+    const alpha = await sharp(await download(task.resultUrl))
+      .extractChannel('alpha')
+      .raw()
+      .toBuffer()
+    const at = (x: number): number => alpha[100 * 300 + x] ?? -1
+    expect(at(50)).toBeGreaterThan(250)
+    for (const [x, [least, most]] of [
+      [150, expected.grey],
+      [250, expected.black],
+    ] as const) {
+      expect(at(x)).toBeGreaterThanOrEqual(least)
+      expect(at(x)).toBeLessThanOrEqual(most)
+    }
+  })
+
+  it('tells callers what each is', async () => {
+    type Page = { items: readonly { modelVersion: string; speed: string | null }[] }
+    const { items } = await until('the pods have said what they are', async () => {
+      const { data } = await stack.client.call<Page>('GET', '/models')
+      return data.items.every(({ speed }) => speed !== null) && data
+    })
+    const rest = { speed: 'fast', licence: 'MIT', default: false }
+    expect(items).toEqual([
+      { modelVersion: 'half', inputSize: 1024, views: 1, ...rest },
+      { modelVersion: 'logits', inputSize: 64, views: 2, ...rest },
+      { modelVersion: 'one', inputSize: 64, views: 1, ...rest },
+      { modelVersion: 'service-v2', inputSize: 320, views: 1, ...rest, licence: 'Apache-2.0', default: true },
+    ])
+  })
+
+  it('has the default beside them, in a Triton of its own', async () => {
+    const task = await cutOut(stack.client)
+    expect(task).toMatchObject({ modelVersion: 'service-v2', width: 680, height: 440 })
+    expect(task.foreground).not.toBeNull()
+  })
+
+  it('serves none whose licence the operator does not allow, and says which', async () => {
+    await stack.process('controller').stop()
+    const models = [{ name: 'one', tritonModel: 'one-image', addresses: [triton.url], default: true }]
+    const controller = await stack.start('controller', {
+      MODELS_STATIC: JSON.stringify(models),
+      MODELS_ALLOWED_LICENCES: 'Apache-2.0,ISC',
+    })
+    const line = await controller.untilLogged('pod not usable')
+    expect(line).toMatchObject({ model: 'one-image', err: { message: expect.stringContaining('licensed under MIT') } })
+    const imageUrl = await stack.client.upload(await thirds())
+    const { id } = await stack.client.createTask({ imageUrl, modelVersion: 'one' })
+    await stack.start('controller', { MODELS_STATIC: JSON.stringify(models), MODELS_ALLOWED_LICENCES: 'MIT' })
+    expect(await untilStatus(stack.client, id, 'succeeded')).toMatchObject({ modelVersion: 'one' })
+    expect(controller.log().some(({ msg }) => msg === 'task succeeded')).toBe(false)
+  })
+
+  it('counts what goes to a large model as memory of the image: one at a time where two have no room', async () => {
+    const fake = await startFake({
+      models: [{ name: 'large', inputSize: 2048, instances: 4 }],
+      behaviour: { serviceMs: 300 },
+    })
+    // 67 MB each, of the 87 that pixels get.
+    await stack.start('controller', {
+      MODELS_STATIC: JSON.stringify([
+        { name: 'large', tritonModel: 'large', addresses: [fake.address], default: true },
+      ]),
+      IMAGE_MEMORY_BYTES: '100000000',
+    })
+    await until('it is installed', async () => (await listModels(stack.db)).some(({ name }) => name === 'large'))
+    const imageUrl = await stack.client.upload(await thirds())
+    const made = await Promise.all([1, 2].map(() => stack.client.createTask({ imageUrl, modelVersion: 'large' })))
+    for (const { id } of made) await untilStatus(stack.client, id, 'succeeded')
+    expect(fake.counts()).toMatchObject({ done: 2, inFlightMax: 1 })
+    await fake.kill()
+  })
+})
+
+const thirds = (): Promise<Buffer> =>
+  sharp(Buffer.from([255, 150, 0]), { raw: { width: 3, height: 1, channels: 1 } })
+    .resize(300, 200, { kernel: 'nearest', fit: 'fill' })
+    .toColourspace('srgb')
+    .png()
+    .toBuffer()
+
+describe('make model-add refuses', () => {
+  const add = (name: string, ...more: string[]) => [
+    graph(name),
+    ...['--name', 'refused', '--target', join(folder, 'refused'), ...more],
+  ]
+  const mit = ['--licence', 'MIT']
+  const sized = [...mit, '--input-size', '64']
+  const cases: [string, string[], string][] = [
+    ['a page in place of a model', add('text', ...mit), 'is not an ONNX file'],
+    ['an empty file', add('empty', ...mit), 'is not an ONNX file'],
+    ['a file that is not there', add('absent', ...mit), 'does not exist'],
+    ['no licence', add('half'), 'required: --licence'],
+    ['a licence in words', add('half', '--licence', 'ask us'), 'not an SPDX expression'],
+    ['an open size', add('half', ...mit), 'give the one to serve with --input-size'],
+    ['a size that is no multiple of 4', add('half', ...mit, '--input-size', '318'), 'must be a multiple of 4'],
+    ['another size than the graph’s', add('one-image', ...mit, '--input-size', '320'), 'the graph takes 64 only'],
+    ['several outputs and no choice', add('logits', ...sized), '0: alpha FLOAT [n,1,h,w], 1: side FLOAT [n,1,h,w]'],
+    ['an output that is not there', add('logits', ...sized, '--output', '2'), '--output 2: the graph has 0: alpha'],
+    ['logits without --sigmoid', add('logits', ...sized, '--output', '0'), 'not from 0 to 1: give --sigmoid'],
+    ['probabilities with --sigmoid', add('half', ...sized, ...asIs, '--sigmoid'), 'probabilities already'],
+    ['two channels', add('two-channels', ...sized, ...asIs), 'gives [1, 2, 64, 64] for one picture, not one map of 64'],
+    [
+      'a map of another size',
+      add('smaller', ...sized, ...asIs),
+      'gives [1, 1, 32, 32] for one picture, not one map of 64',
+    ],
+    ['two inputs', add('two-inputs', ...sized), 'must have one input, a picture'],
+    ['numbers beyond half precision', add('half', ...sized, '--std', '1e-9'), 'is not a number for a test picture'],
+    ['two numbers for a mean', add('half', ...sized, '--mean', '1,2'), 'is not three numbers'],
+    ['a name that is a path', add('half', ...sized, '--name', '../half'), '--name ../half'],
+    ['a name that exists', [...argumentsFor('half', 'models')], 'exists: give --replace'],
+    [
+      'the modelVersion of another',
+      [...argumentsFor('half', 'models'), '--name', 'other', '--model-version', 'one'],
+      'one is the modelVersion of one-image already',
+    ],
+  ]
+  let answers: Awaited<ReturnType<typeof addModels>>
+  beforeAll(async () => {
+    answers = await addModels(cases.map(([, args]) => args))
+  })
+
+  it.each(cases.map(([what, , message], index) => [what, message, index] as const))('%s', (_what, message, index) => {
+    expect(answers[index]).toEqual({ failed: true, said: expect.stringContaining(message) })
+  })
+
+  it('and leaves nothing behind', async () => {
+    expect(await readdir(join(folder, 'refused')).catch(() => [])).toEqual([])
+  })
+})
