@@ -20,7 +20,8 @@ import { ownVariants } from './run/variants.ts'
 const { values } = parseArgs({
   options: {
     part: { type: 'string', default: 'report' },
-    what: { type: 'string', default: ['ours', plain, ...peerNames].join(',') },
+    what: { type: 'string', default: ['ours', 'ours-two-views', plain, ...peerNames].join(',') },
+    judge: { type: 'string', default: 'ours' },
     only: { type: 'string', default: '' },
     large: { type: 'boolean', default: false },
     model: { type: 'string', multiple: true, default: [] },
@@ -47,8 +48,9 @@ for (const { close } of opened.values()) await close()
 const tables = formatTables(rows)
 say(`\n${tables}`)
 for (const variant of what.filter((name) => name !== plain)) say(formatWorst(rows, variant))
-const targets = values.part === 'report' && what.includes('ours') && what.includes(plain) ? judge(rows, 'ours') : []
-if (targets.length > 0) say(`\ntargets of ours\n${formatTargets(targets)}`)
+const canJudge = values.part === 'report' && what.includes(values.judge) && what.includes(plain)
+const targets = canJudge ? judge(rows, values.judge) : []
+if (targets.length > 0) say(`\ntargets of ${values.judge}\n${formatTargets(targets)}`)
 if (sheet !== undefined) say(`\nto look at: ${await sheet.write(`${tables}\n\n${formatTargets(targets)}`)}`)
 say(`\n${((performance.now() - begun) / 1000).toFixed(0)} s`)
 if (!values.report && !targets.every(({ isMet }) => isMet)) process.exitCode = 1

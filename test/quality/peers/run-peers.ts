@@ -25,7 +25,7 @@ export async function runPeers(pictures: readonly Located[], names: readonly Pee
   const files = new Map<string, string>()
   if (names.length === 0) return files
   const peers = await installPeers(say)
-  const tasks: string[] = []
+  const tasks = new Map<string, string>()
   for (const { name, path, digest, pixels } of pictures) {
     const results: Record<string, string> = {}
     for (const mode of names) {
@@ -36,21 +36,22 @@ export async function runPeers(pictures: readonly Located[], names: readonly Pee
       await mkdir(dirname(file), { recursive: true })
       results[mode] = file
     }
-    if (Object.keys(results).length > 0) tasks.push(JSON.stringify({ photo: path, results }))
+    if (Object.keys(results).length > 0) tasks.set(path, JSON.stringify({ photo: path, results }))
   }
-  if (tasks.length > 0) await run(peers, tasks, say)
+  if (tasks.size > 0) await run(peers, tasks, say)
   return files
 }
 
-async function run({ python, env }: Peers, tasks: readonly string[], say: Say): Promise<void> {
+async function run({ python, env }: Peers, tasks: ReadonlyMap<string, string>, say: Say): Promise<void> {
   const child = spawn(python, [join(import.meta.dirname, 'peers.py')], { env, stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
-  child.stdin.end(`${tasks.join('\n')}\n`)
-  let done = 0
-  for await (const _ of createInterface({ input: child.stdout })) {
-    done++
-    if (done % 20 === 0) say(`the other programs: ${done} of ${tasks.length} pictures`)
+  child.stdin.end(`${[...tasks.values()].join('\n')}\n`)
+  const left = new Set(tasks.keys())
+  for await (const line of createInterface({ input: child.stdout })) {
+    // The solver prints warnings of its own here.
+    if (left.delete(line) && left.size % 20 === 0)
+      say(`the other programs: ${left.size} of ${tasks.size} pictures left`)
   }
   const [code] = await ended
-  if (code !== 0 || done !== tasks.length) throw new Error(`peers.py ended with ${code} after ${done} pictures`)
+  if (code !== 0 || left.size > 0) throw new Error(`peers.py ended with ${code}, ${left.size} pictures unfinished`)
 }

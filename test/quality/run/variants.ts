@@ -3,15 +3,25 @@ import { cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import type { Photo } from '@matte/controller/worker/image/decode'
 import { encodePng } from '@matte/controller/worker/image/encode-png'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
+import { mirror, raiseToMirrored } from '@matte/controller/worker/views/mirror'
 import sharp from 'sharp'
 import type { Ask } from './model.ts'
 import type { Variant } from './variant.ts'
 
 const maskSize = 320
 
-/** The whole way of a task, its file included. */
-const ours: Variant = async (photo, ask) => {
-  const mask = await ask(await toModelInput(photo, maskSize))
+/** The whole way of a task with one view of the photo, its file included. */
+const ours: Variant = async (photo, ask) => finish(photo, await ask(await toModelInput(photo, maskSize)))
+
+/** The same with two views, as `matte.views` 2 asks for. */
+const oursTwoViews: Variant = async (photo, ask) => {
+  const image = await toModelInput(photo, maskSize)
+  const mask = Uint8Array.from(await ask(image))
+  raiseToMirrored(mask, await ask(mirror(image, maskSize)), maskSize)
+  return finish(photo, mask)
+}
+
+async function finish(photo: Photo, mask: Uint8Array): Promise<Buffer> {
   const { rgba, width, height, foreground } = cutOut(photo, mask)
   const file = encodePng({ pixels: rgba, channels: 4, width, height, foreground })
   return sharp(file, { limitInputPixels: false }).ensureAlpha().raw().toBuffer()
@@ -40,4 +50,4 @@ async function enlargeMask(photo: Photo, ask: Ask): Promise<Buffer> {
     .toBuffer()
 }
 
-export const ownVariants: Readonly<Record<string, Variant>> = { ours, resize }
+export const ownVariants: Readonly<Record<string, Variant>> = { ours, 'ours-two-views': oursTwoViews, resize }
