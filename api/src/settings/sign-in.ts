@@ -4,9 +4,9 @@ import { int, type Schema } from '@matte/core/runtime/env'
 export const signInSettings = {
   passwordHashesMax: int('PASSWORD_HASHES_MAX', {
     description:
-      'passwords that are hashed at once, each with 19 MiB and a core for some 10 ms; below the number of cores, so ' +
-      'that logins leave the rest alone',
-    default: 2,
+      'logins and other judgements of a password at once, each with 19 MiB and a core for some 10 ms: one makes ' +
+      'sixty a second; below the number of cores, so that they leave the rest alone',
+    default: 1,
     min: 1,
     max: 64,
   }),

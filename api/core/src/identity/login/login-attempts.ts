@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import { unhurriedCommit } from '../../db/unhurried-commit.ts'
 import { tellOwnerAfter, waitSecondsAfter } from './delay.ts'
 
 /** What is counted under: no address stands in the table. */
@@ -29,9 +28,7 @@ const waits = Array.from({ length: 20 }, (_, index) => waitSecondsAfter(index + 
 export async function takeAttempt(db: Db, { account, network }: From): Promise<Attempt> {
   const isOld = sql`f.last_at < now() - ${forgottenAfterHours} * interval '1 hour'`
   const { rows } = await sql<{ failures: number | null; waitSeconds: number | null }>`
-    with unhurried as (
-      select ${unhurriedCommit} as setting
-    ), pair as (
+    with pair as (
       insert into login_failure as f (account, network, failures, allowed_at, last_at)
       values (${account}, ${network}, 1, now() + ${waits[0]}::int * interval '1 second', now())
       on conflict (account, network) do update set
@@ -51,7 +48,7 @@ export async function takeAttempt(db: Db, { account, network }: From): Promise<A
         last_at = now()
       returning failures
     )
-    select (select failures from whole) as failures, (select setting from unhurried) as setting,
+    select (select failures from whole) as failures,
            (select extract(epoch from allowed_at - now())::float8 from login_failure
              where account = ${account} and network = ${network}) as "waitSeconds"`.execute(db)
   const { failures = null, waitSeconds = null } = rows[0] ?? {}

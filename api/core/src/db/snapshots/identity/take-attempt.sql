@@ -1,7 +1,5 @@
 prepare take_attempt as
-with unhurried as (
-  select set_config('synchronous_commit', 'off', true) as setting
-), pair as (
+with pair as (
   insert into login_failure as f (account, network, failures, allowed_at, last_at)
   values ($1, $2, 1, now() + $3::int * interval '1 second', now())
   on conflict (account, network) do update set
@@ -21,6 +19,6 @@ with unhurried as (
     last_at = now()
   returning failures
 )
-select (select failures from whole) as failures, (select setting from unhurried) as setting,
+select (select failures from whole) as failures,
        (select extract(epoch from allowed_at - now())::float8 from login_failure
          where account = $11 and network = $12) as "waitSeconds";
