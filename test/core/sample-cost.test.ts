@@ -17,7 +17,8 @@ const tasks = 60_000
 
 /**
  * Of every ten tasks six have ended, one is processed and three wait, one of these as a child of a batch; each has a
- * credit of its workspace's lot, and each that has ended a delivery with an attempt.
+ * credit of its workspace's lot, and each that has ended a delivery with an attempt. There are as many paid orders, each
+ * with a refund and a subscription, and one of a thousand is to be asked about.
  */
 const fill = [
   sql`insert into workspace (name, plan) select 'w', 'enterprise' from generate_series(1, ${workspaces}::int)`,
@@ -49,6 +50,16 @@ const fill = [
       select workspace_id, id, 1, 'e', 'u', 'h', '{}', case when kind < 3 then 'delivered' else 'pending' end,
              case when kind < 3 then now() end from made`,
   sql`insert into delivery_attempt (delivery_id, attempt, duration_ms) select id, 1, 1 from delivery`,
+  sql`insert into payment_order (workspace_id, kind, status, description, pack_id, credits, amount, currency, provider,
+             paid_at, check_at)
+      select workspace_id, 'pack', 'paid', 'd', 'p', 1, 1, 'EUR', 'stripe', now(), case i % 1000 when 0 then now() end
+        from made`,
+  sql`insert into refund (workspace_id, order_id, status, amount, currency, credits, reason, completed_at, check_at)
+      select workspace_id, id, 'succeeded', 1, 'EUR', 0, 'r', now(), check_at from payment_order`,
+  sql`insert into subscription (workspace_id, provider, provider_id, plan, billing_interval, status, period_start,
+             period_end, reading, check_at)
+      select workspace_id, 'stripe', id, 'pro', 'month', 'active', now(), now() + interval '1 month', 1, check_at
+        from payment_order`,
   sql`update workspace w set queued = n.queued, processing = n.processing, open_singles = n.queued + n.processing
         from (select workspace_id, count(*) filter (where kind > 6) as queued,
                      count(*) filter (where kind = 6) as processing from made group by 1) n
