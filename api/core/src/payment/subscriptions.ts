@@ -31,9 +31,10 @@ export async function changeSubscription(deps: PaymentDeps, wanted: Wanted): Pro
   const { subscription, paid } = await findPaid(deps, wanted.workspaceId)
   const from = await pricePaid(deps, paid)
   const when = whenOf({ from, to }, subscription)
-  if (when === 'now') await refuseRefunded(deps, subscription)
   const { id, provider_id: subscriptionId } = subscription
   await atProvider(deps, subscription, async (reading) => {
+    // Now that no refund of it begins.
+    if (when === 'now') await refuseRefunded(deps, subscription)
     const facts = await chargeOrTell(deps, subscription, { subscriptionId, from, to, when })
     await createOnce(deps.db, wanted.once, async (tx) => {
       await applyFacts(tx, deps, { facts, reading })
