@@ -3,15 +3,16 @@
 import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-signature'
 import { receiveEvent } from '@matte/core/payment/receive-event'
 import { createRefund } from '@matte/core/payment/refunds'
-import { changeSubscription } from '@matte/core/payment/subscriptions'
+import { passSandboxPeriods, paySandbox } from '@matte/core/payment/sandbox'
+import { cancelSubscription, changeSubscription } from '@matte/core/payment/subscriptions'
 import { deferred } from '@matte/core/runtime/service'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
-import { buyFor, givenBuyer, wanted } from './payment-buyers.ts'
+import { buyFor, givenBuyer, orderFor, wanted } from './payment-buyers.ts'
 import { readEnd, takeEvents } from './payment-ends.ts'
-import { paymentWorld } from './payment-world.ts'
+import { dayMs, paymentWorld } from './payment-world.ts'
 
 const database = useDatabase()
 
@@ -105,4 +106,25 @@ it('a larger plan is not charged while a refund of the year is stored', async ()
     return { changed }
   })
   expect(await change.changed).toMatchObject(conflict)
+})
+
+it('a renewal that was paid after all is not ended by a cancel that comes before its event', async () => {
+  const { db } = database
+  const world = paymentWorld(db)
+  const buyer = await givenBuyer(db)
+  const { id: orderId } = await orderFor(world, buyer, wanted.month)
+  await paySandbox(world.deps, { orderId, outcome: 'succeed', declineRenewals: true, failRefunds: false })
+  world.pass(32 * dayMs)
+  await world.due()
+  const read = () =>
+    db.selectFrom('subscription').selectAll().where('workspace_id', '=', buyer.workspaceId).executeTakeFirstOrThrow()
+  expect(await read()).toMatchObject({ status: 'past_due' })
+  await sql`update sandbox_object set state = state || '{"declines": false}'
+             where kind = 'subscription' and state ->> 'orderId' = ${orderId}`.execute(db)
+  world.pass(3 * dayMs)
+  await passSandboxPeriods(world.deps, 50)
+  expect(await read()).toMatchObject({ status: 'past_due' })
+  await cancelSubscription(world.deps, buyer.workspaceId)
+  await world.due()
+  expect(await read()).toMatchObject({ status: 'active', cancel_at_period_end: true, in_force: true })
 })
