@@ -1,5 +1,7 @@
-// More passwords at once than the service hashes: who is sent away for want of room has not failed.
+// More passwords at once than the service hashes: who is sent away for want of room has not failed. And two of one
+// account from one network at once, at two replicas.
 import { logIn } from '@matte/core/identity/login/log-in'
+import { forgetAttempt, takeAttempt } from '@matte/core/identity/login/login-attempts'
 import { confirmPassword } from '@matte/core/identity/password/confirm-password'
 import { passwordHasher } from '@matte/core/identity/password/password-hasher'
 import { sql } from 'kysely'
@@ -7,6 +9,7 @@ import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { givenPerson } from '../support/app/people.ts'
 import { givePassword } from '../support/app/sign-in/given-password.ts'
+import { until } from '../support/until.ts'
 
 const world = useApi()
 const network = '192.0.2.1'
@@ -36,5 +39,28 @@ describe('a password that was not judged, for want of room', () => {
     for (let count = 0; count < 10; count += 1) await expect(send(full)).rejects.toMatchObject(busy)
     const once = { failures: 1, waits: false }
     expect(await read()).toEqual([once, once])
+  })
+})
+
+describe('two attempts of one account from one network at once', () => {
+  it('wait for each other and never in a ring: the right password of one, and the next of the other', async () => {
+    const { db } = world
+    const from = { account: Buffer.alloc(32, 7), network }
+    await takeAttempt(db, from)
+    const areWaiting = (count: number) =>
+      until(`${count} wait for a lock`, async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+        return rows.length === count
+      })
+    const both = await db.transaction().execute(async (tx) => {
+      await sql`select from login_failure where account = ${from.account} and network = '' for update`.execute(tx)
+      const forgotten = forgetAttempt(db, from)
+      await areWaiting(1)
+      const taken = takeAttempt(db, from)
+      await areWaiting(2)
+      return { done: Promise.allSettled([forgotten, taken]) }
+    })
+    expect(await both.done).toMatchObject([{ status: 'fulfilled' }, { value: { allowed: true, failures: 1 } }])
   })
 })

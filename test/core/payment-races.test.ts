@@ -2,13 +2,17 @@
 
 import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-signature'
 import { receiveEvent } from '@matte/core/payment/receive-event'
+import { createRefund } from '@matte/core/payment/refunds'
+import { passSandboxPeriods, paySandbox } from '@matte/core/payment/sandbox'
+import { cancelSubscription, changeSubscription } from '@matte/core/payment/subscriptions'
 import { deferred } from '@matte/core/runtime/service'
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
-import { buyFor, givenBuyer, wanted } from './payment-buyers.ts'
+import { buyFor, givenBuyer, orderFor, wanted } from './payment-buyers.ts'
 import { readEnd, takeEvents } from './payment-ends.ts'
-import { paymentWorld } from './payment-world.ts'
+import { dayMs, paymentWorld } from './payment-world.ts'
 
 const database = useDatabase()
 
@@ -55,4 +59,72 @@ it('an older reading never covers a newer one', async () => {
   expect(await slowly).toBe('applied')
   const { subscriptions } = await readEnd(db, buyer.workspaceId)
   expect(JSON.parse(subscriptions[0] ?? '')).toMatchObject({ cancel_at_period_end: true })
+})
+
+const larger = { plan: 'business', interval: 'year', once: undefined } as const
+const conflict = { code: 'CONFLICT' }
+
+it('a year is not refunded while a larger plan is charged, whose price has what is unused of it credited', async () => {
+  const { db } = database
+  const world = paymentWorld(db)
+  const { workspaceId, userId } = await givenBuyer(db)
+  const { id: orderId } = await buyFor(world, { workspaceId, userId }, wanted.year)
+  const { provider } = world.deps
+  const wish = { workspaceId, orderId, userId, reason: 'at once', once: undefined }
+  const charging: typeof provider = {
+    ...provider,
+    changeSubscription: async (change) => {
+      await expect(createRefund(world.deps, wish)).rejects.toMatchObject(conflict)
+      return provider.changeSubscription(change)
+    },
+  }
+  await changeSubscription({ ...world.deps, provider: charging }, { workspaceId, ...larger })
+  const { plan } = await db
+    .selectFrom('workspace')
+    .select('plan')
+    .where('id', '=', workspaceId)
+    .executeTakeFirstOrThrow()
+  expect(plan).toBe('business')
+})
+
+it('a larger plan is not charged while a refund of the year is stored', async () => {
+  const { db } = database
+  const world = paymentWorld(db)
+  const buyer = await givenBuyer(db)
+  const { id: orderId } = await buyFor(world, buyer, wanted.year)
+  const change = await db.transaction().execute(async (tx) => {
+    await sql`select from subscription where workspace_id = ${buyer.workspaceId} for update`.execute(tx)
+    await tx.updateTable('payment_order').set({ refunded_amount: 1 }).where('id', '=', orderId).execute()
+    const changed = changeSubscription(world.deps, { workspaceId: buyer.workspaceId, ...larger }).catch(
+      (error) => error,
+    )
+    await until('the change waits for the refund', async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+      return rows.length > 0
+    })
+    return { changed }
+  })
+  expect(await change.changed).toMatchObject(conflict)
+})
+
+it('a renewal that was paid after all is not ended by a cancel that comes before its event', async () => {
+  const { db } = database
+  const world = paymentWorld(db)
+  const buyer = await givenBuyer(db)
+  const { id: orderId } = await orderFor(world, buyer, wanted.month)
+  await paySandbox(world.deps, { orderId, outcome: 'succeed', declineRenewals: true, failRefunds: false })
+  world.pass(32 * dayMs)
+  await world.due()
+  const read = () =>
+    db.selectFrom('subscription').selectAll().where('workspace_id', '=', buyer.workspaceId).executeTakeFirstOrThrow()
+  expect(await read()).toMatchObject({ status: 'past_due' })
+  await sql`update sandbox_object set state = state || '{"declines": false}'
+             where kind = 'subscription' and state ->> 'orderId' = ${orderId}`.execute(db)
+  world.pass(3 * dayMs)
+  await passSandboxPeriods(world.deps, 50)
+  expect(await read()).toMatchObject({ status: 'past_due' })
+  await cancelSubscription(world.deps, buyer.workspaceId)
+  await world.due()
+  expect(await read()).toMatchObject({ status: 'active', cancel_at_period_end: true, in_force: true })
 })

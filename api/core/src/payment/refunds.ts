@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
 import { invalidParam } from '../invalid-params.ts'
@@ -36,6 +38,7 @@ export async function createRefund(deps: PaymentDeps, refund: NewRefund): Promis
     const order = await findOwn(tx, 'payment_order', { workspaceId, id: orderId })
     if (order === undefined) throw new MatteError('NOT_FOUND', 'There is no such order.')
     refuseUnrefundable(deps, order)
+    await refuseChanging(tx, order)
     const left = await findLeft(applying, order)
     const sold = refundableOf(order, left)
     const amount = judgeAmount(order, refundableAmount(sold), refund.amount)
@@ -54,6 +57,21 @@ function refuseUnrefundable({ provider }: PaymentDeps, order: OrderRow): void {
     const message = `Its provider, ${order.provider}, is not asked from here; refund it there.`
     throw new MatteError('CONFLICT', message, { details: { provider: order.provider } })
   }
+}
+
+/**
+ * A change has what is unused of a period credited by the provider, so that it would be given back twice. The row is
+ * locked: a change that begins meanwhile waits, and sees the refund.
+ */
+async function refuseChanging(tx: Db, { subscription_id: id }: OrderRow): Promise<void> {
+  if (id === null) return
+  const { isChanging } = await tx
+    .selectFrom('subscription')
+    .select(sql<boolean>`coalesce(claimed_until > now(), false)`.as('isChanging'))
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+  if (isChanging) throw new MatteError('CONFLICT', 'The subscription is being changed; try again in a minute.')
 }
 
 function judgeAmount(order: OrderRow, most: number, asked: number | undefined): number {

@@ -31,9 +31,10 @@ export async function changeSubscription(deps: PaymentDeps, wanted: Wanted): Pro
   const { subscription, paid } = await findPaid(deps, wanted.workspaceId)
   const from = await pricePaid(deps, paid)
   const when = whenOf({ from, to }, subscription)
-  if (when === 'now') await refuseRefunded(deps, subscription)
   const { id, provider_id: subscriptionId } = subscription
   await atProvider(deps, subscription, async (reading) => {
+    // Now that no refund of it begins.
+    if (when === 'now') await refuseRefunded(deps, subscription)
     const facts = await chargeOrTell(deps, subscription, { subscriptionId, from, to, when })
     await createOnce(deps.db, wanted.once, async (tx) => {
       await applyFacts(tx, deps, { facts, reading })
@@ -129,12 +130,20 @@ async function chargeOrTell(deps: PaymentDeps, subscription: SubscriptionRow, ch
  */
 export async function cancelSubscription(deps: PaymentDeps, workspaceId: string): Promise<void> {
   const subscription = await findLiving(deps, workspaceId)
-  if (await isUncollected(deps, subscription)) return endAtProvider(deps, subscription)
-  if (subscription.cancel_at_period_end) throw new MatteError('CONFLICT', 'The subscription is canceled already.')
+  const { provider_id: id, cancel_at_period_end: isCanceled } = subscription
+  const isOver = await isUncollected(deps, subscription)
+  if (isCanceled && !isOver) throw new MatteError('CONFLICT', 'The subscription is canceled already.')
   await atProvider(deps, subscription, async (reading) => {
-    const facts = await deps.provider.cancelSubscription(subscription.provider_id)
+    const { provider } = deps
+    const ends = isOver && !(await isCollected(deps, id))
+    const facts = await (ends ? provider.endSubscription(id) : provider.cancelSubscription(id))
     await deps.db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
   })
+}
+
+/** The event of a payment may be on its way, and what was just paid for must not be ended. */
+async function isCollected({ provider }: PaymentDeps, id: string): Promise<boolean> {
+  return (await provider.read({ kind: 'subscription', id }))?.subscription?.status === 'active'
 }
 
 async function isUncollected(deps: PaymentDeps, { id, status }: SubscriptionRow): Promise<boolean> {

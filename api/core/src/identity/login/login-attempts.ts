@@ -55,18 +55,22 @@ export async function takeAttempt(db: Db, { account, network }: From): Promise<A
   return failures === null ? { allowed: false, waitSeconds: waitSeconds ?? 1 } : { allowed: true, failures }
 }
 
-/** After the right password: the network's failures are forgotten, and this attempt was none of the account's. */
+/**
+ * After the right password: the network's failures are forgotten, and this attempt was none of the account's. The pair
+ * comes first, as in `takeAttempt`, which may hold it and wait for the other row.
+ */
 export async function forgetAttempt(tx: Db, { account, network }: From): Promise<void> {
   await sql`
-    with pair as (delete from login_failure where account = ${account} and network = ${network})
-    update login_failure set failures = greatest(failures - 1, 0) where account = ${account} and network = ''`.execute(
-    tx,
-  )
+    with pair as (delete from login_failure where account = ${account} and network = ${network} returning 1),
+         gone as materialized (select count(*) from pair)
+    update login_failure set failures = greatest(failures - 1, 0) from gone
+     where account = ${account} and network = ''`.execute(tx)
 }
 
-/** After a reset of the password: all of it. */
+/** After a reset of the password: all of it, the pairs first. */
 export async function forgetFailures(tx: Db, account: Buffer): Promise<void> {
-  await tx.deleteFrom('login_failure').where('account', '=', account).execute()
+  await tx.deleteFrom('login_failure').where('account', '=', account).where('network', '!=', '').execute()
+  await tx.deleteFrom('login_failure').where('account', '=', account).where('network', '=', '').execute()
 }
 
 /** How many there were, when that is to be told to the owner now: once, until they are forgotten. */

@@ -32,8 +32,11 @@ const changeSchema = {
 const cancelSchema = {
   operationId: 'cancelSubscription',
   summary: 'Cancel the subscription at the end of its period',
+  description: 'One whose period is over and whose renewal nobody has paid ends at once.',
   tags,
-  response: memberResponses(200, answer('The subscription, which goes on until `periodEnd`.'), ['CONFLICT']),
+  response: memberResponses(200, answer('The subscription, which goes on until `periodEnd`, or has ended.'), [
+    'CONFLICT',
+  ]),
 }
 const resumeSchema = {
   operationId: 'resumeSubscription',
