@@ -38,10 +38,18 @@ export function installModels({ db, models, source, logger }: InstallModelsOptio
   return install
 }
 
-/** By a pod of the revision that serves: one that is tried may be gone again soon. */
-function propertiesOf({ pool, tritonModel }: InstalledModel, pods: readonly Pod[]): ModelProperties | undefined {
-  const pod = pods.find((one) => one.pool === pool && one.tritonModel === tritonModel && one.role === 'stable')
-  if (pod === undefined) return undefined
+/**
+ * By a pod of the revision that serves: one that is tried may be gone again soon. Where nodes differ, so do forms and
+ * views; then it is what has the fewest views, lest replicas that know the pods in another order take turns in writing.
+ */
+export function propertiesOf({ pool, tritonModel }: InstalledModel, pods: readonly Pod[]): ModelProperties | undefined {
+  const [first, ...rest] = pods.filter(
+    (one) => one.pool === pool && one.tritonModel === tritonModel && one.role === 'stable',
+  )
+  if (first === undefined) return undefined
+  const pod = rest.reduce((least, one) => (orderOf(one) < orderOf(least) ? one : least), first)
   const { inputSize, views, form = null, licence = null, speed = null } = pod.shape
   return { inputSize, views, form, licence: licence ?? pod.licence ?? null, speed }
 }
+
+const orderOf = ({ shape }: Pod): string => `${shape.views} ${shape.form} ${shape.speed} ${shape.licence}`

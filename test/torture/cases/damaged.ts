@@ -1,7 +1,7 @@
 // Damaged files, files that are also something else, and files made to do harm: few bytes that ask for much.
 import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
-import { profileSegment, segment, writeJpeg } from '../files/jpeg.ts'
+import { adobeSegment, profileSegment, segment, writeJpeg } from '../files/jpeg.ts'
 import { pngChunk, pngHeader, pngSignature, profileChunk } from '../files/png-parts.ts'
 import { extendWebp } from '../files/webp.ts'
 import { corners, size } from './colours.ts'
@@ -143,8 +143,14 @@ const wrongScan = (): Buffer => {
 /** What each viewer shows without complaint. */
 const odd: readonly TortureCase[] = Object.entries({
   'bytes that nobody needs': () => after(jpeg().indexOf(Buffer.of(0xff, 0xda)), Buffer.from('0123456789')),
-  'a revision of JFIF that is none': () =>
-    jpeg([segment(0xe0, Buffer.from('JFIF\0\x03\x01\0\0\x01\0\x01\0\0', 'latin1'))]),
+  ...Object.fromEntries(
+    [0, 2, 3].map((revision) => [
+      `a revision of JFIF that is none (${revision})`,
+      () =>
+        jpeg([segment(0xe0, Buffer.from(`JFIF\0${String.fromCharCode(revision)}\x01\0\0\x01\0\x01\0\0`, 'latin1'))]),
+    ]),
+  ),
+  'the transform of Adobe that is for four components': () => jpeg([adobeSegment(2)]),
   'a transform of Adobe that is none': () => jpeg([segment(0xee, Buffer.from('Adobe\0\x64\0\0\0\0\x07', 'latin1'))]),
   'a scan that ends early by its header': wrongScan,
 }).map(([name, make]) => ({ name: `JPEG with ${name}`, make, outcome: shown(corners, 2) }))

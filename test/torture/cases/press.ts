@@ -58,6 +58,11 @@ const file = (segments: readonly Buffer[], stored: (ink: readonly number[]) => r
 export const pressCases: readonly TortureCase[] = [
   { name: 'CMYK', make: () => file([press], inverted), outcome: byProfile },
   { name: 'CMYK by Adobe', make: () => file([adobeSegment(0), press], inverted), outcome: byProfile },
+  {
+    name: 'YCCK by Adobe with the transform that is for three components',
+    make: () => file([adobeSegment(1), press], ycck),
+    outcome: byProfile,
+  },
   { name: 'YCCK by Adobe', make: () => file([adobeSegment(2), press], ycck), outcome: byProfile },
   { name: 'CMYK without a profile', make: () => file([], inverted), outcome: byAnyPress },
   { name: 'CMYK by Adobe without a profile', make: () => file([adobeSegment(0)], inverted), outcome: byAnyPress },

@@ -8,7 +8,8 @@
 # place of `cpu`, where the model has it and the processor has VNNI; `cpu` for a model that is to stay as it is.
 #
 # Only this container knows its node, and milliseconds here are half a second in an init container. Weights are links.
-# Of configurations only `cpu.pbtxt` is touched, and of its counts only that of a single group.
+# Of configurations only `cpu.pbtxt` is touched, and of its counts only that of a single group. Its lines are joined by
+# N, since BusyBox has no `sed -z`.
 #
 # The pod's command is this file without the comment at its head.
 set -eu
@@ -24,7 +25,7 @@ while [ "$1" != -- ]; do
   if [ -f "$from/configs/$config.pbtxt" ]; then
     echo "model $model: configs/$config.pbtxt"
     rm "$to/configs"; mkdir "$to/configs"
-    sed -zE "s/(instance_group[[:space:]]*\[[[:space:]]*\{[^{}]*count[[:space:]]*:[[:space:]]*)([0-9]+)([^{}]*\}[[:space:]]*\])/\1${count:-\2}\3/" \
+    sed -E -e ':all' -e '$!{N;b all' -e '}' -e "s/(instance_group[[:space:]]*\[[[:space:]]*\{[^{}]*count[[:space:]]*:[[:space:]]*)([0-9]+)([^{}]*\}[[:space:]]*\])/\1${count:-\2}\3/" \
       "$from/configs/$config.pbtxt" > "$to/configs/cpu.pbtxt"
   fi
 done

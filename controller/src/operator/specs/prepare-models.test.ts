@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { withDefaults } from '../pool/triton-pool.ts'
 import { containerArguments } from './triton-arguments.ts'
 
@@ -14,6 +14,7 @@ beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'matte-models-'))
   execFileSync('cp', ['-r', join(models, 'u2netp'), dir])
 })
+afterEach(() => vi.unstubAllEnvs())
 afterAll(() => {
   rmSync(dir, { recursive: true, force: true })
   rmSync(`/tmp/models${dir}`, { recursive: true, force: true })
@@ -82,6 +83,17 @@ describe('the copy of a model repository for so many cores', () => {
     prepare(['u2netp'], { processor: 'avx512' })
     expect(prepare(['u2netp'])).toBe('model u2netp: configs/cpu.pbtxt\nstarted\n')
     expect(written()).not.toContain('int8')
+  })
+
+  it('needs nothing of sed that BusyBox does not have', () => {
+    const bin = join(dir, 'bin')
+    mkdirSync(bin, { recursive: true })
+    const sed = execFileSync('sh', ['-c', 'command -v sed'], { encoding: 'utf8' }).trim()
+    const asBusyBox = `#!/bin/sh\ncase "$1" in -*z*) exit 1 ;; esac\nexec ${sed} --posix "$@"\n`
+    writeFileSync(join(bin, 'sed'), asBusyBox, { mode: 0o755 })
+    vi.stubEnv('PATH', `${bin}:${process.env.PATH}`)
+    prepare(['u2netp'])
+    expect(written()).toBe(configs('cpu').replace('kind: KIND_CPU count: 1', 'kind: KIND_CPU count: 6'))
   })
 
   it('starts Triton although a model is missing, which Triton reports', () => {

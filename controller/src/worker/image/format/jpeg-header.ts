@@ -1,4 +1,12 @@
 const startOfScan = 0xda
+/** SOF0, 1, 2, 9 and 10: the frames that libjpeg decodes. */
+const frames = [0xc0, 0xc1, 0xc2, 0xc9, 0xca]
+const progressive = [0xc2, 0xca]
+/** By a frame's components, the transforms of Adobe that libjpeg knows; of other frames it asks for none. */
+const transformsOf: ReadonlyMap<number, readonly number[]> = new Map([
+  [3, [0, 1]],
+  [4, [0, 2]],
+])
 /** Cameras and editors write fewer than a hundred; whoever makes a file chooses every byte of it (A54). */
 const segmentsMax = 512
 
@@ -11,6 +19,8 @@ const segmentsMax = 512
 export function isOddHeader(jpeg: Uint8Array): boolean {
   const view = new DataView(jpeg.buffer, jpeg.byteOffset, jpeg.byteLength)
   let isSequential = true
+  let components = 0
+  let transform = 0
   let at = 2
   for (let segment = 0; segment < segmentsMax; segment++) {
     if (jpeg[at] !== 0xff) return true
@@ -19,19 +29,21 @@ export function isOddHeader(jpeg: Uint8Array): boolean {
     const marker = view.getUint8(at + 1)
     const end = at + 2 + view.getUint16(at + 2)
     const body = jpeg.subarray(at + 4, end)
-    if (isOddSegment(marker, body)) return true
-    if (marker === startOfScan) return isSequential && isPartial(body)
-    if (marker === 0xc2 || marker === 0xca) isSequential = false
+    if (marker === startOfScan) {
+      const isKnown = transformsOf.get(components)?.includes(transform) ?? true
+      return !isKnown || (isSequential && isPartial(body))
+    }
+    if (marker === 0xe0 && begins(body, 'JFIF\0') && body[5] !== 1) return true
+    if (marker === 0xee && begins(body, 'Adobe')) transform = body[11] ?? 0
+    if (frames.includes(marker)) components = body[5] ?? 0
+    if (progressive.includes(marker)) isSequential = false
     at = end
   }
   return true
 }
 
-function isOddSegment(marker: number, body: Uint8Array): boolean {
-  const begins = (text: string): boolean => Buffer.from(body.subarray(0, text.length)).toString('latin1') === text
-  if (marker === 0xe0 && begins('JFIF\0')) return body[5] !== 1 && body[5] !== 2
-  return marker === 0xee && begins('Adobe') && (body[11] ?? 0) > 2
-}
+const begins = (body: Uint8Array, text: string): boolean =>
+  Buffer.from(body.subarray(0, text.length)).toString('latin1') === text
 
 /** The last three bytes: the first and last coefficient, and the bits of them. */
 const isPartial = (scan: Uint8Array): boolean => {
