@@ -173,12 +173,12 @@ describe('the log of a team', () => {
 })
 
 describe('whoever asks for a workspace of others', () => {
-  it.each(['known', 'unknown'])('is limited like every request: %s', async (which) => {
+  it.each(['known', 'unknown'])('is limited like all requests of the person: %s', async (which) => {
     const someone = await person({ plan: 'free' })
     const id = which === 'known' ? (await givenTeam(world)).id : '00000000-0000-4000-8000-000000000000'
     const error = await someone.client.call('GET', `/teams/${id}`).catch((caught) => caught)
     expect(error).toMatchObject({ status: 404 })
-    const next = await someone.client.call('GET', '/credits/balance')
+    const next = await someone.client.call('GET', '/users/profile')
     const remaining = (headers: Headers) => Number(headers.get('x-ratelimit-remaining'))
     expect(remaining(error.headers)).toBe(remaining(next.headers) + 1)
   })

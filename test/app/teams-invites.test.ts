@@ -127,7 +127,7 @@ describe('POST /app/teams/{teamId}/invites', () => {
     // Another team counts to the same address.
     await expect(invite(other.owner, other, email.toLowerCase())).rejects.toMatchObject({
       code: 'RATE_LIMIT_EXCEEDED',
-      details: { limit: 'address', perDay: 5 },
+      details: { limit: 'address' },
     })
     const sent = await Promise.allSettled(Array.from({ length: 48 }, () => invite(admin, team, newAddress())))
     expect(sent.filter(({ status }) => status === 'fulfilled')).toHaveLength(45)
@@ -137,6 +137,7 @@ describe('POST /app/teams/{teamId}/invites', () => {
     await expect(invite(second, team, newAddress())).rejects.toMatchObject({ details: { limit: 'team', perDay: 100 } })
     await sql`update team_invite set created_at = created_at - interval '2 days'
                where workspace_id = ${team.id}`.execute(world.db)
+    await sql`update mail_room set spent_until = spent_until - interval '2 days'`.execute(world.db)
     for (let i = 0; i < 4; i += 1) await invite(second, team, newAddress())
     await expect(invite(second, team, newAddress())).rejects.toMatchObject({
       code: 'CONFLICT',

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
 import { type Team as GivenTeam, givenTeam } from '../support/app/teams.ts'
+import { until } from '../support/until.ts'
 
 const world = useApi()
 
@@ -29,8 +30,8 @@ describe('POST /app/teams', () => {
     const { client } = await someone()
     const options = { body: { name: 'Once' }, headers: { 'idempotency-key': randomUUID() } }
     const [first, second] = await Promise.all([
-      client.call<Team>('POST', '/teams', options).catch(() => client.call<Team>('POST', '/teams', options)),
-      client.call<Team>('POST', '/teams', options).catch(() => client.call<Team>('POST', '/teams', options)),
+      until('it is answered', () => client.call<Team>('POST', '/teams', options)),
+      until('it is answered', () => client.call<Team>('POST', '/teams', options)),
     ])
     expect(second?.data).toEqual(first?.data)
     expect((await client.call<Page<Team>>('GET', '/teams')).data.total).toBe(1)

@@ -17,8 +17,8 @@ const tasks = 60_000
 
 /**
  * Of every ten tasks six have ended, one is processed and three wait, one of these as a child of a batch; each has a
- * credit of its workspace's lot, and each that has ended a delivery with an attempt. There are as many paid orders, each
- * with a refund and a subscription, and one of a thousand is to be asked about.
+ * credit of its workspace's lot, and each that has ended a delivery with an attempt. There are as many paid orders,
+ * each with a refund and a subscription, and one of a thousand is to be asked about.
  */
 const fill = [
   sql`insert into workspace (name, plan) select 'w', 'enterprise' from generate_series(1, ${workspaces}::int)`,
@@ -92,7 +92,8 @@ for (const { version, url, missing } of databases()) {
         // 10,000 open tasks, and the hold of each by its key, of four pages.
         ['held credits', 45_000, readHeldCredits],
         ['the lag of retention', 20, readRetentionLag],
-        ['the lag of payments', 20, readPaymentLag],
+        // And of each of the sixty refunds that are to be asked about its page.
+        ['the lag of payments', 100, readPaymentLag],
         ['the lag of finished tasks', workspaces * 5, (db) => readTaskRetentionLag(db, defaultPlans)],
         ['the rule ledger_balance', 400, (db) => findViolations(db, 'ledger_balance')],
         ['the rule charged_twice', 400, (db) => findViolations(db, 'charged_twice')],

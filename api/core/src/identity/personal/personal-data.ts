@@ -105,6 +105,11 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
   },
   'task_event.for_user': { of: 'person', shown: 'a notification in a moment', erased: { columns: ['for_user'] } },
   'notification_due.user_id': { of: 'person', shown: 'a notification in a moment', erased: 'rows' },
+  'mail_room.address': {
+    of: 'address',
+    shown: 'the hash of an address, for a day',
+    erased: { kept: 'a hash, which goes within a day' },
+  },
   'account_request.email': { of: 'address', shown: 'done in a moment', erased: 'rows' },
   'registration_invite.email': { of: 'address', shown: 'the operator’s list', erased: 'rows' },
   'member_credit_month.user_id': { of: 'person', shown: elsewhere, erased: counted },

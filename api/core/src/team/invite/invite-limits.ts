@@ -1,5 +1,5 @@
 // Invitations are mails to whom the inviter likes, so they are counted (A100): by person and by team, lest many be
-// sent, and by address, lest many be sent to one. The rows that are counted are the mails that were sent.
+// sent; by address mail-room.ts counts. The rows that are counted are the mails that were sent.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
@@ -9,7 +9,7 @@ import type { TeamMember } from '../lock-team.ts'
 /** Open ones of a team; a list shows them whole. */
 export const openInvitesMax = 100
 /** In 24 hours. */
-const perDayMax = { inviter: 50, team: 100, address: 5 } as const
+const perDayMax = { inviter: 50, team: 100 } as const
 /** Ended and expired ones are forgotten after this, with the next that is sent. */
 const keptDays = 30
 
@@ -17,24 +17,21 @@ type Counts = {
   readonly open: number
   readonly inviter: number
   readonly team: number
-  readonly address: number
 }
 
 /** @throws MatteError CONFLICT: too many open; RATE_LIMIT_EXCEEDED: too many sent */
 export async function refuseTooMany(tx: Db, { teamId, userId }: TeamMember, email: string): Promise<void> {
   await lockCount(tx, 'inviter', userId)
-  await lockCount(tx, 'invited', email.toLowerCase())
   await forgetOld(tx, teamId)
   const { rows } = await sql<Counts>`
     with recent as (
-      select workspace_id, invited_by, lower(email) as email
+      select workspace_id, invited_by
         from team_invite
        where created_at > now() - interval '24 hours'
-         and (workspace_id = ${teamId} or invited_by = ${userId} or lower(email) = lower(${email}))
+         and (workspace_id = ${teamId} or invited_by = ${userId})
     )
     select count(*) filter (where invited_by = ${userId}) as inviter,
            count(*) filter (where workspace_id = ${teamId}) as team,
-           count(*) filter (where email = lower(${email})) as address,
            (select count(*) from team_invite
              where workspace_id = ${teamId} and ended_at is null and expires_at > now()
                and lower(email) <> lower(${email})) as open
@@ -45,7 +42,7 @@ export async function refuseTooMany(tx: Db, { teamId, userId }: TeamMember, emai
       details: { limit: openInvitesMax },
     })
   }
-  for (const limit of ['address', 'inviter', 'team'] as const) {
+  for (const limit of ['inviter', 'team'] as const) {
     if (counts[limit] < perDayMax[limit]) continue
     throw new MatteError('RATE_LIMIT_EXCEEDED', 'Too many invitations were sent in the last 24 hours.', {
       details: { limit, perDay: perDayMax[limit] },

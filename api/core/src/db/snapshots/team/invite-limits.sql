@@ -2,22 +2,18 @@ prepare invite_limits_1 as
 select pg_advisory_xact_lock(hashtextextended($1, 0));
 
 prepare invite_limits_2 as
-select pg_advisory_xact_lock(hashtextextended($1, 0));
-
-prepare invite_limits_3 as
 delete from "team_invite" where "workspace_id" = $1 and expires_at < now() - $2 * interval '1 day';
 
-prepare invite_limits_4 as
+prepare invite_limits_3 as
 with recent as (
-  select workspace_id, invited_by, lower(email) as email
+  select workspace_id, invited_by
     from team_invite
    where created_at > now() - interval '24 hours'
-     and (workspace_id = $1 or invited_by = $2 or lower(email) = lower($3))
+     and (workspace_id = $1 or invited_by = $2)
 )
-select count(*) filter (where invited_by = $4) as inviter,
-       count(*) filter (where workspace_id = $5) as team,
-       count(*) filter (where email = lower($6)) as address,
+select count(*) filter (where invited_by = $3) as inviter,
+       count(*) filter (where workspace_id = $4) as team,
        (select count(*) from team_invite
-         where workspace_id = $7 and ended_at is null and expires_at > now()
-           and lower(email) <> lower($8)) as open
+         where workspace_id = $5 and ended_at is null and expires_at > now()
+           and lower(email) <> lower($6)) as open
   from recent;

@@ -26,8 +26,16 @@ export function verifySandboxEvent(masterKeys: MasterKeys, raw: Buffer, headers:
   if (!isRecent || !given || !own || given.length !== own.length || !timingSafeEqual(given, own)) {
     throw new SignatureError('the signature is not valid')
   }
-  const { id, type, about, failure } = JSON.parse(body) as SandboxEventBody
-  return { id, type, about, failure }
+  return parseEvent(body)
+}
+
+function parseEvent(body: string): ProviderEvent {
+  try {
+    const { id, type, about, failure } = JSON.parse(body) as SandboxEventBody
+    return { id, type, about, failure }
+  } catch (error) {
+    throw new SignatureError('what is signed is no event', { cause: error })
+  }
 }
 
 /** All processes that share the master keys sign and verify alike, without a secret to configure. */
