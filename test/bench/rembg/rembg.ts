@@ -101,7 +101,7 @@ async function rateOf(cutOut: CutOut, photo: Photo, load: { concurrency: number;
   return ends.reduce((sum, each) => sum + each * 1_000, 0)
 }
 
-/** How often a caller asks whether its task has ended; half of it is waited in vain. */
+/** How often a caller asks whether its task has ended; on average half of it goes by after the end. */
 const askEveryMs = 20
 
 function throughService({ origin, apiKey }: Installation): CutOut {
