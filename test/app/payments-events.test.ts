@@ -2,9 +2,10 @@
 
 import { sweepParts } from '@matte/core/db/sweep'
 import { paymentParts } from '@matte/core/payment/due-payments'
+import { signatureToleranceSeconds } from '@matte/core/payment/provider/provider'
 import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-signature'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createDispatcher } from '../dispatcher/in-process.ts'
 import { buy, type Order, order, pay, paymentsOf } from '../support/app/payments.ts'
@@ -98,6 +99,10 @@ describe('the endpoint of a provider', () => {
     const body = JSON.stringify({ id: 'x', type: 'y', about: null, failure: null })
     expect((await send(body, {})).status).toBe(401)
     expect((await send('', signed(''))).status).toBe(401)
+    const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - (signatureToleranceSeconds + 1) * 1_000)
+    const old = signed(body)
+    now.mockRestore()
+    expect((await send(body, old)).status).toBe(401)
     expect((await send(body, signed(body), 'stripe')).status).toBe(404)
     expect((await send(body, signed(body), 'none')).status).toBe(404)
   })

@@ -2,7 +2,7 @@
 // by what its pool or MODELS_STATIC says of it: both must be accepted.
 
 export type LicencePolicy = {
-  /** Undefined: any. */
+  /** Undefined: every licence is allowed. */
   readonly allowed?: readonly string[]
   /** Whether a model may be used of which nobody says a licence. */
   readonly takesUnknown: boolean

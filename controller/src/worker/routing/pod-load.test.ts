@@ -1,22 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { addRequest, findLeastLoaded, forgetIdle, noLoad, type PodLoad, removeRequest } from './pod-load.ts'
+import { pod } from './pod-picker.fixtures.ts'
 import type { Pod } from './pod-source.ts'
 
-const pod = (address: string, slots: number, changes: Partial<Pod> = {}): Pod => ({
-  address,
-  name: address,
-  pool: 'standard',
-  revision: 'a',
-  role: 'stable',
-  weight: 100,
-  tritonModel: 'u2netp',
-  modelVersions: ['service-v2'],
-  client: {} as Pod['client'],
-  shape: { inputSize: 320, slots, views: 1 },
-  podSlots: slots,
-  onProbation: false,
-  ...changes,
-})
 const [a, b, large] = [pod('a', 2), pod('b', 2), pod('large', 8)]
 const isnet = pod('a', 2, { tritonModel: 'isnet' })
 const oneSlot = pod('a', 4, { shape: { inputSize: 320, slots: 1, views: 1 } })

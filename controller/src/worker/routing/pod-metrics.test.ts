@@ -48,6 +48,7 @@ it('pods are counted by the form and the views that they report of a model', asy
     pod('c', { form: 'int8' }),
     pod('d', { views: 2 }),
   ]
+  // The gauges ask for nothing else of either.
   const source = { pods: () => known } as unknown as PodSource
   registerPodGauges(registry, source, { slotsByRevision: () => [] } as unknown as PodPicker)
   const counted = async () =>
