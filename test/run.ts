@@ -1,10 +1,11 @@
 // `make check` and `make test`: runs the phases one after the other, all of them also when one fails, reports how long
-// each took and why tests were skipped, and closes with one line over all: `N passed, N failed, N skipped`. A phase
-// that is no test run counts as one test.
+// each took, why tests were skipped and which failed, and closes with one line over all: `N passed, N failed, N
+// skipped`. A phase that is no test run counts as one test.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { listFailures } from './support/failures.ts'
 import { countSkips, readSkipReasons, skipReasonsVariable, type TestReport } from './support/skips.ts'
 
 type Counts = {
@@ -12,11 +13,13 @@ type Counts = {
   readonly failed: number
   /** Skipped tests by their reason. */
   readonly skips: readonly (readonly [reason: string, count: number])[]
+  /** A line for each failed test. */
+  readonly failures: readonly string[]
 }
 type Phase = { readonly name: string; readonly run: () => Promise<Counts> }
 
-const success: Counts = { passed: 1, failed: 0, skips: [] }
-const failure: Counts = { passed: 0, failed: 1, skips: [] }
+const success: Counts = { passed: 1, failed: 0, skips: [], failures: [] }
+const failure: Counts = { passed: 0, failed: 1, skips: [], failures: [] }
 const resultsDir = mkdtempSync(join(tmpdir(), 'matte-results-'))
 process.once('exit', () => rmSync(resultsDir, { recursive: true, force: true }))
 
@@ -62,6 +65,7 @@ for (const phase of phases) {
 
 const skips = results.flatMap((counts) => counts.skips)
 summary.push(...skips.map(([reason, count]) => `${count} skipped: ${reason}`))
+summary.push(...results.flatMap((counts) => counts.failures))
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 const passed = sum(results.map((counts) => counts.passed))
 const failed = sum(results.map((counts) => counts.failed))
@@ -103,7 +107,7 @@ function readCounts(file: string, reasonsFile: string): Counts {
       readonly numFailedTests: number
     }
     const { numPassedTests: passed, numFailedTests: failed } = report
-    return { passed, failed, skips: countSkips(report, readSkipReasons(reasonsFile)) }
+    return { passed, failed, skips: countSkips(report, readSkipReasons(reasonsFile)), failures: listFailures(report) }
   } catch {
     return failure // the run ended before it could write a report
   }

@@ -24,7 +24,7 @@ type Helm = { readonly name: string; readonly program: string; readonly missing:
 export function findHelms(matching: string): readonly Helm[] {
   const helm3 = process.env.HELM3 ?? 'helm3'
   const has3 = starts(helm3, ['version'])
-  if (!has3) reportSkip({ matching: `${matching} by Helm 3`, reason: 'helm3 is not in $PATH, and $HELM3 names none' })
+  if (!has3) reportSkip({ matching: 'the chart, by Helm 3', reason: 'helm3 is not in $PATH, and $HELM3 names none' })
   const has = starts('helm', ['version'])
   if (!has) reportSkip({ matching, reason: 'helm is not in $PATH' })
   return [

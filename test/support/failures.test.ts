@@ -1,0 +1,19 @@
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { listFailures } from './failures.ts'
+
+it('names each failed test with its file and the first line of its message', () => {
+  const report = {
+    testResults: [
+      {
+        name: join(process.cwd(), 'test/api/tasks.test.ts'),
+        assertionResults: [
+          { fullName: 'tasks are listed', status: 'passed', failureMessages: [] },
+          { fullName: ' tasks are read', status: 'failed', failureMessages: ['Error: 404\n    at here', 'and more'] },
+          { fullName: 'tasks wait', status: 'skipped' },
+        ],
+      },
+    ],
+  }
+  expect(listFailures(report)).toEqual(['failed: test/api/tasks.test.ts: tasks are read: Error: 404'])
+})
