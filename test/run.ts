@@ -5,8 +5,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { listFailures } from './support/failures.ts'
-import { countSkips, readSkipReasons, skipReasonsVariable, type TestReport } from './support/skips.ts'
+import { listFailures } from './support/report/failures.ts'
+import { countSkips, readSkipReasons, skipReasonsVariable, type TestReport } from './support/report/skips.ts'
 
 type Counts = {
   readonly passed: number

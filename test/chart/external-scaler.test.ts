@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { findKedaDefinitions, kedaModule } from '../support/keda/definitions.ts'
-import { reportSkip } from '../support/skips.ts'
+import { reportSkip } from '../support/report/skips.ts'
 import { chartDir, findMissing, render, run } from './helm.ts'
 
 const example = (file: string) => readFileSync(join(chartDir, 'examples/external-scaler', file), 'utf8')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { rootDir } from '@matte/local/paths'
 import { parseAllDocuments } from 'yaml'
-import { reportSkip } from '../support/skips.ts'
+import { reportSkip } from '../support/report/skips.ts'
 import type { Manifest } from './manifest.ts'
 
 export const chartDir = join(rootDir, 'charts/matte')

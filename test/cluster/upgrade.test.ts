@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { chartDir, findMissing, run, runOrThrow } from '../chart/helm.ts'
 import { findHelms, starts } from '../chart/lint/programs.ts'
-import { reportSkip } from '../support/skips.ts'
+import { reportSkip } from '../support/report/skips.ts'
 import { checkOutChart, findPreviousChart } from './previous-chart.ts'
 
 const here = 'cluster/upgrade.test.ts'

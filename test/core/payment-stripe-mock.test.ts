@@ -4,7 +4,7 @@ import { ProviderUnavailable } from '@matte/core/payment/provider/provider-error
 import { stripeProvider } from '@matte/core/payment/provider/stripe/stripe-provider'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
-import { reportSkip } from '../support/skips.ts'
+import { reportSkip } from '../support/report/skips.ts'
 import { until } from '../support/until.ts'
 
 const pack = {

@@ -6,7 +6,7 @@ import { startServer } from '@matte/local/lifecycle/server'
 import { answers } from '@matte/local/lifecycle/wait'
 import { freePorts } from '../support/free-ports.ts'
 import type { TestProcess } from '../support/processes.ts'
-import { reportSkip } from '../support/skips.ts'
+import { reportSkip } from '../support/report/skips.ts'
 
 type Point = readonly [seconds: number, value: number]
 export type Series = { readonly labels: Readonly<Record<string, string>>; readonly points: readonly Point[] }

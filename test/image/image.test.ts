@@ -1,6 +1,6 @@
 // The image as it was built: its size, what is in it, and as whom it runs.
 import { describe, expect, it } from 'vitest'
-import { reportSkip } from '../support/skips.ts'
+import { reportSkip } from '../support/report/skips.ts'
 import { findImage, image } from './built-image.ts'
 import { type Component, findUnlisted } from './licences.ts'
 

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import type { Say } from '@matte/local/say'
 import type { TestProject } from 'vitest/node'
 import { makeTemplate, type PostgresServer } from './database.ts'
+import { reportSkip } from './report/skips.ts'
 import { createRunDir, keepRunDir, removeRunDir } from './run-dir.ts'
 import { type OwnServer, ownNats, ownPostgres, ownStore, ownTriton } from './servers.ts'
-import { reportSkip } from './skips.ts'
 import { findSystemPostgres } from './system-postgres.ts'
 
 declare module 'vitest' {

@@ -13,7 +13,7 @@ import { rootDir } from '@matte/local/paths'
 import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
 import { testLabel } from './config-map.ts'
-import { reportSkip } from './skips.ts'
+import { reportSkip } from './report/skips.ts'
 
 const namespaces: Resource<KubeObject> = {
   group: '',

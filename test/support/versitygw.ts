@@ -7,7 +7,7 @@ import { type RunningServer, type StartOptions, startServer } from '@matte/local
 import { answers } from '@matte/local/lifecycle/wait'
 import { type Say, sayWhile } from '@matte/local/say'
 import type { Credentials } from '@matte/local/servers/object-store'
-import { reportSkip } from './skips.ts'
+import { reportSkip } from './report/skips.ts'
 
 const module = 'github.com/versity/versitygw/cmd/versitygw'
 const version = 'v1.8.0'

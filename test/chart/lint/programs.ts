@@ -1,6 +1,6 @@
 // Programs that judge the chart. One that is not here skips its tests, with the reason.
 import { execFileSync } from 'node:child_process'
-import { reportSkip } from '../../support/skips.ts'
+import { reportSkip } from '../../support/report/skips.ts'
 
 export const starts = (program: string, args: readonly string[]): boolean => {
   try {

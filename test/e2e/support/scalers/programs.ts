@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
 import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { rootDir } from '@matte/local/paths'
-import { reportSkip } from '../../../support/skips.ts'
+import { reportSkip } from '../../../support/report/skips.ts'
 import { externalMetricsName } from './external-metrics.ts'
 
 /** Why the tests named `matching` cannot run here, reported once; undefined when they can. */
