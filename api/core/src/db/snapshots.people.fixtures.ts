@@ -2,6 +2,7 @@
 import { countChanges, listChanges } from '../audit/list-changes.ts'
 import { listDueRequests } from '../identity/account/due-requests.ts'
 import { cleanSignIn } from '../identity/clean-sign-in.ts'
+import { admit } from '../identity/login/admit.ts'
 import { countLoginEvents, listLoginEvents } from '../identity/login/list-login-events.ts'
 import { takeAttempt } from '../identity/login/login-attempts.ts'
 import { findLiveSessions } from '../identity/member-queries.ts'
@@ -60,6 +61,15 @@ export const peopleStatements: Readonly<Record<string, Sending>> = {
   'identity/start-session': {
     send: (db) =>
       startSession(db, { userId: 'user', method: 'password', client: { ipAddress: null, userAgent: null } }),
+  },
+  'identity/admit': {
+    send: (db) =>
+      admit(db, {
+        found: { id: 'user', email: 'a@example.com', password_hash: 'hash' },
+        account: Buffer.alloc(32),
+        network: '192.0.2.1',
+        client: { ipAddress: null, userAgent: null },
+      }),
   },
   'identity/take-attempt': {
     send: (db) => takeAttempt(db, { account: Buffer.alloc(32), network: '192.0.2.1' }),

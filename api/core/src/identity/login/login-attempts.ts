@@ -2,7 +2,7 @@
 // as a failure before its password is judged, and the right one takes that back: so a hundred guesses sent at once are
 // judged no more than a hundred sent one after the other.
 import { createHash } from 'node:crypto'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { tellOwnerAfter, waitSecondsAfter } from './delay.ts'
 
@@ -56,15 +56,21 @@ export async function takeAttempt(db: Db, { account, network }: From): Promise<A
 }
 
 /**
- * After the right password: the network's failures are forgotten, and this attempt was none of the account's. The pair
- * comes first, as in `takeAttempt`, which may hold it and wait for the other row.
+ * Parts of a statement `with chosen as (…)`. After the right password: the network's failures are forgotten, and this
+ * attempt was none of the account's. The pair comes first, as in `takeAttempt`, which may hold it and wait for the other
+ * row. Nothing where `chosen` has no row.
  */
-export async function forgetAttempt(tx: Db, { account, network }: From): Promise<void> {
-  await sql`
-    with pair as (delete from login_failure where account = ${account} and network = ${network} returning 1),
-         gone as materialized (select count(*) from pair)
-    update login_failure set failures = greatest(failures - 1, 0) from gone
-     where account = ${account} and network = ''`.execute(tx)
+export const forgettingParts = ({ account, network }: From): RawBuilder<unknown> => sql`pair as (
+      delete from login_failure
+       where account = ${account} and network = ${network} and exists (select from chosen) returning 1
+    ), gone as materialized (select count(*) from pair
+    ), forgotten as (
+      update login_failure set failures = greatest(failures - 1, 0) from gone
+       where account = ${account} and network = '' and exists (select from chosen)
+    )`
+
+export async function forgetAttempt(tx: Db, from: From): Promise<void> {
+  await sql`with chosen as (select), ${forgettingParts(from)} select`.execute(tx)
 }
 
 /** After a reset of the password: all of it, the pairs first. */

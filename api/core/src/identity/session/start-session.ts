@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { LoginEventTable } from '../../db/tables/sign-in.ts'
 import type { Role } from '../../workspace/role.ts'
@@ -31,23 +31,15 @@ export const cutUserAgent = ({ userAgent }: SignInClient): string | null => user
 /** Days that a family lasts, however often it is refreshed (D14). */
 const familyDays = 30
 
+type FirstOf = { readonly method: NewSession['method']; readonly client: SignInClient; readonly refreshToken: string }
+
 /**
- * Begins a session of a person in one of that person's workspaces, with its first refresh token and its row of the
- * login history.
- * Undefined: not a member of it, disabled, or erased.
+ * Parts of a statement `with chosen as (…)`, of one row of `user_id`, `workspace_id` and `role`: they begin the session,
+ * with its first refresh token and its row of the login history. Its columns are those of `sessionColumns`.
  */
-export async function startSession(tx: Db, { userId, method, workspaceId, client }: NewSession) {
-  const refreshToken = generateRefreshToken()
+export function sessionParts({ method, client, refreshToken }: FirstOf): RawBuilder<unknown> {
   const userAgent = cutUserAgent(client)
-  const which = workspaceId === undefined ? sql`w.personal_of = u.id` : sql`w.id = ${workspaceId}`
-  const { rows } = await sql<Omit<StartedSession, 'refreshToken'>>`
-    with chosen as (
-      select u.id as user_id, w.id as workspace_id, m.role
-        from app_user u
-        join membership m on m.user_id = u.id
-        join workspace w on w.id = m.workspace_id
-       where u.id = ${userId} and u.disabled_at is null and u.erased_at is null and ${which}
-    ), started as (
+  return sql`started as (
       insert into session (user_id, workspace_id, ip_address, user_agent, expires_at)
       select user_id, workspace_id, ${client.ipAddress}::inet, ${userAgent},
              now() + ${familyDays} * interval '1 day'
@@ -58,9 +50,28 @@ export async function startSession(tx: Db, { userId, method, workspaceId, client
     ), event as (
       insert into login_event (user_id, success, method, ip_address, user_agent)
       select user_id, true, ${method}, ${client.ipAddress}::inet, ${userAgent} from started
-    )
-    select s.id as "sessionId", s.user_id as "userId", s.workspace_id as "workspaceId", c.role
-      from started s, chosen c`.execute(tx)
+    )`
+}
+
+/** Of `started s` and `chosen c`. */
+export const sessionColumns = sql`s.id as "sessionId", s.user_id as "userId", s.workspace_id as "workspaceId", c.role`
+
+/**
+ * Begins a session of a person in one of that person's workspaces.
+ * Undefined: not a member of it, disabled, or erased.
+ */
+export async function startSession(tx: Db, { userId, method, workspaceId, client }: NewSession) {
+  const refreshToken = generateRefreshToken()
+  const which = workspaceId === undefined ? sql`w.personal_of = u.id` : sql`w.id = ${workspaceId}`
+  const { rows } = await sql<Omit<StartedSession, 'refreshToken'>>`
+    with chosen as (
+      select u.id as user_id, w.id as workspace_id, m.role
+        from app_user u
+        join membership m on m.user_id = u.id
+        join workspace w on w.id = m.workspace_id
+       where u.id = ${userId} and u.disabled_at is null and u.erased_at is null and ${which}
+    ), ${sessionParts({ method, client, refreshToken })}
+    select ${sessionColumns} from started s, chosen c`.execute(tx)
   const [row] = rows
   return row && ({ ...row, refreshToken } satisfies StartedSession)
 }

@@ -17,5 +17,4 @@ with chosen as (
   insert into login_event (user_id, success, method, ip_address, user_agent)
   select user_id, true, $6, $7::inet, $8 from started
 )
-select s.id as "sessionId", s.user_id as "userId", s.workspace_id as "workspaceId", c.role
-  from started s, chosen c;
+select s.id as "sessionId", s.user_id as "userId", s.workspace_id as "workspaceId", c.role from started s, chosen c;
