@@ -1,5 +1,5 @@
 import { type ConfirmationDeps, confirmPassword } from '@matte/core/identity/password/confirm-password'
-import type { SignInClient } from '@matte/core/identity/session/start-session'
+import type { SignInClient } from '@matte/core/identity/session/sign-in-client'
 import type { FastifyRequest } from 'fastify'
 import { clientAddress } from '../../client-address.ts'
 import { clientNetwork } from '../../limit/client-network.ts'

@@ -6,7 +6,8 @@ import type { Db } from '../../db/database.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
 import { publishPersonalEvent } from '../../notification/personal-event.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
-import { type SignInClient, type StartedSession, startSession } from '../session/start-session.ts'
+import type { SignInClient } from '../session/sign-in-client.ts'
+import { type StartedSession, startSession } from '../session/start-session.ts'
 import { createMailToken, takeMailToken } from './mail-token.ts'
 
 type VerifyDeps = {

@@ -6,7 +6,9 @@ import { unhurriedCommit } from '../../db/unhurried-commit.ts'
 import { askForVerification } from '../account/account-requests.ts'
 import { type Profile, selectProfile } from '../personal/profile.ts'
 import { generateRefreshToken } from '../session/refresh-token.ts'
-import { type SignInClient, type StartedSession, sessionColumns, sessionParts } from '../session/start-session.ts'
+import { sessionColumns, sessionParts } from '../session/session-parts.ts'
+import type { SignInClient } from '../session/sign-in-client.ts'
+import type { StartedSession } from '../session/start-session.ts'
 import { createMfaToken } from '../two-factor/mfa-token.ts'
 import { forgetAttempt, forgettingParts } from './login-attempts.ts'
 import { insertFailedLogin } from './login-events.ts'
@@ -34,7 +36,7 @@ export const admit = async (db: Db, admission: Admission): Promise<Judged> =>
 const lockIfUnchanged = (db: Db, { id, password_hash }: FoundAccount) =>
   selectProfile(db, id).where('u.password_hash', '=', password_hash).forShare('u')
 
-/** Undefined, and nothing is written, for an account that changed, is disabled, not verified, or has a second factor. */
+/** Undefined, and nothing is written, for an account that changed, is disabled or unverified, or asks for a code. */
 async function enter(db: Db, { found, account, network, client }: Admission): Promise<Judged | undefined> {
   const refreshToken = generateRefreshToken()
   const person = lockIfUnchanged(db, found)

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import { tellOwnerAfter, waitSecondsAfter } from './delay.ts'
+import { waitSecondsAfter } from './delay.ts'
 
 /** What is counted under: no address stands in the table. */
 export const accountHash = (email: string): Buffer => createHash('sha256').update(email.toLowerCase()).digest()
@@ -57,8 +57,8 @@ export async function takeAttempt(db: Db, { account, network }: From): Promise<A
 
 /**
  * Parts of a statement `with chosen as (…)`. After the right password: the network's failures are forgotten, and this
- * attempt was none of the account's. The pair comes first, as in `takeAttempt`, which may hold it and wait for the other
- * row. Nothing where `chosen` has no row.
+ * attempt was none of the account's. The pair comes first, as in `takeAttempt`, which may hold it and wait for the
+ * other row. Nothing is done where `chosen` has no row.
  */
 export const forgettingParts = ({ account, network }: From): RawBuilder<unknown> => sql`pair as (
       delete from login_failure
@@ -77,18 +77,4 @@ export async function forgetAttempt(tx: Db, from: From): Promise<void> {
 export async function forgetFailures(tx: Db, account: Buffer): Promise<void> {
   await tx.deleteFrom('login_failure').where('account', '=', account).where('network', '!=', '').execute()
   await tx.deleteFrom('login_failure').where('account', '=', account).where('network', '=', '').execute()
-}
-
-/** How many there were, when that is to be told to the owner now: once, until they are forgotten. */
-export async function takeWarning(tx: Db, account: Buffer): Promise<number | undefined> {
-  const row = await tx
-    .updateTable('login_failure')
-    .set({ told_at: sql<Date>`now()` })
-    .where('account', '=', account)
-    .where('network', '=', '')
-    .where('failures', '>=', tellOwnerAfter)
-    .where('told_at', 'is', null)
-    .returning('failures')
-    .executeTakeFirst()
-  return row?.failures
 }

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/database.ts'
 import type { LoginEventTable } from '../../db/tables/sign-in.ts'
-import { cutUserAgent, type SignInClient } from '../session/start-session.ts'
+import { cutUserAgent, type SignInClient } from '../session/sign-in-client.ts'
 
 type FailedLogin = {
   /** Null: no account has the address. */

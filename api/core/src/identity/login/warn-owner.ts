@@ -1,7 +1,8 @@
+import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
-import { takeWarning } from './login-attempts.ts'
+import { tellOwnerAfter } from './delay.ts'
 
 type Owner = { readonly account: Buffer; readonly id: string; readonly email: string }
 
@@ -14,4 +15,18 @@ export async function warnOwner(tx: Db, masterKeys: MasterKeys, { account, id, e
     data: { failures },
     ...{ key: null, to: email, userId: id },
   })
+}
+
+/** How many there were, when that is to be told to the owner now: once, until they are forgotten. */
+async function takeWarning(tx: Db, account: Buffer): Promise<number | undefined> {
+  const row = await tx
+    .updateTable('login_failure')
+    .set({ told_at: sql<Date>`now()` })
+    .where('account', '=', account)
+    .where('network', '=', '')
+    .where('failures', '>=', tellOwnerAfter)
+    .where('told_at', 'is', null)
+    .returning('failures')
+    .executeTakeFirst()
+  return row?.failures
 }

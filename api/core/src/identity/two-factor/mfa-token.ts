@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { insertFailedLogin } from '../login/login-events.ts'
-import type { SignInClient } from '../session/start-session.ts'
+import type { SignInClient } from '../session/sign-in-client.ts'
 
 const lifeMinutes = 5
 const triesMax = 5
