@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openBucket } from '@matte/core/storage/bucket'
@@ -121,6 +121,27 @@ describe('startNats', () => {
 })
 
 describe('startObjectStore', () => {
+  it('has room for more buckets than the disk has gigabytes', async () => {
+    const installation = await installObjectStore(quiet)
+    const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
+    server = await startObjectStore({
+      ...files('many'),
+      installation,
+      ports: await pickObjectStorePorts(),
+      credentials,
+    })
+    const endpoints = { internalEndpoint: server.url, publicEndpoint: server.url, region: 'us-east-1' }
+    const { bavail, bsize } = statfsSync(dir)
+    // Of a large disk not all: each takes a quarter of a second.
+    const gigabytes = Math.min(40, Math.floor((bavail * bsize) / 2 ** 30))
+    for (let number = 0; number <= gigabytes; number++) {
+      const bucket = openBucket({ ...endpoints, ...credentials, bucket: `bucket-${number}` })
+      await bucket.ensure()
+      await bucket.put('photo', Buffer.from('pixels'), { contentType: 'image/png' })
+      bucket.close()
+    }
+  })
+
   it('keeps objects over a kill, refuses strangers on every port, and leaves no socket behind', async () => {
     const installation = await installObjectStore(quiet)
     const ports = await pickObjectStorePorts()

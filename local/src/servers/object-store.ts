@@ -9,6 +9,7 @@
 // - The inner ports would serve every user of this machine without the S3 keys, hence the keys in security.toml.
 // - The default Raft of a restarted store wakes 900 times a second. The other one has its leader after 0.1 s at a
 //   heartbeat of 50 ms; the volume server asks for it after 0.2 s, and then every 5 s.
+// - Each bucket takes a volume, and by default there are as many as gigabytes are free on the disk when it starts.
 // - Without a cache each read asks the inner parts again, and a photo is read twice: its beginning, then all of it.
 import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -65,6 +66,9 @@ export function startObjectStore(options: ObjectStoreOptions): Promise<RunningSe
   })
 }
 
+/** Far more than the buckets of a run of all tests. */
+const volumesMax = 10_000
+
 function buildFlags(dataDir: string, ports: ObjectStorePorts, s3Config: string): string[] {
   return [
     `-dir=${dataDir}`,
@@ -78,6 +82,7 @@ function buildFlags(dataDir: string, ports: ObjectStorePorts, s3Config: string):
     `-volume.port=${ports.volume}`,
     `-volume.port.grpc=${ports.volumeGrpc}`,
     '-volume.preStopSeconds=0',
+    `-volume.max=${volumesMax}`,
     `-filer.port=${ports.filer}`,
     `-filer.port.grpc=${ports.filerGrpc}`,
     `-filer.localSocket=${join(dataDir, 'filer.sock')}`,
