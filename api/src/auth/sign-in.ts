@@ -1,11 +1,14 @@
 import { passwordHasher } from '@matte/core/identity/password/password-hasher'
 import type { Registry } from 'prom-client'
-import { createSignInMetrics } from './sign-in-metrics.ts'
+import { createSignInMetrics, gaugeHashes } from './sign-in-metrics.ts'
 
 type Bounds = { readonly passwordHashesMax: number; readonly passwordHashesWaitingMax: number }
 
 /** What the routes of signing in share: the pool of hashes, and what is counted. */
 export function createSignIn({ passwordHashesMax, passwordHashesWaitingMax }: Bounds, registry: Registry) {
-  const hasher = passwordHasher({ atOnce: passwordHashesMax, waitingMax: passwordHashesWaitingMax })
-  return { hasher, signIn: createSignInMetrics(registry, hasher.counts) }
+  const signIn = createSignInMetrics(registry)
+  const { observeHash } = signIn
+  const hasher = passwordHasher({ atOnce: passwordHashesMax, waitingMax: passwordHashesWaitingMax, observeHash })
+  gaugeHashes(registry, hasher.counts)
+  return { hasher, signIn }
 }

@@ -1,7 +1,7 @@
 // Argon2id with the parameters of D15, in turns: a hash takes 19 MiB and a core for some 10 ms, so that `atOnce` bounds
 // both what logins take of memory (19 MiB × atOnce) and what they leave to everything else. A turn holds for what comes
 // before and after the hash too, so that hundreds of logins do not crowd the database before the first is hashed.
-import { hash, type Options, verify } from '@node-rs/argon2'
+import { hash, type Options, verify as verifyHash } from '@node-rs/argon2'
 import { MatteError } from '../../error.ts'
 import { createGate } from '../../runtime/concurrency/gate.ts'
 
@@ -23,7 +23,12 @@ export type PasswordHasher = {
 /** False for a wrong password, and for none (`null`, where there is no account) after the same work. */
 export type Verify = (stored: string | null, password: string) => Promise<boolean>
 
-type Bounds = { readonly atOnce: number; readonly waitingMax: number }
+type HasherOptions = {
+  readonly atOnce: number
+  readonly waitingMax: number
+  /** Called with the seconds of each hash. */
+  readonly observeHash?: (seconds: number) => void
+}
 
 /** Argon2id (2), 19 MiB, two passes, one lane. The package's enum is of a kind that type stripping cannot take. */
 const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const satisfies Options
@@ -37,21 +42,30 @@ const nobodysHash = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repe
 /** The same characters, however a keyboard composed them. */
 const normalize = (password: string): string => password.normalize('NFKC')
 
-export function passwordHasher({ atOnce, waitingMax }: Bounds): PasswordHasher {
+export function passwordHasher({ atOnce, waitingMax, observeHash }: HasherOptions): PasswordHasher {
   const gate = createGate(atOnce)
   const inTurn = async <T>(act: () => Promise<T>): Promise<T> => {
     if (gate.size() >= atOnce + waitingMax) throw tooManyWait()
     return gate.run(act)
   }
+  const observed = async <T>(work: () => Promise<T>): Promise<T> => {
+    const begun = performance.now()
+    const result = await work()
+    observeHash?.((performance.now() - begun) / 1_000)
+    return result
+  }
+  const hashPassword = (password: string, salt?: Buffer): Promise<string> =>
+    observed(() => hash(normalize(password), { ...parameters, ...(salt && { salt }) }))
+  const verify: Verify = (stored, password) => observed(() => verifyPassword(stored, password))
   return {
-    hash: async (password, salt) => inTurn(() => hash(normalize(password), { ...parameters, ...(salt && { salt }) })),
-    inTurn: (act) => inTurn(() => act(verifyPassword)),
+    hash: async (password, salt) => inTurn(() => hashPassword(password, salt)),
+    inTurn: (act) => inTurn(() => act(verify)),
     counts: () => ({ running: Math.min(gate.size(), atOnce), waiting: Math.max(0, gate.size() - atOnce) }),
   }
 }
 
 async function verifyPassword(stored: string | null, password: string): Promise<boolean> {
-  const matches = await verify(stored ?? nobodysHash, normalize(password))
+  const matches = await verifyHash(stored ?? nobodysHash, normalize(password))
   return stored !== null && matches
 }
 
