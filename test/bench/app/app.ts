@@ -87,7 +87,7 @@ async function loginRows(world: World, members: Members, { rounds, seconds, say 
   ]
 }
 
-/** Milliseconds of a hash and of the route, as the process itself counts them: logins one after the other, once warm. */
+/** Milliseconds of a hash and of the route, as the process counts them: logins one after the other, once warm. */
 async function timeLogins({ port, api }: World, { logins, password }: Members): Promise<[number, number]> {
   const logInEach = async (emails: readonly string[]): Promise<void> => {
     for (const email of emails) await logIn(port, { email, password })
