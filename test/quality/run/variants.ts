@@ -3,7 +3,8 @@ import { cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import type { Photo } from '@matte/controller/worker/image/decode'
 import { encodePng } from '@matte/controller/worker/image/encode-png'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
-import { mirror, raiseToMirrored } from '@matte/controller/worker/views/mirror'
+import { joinMirrored } from '@matte/controller/worker/views/join-masks'
+import { mirror } from '@matte/controller/worker/views/mirror'
 import sharp from 'sharp'
 import type { Ask } from './model.ts'
 import type { Variant } from './variant.ts'
@@ -17,7 +18,7 @@ const ours: Variant = async (photo, ask) => finish(photo, await ask(await toMode
 const oursTwoViews: Variant = async (photo, ask) => {
   const image = await toModelInput(photo, maskSize)
   const mask = Uint8Array.from(await ask(image))
-  raiseToMirrored(mask, await ask(mirror(image, maskSize)), maskSize)
+  joinMirrored(mask, await ask(mirror(image, maskSize)), maskSize)
   return finish(photo, mask)
 }
 

@@ -11,7 +11,8 @@ import type { Pod } from '../routing/pod-source.ts'
 import type { TaskMetrics } from '../task-metrics.ts'
 import { InferenceError } from '../triton/inference-error.ts'
 import { allOrNone } from './all-or-none.ts'
-import { mirror, raiseToMirrored } from './mirror.ts'
+import { joinMirrored } from './join-masks.ts'
+import { mirror } from './mirror.ts'
 
 export type AskViewsDeps = {
   readonly picker: PodPicker
@@ -90,6 +91,6 @@ async function askView({ inferenceTimeoutMs: timeoutMs }: AskViewsDeps, asked: V
 
 function joinMasks([photo, mirrored]: readonly Answer[], size: number): Uint8Array {
   if (photo === undefined) throw new Error('no view was asked for')
-  if (mirrored) raiseToMirrored(photo.mask, mirrored.mask, size)
+  if (mirrored) joinMirrored(photo.mask, mirrored.mask, size)
   return photo.mask
 }

@@ -1,7 +1,7 @@
-// The mirror image of a model's input, and what two masks say together. Plain loops: 0.4 ms for both at 320 × 320,
-// where a call of sharp's waits for a thread.
-
-/** Left and right exchanged, of RGB with `size` pixels a side. */
+/**
+ * Left and right exchanged, of RGB with `size` pixels a side. A plain loop: at 320 × 320 it takes 0.3 ms, and a call of
+ * sharp's would wait for a thread.
+ */
 export function mirror(pixels: Uint8Array, size: number): Uint8Array {
   const mirrored = new Uint8Array(pixels.length)
   const rowBytes = size * 3
@@ -13,16 +13,4 @@ export function mirror(pixels: Uint8Array, size: number): Uint8Array {
     }
   }
   return mirrored
-}
-
-/**
- * Raises each value of `mask` to that of the mask of the mirror image, where it is higher. What one view misses the
- * other often finds; the mean of both would make what only one has found half transparent.
- */
-export function raiseToMirrored(mask: Uint8Array, mirrored: Uint8Array, size: number): void {
-  for (let row = 0; row < mask.length; row += size) {
-    for (let x = row, from = row + size - 1; x < row + size; x++, from--) {
-      mask[x] = Math.max(mask[x] as number, mirrored[from] as number)
-    }
-  }
 }
