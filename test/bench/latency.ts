@@ -94,8 +94,11 @@ export async function measureParts({ env, tritonAddress }: Installation, photo: 
       const file = await timed('get', () => bucket.get(key, { maxBytes: photo.bytes.length }))
       const decoded = await timed('decode', () => decodePhoto(file, 50_000_000))
       const image = await timed('prepare', () => toModelInput(decoded, size))
-      const ask = { model: 'u2netp', id: `bench/${i}`, image, size, timeoutMs: 30_000, signal }
-      const mask = await timed('infer', () => triton.infer(ask))
+      // The views of a lone task are asked for at once.
+      const views = Array.from({ length: shape?.views ?? 1 }, (_none, view) => `bench/${i}/${view}`)
+      const ask = { model: 'u2netp', image, size, timeoutMs: 30_000, signal }
+      const [mask] = await timed('infer', () => Promise.all(views.map((id) => triton.infer({ ...ask, id }))))
+      if (mask === undefined) throw new Error('no view was asked for')
       const result = await timed('refine', () => pool.cutOut({ photo: decoded, mask, output: null }))
       if (!('file' in result)) throw new Error('the pool answers with a PNG')
       await timed('put', () => bucket.put(`${key}.result`, result.file, { contentType: 'image/png' }))
