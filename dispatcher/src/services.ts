@@ -21,6 +21,7 @@ import { type Config, schema } from './config.ts'
 import { deliver } from './deliver.ts'
 import { createDeliveryMetrics } from './delivery-metrics.ts'
 import { creditLoops } from './due/credit-loops.ts'
+import { failingEndpointsLoop } from './due/failing-endpoints.ts'
 import { mailLoop } from './due/mails.ts'
 import { createNotificationMetrics } from './due/notification-metrics.ts'
 import { notificationLoop } from './due/notifications.ts'
@@ -70,6 +71,7 @@ export async function buildServices(config: Config): Promise<Services> {
       duePayments({ payments, wakeDeliveries: due.wake, logger }),
       ...creditLoops({ ...dueDeps, plans }),
       referralLoop({ ...dueDeps, rewardCredits }),
+      failingEndpointsLoop({ db, masterKeys: config.masterKeys, logger }),
       consume({ bus, durable, ready: due.untilFree, wake: due.wake, logger }),
     ],
   }

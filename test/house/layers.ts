@@ -107,6 +107,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/webhook': [...rows, 'core/runtime', 'core/workspace', 'core/webhook/target'],
   'core/webhook/delivery': [...rows, 'core/workspace', 'core/webhook', 'core/webhook/endpoint'],
   'core/webhook/endpoint': [...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/webhook'],
+  'core/webhook/failing': [...rows, 'core/runtime', 'core/mail', 'core/webhook'],
   'core/task': [
     ...rows,
     ...['core/storage', 'core/idempotency', 'core/workspace', 'core/credit', 'core/upload', 'core/webhook'],

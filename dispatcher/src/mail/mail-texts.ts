@@ -26,6 +26,16 @@ type Describe<T extends MailTemplate> = (data: DataOf<T>, place: MailPlace) => M
 
 const ignoreIt = 'If it was not you, ignore this mail: without the link nothing happens.'
 
+const whoGetsIt = 'You are an owner or admin of this workspace at Matte. Mails of this kind cannot be switched off.'
+
+type Endpoint = { readonly targetHost: string; readonly endpointId: string; readonly workspaceName: string }
+
+const describe = ({ targetHost, endpointId, workspaceName }: Endpoint): string =>
+  `No delivery to ${targetHost}, the webhook endpoint ${endpointId} of ${workspaceName},`
+
+/** In UTC, to the minute. */
+const dayOf = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`
+
 export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
   'verify-email': ({ url }) => ({
     subject: 'Confirm your address',
@@ -89,6 +99,23 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
     paragraphs: [`${inviterName} uses Matte to remove the background of photos, and thinks that you might like it.`],
     links: [{ label: 'Try Matte', url }],
     reason: `${inviterName} gave this address. If you do not register, you get no other mail.`,
+  }),
+  'endpoint-failing': ({ disabledAfterDays, ...endpoint }) => ({
+    subject: `Your webhooks to ${endpoint.targetHost} fail`,
+    paragraphs: [
+      `${describe(endpoint)} has succeeded since ${dayOf(endpoint.failingSince)}.`,
+      `Every delivery is tried again for hours. An endpoint that fails for ${disabledAfterDays} days is disabled, ` +
+        'and gets nothing until you enable it again. What failed before can be sent again.',
+    ],
+    reason: whoGetsIt,
+  }),
+  'endpoint-disabled': (endpoint) => ({
+    subject: `Your webhooks to ${endpoint.targetHost} are disabled`,
+    paragraphs: [
+      `${describe(endpoint)} has succeeded since ${dayOf(endpoint.failingSince)}, so it was disabled.`,
+      'Once the receiver works, set the status of the endpoint to enabled, and have what failed before sent again.',
+    ],
+    reason: whoGetsIt,
   }),
   notification: ({ event, title, body }, { appUrl }) => ({
     subject: title,

@@ -38,6 +38,13 @@ const eventFields: Samples = {
 
 const taskFields = { task_id: 't', reason: 'INPUT_UNREADABLE', message: 'The image cannot be read.' }
 
+const endpoint = {
+  targetHost: 'hooks.example.com:443',
+  endpointId: '0b0f6a5e-6f6c-4f43-9c7c-5b1d3b0d5a11',
+  workspaceName: 'Shop & Co',
+  failingSince: '2026-11-17T09:30:00.000Z',
+}
+
 export const mailSamples: Readonly<Record<string, RenderedMail>> = {
   'verify-email': renderMail('verify-email', { url }, place),
   'already-registered': renderMail('already-registered', { loginUrl: url, resetUrl: url }, place),
@@ -45,6 +52,8 @@ export const mailSamples: Readonly<Record<string, RenderedMail>> = {
   'confirm-email': renderMail('confirm-email', { url }, place),
   'email-changing': renderMail('email-changing', { newEmail: 'new@example.com' }, place),
   'failed-logins': renderMail('failed-logins', { failures: 20 }, place),
+  'endpoint-failing': renderMail('endpoint-failing', { ...endpoint, disabledAfterDays: 5 }, place),
+  'endpoint-disabled': renderMail('endpoint-disabled', endpoint, place),
   'team-invitation': renderMail(
     'team-invitation',
     { teamName: 'Shop & Co', inviterEmail: 'ada@example.com', role: 'member', url },

@@ -20,8 +20,20 @@ type Templates = {
   }
   /** An invitation by a referral code. */
   'referral-invitation': { readonly inviterName: string; readonly url: string }
+  /** No delivery to a webhook endpoint has succeeded for days; it is disabled after `disabledAfterDays`. */
+  'endpoint-failing': FailingEndpoint & { readonly disabledAfterDays: number }
+  'endpoint-disabled': FailingEndpoint
   /** An event of the interface, as a notification. */
   notification: { readonly event: string; readonly title: string; readonly body: string }
+}
+
+type FailingEndpoint = {
+  /** `host:port`: the rest of a URL may be secret. */
+  readonly targetHost: string
+  readonly endpointId: string
+  readonly workspaceName: string
+  /** ISO 8601. */
+  readonly failingSince: string
 }
 
 export type MailTemplate = keyof Templates

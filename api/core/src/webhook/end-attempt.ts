@@ -1,7 +1,7 @@
 // What becomes of a delivery that was claimed.
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import type { AttemptOutcome } from './attempt-outcome.ts'
+import type { AttemptError, AttemptOutcome } from './attempt-outcome.ts'
 import { type RetryPolicy, retryDelayMs } from './backoff.ts'
 import type { ClaimedDelivery, ClaimRef } from './claim-deliveries.ts'
 import { canceled } from './delivery-queries.ts'
@@ -36,7 +36,8 @@ export async function recordAttempt(
       returning id, status, endpoint_id
     ), shown as (
       update webhook_endpoint e
-         set last_delivery_at = ${endedAt}, last_delivery_status = ${outcome.error === null ? 'delivered' : 'failed'}
+         set last_delivery_at = ${endedAt}, last_delivery_status = ${outcome.error === null ? 'delivered' : 'failed'},
+             ${failingColumns(outcome.error, endedAt)}
         from ended
        where e.id = ended.endpoint_id and (e.last_delivery_at is null or e.last_delivery_at < ${endedAt})
     ), recorded as (
@@ -51,6 +52,16 @@ export async function recordAttempt(
     )
     select status from ended`.execute(db)
   return rows[0]?.status
+}
+
+/** Errors of ours, which say nothing of the receiver. */
+const ownErrors: readonly AttemptError[] = ['SECRET_UNREADABLE', 'INTERNAL']
+
+/** Of `webhook_endpoint e`, for what follows from failing long (failing/judge-failing.ts). */
+function failingColumns(error: AttemptError | null, endedAt: RawBuilder<unknown>): RawBuilder<unknown> {
+  if (error === null) return sql`failing_since = null, failing_notices = 0`
+  if (ownErrors.includes(error)) return sql`failing_since = e.failing_since`
+  return sql`failing_since = coalesce(e.failing_since, ${endedAt})`
 }
 
 /** Ends a claim without an attempt: due at once again, the attempt is not counted. Undefined: the claim was lost. */

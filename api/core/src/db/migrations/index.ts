@@ -23,6 +23,7 @@ import { up as team } from './0021-team.ts'
 import { up as paymentEnds } from './0022-payment-ends.ts'
 import { up as people } from './0023-people.ts'
 import { up as modelProperties } from './0024-model-properties.ts'
+import { up as failingEndpoints } from './0025-failing-endpoints.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -50,4 +51,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0022-payment-ends': { up: paymentEnds },
   '0023-people': { up: people },
   '0024-model-properties': { up: modelProperties },
+  '0025-failing-endpoints': { up: failingEndpoints },
 }

@@ -25,5 +25,9 @@ export type WebhookEndpointTable = {
   /** End of the latest attempt of any delivery, and how it went. */
   last_delivery_at: Date | null
   last_delivery_status: 'delivered' | 'failed' | null
+  /** The first failed attempt since the last success; null: the latest was one, or there was none yet (D65). */
+  failing_since: Date | null
+  /** Of the notices of that, how many were given. */
+  failing_notices: Generated<number>
   deleted_at: Date | null
 }

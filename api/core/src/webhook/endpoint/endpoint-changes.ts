@@ -52,6 +52,8 @@ export function updateEndpoint(
     .set({
       updated_at: sql<Date>`now()`,
       ...(target && targetColumns(target)),
+      // Another target, or another try, has failed at nothing yet.
+      ...((target !== undefined || status === 'enabled') && { failing_since: null, failing_notices: 0 }),
       ...(eventTypes && { event_types: [...eventTypes] }),
       ...(status === 'enabled' && { status, disabled_reason: null }),
       ...(status === 'disabled' && { status, disabled_reason: sql<'OWNER'>`coalesce(disabled_reason, 'OWNER')` }),

@@ -9,7 +9,8 @@ with ended as (
   returning id, status, endpoint_id
 ), shown as (
   update webhook_endpoint e
-     set last_delivery_at = now() - $9 * interval '1 ms', last_delivery_status = $10
+     set last_delivery_at = now() - $9 * interval '1 ms', last_delivery_status = $10,
+         failing_since = null, failing_notices = 0
     from ended
    where e.id = ended.endpoint_id and (e.last_delivery_at is null or e.last_delivery_at < now() - $11 * interval '1 ms')
 ), recorded as (
