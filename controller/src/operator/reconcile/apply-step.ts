@@ -2,6 +2,7 @@
 // pass does not have to wait for the watch.
 
 import { eachAtOnce } from '@matte/core/runtime/each-at-once'
+import type { Logger } from 'pino'
 import {
   deployments,
   type KubeClient,
@@ -13,6 +14,8 @@ import {
 } from '../kube/client.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'
 import { poolLabel } from '../pool/labels.ts'
+import { withoutUndeclared } from '../pool/older-definition.ts'
+import type { PoolStatus } from '../pool/pool-status.ts'
 import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'
 import type { Observed, World } from './gather.ts'
 import type { LiveIndex } from './observe/live-index.ts'
@@ -20,7 +23,7 @@ import { keyOf, restorationOf } from './plan-steps.ts'
 import { isRefusal } from './refusals.ts'
 import type { OwnedObject, PlanContext, Step } from './step.ts'
 
-export type StepDeps = { readonly kube: KubeClient; readonly world: World }
+export type StepDeps = { readonly kube: KubeClient; readonly world: World; readonly logger: Logger }
 
 export function applyStep(deps: StepDeps, observed: Observed, step: Step, context: PlanContext): Promise<void> {
   switch (step.kind) {
@@ -128,14 +131,24 @@ async function remove(deps: StepDeps, { object }: Of<'delete'>): Promise<void> {
 }
 
 async function writeStatus(
-  { kube, world }: StepDeps,
+  { kube, world, logger }: StepDeps,
   { pool, nowMs }: Observed,
   { status }: Of<'status'>,
   { memory }: PlanContext,
 ): Promise<void> {
   const { name, uid, resourceVersion } = pool.metadata
   const metadata = { name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
-  const object = { apiVersion: pool.apiVersion, kind: pool.kind, metadata, status } as TritonPool
-  world.pools.recordWrite(pool, await kube.apply(tritonPools, object, { subresource: 'status' }))
+  const write = (status: PoolStatus): Promise<TritonPool> => {
+    const object = { apiVersion: pool.apiVersion, kind: pool.kind, metadata, status } as TritonPool
+    return kube.apply(tritonPools, object, { subresource: 'status' })
+  }
+  const written = await write(status).catch((error: unknown) => {
+    const known = error instanceof KubeError ? withoutUndeclared(status, error.message) : undefined
+    if (known === undefined) throw error
+    if (!memory.definitionIsOlder) logger.warn({ err: error }, 'the definition of TritonPools is older: upgrade it')
+    memory.definitionIsOlder = true
+    return write(known)
+  })
+  world.pools.recordWrite(pool, written)
   memory.statusAtMs = nowMs
 }

@@ -4,7 +4,6 @@
 // reconcile pass.
 
 import type { LicencePolicy } from '@matte/core/model/licence-policy'
-import type { Logger } from 'pino'
 import { KubeError } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import type { Leadership } from '../kube/leadership.ts'
@@ -25,7 +24,6 @@ export type ApplyDeps = StepDeps & {
   /** What a pool may do with its pods. */
   readonly podPatch: PodPatchForm
   readonly licences: LicencePolicy
-  readonly logger: Logger
 }
 
 /** @throws KubeError 409 when an object changed in the meantime, NotLeaderError when this replica no longer leads. */

@@ -38,6 +38,8 @@ export type PoolMemory = {
   refusedChanges: Map<string, RefusedChange>
   /** Which state was applied over which version of an object, by kind and name, so that none is applied twice. */
   restored: Map<string, string>
+  /** The API server refused a status for fields that the definition does not declare. */
+  definitionIsOlder: boolean
   timetable: { readonly of: PoolSpec['scaling']['schedules']; readonly table: Timetable } | undefined
 }
 
@@ -53,6 +55,7 @@ export function newMemory({ status }: TritonPool): PoolMemory {
     refusals: new Map(),
     refusedChanges: new Map(),
     restored: new Map(),
+    definitionIsOlder: false,
     timetable: undefined,
   }
 }
