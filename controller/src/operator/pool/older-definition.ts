@@ -1,6 +1,6 @@
-// A controller that is newer than the definition of TritonPools in the cluster, as in the middle of an upgrade, or where
-// definitions are installed apart. The API server refuses a status with a field that the definition does not declare,
-// all of it; so that field is left out, rather than having no status at all.
+// A controller that is newer than the definition of TritonPools in the cluster, as in the middle of an upgrade, or
+// where definitions are installed apart. The API server refuses a status with a field that the definition does not
+// declare, all of it; so that field is left out, rather than having no status at all.
 
 const undeclared = /\.status((?:\.\w+|\[[^\]]*\])+): field not declared in schema/g
 
