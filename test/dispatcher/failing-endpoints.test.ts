@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
 import { recoverDeliveries } from '@matte/core/webhook/delivery/recover-deliveries'
-import { recordAttempt } from '@matte/core/webhook/end-attempt'
+import { cancelClaimedDelivery, recordAttempt } from '@matte/core/webhook/end-attempt'
 import { changeEndpoint, createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { findEndpoint } from '@matte/core/webhook/endpoint/endpoint-queries'
 import { judgeFailing } from '@matte/core/webhook/failing/judge-failing'
@@ -13,7 +13,7 @@ import { useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
 import { until } from '../support/until.ts'
 import { spawnDispatcher } from './dispatcher-process.ts'
-import { claimOne } from './given.ts'
+import { claimOne, makeDue } from './given.ts'
 import { masterKeys } from './in-process.ts'
 import { startReceiver } from './receiver.ts'
 
@@ -211,6 +211,22 @@ describe('an endpoint that fails', () => {
     })
     await judging
     expect(await mails()).toEqual(['endpoint-failing admin'])
+  })
+
+  it('leaves what has failed to be recovered, also when a dispatcher claims it in the moment of the end', async () => {
+    const { workspaceId, id, attempt } = await given()
+    const { db } = database
+    await attempt('TIMEOUT', 12)
+    await announce(workspaceId)
+    await makeDue(db)
+    const claimed = [await claimOne(db), await claimOne(db)]
+    await sql`update webhook_endpoint set status = 'disabled', disabled_reason = 'FAILING' where id = ${id}`.execute(db)
+    for (const one of claimed) await cancelClaimedDelivery(db, one)
+    const rows = await db.selectFrom('delivery').select(['status', 'attempt']).orderBy('status').execute()
+    expect(rows).toEqual([
+      { status: 'canceled', attempt: 0 },
+      { status: 'exhausted', attempt: 1 },
+    ])
   })
 
   it('is judged by one of eight replicas alone', async () => {

@@ -92,16 +92,22 @@ export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
 }
 
 /**
- * Ends a claimed delivery whose endpoint gets nothing any more; the attempt was not made and is not counted. Undefined:
- * the claim was lost.
+ * Ends a claimed delivery whose endpoint gets nothing any more; the attempt was not made and is not counted. What has
+ * failed before is exhausted where failing disabled the endpoint, so that it can be recovered.
+ * Undefined: the claim was lost.
  */
 export function cancelClaimedDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
   return db
     .updateTable('delivery')
-    .set({ ...canceled, attempt: attempt - 1 })
+    .set({ ...canceled, attempt: attempt - 1, status: attempt > 1 ? exhaustedIfFailing : 'canceled' })
     .where('id', '=', id)
     .where('claim', '=', claim)
     .where('attempt', '=', attempt)
-    .returning('id')
+    .returning('status')
     .executeTakeFirst()
 }
+
+const exhaustedIfFailing = sql<'exhausted' | 'canceled'>`
+  case when exists (select from webhook_endpoint e
+                     where e.id = delivery.endpoint_id and e.deleted_at is null and e.disabled_reason = 'FAILING')
+       then 'exhausted' else 'canceled' end`

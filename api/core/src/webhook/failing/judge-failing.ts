@@ -36,7 +36,7 @@ export async function judgeFailing(db: Db, masterKeys: MasterKeys, pass: SweepPa
   return sumEach(failing, pass, async ({ id }) => {
     const judged = await db.transaction().execute((tx) => judge(tx, masterKeys, { id, pass }))
     // After the commit: deliveries come before their endpoint in the order of locks (end-attempt.ts). Who dies before
-    // leaves deliveries that the dispatcher cancels one by one when it claims them.
+    // leaves deliveries that the dispatcher ends alike, one by one when it claims them.
     if (judged === 'disabled') {
       await exhaustTried(db, id)
       await cancelEndpointDeliveries(db, id)
