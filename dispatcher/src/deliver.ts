@@ -54,7 +54,7 @@ export async function deliver(deps: DeliverDeps, assignment: Assignment, signal:
     await inSpan('webhook.deliver', options, async (span) => {
       const target = await readTarget(deps, delivery)
       if (target === undefined) {
-        countEnd(deps, delivery, (await cancelClaimedDelivery(deps.db, delivery)) && 'canceled')
+        countEnd(deps, delivery, (await cancelClaimedDelivery(deps.db, delivery))?.status)
         log.info('delivery canceled: its endpoint is disabled or deleted')
         return
       }

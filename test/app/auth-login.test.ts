@@ -8,6 +8,7 @@ import { exposedAt } from '../support/app/exposed.ts'
 import { type Account, givenAccount, newEmail, newPassword, type SignedIn } from '../support/app/sign-in/accounts.ts'
 import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/sign-in/inbox.ts'
 import type { ApiError } from '../support/client.ts'
+import { until } from '../support/until.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', TRUSTED_PROXY_HOPS: '1' })
 const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
@@ -52,6 +53,27 @@ const waitOf = (call: Promise<unknown>): Promise<number> =>
     () => 0,
     ({ status, headers }: ApiError) => (status === 429 ? Number(headers.get('retry-after')) : 0),
   )
+
+/** What a login answers that finds the account as it was, and its row locked until the change is there. */
+async function logInDuring(account: Account, change: Partial<Record<string, Date | string | null>>): Promise<unknown> {
+  const { login } = await world.db.transaction().execute(async (tx) => {
+    await tx.updateTable('app_user').set(change).where('id', '=', account.userId).execute()
+    let hasAnswer = false
+    const login = logIn(account)
+      .then(
+        ({ data }): unknown => data,
+        (error: unknown) => error,
+      )
+      .finally(() => {
+        hasAnswer = true
+      })
+    const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until('it waits', async () => hasAnswer || (await waiting.execute(world.db)).rows.length > 0)
+    // Itself it would be awaited before the commit.
+    return { login }
+  })
+  return login
+}
 
 const eventsOf = ({ userId }: Pick<Account, 'userId'>) =>
   world.db
@@ -101,6 +123,29 @@ describe('a login', () => {
     expect(await mailsTo(world.db, world.api, given.email)).toHaveLength(1)
     expect((await logIn(given)).data).toEqual({ status: 'verification_sent' })
     await tokensTo(world, given.email, { template: 'verify-email', count: 2 })
+  })
+
+  it.each([
+    ['gets another password', { password_hash: 'another' }, refused, 2],
+    ['is erased', { erased_at: new Date(), password_hash: null, email_verified_at: null }, refused, 2],
+    ['is disabled', { disabled_at: new Date() }, refused, 1],
+    ['has its address to verify', { email_verified_at: null }, { status: 'verification_sent' }, 1],
+  ])('lets nobody in whose account %s after the password was compared', async (_what, change, answer, failures) => {
+    const account = await givenAccount(world)
+    await fail(account.email, { network: '192.0.2.2' })
+    expect(await logInDuring(account, change)).toMatchObject(answer)
+    const counts = world.db
+      .selectFrom('login_failure')
+      .select('failures')
+      .where('account', '=', accountHash(account.email))
+    expect(await counts.where('network', '=', '').execute()).toEqual([{ failures }])
+    expect(await counts.where('network', '=', '192.0.2.1').execute()).toHaveLength(failures - 1)
+  })
+
+  it('lets somebody in who is enabled while it is judged', async () => {
+    const account = await givenAccount(world)
+    await world.db.updateTable('app_user').set({ disabled_at: new Date() }).where('id', '=', account.userId).execute()
+    expect(await logInDuring(account, { disabled_at: null })).toMatchObject({ tokenType: 'Bearer' })
   })
 
   it('takes a password however a keyboard composed it', async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
 import { recoverDeliveries } from '@matte/core/webhook/delivery/recover-deliveries'
-import { recordAttempt } from '@matte/core/webhook/end-attempt'
+import { cancelClaimedDelivery, recordAttempt } from '@matte/core/webhook/end-attempt'
 import { changeEndpoint, createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { findEndpoint } from '@matte/core/webhook/endpoint/endpoint-queries'
 import { judgeFailing } from '@matte/core/webhook/failing/judge-failing'
@@ -13,7 +13,7 @@ import { useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
 import { until } from '../support/until.ts'
 import { spawnDispatcher } from './dispatcher-process.ts'
-import { claimOne } from './given.ts'
+import { claimOne, makeDue } from './given.ts'
 import { masterKeys } from './in-process.ts'
 import { startReceiver } from './receiver.ts'
 
@@ -43,9 +43,9 @@ async function given(url = 'https://receiver.example/secret-path') {
       .select(['status', 'disabled_reason', 'failing_since', 'failing_notices'])
       .where('id', '=', id)
       .executeTakeFirstOrThrow()
-  const attempt = async (error: 'TIMEOUT' | 'INTERNAL' | null, maxRetries = 0): Promise<void> => {
+  const attempt = async (error: 'TIMEOUT' | 'INTERNAL' | null, maxRetries = 0, endedAgoMs = 0) => {
     await announce(workspaceId)
-    const outcome = { statusCode: null, durationMs: 1, responseBody: null, endedAgoMs: 0 }
+    const outcome = { statusCode: null, durationMs: 1, responseBody: null, endedAgoMs }
     await recordAttempt(db, await claimOne(db), { ...outcome, error, policy: { maxRetries, retryUnitMs: 60_000 } })
   }
   return { workspaceId, id, read, attempt }
@@ -62,6 +62,7 @@ const letAge = (id: string, hours: number) =>
   sql`
     update webhook_endpoint
        set failing_since = failing_since - ${hours} * interval '1 hour',
+           failed_at = failed_at - ${hours} * interval '1 hour',
            last_delivery_at = last_delivery_at - ${hours} * interval '1 hour'
      where id = ${id}`.execute(database.db)
 
@@ -150,6 +151,82 @@ describe('an endpoint that fails', () => {
     const { read, attempt } = await given()
     await attempt('INTERNAL')
     expect(await read()).toMatchObject({ failing_since: null })
+  })
+
+  it('is not disabled by an error of ours after days of failures', async () => {
+    const { id, read, attempt } = await given()
+    await attempt('TIMEOUT')
+    await letAge(id, 24 * 6)
+    await attempt('INTERNAL')
+    await judge()
+    expect(await read()).toMatchObject({ status: 'enabled' })
+  })
+
+  it('begins anew with a success that is recorded after a later failure', async () => {
+    const { id, read, attempt } = await given()
+    await attempt('TIMEOUT')
+    await letAge(id, 24 * 6)
+    await attempt('TIMEOUT')
+    await attempt(null, 0, 60_000)
+    expect(await judge()).toBe(0)
+    expect(await read()).toMatchObject({ status: 'enabled', failing_notices: 0, failing_since: expect.any(Date) })
+  })
+
+  it('begins anew after a success that a dispatcher of the version before recorded', async () => {
+    const { id, read, attempt } = await given()
+    await attempt('TIMEOUT')
+    await letAge(id, 24 * 6)
+    await sql`
+      update webhook_endpoint set last_delivery_at = now() - interval '1 hour', last_delivery_status = 'delivered'
+       where id = ${id}`.execute(database.db)
+    expect(await judge()).toBe(0)
+    await attempt('TIMEOUT')
+    expect(await judge()).toBe(0)
+    expect(await read()).toMatchObject({ status: 'enabled', failing_notices: 0 })
+  })
+
+  it('is not told of to somebody whose account is erased meanwhile', async () => {
+    const { workspaceId, id, attempt } = await given()
+    await attempt('TIMEOUT')
+    await letAge(id, 30)
+    const { db } = database
+    const { user_id: owner } = await db
+      .selectFrom('membership')
+      .select('user_id')
+      .where('workspace_id', '=', workspaceId)
+      .where('role', '=', 'owner')
+      .executeTakeFirstOrThrow()
+    let hasJudged = false
+    let judging: Promise<unknown> = Promise.resolve()
+    await db.transaction().execute(async (tx) => {
+      await tx.updateTable('app_user').set({ erased_at: new Date() }).where('id', '=', owner).execute()
+      judging = judge().then(() => {
+        hasJudged = true
+      })
+      await until('the judge waits, or has not', async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+        return hasJudged || rows.length > 0
+      })
+    })
+    await judging
+    expect(await mails()).toEqual(['endpoint-failing admin'])
+  })
+
+  it('leaves what has failed to be recovered, also when a dispatcher claims it in the moment of the end', async () => {
+    const { workspaceId, id, attempt } = await given()
+    const { db } = database
+    await attempt('TIMEOUT', 12)
+    await announce(workspaceId)
+    await makeDue(db)
+    const claimed = [await claimOne(db), await claimOne(db)]
+    await sql`update webhook_endpoint set status = 'disabled', disabled_reason = 'FAILING' where id = ${id}`.execute(db)
+    for (const one of claimed) await cancelClaimedDelivery(db, one)
+    const rows = await db.selectFrom('delivery').select(['status', 'attempt']).orderBy('status').execute()
+    expect(rows).toEqual([
+      { status: 'canceled', attempt: 0 },
+      { status: 'exhausted', attempt: 1 },
+    ])
   })
 
   it('is judged by one of eight replicas alone', async () => {

@@ -17,3 +17,10 @@ it('names each failed test with its file and the first line of its message', () 
   }
   expect(listFailures(report)).toEqual(['failed: test/api/tasks.test.ts: tasks are read: Error: 404'])
 })
+
+it('names a file that failed without a failed test: it did not load, or what its tests need did not start', () => {
+  const name = join(process.cwd(), 'test/api/tasks.test.ts')
+  const skipped = { fullName: 'tasks are listed', status: 'skipped', failureMessages: [] }
+  const report = { testResults: [{ name, status: 'failed', message: 'no port\nat here', assertionResults: [skipped] }] }
+  expect(listFailures(report)).toEqual(['failed: test/api/tasks.test.ts: no port'])
+})

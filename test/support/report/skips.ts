@@ -12,6 +12,9 @@ type SkipReason = {
 export type TestReport = {
   readonly testResults: readonly {
     readonly name: string
+    readonly status?: string
+    /** What went wrong outside the tests. */
+    readonly message?: string
     readonly assertionResults: readonly {
       readonly fullName: string
       readonly status: string

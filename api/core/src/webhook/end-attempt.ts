@@ -36,10 +36,12 @@ export async function recordAttempt(
       returning id, status, endpoint_id
     ), shown as (
       update webhook_endpoint e
-         set last_delivery_at = ${endedAt}, last_delivery_status = ${outcome.error === null ? 'delivered' : 'failed'},
+         set last_delivery_at = greatest(e.last_delivery_at, ${endedAt}),
+             last_delivery_status = case when e.last_delivery_at >= ${endedAt} then e.last_delivery_status
+                                         else ${outcome.error === null ? 'delivered' : 'failed'} end,
              ${failingColumns(outcome.error, endedAt)}
         from ended
-       where e.id = ended.endpoint_id and (e.last_delivery_at is null or e.last_delivery_at < ${endedAt})
+       where e.id = ended.endpoint_id
     ), recorded as (
       insert into delivery_attempt (delivery_id, attempt, at, duration_ms, status_code, error, response_body)
       select id, ${attempt}::int, ${endedAt}, ${Math.round(outcome.durationMs)}::int, ${outcome.statusCode}::int,
@@ -57,11 +59,24 @@ export async function recordAttempt(
 /** Errors of ours, which say nothing of the receiver. */
 const ownErrors: readonly AttemptError[] = ['SECRET_UNREADABLE', 'INTERNAL']
 
-/** Of `webhook_endpoint e`, for what follows from failing long (failing/judge-failing.ts). */
+/**
+ * Of `webhook_endpoint e`, for what follows from failing long (failing/judge-failing.ts). Of two that end at once the
+ * later may be recorded first: then a success leaves only the failure after it, and a failure before a success is
+ * none. A dispatcher from before these columns records a success and leaves them: so a failure after one is the first.
+ */
 function failingColumns(error: AttemptError | null, endedAt: RawBuilder<unknown>): RawBuilder<unknown> {
-  if (error === null) return sql`failing_since = null, failing_notices = 0`
+  if (error === null) {
+    return sql`failing_since = case when e.failing_since is not null and e.failed_at > ${endedAt} then e.failed_at end,
+               failing_notices = 0`
+  }
   if (ownErrors.includes(error)) return sql`failing_since = e.failing_since`
-  return sql`failing_since = coalesce(e.failing_since, ${endedAt})`
+  const begins = sql`e.failing_since is null or e.last_delivery_status = 'delivered'`
+  const isLate = sql`e.last_delivery_at >= ${endedAt}`
+  return sql`failing_since = case when ${isLate} then e.failing_since when ${begins} then ${endedAt}
+                                  else e.failing_since end,
+             failing_notices = case when not coalesce(${isLate}, false) and (${begins}) then 0
+                                    else e.failing_notices end,
+             failed_at = greatest(e.failed_at, ${endedAt})`
 }
 
 /** Ends a claim without an attempt: due at once again, the attempt is not counted. Undefined: the claim was lost. */
@@ -77,16 +92,22 @@ export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
 }
 
 /**
- * Ends a claimed delivery whose endpoint gets nothing any more; the attempt was not made and is not counted. Undefined:
- * the claim was lost.
+ * Ends a claimed delivery whose endpoint gets nothing any more; the attempt was not made and is not counted. What has
+ * failed before is exhausted where failing disabled the endpoint, so that it can be recovered.
+ * Undefined: the claim was lost.
  */
 export function cancelClaimedDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
   return db
     .updateTable('delivery')
-    .set({ ...canceled, attempt: attempt - 1 })
+    .set({ ...canceled, attempt: attempt - 1, status: attempt > 1 ? exhaustedIfFailing : 'canceled' })
     .where('id', '=', id)
     .where('claim', '=', claim)
     .where('attempt', '=', attempt)
-    .returning('id')
+    .returning('status')
     .executeTakeFirst()
 }
+
+const exhaustedIfFailing = sql<'exhausted' | 'canceled'>`
+  case when exists (select from webhook_endpoint e
+                     where e.id = delivery.endpoint_id and e.deleted_at is null and e.disabled_reason = 'FAILING')
+       then 'exhausted' else 'canceled' end`

@@ -27,6 +27,8 @@ export type WebhookEndpointTable = {
   last_delivery_status: 'delivered' | 'failed' | null
   /** The first failed attempt since the last success; null: the latest was one, or there was none yet (D65). */
   failing_since: Date | null
+  /** The latest failed attempt, errors of ours left out; of use beside `failing_since` alone. */
+  failed_at: Generated<Date | null>
   /** Of the notices of that, how many were given. */
   failing_notices: Generated<number>
   deleted_at: Date | null

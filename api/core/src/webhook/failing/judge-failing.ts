@@ -8,7 +8,7 @@ import { queueMail } from '../../mail/queue-mail.ts'
 import type { MailData } from '../../mail/templates.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { cancelEndpointDeliveries, canceled } from '../delivery-queries.ts'
-import { findStaff } from './find-staff.ts'
+import { lockStaff } from './lock-staff.ts'
 
 /** Days without a success: of the first notice, of the second, and until a failure disables. */
 const noticeDays = [1, 3] as const
@@ -17,7 +17,7 @@ const disabledAfterDays = 5
 const days = (count: number) => sql`${count} * interval '1 day'`
 
 /** `now`: as of that time. */
-const isDisabledBy = sql<boolean>`e.last_delivery_at - e.failing_since >= ${days(disabledAfterDays)}`
+const isDisabledBy = sql<boolean>`e.failed_at - e.failing_since >= ${days(disabledAfterDays)}`
 
 /** How many notices there should have been by now. */
 const noticesDue = ({ now }: SweepPass) => sql<number>`(
@@ -36,7 +36,7 @@ export async function judgeFailing(db: Db, masterKeys: MasterKeys, pass: SweepPa
   return sumEach(failing, pass, async ({ id }) => {
     const judged = await db.transaction().execute((tx) => judge(tx, masterKeys, { id, pass }))
     // After the commit: deliveries come before their endpoint in the order of locks (end-attempt.ts). Who dies before
-    // leaves deliveries that the dispatcher cancels one by one when it claims them.
+    // leaves deliveries that the dispatcher ends alike, one by one when it claims them.
     if (judged === 'disabled') {
       await exhaustTried(db, id)
       await cancelEndpointDeliveries(db, id)
@@ -49,6 +49,8 @@ const failingEndpoints = (db: Db) =>
   db
     .selectFrom('webhook_endpoint as e')
     .where('e.failing_since', 'is not', null)
+    // A success that a dispatcher from before these columns recorded leaves the time beside it.
+    .where('e.last_delivery_status', '=', 'failed')
     .where('e.status', '=', 'enabled')
     .where('e.deleted_at', 'is', null)
 
@@ -60,9 +62,10 @@ async function judge(
   masterKeys: MasterKeys,
   { id, pass }: Judging,
 ): Promise<'disabled' | 'noticed' | undefined> {
+  const staff = await lockStaff(tx, id)
   const row = await failingEndpoints(tx)
     .innerJoin('workspace as w', 'w.id', 'e.workspace_id')
-    .select(['e.workspace_id', 'e.target_host', 'e.failing_notices', 'w.name'])
+    .select(['e.target_host', 'e.failing_notices', 'w.name'])
     .select([isDisabledBy.as('disables'), noticesDue(pass).as('notices_due')])
     .select(sql<Date>`e.failing_since`.as('failing_since'))
     .where('e.id', '=', id)
@@ -87,7 +90,7 @@ async function judge(
   const mail: MailData = row.disables
     ? { template: 'endpoint-disabled', data: endpoint }
     : { template: 'endpoint-failing', data: { ...endpoint, disabledAfterDays } }
-  for (const { id: userId, email: to } of await findStaff(tx, row.workspace_id)) {
+  for (const { id: userId, email: to } of staff) {
     await queueMail(tx, masterKeys, { ...mail, key: null, to, userId })
   }
   return row.disables ? 'disabled' : 'noticed'

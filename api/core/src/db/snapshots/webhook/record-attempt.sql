@@ -9,18 +9,22 @@ with ended as (
   returning id, status, endpoint_id
 ), shown as (
   update webhook_endpoint e
-     set last_delivery_at = now() - $9 * interval '1 ms', last_delivery_status = $10,
-         failing_since = null, failing_notices = 0
+     set last_delivery_at = greatest(e.last_delivery_at, now() - $9 * interval '1 ms'),
+         last_delivery_status = case when e.last_delivery_at >= now() - $10 * interval '1 ms' then e.last_delivery_status
+                                     else $11 end,
+         failing_since = case when e.failing_since is not null
+           and e.failed_at > now() - $12 * interval '1 ms' then e.failed_at end,
+           failing_notices = 0
     from ended
-   where e.id = ended.endpoint_id and (e.last_delivery_at is null or e.last_delivery_at < now() - $11 * interval '1 ms')
+   where e.id = ended.endpoint_id
 ), recorded as (
   insert into delivery_attempt (delivery_id, attempt, at, duration_ms, status_code, error, response_body)
-  select id, $12::int, now() - $13 * interval '1 ms', $14::int, $15::int,
-         $16::text, $17::text
+  select id, $13::int, now() - $14 * interval '1 ms', $15::int, $16::int,
+         $17::text, $18::text
     from ended
 ), forgotten as (
   -- Of a delivery only its latest answer is kept, or a receiver could fill the disk with thirteen of each.
   update delivery_attempt a set response_body = null
-    from ended where a.delivery_id = ended.id and a.attempt < $18::int and a.response_body is not null
+    from ended where a.delivery_id = ended.id and a.attempt < $19::int and a.response_body is not null
 )
 select status from ended;
