@@ -44,6 +44,18 @@ describe('joinMirrored', () => {
     expect(join(solid, bay)).toEqual(maskOf(...solid))
   })
 
+  it('takes a frame around what the other view finds for no subject', () => {
+    const large = 41
+    const at = (value: (x: number, y: number) => number) =>
+      Uint8Array.from({ length: large * large }, (_none, i) => value(i % large, Math.floor(i / large)))
+    const isEdge = (x: number, y: number) => x === 0 || y === 0 || x === large - 1 || y === large - 1
+    const frame = at((x, y) => (isEdge(x, y) ? subject : 0))
+    const inner = at((x, y) => (isEdge(x, y) ? 0 : subject))
+    const mask = Uint8Array.from(frame)
+    joinMirrored(mask, inner, large)
+    expect(mask).toEqual(at(() => subject))
+  })
+
   it('has the rim of a hole in the value of the view that sees it', () => {
     const soft = ['#####', '#777#', '#7.7#', '#777#', '#####']
     expect(join(soft, solid)).toEqual(maskOf(...soft))

@@ -9,16 +9,32 @@ const subjectFrom = 204
 /** `mask` becomes the joined one. `mirrored` is that of the mirror image; both have `size` values a side. */
 export function joinMirrored(mask: Uint8Array, mirrored: Uint8Array, size: number): void {
   const other = flip(mirrored, size)
-  const outside = findOutside(mask, size)
-  const otherOutside = findOutside(other, size)
+  const holes = findHoles(mask, size)
+  const otherHoles = findHoles(other, size)
   for (let i = 0; i < mask.length; i++) {
     const [own, others] = [mask[i] as number, other[i] as number]
-    const inHole = own < subjectFrom && outside[i] === 0
-    const inOtherHole = others < subjectFrom && otherOutside[i] === 0
-    if (inHole && inOtherHole) mask[i] = Math.min(own, others)
-    else if (inOtherHole) mask[i] = others
-    else if (!inHole) mask[i] = Math.max(own, others)
+    if (holes[i] === 1 && otherHoles[i] === 1) mask[i] = Math.min(own, others)
+    else if (otherHoles[i] === 1) mask[i] = others
+    else if (holes[i] !== 1) mask[i] = Math.max(own, others)
   }
+}
+
+/** Times the subject's area that holes may have: a grid of thin bars has four; a frame around the photo has more. */
+const holesMax = 8
+
+/** 1 in the holes. None where there is hardly anything beside them: what the view sees is a frame, and no subject. */
+function findHoles(mask: Uint8Array, size: number): Uint8Array {
+  const holes = new Uint8Array(mask.length)
+  const outside = findOutside(mask, size)
+  let [subjects, inHoles] = [0, 0]
+  for (let i = 0; i < mask.length; i++) {
+    if ((mask[i] as number) >= subjectFrom) subjects++
+    else if (outside[i] === 0) {
+      holes[i] = 1
+      inHoles++
+    }
+  }
+  return inHoles > holesMax * subjects ? holes.fill(0) : holes
 }
 
 function flip(mask: Uint8Array, size: number): Uint8Array {

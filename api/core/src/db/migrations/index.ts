@@ -24,7 +24,6 @@ import { up as paymentEnds } from './0022-payment-ends.ts'
 import { up as people } from './0023-people.ts'
 import { up as modelProperties } from './0024-model-properties.ts'
 import { up as failingEndpoints } from './0025-failing-endpoints.ts'
-import { up as failedAt } from './0026-failed-at.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -53,5 +52,4 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0023-people': { up: people },
   '0024-model-properties': { up: modelProperties },
   '0025-failing-endpoints': { up: failingEndpoints },
-  '0026-failed-at': { up: failedAt },
 }
