@@ -23,6 +23,7 @@ const refusals: readonly (readonly [values: string, words: string])[] = [
   ['mode=prod', "at '/mode': value must be one of 'demo', 'production'"],
   ['publicUrl=matte.example.com', "at '/publicUrl'"],
   ['image.digest=latest', "at '/image/digest'"],
+  ['models.allowedLicences={*,MIT}', "at '/models/allowedLicences'"],
 ]
 
 for (const { name, program, missing } of findHelms('lint/lint.test.ts')) {
