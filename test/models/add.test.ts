@@ -4,7 +4,6 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connectTriton } from '@matte/controller/worker/triton/triton-client'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
-import { listModels } from '@matte/core/model/model-queries'
 import { hasVnni } from '@matte/local/servers/model-repository'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -16,6 +15,7 @@ import { until } from '../support/until.ts'
 import { addModels, makeGraphs } from './add-models.ts'
 import { largestError, maps, pictureOf } from './tiny-maps.ts'
 import { openModel } from './triton-model.ts'
+import { untilOffered } from './until-offered.ts'
 
 const folder = mkdtempSync(join(inject('runDir'), 'added-'))
 const graph = (name: string): string => join(folder, 'graphs', `${name}.onnx`)
@@ -140,19 +140,15 @@ describe('the service', () => {
   const stack = useStack({ processes: ['api'] })
   beforeAll(async () => {
     const added = [
-      ['one', 'one-image'],
-      ['half', 'half'],
-      ['logits', 'logits'],
-    ].map(([name, tritonModel]) => ({
-      name,
-      tritonModel,
-      addresses: [triton.url],
-    }))
+      { name: 'one', tritonModel: 'one-image', addresses: [triton.url] },
+      { name: 'half', tritonModel: 'half', addresses: [triton.url] },
+      { name: 'logits', tritonModel: 'logits', addresses: [triton.url] },
+    ]
     await stack.start('controller', ({ MODELS_STATIC = '[]', ...env }) => ({
       ...env,
       MODELS_STATIC: JSON.stringify([...JSON.parse(MODELS_STATIC), ...added]),
     }))
-    await until('the added models are installed', async () => (await listModels(stack.db)).length === added.length + 1)
+    for (const { name } of added) await untilOffered(stack.client, name)
   })
 
   /** White, grey and black thirds: what is left of each, by the tiny networks' own maps. */
@@ -231,7 +227,7 @@ describe('the service', () => {
       ]),
       IMAGE_MEMORY_BYTES: '100000000',
     })
-    await until('it is installed', async () => (await listModels(stack.db)).some(({ name }) => name === 'large'))
+    await untilOffered(stack.client, 'large')
     const imageUrl = await stack.client.upload(await thirds())
     const made = await Promise.all([1, 2].map(() => stack.client.createTask({ imageUrl, modelVersion: 'large' })))
     for (const { id } of made) await untilStatus(stack.client, id, 'succeeded')

@@ -13,6 +13,7 @@ import { type OwnServer, ownTriton } from '../support/servers.ts'
 import { useStack } from '../support/stack.ts'
 import { download, untilStatus } from '../support/tasks.ts'
 import { addModels } from './add-models.ts'
+import { untilOffered } from './until-offered.ts'
 
 const isWanted = process.env.MATTE_TEST_ISNET === '1'
 if (!isWanted) reportSkip({ matching: 'isnet.test.ts', reason: 'it fetches 113 MB: set MATTE_TEST_ISNET=1' })
@@ -46,6 +47,7 @@ describe.skipIf(!isWanted)('IS-Net', () => {
       MODELS_STATIC: JSON.stringify(models),
       INFERENCE_TIMEOUT_MS: '300000',
     })
+    for (const { name } of models) await untilOffered(stack.client, name)
     const imageUrl = await stack.client.upload(photo('lemur.png'))
     const made = await Promise.all(
       ['fine-1', 'service-v2'].map((modelVersion) => stack.client.createTask({ imageUrl, modelVersion })),
