@@ -135,7 +135,7 @@ describe('an endpoint that fails', () => {
       ({ workspaceId, id }: Awaited<ReturnType<typeof given>>) =>
         changeEndpoint(database.db, { workspaceId, id }, { status: 'enabled' }),
     ],
-  ])('begins anew with %s', async (_what, act) => {
+  ])('starts from zero again with %s', async (_what, act) => {
     const one = await given()
     await one.attempt('TIMEOUT')
     await letAge(one.id, 24 * 6)
@@ -162,7 +162,7 @@ describe('an endpoint that fails', () => {
     expect(await read()).toMatchObject({ status: 'enabled' })
   })
 
-  it('begins anew with a success that is recorded after a later failure', async () => {
+  it('starts from zero again with a success that is recorded after a later failure', async () => {
     const { id, read, attempt } = await given()
     await attempt('TIMEOUT')
     await letAge(id, 24 * 6)
@@ -172,7 +172,7 @@ describe('an endpoint that fails', () => {
     expect(await read()).toMatchObject({ status: 'enabled', failing_notices: 0, failing_since: expect.any(Date) })
   })
 
-  it('begins anew after a success that a dispatcher of the version before recorded', async () => {
+  it('starts from zero again after a success that a dispatcher of the version before recorded', async () => {
     const { id, read, attempt } = await given()
     await attempt('TIMEOUT')
     await letAge(id, 24 * 6)

@@ -36,7 +36,7 @@ function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOp
   const source = {
     pods: () => ready,
     onChange: (listener: () => void) => listeners.push(listener),
-  } as unknown as PodSource
+  } as unknown as PodSource // slots ask for nothing else of one
   const slots = createSlots({
     source,
     store: { isDown: () => storeDown, onBack: (listener) => void listeners.push(listener) },

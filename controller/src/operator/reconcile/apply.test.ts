@@ -46,7 +46,9 @@ describe('a step that the API server refuses', () => {
   let podPatch: 'restricted' | 'any'
   /** What is refused, as it is called, and how. */
   let refused: Map<string, number>
+  let written: unknown[]
   beforeEach(() => {
+    written = []
     memory = newMemory(pool)
     calls = []
     podPatch = 'restricted'
@@ -63,6 +65,10 @@ describe('a step that the API server refuses', () => {
         calls.push(words)
         const status = refused.get(words)
         if (status !== undefined) throw new KubeError(status, 'Refused', `${words} is refused`)
+        written.push(named)
+        if (JSON.stringify(named).includes('undeclared')) {
+          throw new KubeError(500, 'Http500', '.status.undeclared: field not declared in schema')
+        }
         return typeof named === 'string' ? object(resource.kind) : named
       }
     const index = { get: () => undefined, of: () => [], recordWrite: () => undefined }
@@ -87,6 +93,15 @@ describe('a step that the API server refuses', () => {
     const context = { memory, term: { count: 1, lease: 'l' }, signal: new AbortController().signal }
     return apply(deps, observed, plan, context)
   }
+
+  it('of a status that an older definition does not declare is followed by what it does', async () => {
+    Object.assign(steps.status.status, { undeclared: 1, desiredReplicas: 2 })
+    await carryOut(['status'])
+    expect(written).toMatchObject([{ status: { undeclared: 1 } }, { status: { desiredReplicas: 2 } }])
+    expect(written[1]).not.toHaveProperty('status.undeclared')
+    expect(memory.definitionIsOlder).toBe(true)
+    Reflect.deleteProperty(steps.status.status, 'undeclared')
+  })
 
   it.each([
     ['create', 'create Service'],

@@ -49,7 +49,7 @@ it('pods are counted by the form and the views that they report of a model', asy
     pod('d', { views: 2 }),
   ]
   // The gauges ask for nothing else of either.
-  const source = { pods: () => known } as unknown as PodSource
+  const source = { pods: () => known } as unknown as PodSource // the gauges ask for nothing else
   registerPodGauges(registry, source, { slotsByRevision: () => [] } as unknown as PodPicker)
   const counted = async () =>
     [...(await registry.metrics()).matchAll(/^matte_model_pods\{(.*)\} (\d+)$/gm)].map(([, labels, value]) => [

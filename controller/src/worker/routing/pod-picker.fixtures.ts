@@ -32,7 +32,7 @@ export function given(...pods: Pod[]) {
     pods: () => ready,
     report: ({ address }: Pod, outcome: string) => reports.push(`${address} ${outcome}`),
     onChange: (listener: () => void) => listeners.push(listener),
-  } as unknown as PodSource // what a picker asks of one
+  } as unknown as PodSource // not whole: a picker asks for nothing else of one
   return { picker: createPodPicker(source, () => 0), set, reports }
 }
 

@@ -131,6 +131,7 @@ describe('createPodPicker', () => {
   it('begins where its process was put by chance, so that replicas do not all choose the same pod', async () => {
     const pods = [pod('a', 1), pod('b', 1), pod('c', 1)]
     const first = async (chance: number): Promise<string> => {
+      // A picker asks for nothing else of a source.
       const source = { pods: () => pods, report: () => undefined, onChange: () => undefined } as unknown as PodSource
       return withSlot(
         createPodPicker(source, () => chance),

@@ -1,6 +1,6 @@
 // Endpoints that fail for days (D65). Notices go by the clock: after one day and after three without a success. What
 // disables is a failed attempt five days after the first, so that an endpoint that nothing was sent to meanwhile is not
-// judged by attempts of last week alone. A success, another target and enabling begin anew.
+// judged by attempts of last week alone. A success, another target and enabling reset both.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
