@@ -1,5 +1,7 @@
 // What is left when somebody leaves, is disabled, or changes the address: no access, and no name.
 import { createHash, randomBytes } from 'node:crypto'
+import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
+import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -127,6 +129,43 @@ describe('a link in a mail', () => {
       return { following }
     })
     expect(await followed.following).toBe(401)
+  })
+})
+
+describe('while an attempt of a webhook is recorded', () => {
+  const leavePersonal = async () => {
+    const someone = await person()
+    return { workspaceId: someone.personalWorkspaceId, leave: () => erase(someone) }
+  }
+  const leaveTeam = async () => {
+    const { id, owner, path } = await givenTeam(world)
+    await givePassword(world.db, owner)
+    const body = { password, confirmCreditLoss: true }
+    return { workspaceId: id, leave: () => owner.client.call('DELETE', path, { body }) }
+  }
+
+  it.each([
+    ['an account', leavePersonal],
+    ['a team', leaveTeam],
+  ])('the end of %s waits for that, and neither is ended for the other', async (_what, prepare) => {
+    const { workspaceId, leave } = await prepare()
+    const targetUrl = 'https://receiver.example/'
+    const endpoint = { workspaceId, targetUrl, url: new URL(targetUrl), eventTypes: [], description: null }
+    await createEndpoint(world.db, world.api.config.masterKeys, endpoint)
+    const event = { workspaceId, event: 'welcome', body: '{}', callbackUrl: null } as const
+    await createEventDeliveries(world.db, { ...event, of: { key: randomBytes(8).toString('hex') } })
+    const left = await world.db.transaction().execute(async (tx) => {
+      // Delivery, then endpoint, as an attempt is recorded.
+      await tx.selectFrom('delivery').select('id').where('workspace_id', '=', workspaceId).forUpdate().execute()
+      const leaving = statusOf(leave())
+      const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      await until('it waits', async () => (await waiting.execute(world.db)).rows.length > 0)
+      await tx.updateTable('webhook_endpoint').set({ failing_notices: 0 }).execute()
+      return { leaving }
+    })
+    expect(await left.leaving).toBe(200)
+    const rows = world.db.selectFrom('delivery').select('status').where('workspace_id', '=', workspaceId)
+    expect(await rows.execute()).toEqual([{ status: 'canceled' }])
   })
 })
 

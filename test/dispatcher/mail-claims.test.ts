@@ -55,6 +55,21 @@ describe('a claim', () => {
   })
 })
 
+it('a mail that was written for somebody who is erased by now is sent to nobody, and forgotten', async () => {
+  const { db } = database
+  const { id: userId } = await db
+    .insertInto('app_user')
+    .values({ email: 'gone@example.com' })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const ids = [await givenMail(db, 'gone@example.com'), await givenMail(db, 'gone@example.com', notification)]
+  await db.updateTable('mail').set({ user_id: userId }).where('id', 'in', ids).execute()
+  const other = await givenMail(db, 'a@example.com')
+  await db.updateTable('app_user').set({ erased_at: sql<Date>`now()` }).where('id', '=', userId).execute()
+  expect((await claim(9)).map(({ id }) => id)).toEqual([other])
+  expect(await db.selectFrom('mail').select('id').execute()).toEqual([{ id: other }])
+})
+
 it('a mail that is put off is not claimed before its time, and counts what a server has answered', async () => {
   const { db } = database
   const id = await givenMail(db, 'a@example.com')

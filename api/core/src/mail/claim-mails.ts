@@ -34,18 +34,23 @@ export async function claimDueMails(db: Db, { limit, claimMs }: ClaimOptions): P
 /** Until when a pending mail can be claimed by nobody: the expression of its indexes. */
 const from = sql`coalesce(claimed_until, due_at)`
 
+/** Whoever wrote a mail may not have seen yet that its person was erased: then it goes as the others did. */
 async function claim(db: Db, options: ClaimOptions & { readonly notifications: boolean }): Promise<ClaimedMail[]> {
   const { limit, claimMs, notifications } = options
   const { rows } = await sql<ClaimedMail>`
     with due as materialized (
-      select id, claim is not null as lapsed from mail
+      select id, claim is not null as lapsed,
+             exists (select from app_user u where u.id = mail.user_id and u.erased_at is not null) as is_erased
+        from mail
        where status = 'pending' and template ${sql.raw(notifications ? '=' : '<>')} 'notification' and ${from} <= now()
        order by ${from} limit ${limit}::int for update skip locked
+    ), dropped as (
+      delete from mail m using due where m.id = due.id and due.is_erased
     )
     update mail m
        set attempt = m.attempt + (m.claim is null)::int, claim = gen_random_uuid(),
            claimed_until = clock_timestamp() + ${claimMs} * interval '1 ms'
-      from due where m.id = due.id
+      from due where m.id = due.id and not due.is_erased
     returning m.id, m.claim, m.to_address as "to", m.template, m.data_sealed as "dataSealed", m.attempt,
               clock_timestamp() as "claimedAt", due.lapsed as "takenOver"`.execute(db)
   return rows

@@ -19,14 +19,15 @@ export async function closeWorkspace(tx: Db, id: string): Promise<void> {
   )
   // Whoever accepted one would be a member again; and they name people.
   await tx.deleteFrom('team_invite').where('workspace_id', '=', id).execute()
+  // Deliveries before endpoints, as whoever records an attempt locks them (webhook/end-attempt.ts).
+  await sql`
+    update delivery set status = 'canceled', completed_at = now(), claim = null, claimed_until = null
+     where workspace_id = ${id} and status = 'pending'`.execute(tx)
   await sql`
     update webhook_endpoint
        set deleted_at = coalesce(deleted_at, now()), secret_sealed = '', previous_secret_sealed = null,
            previous_until = null, description = null, target_url = ${nowhere}, target_href = ${nowhere}
      where workspace_id = ${id}`.execute(tx)
-  await sql`
-    update delivery set status = 'canceled', completed_at = now(), claim = null, claimed_until = null
-     where workspace_id = ${id} and status = 'pending'`.execute(tx)
 }
 
 /** A name that never resolves (RFC 2606). */

@@ -4,7 +4,7 @@ import type { JSONColumnType } from 'kysely'
 export type ModelProperties = {
   readonly inputSize: number
   readonly views: 1 | 2
-  readonly form: 'fp32' | 'fp16' | 'int8' | null
+  readonly form: 'fp32' | 'fp16' | 'bf16' | 'int8' | null
   readonly licence: string | null
   readonly speed: 'fast' | 'medium' | 'slow' | null
 }

@@ -51,14 +51,14 @@ prepare erase_account_11 as
 delete from "team_invite" where "workspace_id" = $1;
 
 prepare erase_account_12 as
+update delivery set status = 'canceled', completed_at = now(), claim = null, claimed_until = null
+ where workspace_id = $1 and status = 'pending';
+
+prepare erase_account_13 as
 update webhook_endpoint
    set deleted_at = coalesce(deleted_at, now()), secret_sealed = '', previous_secret_sealed = null,
        previous_until = null, description = null, target_url = $1, target_href = $2
  where workspace_id = $3;
-
-prepare erase_account_13 as
-update delivery set status = 'canceled', completed_at = now(), claim = null, claimed_until = null
- where workspace_id = $1 and status = 'pending';
 
 prepare erase_account_14 as
 update api_key set revoked_at = now() where created_by = $1 and revoked_at is null;

@@ -1,25 +1,33 @@
 prepare claim_due_mails_1 as
 with due as materialized (
-  select id, claim is not null as lapsed from mail
+  select id, claim is not null as lapsed,
+         exists (select from app_user u where u.id = mail.user_id and u.erased_at is not null) as is_erased
+    from mail
    where status = 'pending' and template <> 'notification' and coalesce(claimed_until, due_at) <= now()
    order by coalesce(claimed_until, due_at) limit $1::int for update skip locked
+), dropped as (
+  delete from mail m using due where m.id = due.id and due.is_erased
 )
 update mail m
    set attempt = m.attempt + (m.claim is null)::int, claim = gen_random_uuid(),
        claimed_until = clock_timestamp() + $2 * interval '1 ms'
-  from due where m.id = due.id
+  from due where m.id = due.id and not due.is_erased
 returning m.id, m.claim, m.to_address as "to", m.template, m.data_sealed as "dataSealed", m.attempt,
           clock_timestamp() as "claimedAt", due.lapsed as "takenOver";
 
 prepare claim_due_mails_2 as
 with due as materialized (
-  select id, claim is not null as lapsed from mail
+  select id, claim is not null as lapsed,
+         exists (select from app_user u where u.id = mail.user_id and u.erased_at is not null) as is_erased
+    from mail
    where status = 'pending' and template = 'notification' and coalesce(claimed_until, due_at) <= now()
    order by coalesce(claimed_until, due_at) limit $1::int for update skip locked
+), dropped as (
+  delete from mail m using due where m.id = due.id and due.is_erased
 )
 update mail m
    set attempt = m.attempt + (m.claim is null)::int, claim = gen_random_uuid(),
        claimed_until = clock_timestamp() + $2 * interval '1 ms'
-  from due where m.id = due.id
+  from due where m.id = due.id and not due.is_erased
 returning m.id, m.claim, m.to_address as "to", m.template, m.data_sealed as "dataSealed", m.attempt,
           clock_timestamp() as "claimedAt", due.lapsed as "takenOver";

@@ -41,26 +41,26 @@ prepare delete_team_6 as
 update "api_key" set "revoked_at" = now() where "workspace_id" = $1 and "revoked_at" is null;
 
 prepare delete_team_7 as
-with gone as (
-  update webhook_endpoint
-     set deleted_at = now(), secret_sealed = '', previous_secret_sealed = null, previous_until = null
-   where workspace_id = $1 and deleted_at is null
-  returning id
-)
 update delivery set status = 'canceled', completed_at = now(), claim = null, claimed_until = null
- where endpoint_id in (select id from gone) and status = 'pending';
+ where status = 'pending' and endpoint_id in (
+   select id from webhook_endpoint where workspace_id = $1 and deleted_at is null);
 
 prepare delete_team_8 as
-update "team_invite" set "ended_at" = now(), "ending" = $1 where "workspace_id" = $2 and "ended_at" is null;
+update webhook_endpoint
+   set deleted_at = now(), secret_sealed = '', previous_secret_sealed = null, previous_until = null
+ where workspace_id = $1 and deleted_at is null;
 
 prepare delete_team_9 as
+update "team_invite" set "ended_at" = now(), "ending" = $1 where "workspace_id" = $2 and "ended_at" is null;
+
+prepare delete_team_10 as
 update session s set workspace_id = w.id
   from workspace w
  where s.workspace_id = $1 and w.personal_of = s.user_id
    and s.user_id = coalesce($2::uuid, s.user_id) and s.ended_at is null;
 
-prepare delete_team_10 as
+prepare delete_team_11 as
 delete from "membership" where "workspace_id" = $1;
 
-prepare delete_team_11 as
+prepare delete_team_12 as
 update "workspace" set "deleted_at" = now() where "id" = $1;
