@@ -15,6 +15,7 @@ import {
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parseNetworks } from '@matte/core/webhook/target/address'
 import { creditSettings } from './settings/credits.ts'
+import { egressProxy } from './settings/egress-proxy.ts'
 import { type MailServer, mailSettings, readMailServer } from './settings/mail.ts'
 
 const masterKeys: Setting<MasterKeys> = {
@@ -70,6 +71,7 @@ export const schema = {
     max: 4_096,
   }),
   deniedNetworks,
+  egressProxy,
   ...mailSettings,
   ...creditSettings,
   ...paymentSettings,

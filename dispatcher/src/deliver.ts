@@ -19,7 +19,7 @@ import { signatureHeaders } from '@matte/core/webhook/signature'
 import { getCallbackSecrets } from '@matte/core/workspace/secret/callback-secret'
 import type { Logger } from 'pino'
 import type { DeliveryMetrics } from './delivery-metrics.ts'
-import type { HttpClient, PostResult } from './http-client.ts'
+import type { HttpClient, PostResult } from './egress/http-client.ts'
 
 export type DeliverDeps = {
   readonly db: Db

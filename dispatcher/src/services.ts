@@ -28,7 +28,7 @@ import { notificationLoop } from './due/notifications.ts'
 import { duePayments } from './due/payments.ts'
 import { referralLoop } from './due/referral-loop.ts'
 import { type DueLoop, dueLoop } from './due-loop.ts'
-import { createHttpClient, type HttpClient } from './http-client.ts'
+import { createHttpClient, type HttpClient } from './egress/http-client.ts'
 import { createMailMetrics } from './mail/mail-metrics.ts'
 import { logTransport, type MailTransport } from './mail/mail-transport.ts'
 import { sendMail } from './mail/send-mail.ts'
@@ -45,7 +45,8 @@ export async function buildServices(config: Config): Promise<Services> {
   const { db } = database
   const settings = settingsCache(db, logger)
   const bus = openBus({ url: config.natsUrl, prefix, logger, metrics, name: 'matte-dispatcher' })
-  const http = createHttpClient({ deniedNetworks: config.deniedNetworks, timeoutMs: config.timeoutSeconds * 1_000 })
+  const { deniedNetworks, egressProxy: proxy } = config
+  const http = createHttpClient({ deniedNetworks, proxy, timeoutMs: config.timeoutSeconds * 1_000 })
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
   // Nobody orders here, so no checkout needs the public URL.
   const paymentMetrics = createPaymentMetrics(registry)

@@ -1,4 +1,4 @@
-import { guardedConnector } from '@matte/dispatcher/guarded-connector'
+import { guardedConnector } from '@matte/dispatcher/egress/guarded-connector'
 import { Agent, request } from 'undici'
 import { expect, it } from 'vitest'
 import { startReceiver } from './receiver.ts'

@@ -5,7 +5,7 @@ import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { type DeliverDeps, deliver } from '@matte/dispatcher/deliver'
 import { createDeliveryMetrics } from '@matte/dispatcher/delivery-metrics'
 import { type DueLoop, dueLoop } from '@matte/dispatcher/due-loop'
-import { createHttpClient } from '@matte/dispatcher/http-client'
+import { createHttpClient } from '@matte/dispatcher/egress/http-client'
 import { pino } from 'pino'
 import { masterKeysText } from './given.ts'
 

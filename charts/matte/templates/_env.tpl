@@ -82,6 +82,19 @@
 {{- end }}
 {{- end -}}
 
+{{- define "matte.egressProxyEnabled" -}}
+{{- if or .Values.dispatcher.egressProxy.url .Values.dispatcher.egressProxy.existingSecret.name }}true{{ end -}}
+{{- end -}}
+
+{{- define "matte.env.egressProxy" -}}
+{{- $proxy := .Values.dispatcher.egressProxy -}}
+{{- if $proxy.existingSecret.name }}
+{{ include "matte.fromSecret" (dict "name" "WEBHOOK_EGRESS_PROXY" "secret" $proxy.existingSecret.name "key" $proxy.existingSecret.key) }}
+{{- else if $proxy.url }}
+- { name: WEBHOOK_EGRESS_PROXY, value: {{ $proxy.url | quote }} }
+{{- end }}
+{{- end -}}
+
 {{- define "matte.mailEnabled" -}}
 {{- if or .Values.mail.url .Values.mail.existingSecret.name }}true{{ end -}}
 {{- end -}}

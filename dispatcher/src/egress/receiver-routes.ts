@@ -2,7 +2,8 @@
 //
 // There are two pools. `strict` knows no exceptions. `open` is for targets that only the operator's `allowedTargets`
 // let through (D67): the list is asked on every attempt before that pool is used, so taking an entry away works at
-// once, kept connections included; and no answer that came through it is kept.
+// once, kept connections included; and no answer that came through it is kept. The operator's proxy is for public
+// addresses in both: what has others is his own, and dialled directly.
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { isDialable } from '@matte/core/webhook/target/address'
@@ -10,13 +11,17 @@ import { type Resolve, resolveName } from '@matte/core/webhook/target/resolve-na
 import { hostOf } from '@matte/core/webhook/target/target-host'
 import { isAllowedTarget, parseTarget, refusePublicTarget } from '@matte/core/webhook/target/target-url'
 import { Agent, type Dispatcher } from 'undici'
+import type { EgressProxy } from '../settings/egress-proxy.ts'
 import { AttemptFailure } from './attempt-failure.ts'
-import { type Dial, guardedConnector } from './guarded-connector.ts'
+import type { Dial } from './dial.ts'
+import { guardedConnector } from './guarded-connector.ts'
 
 export type RouteOptions = {
   readonly deniedNetworks: readonly string[]
   /** Total time of an attempt: DNS, connection, TLS, request, answer and body. */
   readonly timeoutMs: number
+  /** Undefined: receivers are dialled directly. */
+  readonly proxy?: EgressProxy | undefined
   /** What tests replace at the outermost edge: the DNS, the dialling, and whom TLS trusts. */
   readonly resolve?: Resolve
   readonly dial?: Dial
@@ -36,19 +41,17 @@ const dnsTimeoutMs = 5_000
 const headersMaxBytes = 16_384
 
 export function receiverRoutes(options: RouteOptions): ReceiverRoutes {
-  const { deniedNetworks, timeoutMs, resolve = resolveName, dial, ca } = options
+  const { deniedNetworks, timeoutMs, proxy, resolve = resolveName, dial, ca } = options
 
+  const isPublicAddress = (address: string): boolean => isDialable(address, deniedNetworks)
   const judged = async (host: string): Promise<readonly string[]> => {
     const addresses = isIP(host) === 0 ? await resolved(resolve, host) : [host]
-    if (addresses.every((address) => isDialable(address, deniedNetworks))) return addresses
+    if (addresses.every(isPublicAddress)) return addresses
     throw new AttemptFailure('TARGET_REFUSED', new Error(`${host} is ${addresses.slice(0, 8).join(' ')}`))
   }
-  const common = { connectTimeoutMs: timeoutMs, dial, ca }
-  const strict = agentWith({
-    ...common,
-    addressesOf: judged,
-    isPeerAllowed: (address) => isDialable(address, deniedNetworks),
-  })
+  const proxied = proxy && { proxy, takes: isPublicAddress }
+  const common = { connectTimeoutMs: timeoutMs, dial, ca, proxied }
+  const strict = agentWith({ ...common, addressesOf: judged, isPeerAllowed: isPublicAddress })
   const open = agentWith({ ...common, addressesOf: systemAddresses, isPeerAllowed: () => true })
 
   async function routeTo(text: string, allowedTargets: readonly string[]): Promise<Route> {

@@ -1,6 +1,6 @@
 // The one way out to receivers. It sends one POST and reads a bounded answer within a total time. No redirects are
-// followed, no proxy variables are read, nothing is decompressed, and every connection is made by the guarded
-// connector. Connections are kept per origin, and each was vetted when it was made.
+// followed, no proxy variables of the environment are read, nothing is decompressed, and every connection is made by
+// the guarded connector. Connections are kept per origin, and each was vetted when it was made.
 import { orAborted } from '@matte/core/runtime/race'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
 import { request } from 'undici'

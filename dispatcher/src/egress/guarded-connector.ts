@@ -1,13 +1,15 @@
 // How a connection to a receiver is made: the addresses of its host are judged, one of exactly these is dialled, and
 // the peer of the socket is judged again. So a name that changes between check and use gains nothing. This is a
-// connector and no `lookup` option, because a lookup is never called for a host that is an address already.
+// connector and no `lookup` option, because a lookup is never called for a host that is an address already. With a
+// proxy the address that was judged is what the proxy is asked for.
 
-import { connect as connectTcp, isIPv6, type LookupFunction, type Socket, type TcpNetConnectOpts } from 'node:net'
+import { connect as connectTcp, isIPv6, type LookupFunction, type Socket } from 'node:net'
 import { orAborted } from '@matte/core/runtime/race'
 import { buildConnector } from 'undici'
+import type { EgressProxy } from '../settings/egress-proxy.ts'
 import { AttemptFailure } from './attempt-failure.ts'
-
-export type Dial = (options: TcpNetConnectOpts) => Socket
+import { connectByProxy } from './connect-by-proxy.ts'
+import type { Dial } from './dial.ts'
 
 type ConnectorOptions = {
   /** Addresses that may be dialled for this host, at least one. @throws AttemptFailure */
@@ -16,6 +18,8 @@ type ConnectorOptions = {
   /** For DNS, TCP and TLS together. */
   readonly connectTimeoutMs: number
   readonly dial?: Dial | undefined
+  /** Asked in place of a direct connection where it `takes` every address of the host. */
+  readonly proxied?: { readonly proxy: EgressProxy; readonly takes: (address: string) => boolean } | undefined
   /** PEM certificates to trust in place of the well-known authorities. */
   readonly ca?: string | undefined
 }
@@ -60,8 +64,12 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
 type HostAndPort = { readonly host: string; readonly port: number }
 
 async function connectVetted(options: ConnectorOptions, { host, port }: HostAndPort, signal: AbortSignal) {
-  const { addressesOf, isPeerAllowed, dial = connectTcp } = options
+  const { addressesOf, isPeerAllowed, connectTimeoutMs, dial = connectTcp, proxied } = options
   const addresses = (await orAborted(addressesOf(host), signal)).slice(0, addressesDialledMax)
+  if (proxied !== undefined && addresses.every(proxied.takes)) {
+    const proxyTimeoutMs = Math.min(addressTimeoutMs, connectTimeoutMs / 2)
+    return connectByProxy({ proxy: proxied.proxy, dial, proxyTimeoutMs, addressTimeoutMs }, { addresses, port }, signal)
+  }
   const socket = dial({
     host: addresses[0] ?? host,
     port,
