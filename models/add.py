@@ -26,6 +26,8 @@ VERSION = re.compile(r"(?=.{1,63}$)[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
 # As the controller reads it: identifiers of SPDX, joined by its words.
 LICENCE = re.compile(r"(?=.{1,128}$)[A-Za-z0-9][A-Za-z0-9.+-]*( (AND|OR|WITH) [A-Za-z0-9][A-Za-z0-9.+-]*)*")
 
+PROGRAM = pathlib.Path(__file__).parent / "u2netp/1/openvino_model.py"
+
 
 def three_numbers(text):
     try:
@@ -57,6 +59,8 @@ def arguments():
     parser.add_argument("--output", metavar="NAME|INDEX", help="which output is the mask, where there are several")
     parser.add_argument("--sigmoid", action="store_true", help="the output is not yet a probability")
     parser.add_argument("--views", type=int, choices=(1, 2), default=1, help="2: also the mirror image is asked for")
+    parser.add_argument("--bf16", action="store_true",
+                        help="compute in bf16 where processor and Triton can; docs/models.md has how to measure it")
     parser.add_argument("--origin", default="", help="where the file is from, for the README")
     parser.add_argument("--target", type=pathlib.Path, default=pathlib.Path(__file__).parent, help="folder of models")
     parser.add_argument("--replace", action="store_true", help="replace the entry of this name")
@@ -104,6 +108,8 @@ def write(entry, options):
             (made / path).write_text(content)
         (made / "1").mkdir()
         (made / "1/model.onnx").write_bytes(entry.result.file)
+        if entry.bf16:
+            shutil.copyfile(PROGRAM, made / "1" / PROGRAM.name)
         line = pathlib.Path(aside) / "models.json"
         line.write_text(with_line(models.read_text() if models.exists() else "", entry))
         folder = options.target / options.name
@@ -122,12 +128,13 @@ def report(entry, options):
         print(f"  one image at a time: {result.single_reason}")
     if not options.licence_file:
         print("  LICENSE has no text: most licences want it beside the weights (--licence-file)")
+    # A checksum would keep cpu.pbtxt on every node.
+    checksum = "" if entry.bf16 else f"\n      checksum: sha256:{entry.sha256}"
     print(f"""
 In a TritonPool (source: where the pods find the folder of models):
     - name: {entry.name}
       modelVersion: {entry.model_version}
-      licence: {entry.licence}
-      checksum: sha256:{entry.sha256}
+      licence: {entry.licence}{checksum}
       source: {{ imagePath: /models }}
 Without Kubernetes, one more entry of MODELS_STATIC:
     {json.dumps({"name": entry.model_version, "tritonModel": entry.name, "addresses": ["HOST:8001"]})}""")
@@ -143,7 +150,9 @@ def main():
         result = make(str(options.file), settings)
         digest = hashlib.sha256(options.file.read_bytes()).hexdigest()
         origin = options.origin or f"`{options.file.name}`"
-        entry = Entry(options.name, version, options.licence, options.views, origin, digest, settings, result)
+        entry = Entry(
+            options.name, version, options.licence, options.views, options.bf16, origin, digest, settings, result
+        )
         write(entry, options)
     except ModelError as error:
         sys.exit(f"model-add: {error}")

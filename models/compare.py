@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Compares the int8 form of u2netp with the fp32 one, on a processor with VNNI.
 
-    /tmp/derive/bin/python models/compare.py models/u2netp/1/model.onnx models/u2netp/1/model.int8.onnx [FOLDER…]
+    /tmp/derive/bin/python models/compare.py models/u2netp/1/model.onnx models/u2netp/1/model.int8.onnx \
+        [--openvino] [FOLDER…]
 
-Needs what quantise.py needs. MAD is the mean absolute difference of masks over 255, IoU that of their pixels from 128
-on. Photos, crops that quantise.py did not see, the lemur over other grounds with its true matte, and pictures that
-show nothing, whose masks must stay below 128. FOLDER: photos of your own, compared like the bundled ones.
-Fails if the forms are further apart than the bounds below.
+Needs what quantise.py needs. With --openvino (and the package openvino==2026.4.1) the int8 form is run as
+models/u2netp/1/openvino_model.py runs it. MAD is the mean absolute difference of masks over 255, IoU that of their
+pixels from 128 on. Photos, crops that quantise.py did not see, the lemur over other grounds with its true matte, and
+pictures that show nothing, whose masks must stay below 128. FOLDER: photos of your own, compared like the bundled
+ones. Fails if the forms are further apart than the bounds below.
 """
 import pathlib
 import sys
@@ -70,15 +72,32 @@ def iou(a, b):
     return np.count_nonzero(a & b) / max(1, np.count_nonzero(a | b))
 
 
-def main():
-    if len(sys.argv) < 3:
-        sys.exit("usage: compare.py FP32.onnx INT8.onnx [FOLDER…]")
+def under_onnxruntime(path):
     settings = ort.SessionOptions()
     settings.intra_op_num_threads = 1
-    forms = [ort.InferenceSession(path, settings, providers=["CPUExecutionProvider"]) for path in sys.argv[1:3]]
+    session = ort.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
+    return lambda image: session.run(["alpha"], {"image": image})[0][0]
+
+
+def under_openvino(path):
+    import openvino
+
+    core = openvino.Core()
+    graph = core.read_model(path)
+    graph.reshape([1, SIZE, SIZE, 3])
+    inference = core.compile_model(graph, "CPU", {"INFERENCE_PRECISION_HINT": "f32"}).create_infer_request()
+    return lambda image: np.array(inference.infer({"image": image})["alpha"][0])
+
+
+def main():
+    arguments = [argument for argument in sys.argv[1:] if argument != "--openvino"]
+    if len(arguments) < 2:
+        sys.exit("usage: compare.py FP32.onnx INT8.onnx [--openvino] [FOLDER…]")
+    fast = under_openvino if len(arguments) < len(sys.argv) - 1 else under_onnxruntime
+    forms = [under_onnxruntime(arguments[0]), fast(arguments[1])]
 
     def masks(image):
-        return [form.run(["alpha"], {"image": np.ascontiguousarray(image[None])})[0][0] for form in forms]
+        return [form(np.ascontiguousarray(image[None])) for form in forms]
 
     def report(name, images):
         pairs = [masks(image) for image in images]
@@ -92,7 +111,7 @@ def main():
     for name, image in photos.items():
         report(name, [image])
     difference, overlap = report("crops kept aside", crops_kept_aside())
-    for folder in map(pathlib.Path, sys.argv[3:]):
+    for folder in map(pathlib.Path, arguments[2:]):
         report(folder.name, [photo_of(path) for path in sorted(folder.iterdir()) if path.suffix in (".png", ".jpg")])
 
     empty = blanks()

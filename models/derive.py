@@ -6,12 +6,15 @@
     python3 -m venv /tmp/derive
     /tmp/derive/bin/pip install onnx==1.23.2 numpy==1.26.4 protobuf==7.36.2 ml_dtypes==0.5.4
     /tmp/derive/bin/python models/derive.py package/u2netp.onnx models/u2netp/1/model.onnx
+    /tmp/derive/bin/python models/derive.py package/u2netp.onnx models/u2netp/1/model.gpu.onnx --batch 8
 
 The same input and the same versions give the same bytes. Before: float [1,3,320,320], already normalised, and
 seven probability maps. After: `image` UINT8 [N,320,320,3] (RGB) and `alpha` UINT8 [N,320,320], the first map x 255.
 The weights stay as they are, save that the first layer's take over the division by 255 and by the deviation.
 """
+import argparse
 import hashlib
+import pathlib
 import sys
 
 import numpy as np
@@ -106,7 +109,33 @@ def without_dead_nodes(nodes, outputs):
     return kept[::-1], live
 
 
-def derive(source):
+def with_fixed_batch(nodes, batch):
+    """The network computes `batch` images whatever comes: black ones fill up what is missing, and are cut off again.
+
+    ONNX Runtime's CUDA provider plans every convolution again when the size of the batch is another than the last time
+    (0.35 s for this network), and a server that joins the requests which wait changes it all the time.
+    """
+    for node in nodes:
+        for names, old, new in ((node.input, "image", "filled"), (node.output, "alpha", "alphas")):
+            names[:] = [new if name == old else name for name in names]
+    fill = [
+        helper.make_node("Concat", ["image", "black"], ["more"], "add_black", axis=0),
+        helper.make_node("Slice", ["more", "first", "batch", "batch_axis"], ["filled"], "fill_batch"),
+    ]
+    cut = [
+        helper.make_node("Shape", ["image"], ["shape"], "shape_of_image"),
+        helper.make_node("Slice", ["shape", "first", "second", "batch_axis"], ["count"], "count_images"),
+        helper.make_node("Slice", ["alphas", "first", "count", "batch_axis"], ["alpha"], "cut_batch"),
+    ]
+    constants = [constant("first", [0], np.int64), constant("second", [1], np.int64)]
+    constants += [constant("batch", [batch], np.int64), constant("batch_axis", [0], np.int64)]
+    black = helper.make_node(
+        "ConstantOfShape", ["black_shape"], ["black"], "black", value=constant("zero", [0], np.uint8)
+    )
+    return [black, *fill, *nodes, *cut], [*constants, constant("black_shape", [batch, SIZE, SIZE, 3], np.int64)]
+
+
+def derive(source, batch=None):
     graph = onnx.load_model_from_string(source).graph
     weights = {tensor.name: tensor for tensor in graph.initializer}
     graph_input = next(value.name for value in graph.input if value.name not in weights)
@@ -139,7 +168,11 @@ def derive(source):
         constant("to_255", 255, np.float32),
         constant("channel_axis", [1], np.int64),
     ]
-    nodes, live = without_dead_nodes([*before, *nodes, *after], ["alpha"])
+    nodes = [*before, *nodes, *after]
+    if batch is not None:
+        nodes, more = with_fixed_batch(nodes, batch)
+        constants += more
+    nodes, live = without_dead_nodes(nodes, ["alpha"])
     derived = helper.make_model(
         helper.make_graph(
             nodes, "u2netp",
@@ -155,18 +188,19 @@ def derive(source):
 
 
 def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: derive.py SOURCE.onnx TARGET.onnx")
-    with open(sys.argv[1], "rb") as file:
-        source = file.read()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=pathlib.Path)
+    parser.add_argument("target", type=pathlib.Path)
+    parser.add_argument("--batch", type=int, help="compute this many images, however many come")
+    options = parser.parse_args()
+    source = options.source.read_bytes()
     found = hashlib.sha256(source).hexdigest()
     if found != SOURCE_SHA256:
         expected = f"{SOURCE_SHA256}: take the file named in the heading"
-        sys.exit(f"derive.py: {sys.argv[1]} has SHA-256 {found}, not {expected}")
-    derived = derive(source)
-    with open(sys.argv[2], "wb") as file:
-        file.write(derived)
-    print(f"{hashlib.sha256(derived).hexdigest()}  {sys.argv[2]} ({len(derived)} bytes)")
+        sys.exit(f"derive.py: {options.source} has SHA-256 {found}, not {expected}")
+    derived = derive(source, options.batch)
+    options.target.write_bytes(derived)
+    print(f"{hashlib.sha256(derived).hexdigest()}  {options.target} ({len(derived)} bytes)")
 
 
 if __name__ == "__main__":

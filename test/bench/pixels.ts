@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { configureSharp } from '@matte/controller/worker/image/configure'
+import { configureHeap, configureSharp } from '@matte/controller/worker/image/configure'
 import { cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import { decodePhoto, readHeader } from '@matte/controller/worker/image/decode'
 import { encodePng } from '@matte/controller/worker/image/encode-png'
@@ -27,6 +27,7 @@ export async function measurePixels({ rounds, say }: PixelOptions): Promise<Row[
     say('pixels: vips is not installed (libvips-tools), so nothing is measured')
     return []
   }
+  configureHeap()
   configureSharp()
   const dir = mkdtempSync(join(tmpdir(), 'matte-pixels-'))
   try {

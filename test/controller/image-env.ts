@@ -1,4 +1,4 @@
-// What the container image sets for the C libraries of its processes, with jemalloc where this machine has it.
+// What the container image sets for a controller's memory, with jemalloc where this machine has it.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -8,11 +8,17 @@ const jemalloc = ['x86_64-linux-gnu', 'aarch64-linux-gnu', '.']
   .map((folder) => join('/usr/lib', folder, 'libjemalloc.so.2'))
   .find((file) => existsSync(file))
 
-/** The variables of the Dockerfile's ENV; undefined without jemalloc. */
+/** The variables of the image's ENV but for its PATH, and its flags of Node; undefined without jemalloc. */
 export function imageEnv(): Record<string, string> | undefined {
   if (jemalloc === undefined) return undefined
   const dockerfile = readFileSync(join(rootDir, 'Dockerfile'), 'utf8')
-  const [, lines = ''] = /^ENV (NODE_ENV(?:.*\\\n)*.*)$/m.exec(dockerfile) ?? []
-  const values = [...lines.matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value])
-  return { ...Object.fromEntries(values), LD_PRELOAD: jemalloc }
+  const instruction = [...dockerfile.matchAll(/^ENV (?:.*\\\n)*.*$/gm)]
+    .map(String)
+    .find((text) => text.includes('MALLOC_CONF='))
+  if (instruction === undefined) throw new Error('the Dockerfile has no ENV with MALLOC_CONF')
+  const values = [...instruction.matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value])
+  const { PATH: _, ...own } = Object.fromEntries(values) as Record<string, string>
+  const [, flags] = /else flags=(\S+); fi/.exec(readFileSync(join(rootDir, 'charts/image/matte'), 'utf8')) ?? []
+  if (flags === undefined) throw new Error('charts/image/matte gives a controller no flags')
+  return { ...own, LD_PRELOAD: jemalloc, NODE_OPTIONS: flags }
 }

@@ -70,6 +70,18 @@ describe('a photo', () => {
     expect({ hidden, outside }).toEqual({ hidden: [], outside: [] })
   })
 
+  it('keeps what is dark within its subject: both eyes of the cat', async () => {
+    const { resultUrl } = await cutOut(stack.client, { bytes: photo('chelsea.png') })
+    const { alpha, width } = await alphaOf(await download(resultUrl))
+    for (const [left, top] of [
+      [170, 105],
+      [308, 124],
+    ] as const) {
+      const rows = Array.from({ length: 20 }, (_none, y) => alpha.subarray((top + y) * width + left).subarray(0, 20))
+      expect(Math.min(...rows.flatMap((row) => [...row]))).toBeGreaterThan(240)
+    }
+  })
+
   it('is announced by a webhook that the signing secret verifies', async () => {
     const secret = await stack.client.signingSecret()
     expect(webhook.headers['content-type']).toMatch(/^application\/json/)

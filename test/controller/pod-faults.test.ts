@@ -72,7 +72,6 @@ describe('with several pods', () => {
       async () => (await readRows()).every(({ claim }) => claim === null) && givenBack() >= 4,
     )
     const before = await readRows()
-    const timesBefore = givenBack()
     expect(before.map(({ attempt }) => attempt)).toEqual([0, 0, 0, 0])
     const errors = { dependency: 'triton', reason: 'unreachable' }
     expect((await readMetrics(controller)).sum('matte_dependency_errors_total', errors)).toBeGreaterThanOrEqual(4)
@@ -81,8 +80,11 @@ describe('with several pods', () => {
     const ports = { grpc: Number(port), http: 0, metrics: 0 }
     const back = await startFake({ models, ports, behaviour: { isReady: false } })
     pods.push(back)
+    // The line of the last one may come a moment after its row.
+    await until('it was asked twice', () => back.counts().probed >= 2)
+    const timesBefore = givenBack()
     // The claim timer looks four times in a second, and nobody claims while no pod is ready.
-    await until('it was asked a few times', () => back.counts().probed >= 4)
+    await until('it was asked a few times more', () => back.counts().probed >= 6)
     expect(await readRows()).toEqual(before)
     expect(givenBack()).toBe(timesBefore)
     back.change({ isReady: true })

@@ -1,9 +1,12 @@
 // The model server goes and comes back. A pod that is not there costs a task no attempt: it waits (D32).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Task } from '../support/client.ts'
 import { readHistory } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
+import { lemur } from '../support/photos.ts'
 import type { LogLine } from '../support/processes.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
+import type { OwnServer } from '../support/servers.ts'
 import { useStack } from '../support/stack.ts'
 import { attemptsOf, cutOut, submit, untilStatus } from '../support/tasks.ts'
 import { until } from '../support/until.ts'
@@ -27,6 +30,15 @@ describe('without Triton', () => {
       return (last?.msg === 'pod ready') === ready
     })
 
+  /** Three tasks in flight on a Triton that is silent from now on: created at once, before it is found out. */
+  const submitToSilent = async (triton: OwnServer): Promise<Task[]> => {
+    const imageUrls = await Promise.all(Array.from({ length: 3 }, () => stack.client.upload(lemur())))
+    await triton.kill('SIGSTOP')
+    const tasks = await Promise.all(imageUrls.map((imageUrl) => stack.client.createTask({ imageUrl })))
+    for (const { id } of tasks) await untilStatus(stack.client, id, 'processing')
+    return tasks
+  }
+
   it('a task waits in the queue, and is worked off once Triton is there', async () => {
     const triton = stack.server('triton')
     await untilPod(true)
@@ -43,9 +55,7 @@ describe('without Triton', () => {
   it('killed with tasks in flight, it costs them no attempt', async () => {
     const triton = stack.server('triton')
     await cutOut(stack.client)
-    await triton.kill('SIGSTOP')
-    const tasks = [await submit(stack.client), await submit(stack.client), await submit(stack.client)]
-    for (const { id } of tasks) await untilStatus(stack.client, id, 'processing')
+    const tasks = await submitToSilent(triton)
     await triton.kill('SIGKILL')
     for (const { id } of tasks) {
       await stack.process('controller').untilLogged('task given back', ({ task_id }) => task_id === id)
@@ -63,9 +73,7 @@ describe('without Triton', () => {
   it('told to stop with tasks in flight, it costs them no attempt', async () => {
     const triton = stack.server('triton')
     await cutOut(stack.client)
-    await triton.kill('SIGSTOP')
-    const tasks = [await submit(stack.client), await submit(stack.client), await submit(stack.client)]
-    for (const { id } of tasks) await untilStatus(stack.client, id, 'processing')
+    const tasks = await submitToSilent(triton)
     await triton.kill('SIGTERM')
     await triton.kill('SIGCONT')
     await triton.stop()

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { fetchIsnet } from '@matte/local/models/isnet'
 import { rootDir } from '@matte/local/paths'
 import { sayToTerminal } from '@matte/local/say'
+import { readProcessor } from '@matte/local/servers/model-repository'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { readMetrics } from '../e2e/support/metrics.ts'
 import { photo } from '../support/photos.ts'
 import { reportSkip } from '../support/report/skips.ts'
 import { type OwnServer, ownTriton } from '../support/servers.ts'
@@ -27,7 +29,7 @@ describe.skipIf(!isWanted)('IS-Net', () => {
     expect(licences).toContain('GNU Affero General Public License')
     const target = join(folder, 'models')
     const wish = ['--name', 'isnet-general', '--model-version', 'fine-1', '--licence', 'Apache-2.0', '--target', target]
-    const network = ['--mean', '.5', '--std', '1', '--scale', '256', '--output', 'output']
+    const network = ['--mean', '.5', '--std', '1', '--scale', '256', '--output', 'output', '--bf16']
     const [answer] = await addModels([[file, ...wish, ...network]])
     expect(answer).toMatchObject({ failed: false, said: expect.stringContaining('1024 x 1024, fp16, any batch, slow') })
     cpSync(join(rootDir, 'models/u2netp'), join(target, 'u2netp'), { recursive: true })
@@ -60,6 +62,8 @@ describe.skipIf(!isWanted)('IS-Net', () => {
       results.push(await alphaOf(png))
       process.stdout.write(`${task.modelVersion}: ${task.durationMs} ms\n`)
     }
+    const form = (await readProcessor()).amx ? 'bf16' : 'fp16'
+    expect((await readMetrics(controller)).sum('matte_model_pods', { model: 'isnet-general', form })).toBe(1)
     const [fine = Buffer.alloc(0), small = Buffer.alloc(0)] = results
     const truth = await sharp(photo('lemur-alpha.png')).extractChannel(0).raw().toBuffer()
     // 0.949 when it was written.

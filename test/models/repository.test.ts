@@ -14,7 +14,8 @@ describe('models/models.json', () => {
       const weights = await readFile(join(repository, folder, form.file))
       expect([form.file, createHash('sha256').update(weights).digest('hex')]).toEqual([form.file, form.sha256])
     }
-    const files = (await readdir(join(repository, folder, '1'))).map((name) => `1/${name}`)
+    const weights = (await readdir(join(repository, folder, '1'))).filter((name) => !name.endsWith('.py'))
+    const files = weights.map((name) => `1/${name}`)
     expect(files.sort()).toEqual([file, ...Object.values(forms).map((form) => form.file)].sort())
   })
 
@@ -35,17 +36,21 @@ const linesOf = async (folder: string, name: string) =>
   ) ?? []
 
 describe.each([...new Set(Object.values(models).map(({ folder }) => folder))])('models/%s', (folder) => {
-  it('declares the same tensors and properties in every configuration', async () => {
+  it('declares the same tensors and properties in every configuration, but for a GPU’s views', async () => {
     const names = ['config.pbtxt', 'configs/cpu.pbtxt', 'configs/gpu.pbtxt']
     const [base, ...tuned] = await Promise.all(names.map((name) => linesOf(folder, name)))
     expect(base?.length).toBeGreaterThan(4)
-    for (const lines of tuned) expect(lines).toEqual(base)
+    const shared = (lines: readonly string[] = []) => lines.filter((line) => !line.includes('"matte.views"'))
+    for (const lines of tuned) expect(shared(lines)).toEqual(shared(base))
   })
 
-  it('differs in its form and its views alone where the processor has VNNI', async () => {
-    if (!existsSync(join(repository, folder, 'configs/cpu-vnni.pbtxt'))) return
-    const others = (lines: readonly string[]) => lines.filter((line) => !/"matte\.(form|views)"/.test(line))
-    const lines = await linesOf(folder, 'configs/cpu-vnni.pbtxt')
+  it.each([
+    ['cpu-vnni', /"matte\.(form|views)"/],
+    ['cpu-vnni-openvino', /^backend|"matte\.(form|views)"/],
+  ])('differs in its form, its views and what runs it alone where the processor has VNNI: %s', async (name, own) => {
+    if (!existsSync(join(repository, folder, `configs/${name}.pbtxt`))) return
+    const others = (lines: readonly string[]) => lines.filter((line) => !own.test(line))
+    const lines = await linesOf(folder, `configs/${name}.pbtxt`)
     expect(others(lines)).toEqual(others(await linesOf(folder, 'config.pbtxt')))
     expect(lines).toContain('parameters { key: "matte.form" value: { string_value: "int8" } }')
   })

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { connectTriton } from '@matte/controller/worker/triton/triton-client'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
-import { hasVnni } from '@matte/local/servers/model-repository'
+import { readProcessor } from '@matte/local/servers/model-repository'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { reportSkip } from '../support/report/skips.ts'
@@ -14,18 +14,22 @@ const imageBytes = 320 * 320 * 3
 const maskBytes = 320 * 320
 
 // The server that all tests share has the form for this processor; the other one needs a server of its own.
-const vnni = await hasVnni()
+const { vnni } = await readProcessor()
 if (!vnni)
   reportSkip({ matching: 'the int8 form', reason: 'this processor has no VNNI, and int8 gives wrong masks on it' })
 
-/** The model as it is served with or without VNNI. */
-function useModel(withVnni: boolean) {
+type Form = { readonly vnni: boolean; readonly openvino?: boolean }
+
+/** The model as it is served with or without VNNI, and with or without OpenVINO. */
+function useModel(form: Form) {
   let own: OwnServer | undefined
   let model: TritonModel
   const address = (): string => own?.url ?? inject('tritonAddress')
   beforeAll(async () => {
-    const place = { dir: join(inject('runDir'), 'triton-fp32'), say: () => undefined }
-    if (withVnni !== vnni) own = await ownTriton(place, { cores: 1, vnni: withVnni })
+    const place = { dir: join(inject('runDir'), 'triton-of-a-form'), say: () => undefined }
+    const processor = { vnni: form.vnni, amx: false }
+    const { openvino } = form
+    if (form.vnni !== vnni || openvino === false) own = await ownTriton(place, { cores: 1, processor, openvino })
     model = openModel(address(), 'u2netp')
   })
   afterAll(async () => {
@@ -43,7 +47,7 @@ async function propertiesOf(address: string) {
 const properties = { inputSize: 320, licence: 'Apache-2.0', speed: 'fast' }
 
 describe('u2netp, through Triton', () => {
-  const model = useModel(false)
+  const model = useModel({ vnni: false })
 
   it('takes UINT8 [N,320,320,3] and gives UINT8 [N,320,320]', async () => {
     const { alpha, datatype, shape } = await model.infer(new Uint8Array(imageBytes), 1)
@@ -93,8 +97,11 @@ describe('u2netp, through Triton', () => {
 
 // Bounds are about twice what is measured. Where Conv_787 and Concat_786 are quantised too, the differences are .037
 // and .076, and nine of the eleven blanks are red; without VNNI the astronaut's difference is .015.
-describe.skipIf(!vnni)('the int8 form of u2netp, through Triton', () => {
-  const model = useModel(true)
+describe.skipIf(!vnni).each([
+  ['OpenVINO', true],
+  ['ONNX Runtime', false],
+])('the int8 form of u2netp under %s, through Triton', (_, openvino) => {
+  const model = useModel({ vnni: true, openvino })
 
   it('has the tensors of the other form, and says what it is', async () => {
     const { alpha, datatype, shape } = await model.infer(new Uint8Array(2 * imageBytes), 2)
@@ -118,6 +125,15 @@ describe.skipIf(!vnni)('the int8 form of u2netp, through Triton', () => {
       expect(intersectionOverUnion(alpha, reference)).toBeGreaterThan(overlap)
     },
   )
+
+  it('gives each image of a batch the same mask as alone', async () => {
+    const images = await Promise.all([pixels('lemur-input.png', 3), pixels('astronaut-input.png', 3)])
+    const { alpha } = await model.infer(Buffer.concat(images), 2)
+    for (const [index, image] of images.entries()) {
+      const alone = await model.infer(image, 1)
+      expect(alpha.subarray(index * maskBytes, (index + 1) * maskBytes)).toEqual(alone.alpha)
+    }
+  })
 
   it.each(blanks)('finds nothing in a picture that shows nothing: %s', async (_, image) => {
     const { alpha } = await model.infer(image, 1)

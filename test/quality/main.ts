@@ -12,7 +12,7 @@ import { createSheet } from './report/sheet.ts'
 import { formatTables, plain, type Row, worstPictures } from './report/table.ts'
 import { formatTargets, judge } from './report/targets.ts'
 import { runBench } from './run/bench.ts'
-import { openModel } from './run/model.ts'
+import { type Model, openModel } from './run/model.ts'
 import { readPairs } from './run/pairs.ts'
 import type { Variant } from './run/variant.ts'
 import { ownVariants } from './run/variants.ts'
@@ -39,11 +39,10 @@ const what = values.what.split(',')
 const sheet = values.out === undefined ? undefined : createSheet(resolve(values.out))
 const pictures = await listPictures()
 say(`${pictures.length} pictures`)
-const opened = new Map<string, Awaited<ReturnType<typeof openModel>>>()
-for (const [name, path] of modelFiles()) opened.set(name, await openModel(path))
-const models = new Map([...opened].map(([name, { ask }]) => [name, ask]))
+const models = new Map<string, Model>()
+for (const [name, path] of modelFiles()) models.set(name, await openModel(path))
 const rows = await runBench({ pictures, what, variants: await loadVariants(), models, sheet, say })
-for (const { close } of opened.values()) await close()
+for (const { close } of models.values()) await close()
 
 const tables = formatTables(rows)
 say(`\n${tables}`)
@@ -72,7 +71,7 @@ function modelFiles(): Map<string, string> {
   for (const given of values.model) {
     const at = given.indexOf('=')
     if (at < 1) throw new Error(`--model ${given}: NAME=FILE`)
-    files.set(given.slice(0, at), resolve(given.slice(at + 1)))
+    files.set(given.slice(0, at), given.slice(at + 1))
   }
   return files
 }

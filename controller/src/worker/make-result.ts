@@ -1,4 +1,4 @@
-// From the bytes of an input image to the bytes of its result: photo → model input → mask of a pod → cut-out → file.
+// From the bytes of an input image to the bytes of its result: photo → model input → masks of pods → cut-out → file.
 import { defaultOutput } from '@matte/core/task/output'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import type { PhotoHeader } from './image/decode.ts'
@@ -29,11 +29,11 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
   // While a pool goes over to a model of another size, the slot may be of the one that was not expected.
   const inputFor = async (wanted: number): Promise<Uint8Array> =>
     wanted === size ? image : await sharpCalls.toModelInput(signal, photo, wanted)
-  const { pod, mask } = await askViews(deps, { task, inputFor }, signal)
+  const { pod, masks } = await askViews(deps, { task, inputFor }, signal)
   freeBytes(image)
   const { output } = task
   const { format, maxSide } = output ?? defaultOutput
-  const made = await metrics.stage('refine', () => images.cutOut({ photo, mask, output }, signal))
+  const made = await metrics.stage('refine', () => images.cutOut({ photo, ...masks, output }, signal))
   if ('file' in made) return { format, pod, ...made }
   return {
     format,

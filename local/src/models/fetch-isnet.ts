@@ -10,5 +10,5 @@ The file: ${file}
 
 If these licences suit you:
   make model-add ARGS="${file} \\
-    --name isnet-general --licence Apache-2.0 --mean .5 --std 1 --scale 256 --output output --target FOLDER"
+    --name isnet-general --licence Apache-2.0 --mean .5 --std 1 --scale 256 --output output --bf16 --target FOLDER"
 `)

@@ -1,10 +1,13 @@
-import { cp, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { cp, lstat, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { prepareModelRepository, withInstanceCount } from './model-repository.ts'
 
 const source = resolve(import.meta.dirname, '../../../models')
+
+const plain = { vnni: false, amx: false }
+const newest = { vnni: true, amx: true }
 
 describe('prepareModelRepository', () => {
   let folder: string
@@ -15,7 +18,7 @@ describe('prepareModelRepository', () => {
 
   it('writes one instance to a core and leaves the rest of the configuration as it is', async () => {
     const target = join(folder, 'models')
-    const models = await prepareModelRepository({ source, target, cores: 6, vnni: false })
+    const models = await prepareModelRepository({ source, target, cores: 6, processor: plain })
     expect(models).toContainEqual({ name: 'u2netp', config: 'cpu' })
     const written = await readFile(join(target, 'u2netp/configs/cpu.pbtxt'), 'utf8')
     const original = await readFile(join(source, 'u2netp/configs/cpu.pbtxt'), 'utf8')
@@ -26,27 +29,38 @@ describe('prepareModelRepository', () => {
     }
   })
 
-  it('takes the configuration for a processor with VNNI in place of the other, where a model has one', async () => {
+  it.each([
+    ['cpu-vnni-openvino', true],
+    ['cpu-vnni', false],
+  ])('takes %s for a processor with VNNI, where a model has it; with OpenVINO: %s', async (config, openvino) => {
     const target = join(folder, 'models')
-    const models = await prepareModelRepository({ source, target, cores: 6, vnni: true })
-    expect(models).toContainEqual({ name: 'u2netp', config: 'cpu-vnni' })
+    const models = await prepareModelRepository({ source, target, cores: 6, processor: newest, openvino })
+    expect(models).toContainEqual({ name: 'u2netp', config })
     const written = await readFile(join(target, 'u2netp/configs/cpu.pbtxt'), 'utf8')
-    const original = await readFile(join(source, 'u2netp/configs/cpu-vnni.pbtxt'), 'utf8')
+    const original = await readFile(join(source, `u2netp/configs/${config}.pbtxt`), 'utf8')
     expect(written).toBe(original.replace('kind: KIND_CPU count: 1', 'kind: KIND_CPU count: 6'))
   })
 
-  it('serves a model without one as it is, whatever the processor has', async () => {
+  it('takes the next that the model has, and at last the one for any processor', async () => {
     await cp(join(source, 'u2netp'), join(folder, 'source/u2netp'), { recursive: true })
-    await rm(join(folder, 'source/u2netp/configs/cpu-vnni.pbtxt'))
     const [target, own] = [join(folder, 'models'), join(folder, 'source')]
-    const models = await prepareModelRepository({ source: own, target, cores: 1, vnni: true })
-    expect(models).toEqual([{ name: 'u2netp', config: 'cpu' }])
+    const prepared = () => prepareModelRepository({ source: own, target, cores: 1, processor: newest })
+    const openvino = join(folder, 'source/u2netp/configs/cpu-vnni-openvino.pbtxt')
+    await cp(openvino, openvino.replace('vnni', 'amx'))
+    expect(await prepared()).toEqual([{ name: 'u2netp', config: 'cpu-amx-openvino' }])
+    await rm(openvino.replace('vnni', 'amx'))
+    await rm(openvino)
+    expect(await prepared()).toEqual([{ name: 'u2netp', config: 'cpu-vnni' }])
+    await rm(join(folder, 'source/u2netp/configs/cpu-vnni.pbtxt'))
+    expect(await prepared()).toEqual([{ name: 'u2netp', config: 'cpu' }])
   })
 
   it('links the weights, and nothing that is no model', async () => {
     const target = join(folder, 'models')
     await prepareModelRepository({ source, target, cores: 1 })
     expect(await realpath(join(target, 'u2netp/1/model.onnx'))).toBe(join(source, 'u2netp/1/model.onnx'))
+    // Else Python would write what it compiles into `models/`.
+    expect((await lstat(join(target, 'u2netp/1'))).isDirectory()).toBe(true)
     await expect(stat(join(target, 'models.json'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 

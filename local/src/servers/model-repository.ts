@@ -9,14 +9,20 @@ interface ModelRepositoryOptions {
   target: string
   /** How many cores inference may use, at least 1: the instances of each model on the CPU. */
   cores: number
-  /** Whether the processor has VNNI, for which a model may have `configs/cpu-vnni.pbtxt`; by default this machine's. */
-  vnni?: boolean
+  /** What the processor can do, for which a model may have other configurations; by default what this machine's can. */
+  processor?: Processor
+  /** Whether those for OpenVINO may be taken: true, since `local/triton/install.sh` has it. */
+  openvino?: boolean | undefined
 }
+
+type Processor = { readonly vnni: boolean; readonly amx: boolean }
+
+type ConfigName = 'cpu' | 'cpu-vnni' | 'cpu-vnni-openvino' | 'cpu-amx-openvino'
 
 type PreparedModel = {
   readonly name: string
   /** The file in `configs/` that its `cpu.pbtxt` was made of. */
-  readonly config: 'cpu' | 'cpu-vnni'
+  readonly config: ConfigName
 }
 
 /**
@@ -27,7 +33,7 @@ type PreparedModel = {
  * Throws when `cores` is no whole number from 1, or when a configuration has no single instance count.
  */
 export async function prepareModelRepository(options: ModelRepositoryOptions): Promise<PreparedModel[]> {
-  const { source, target, cores, vnni = await hasVnni() } = options
+  const { source, target, cores, processor = await readProcessor(), openvino = true } = options
   if (!Number.isInteger(cores) || cores < 1) {
     throw new RangeError(`cores is ${cores}: give the number of cores that inference may use, 1 or more`)
   }
@@ -35,10 +41,15 @@ export async function prepareModelRepository(options: ModelRepositoryOptions): P
   const folders = entries.filter((entry) => entry.isDirectory() && /^[a-z0-9]/i.test(entry.name))
   const fresh = `${target}.new`
   await rm(fresh, { recursive: true, force: true })
+  const forms: ConfigName[] = [
+    ...(processor.amx && openvino ? ['cpu-amx-openvino' as const] : []),
+    ...(processor.vnni && openvino ? ['cpu-vnni-openvino' as const] : []),
+    ...(processor.vnni ? ['cpu-vnni' as const] : []),
+  ]
   const models: PreparedModel[] = []
   for (const { name } of folders.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const folder = resolve(source, name)
-    const config = vnni && existsSync(join(folder, 'configs/cpu-vnni.pbtxt')) ? 'cpu-vnni' : 'cpu'
+    const config = forms.find((form) => existsSync(join(folder, `configs/${form}.pbtxt`))) ?? 'cpu'
     await prepareModel(folder, join(fresh, name), { cores, config })
     models.push({ name, config })
   }
@@ -48,10 +59,12 @@ export async function prepareModelRepository(options: ModelRepositoryOptions): P
 }
 
 /** The same flags as in a pod (controller/src/operator/specs/prepare-models.sh). */
-export const hasVnni = async (): Promise<boolean> =>
-  /\b(avx512_vnni|avx_vnni)\b/.test(await readFile('/proc/cpuinfo', 'utf8').catch(() => ''))
+export async function readProcessor(): Promise<Processor> {
+  const facts = await readFile('/proc/cpuinfo', 'utf8').catch(() => '')
+  return { vnni: /\b(avx512_vnni|avx_vnni)\b/.test(facts), amx: /\bamx_bf16\b/.test(facts) }
+}
 
-type Chosen = { readonly cores: number; readonly config: PreparedModel['config'] }
+type Chosen = { readonly cores: number; readonly config: ConfigName }
 
 async function prepareModel(source: string, target: string, { cores, config }: Chosen): Promise<void> {
   await mkdir(target, { recursive: true })
@@ -59,8 +72,12 @@ async function prepareModel(source: string, target: string, { cores, config }: C
   await cp(join(source, 'configs'), join(target, 'configs'), { recursive: true })
   const chosen = await readFile(join(source, 'configs', `${config}.pbtxt`), 'utf8')
   await writeFile(join(target, 'configs/cpu.pbtxt'), withInstanceCount(chosen, cores))
-  for (const entry of await readdir(source)) {
-    if (/^[1-9]\d*$/.test(entry)) await symlink(join(source, entry), join(target, entry))
+  for (const version of (await readdir(source)).filter((entry) => /^[1-9]\d*$/.test(entry))) {
+    // A folder of its own, since Python leaves what it compiled beside a model that is a program.
+    await mkdir(join(target, version))
+    for (const file of await readdir(join(source, version))) {
+      await symlink(join(source, version, file), join(target, version, file))
+    }
   }
 }
 

@@ -1,11 +1,11 @@
 // Our own processes, started from source as a cluster starts them from the image.
-import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunningServer, type StartOptions, startServer } from '../lifecycle/server.ts'
 import { answers } from '../lifecycle/wait.ts'
 import { rootDir } from '../paths.ts'
 import { hugePageFlags } from './huge-pages.ts'
 import { runtimeEnv } from './runtime-env.ts'
+import { treeVersion } from './tree-version.ts'
 
 export type ProcessName = 'api' | 'controller' | 'dispatcher'
 
@@ -31,21 +31,11 @@ export function startProcess({ name, env, healthPort, port, ...start }: ProcessO
     args: [...hugePageFlags, join(rootDir, name, 'src/main.ts')],
     cwd: rootDir,
     env: { ...runtimeEnv(), ...env },
-    version: sourcesVersion(name),
+    version: treeVersion([`${name}/src`, 'api/core/src', 'protos']),
     url: port === undefined ? health : `http://127.0.0.1:${port}`,
     ports: port === undefined ? [healthPort] : [port, healthPort],
     ready: () => answers(`${health}/readyz`),
     // Above the 25 s that each process gives its own work to finish.
     stopTimeoutMs: 30_000,
   })
-}
-
-/** What its sources are now: the newest change among them and how many there are. */
-function sourcesVersion(name: ProcessName): string {
-  const files = [`${name}/src`, 'api/core/src', 'protos'].flatMap((folder) => {
-    const below = readdirSync(join(rootDir, folder), { recursive: true, withFileTypes: true })
-    return below.filter((entry) => entry.isFile())
-  })
-  const newest = Math.max(...files.map(({ parentPath, name: file }) => statSync(join(parentPath, file)).mtimeMs))
-  return `${files.length} ${newest}`
 }

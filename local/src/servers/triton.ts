@@ -22,7 +22,7 @@ export async function installTriton(say: Say): Promise<TritonInstallation> {
   // The name holds all that shapes the result, so that a changed script or another Python makes a new installation.
   const name = `triton-${version}-py${python.version}-${digestOf(scripts)}`
   const dir = await installPart(name, async (aside) => {
-    await sayWhile(say, `fetching the inference server ${version} (100 MB, 240 MB on disk)`, () =>
+    await sayWhile(say, `fetching the inference server ${version} (160 MB, 340 MB on disk)`, () =>
       runCommand(join(scripts, 'install.sh'), [aside], { env: { ...process.env, PYTHON: python.command } }),
     )
   })
@@ -35,6 +35,8 @@ type TritonOptions = StartOptions & {
   readonly installation: TritonInstallation
   /** A model repository ready to serve, one folder a model. */
   readonly repository: string
+  /** Of the models: a server that runs is kept only while it is the same. */
+  readonly version?: string
   readonly ports: TritonPorts
   /** How long a stop waits for requests in flight; above the longest execution. */
   readonly exitTimeoutSeconds?: number

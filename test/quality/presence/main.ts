@@ -3,21 +3,23 @@
 // is at least `least`. Numbers are chosen on the tune half and told of the other.
 //
 //   node test/quality/presence/main.ts [--model FILE.onnx] [--views 1|2] [--misses]
-import { resolve } from 'node:path'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { foregroundRule, hasForeground } from '@matte/controller/worker/image/cut-out/foreground'
-import { decodePhoto } from '@matte/controller/worker/image/decode'
+import { decodePhoto, type Photo } from '@matte/controller/worker/image/decode'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
+import { joinMasks } from '@matte/controller/worker/masks/join-masks'
+import { mirror, mirrorBack } from '@matte/controller/worker/masks/mirror'
 import { rootDir } from '@matte/local/paths'
 import type { Part } from '../data/case.ts'
 import { drawCase, listCases } from '../data/data-set.ts'
-import { type Ask, openModel } from '../run/model.ts'
+import { openModel } from '../run/model.ts'
 import { listEmpties } from './empties.ts'
 
 const { values } = parseArgs({
   options: {
-    model: { type: 'string', default: 'models/u2netp/1/model.onnx' },
-    /** 2: the maximum of the picture's mask and of its mirror image's. */
+    model: { type: 'string', default: join(rootDir, 'models/u2netp/1/model.onnx') },
+    /** 2: joined with the mask of its mirror image, as the product does. */
     views: { type: 'string', default: '1' },
     misses: { type: 'boolean', default: false },
   },
@@ -35,11 +37,10 @@ type Rule = { readonly area: number; readonly least: number }
 type Errors = { readonly missed: number; readonly invented: number }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
-const maskSize = 320
-const model = await openModel(resolve(rootDir, values.model))
+const { size, ask, close } = await openModel(values.model)
 const tune = await judgeAll('tune')
 const report = await judgeAll('report')
-await model.close()
+await close()
 
 say(`\nmodel ${values.model}, ${values.views} view(s), errors of tune | of report`)
 const rules = candidates().map((rule) => ({ rule, errors: errorsOf(tune, byRule(rule)) }))
@@ -78,25 +79,18 @@ async function judgeAll(part: Part): Promise<Judged[]> {
 
 async function judge(one: { name: string; kind: string }, isEmpty: boolean, file: Buffer): Promise<Judged> {
   const photo = await decodePhoto(file, 50_000_000)
-  const mask = await maskOf(await toModelInput(photo, maskSize), model.ask)
+  const mask = await maskOf(photo)
   const { name, kind } = one
   return { name, kind, isEmpty, sorted: mask.toSorted().reverse(), isFound: hasForeground(mask) }
 }
 
-async function maskOf(input: Uint8Array, ask: Ask): Promise<Uint8Array> {
+async function maskOf(photo: Photo): Promise<Uint8Array> {
+  const input = await toModelInput(photo, size)
   const mask = await ask(input)
   if (values.views !== '2') return mask
-  const mirrored = mirror(await ask(mirror(input, 3)), 1)
-  return mask.map((value, i) => Math.max(value, mirrored[i] as number))
-}
-
-function mirror(rows: Uint8Array, channels: number): Uint8Array {
-  const result = new Uint8Array(rows.length)
-  for (let i = 0; i < rows.length / channels; i++) {
-    const to = i - (i % maskSize) + maskSize - 1 - (i % maskSize)
-    result.set(rows.subarray(i * channels, (i + 1) * channels), to * channels)
-  }
-  return result
+  const joined = Uint8Array.from(mask)
+  joinMasks(joined, mirrorBack(await ask(mirror(input, size)), size), photo)
+  return joined
 }
 
 function candidates(): Rule[] {

@@ -1,11 +1,12 @@
 """Masks of a model file, asked for one by one over standard input.
 
-  ask.py MODEL.onnx
+  ask.py MODEL.onnx [openvino [f32 | bf16]]
 
-In: 4 bytes, the length, little-endian; then the bytes of one square image, RGB interleaved. Out: the same for its mask.
-Run with the Python packages of the Triton installation, so that model file and onnxruntime version are the same.
+Out first: 4 bytes, the side of its images in pixels, little-endian. Then in: 4 bytes, the length; then the bytes of one
+square image, RGB interleaved. Out: the same for its mask.
+Run with the Python packages of the Triton installation, so that model file and versions are the same. With `openvino`
+the file is run as models/u2netp/1/openvino_model.py runs it, or with floats in 16 bits.
 """
-import math
 import struct
 import sys
 
@@ -13,13 +14,32 @@ import numpy as np
 import onnxruntime as ort
 
 
-def main():
-    session = ort.InferenceSession(sys.argv[1], providers=["CPUExecutionProvider"])
+def under_onnxruntime(path):
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
     (source,) = session.get_inputs()
+    return source.shape[1], lambda image: session.run(None, {source.name: image})[0]
+
+
+def under_openvino(path, precision="f32"):
+    import openvino
+
+    core = openvino.Core()
+    graph = core.read_model(path)
+    shape = graph.inputs[0].partial_shape
+    shape[0] = 1
+    graph.reshape(shape)
+    inference = core.compile_model(graph, "CPU", {"INFERENCE_PRECISION_HINT": precision}).create_infer_request()
+    return shape[1].get_length(), lambda image: np.array(inference.infer({0: image})[0])
+
+
+def main():
+    path, *runtime = sys.argv[1:]
+    side, mask_of = under_openvino(path, *runtime[1:]) if runtime else under_onnxruntime(path)
+    sys.stdout.buffer.write(struct.pack("<I", side))
+    sys.stdout.buffer.flush()
     while header := sys.stdin.buffer.read(4):
         image = np.frombuffer(sys.stdin.buffer.read(struct.unpack("<I", header)[0]), np.uint8)
-        side = math.isqrt(image.size // 3)
-        mask = session.run(None, {source.name: image.reshape(1, side, side, 3)})[0].tobytes()
+        mask = mask_of(image.reshape(1, side, side, 3)).tobytes()
         sys.stdout.buffer.write(struct.pack("<I", len(mask)) + mask)
         sys.stdout.buffer.flush()
 

@@ -8,7 +8,7 @@ import { measure } from '../metrics/measure.ts'
 import { isPeer, type PeerFiles, runPeers } from '../peers/run-peers.ts'
 import type { Sheet, Shown } from '../report/sheet.ts'
 import type { Row } from '../report/table.ts'
-import type { Ask } from './model.ts'
+import type { Network } from './model.ts'
 import type { Variant } from './variant.ts'
 
 export type Bench = {
@@ -17,7 +17,7 @@ export type Bench = {
   readonly what: readonly string[]
   readonly variants: Readonly<Record<string, Variant>>
   /** By name; that of the product is ''. */
-  readonly models: ReadonlyMap<string, Ask>
+  readonly models: ReadonlyMap<string, Network>
   readonly sheet: Sheet | undefined
   readonly say: Say
 }
@@ -62,11 +62,11 @@ async function cutOutBy(what: string, picture: Picture, bench: Bench): Promise<U
   const { variants, models } = bench
   const [name = '', model = ''] = what.split('@')
   const variant = variants[name]
-  const ask = models.get(model)
-  if (variant === undefined || ask === undefined) {
+  const network = models.get(model)
+  if (variant === undefined || network === undefined) {
     throw new Error(`no such variant: ${what}. There are ${Object.keys(variants).join(', ')}`)
   }
-  return variant(await decodePhoto(picture.file, 60e6), ask)
+  return variant(await decodePhoto(picture.file, 60e6), network, picture.truth)
 }
 
 const readRgba = (file: string): Promise<Buffer> =>

@@ -3,22 +3,20 @@ import { cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import type { Photo } from '@matte/controller/worker/image/decode'
 import { encodePng } from '@matte/controller/worker/image/encode-png'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
-import { joinMirrored } from '@matte/controller/worker/views/join-masks'
-import { mirror } from '@matte/controller/worker/views/mirror'
+import { joinMasks } from '@matte/controller/worker/masks/join-masks'
+import { mirror, mirrorBack } from '@matte/controller/worker/masks/mirror'
 import sharp from 'sharp'
-import type { Ask } from './model.ts'
+import type { Network } from './model.ts'
 import type { Variant } from './variant.ts'
 
-const maskSize = 320
-
 /** The whole way of a task with one view of the photo, its file included. */
-const ours: Variant = async (photo, ask) => finish(photo, await ask(await toModelInput(photo, maskSize)))
+const ours: Variant = async (photo, { ask, size }) => finish(photo, await ask(await toModelInput(photo, size)))
 
 /** The same with two views, as `matte.views` 2 asks for. */
-const oursTwoViews: Variant = async (photo, ask) => {
-  const image = await toModelInput(photo, maskSize)
+const oursTwoViews: Variant = async (photo, { ask, size }) => {
+  const image = await toModelInput(photo, size)
   const mask = Uint8Array.from(await ask(image))
-  joinMirrored(mask, await ask(mirror(image, maskSize)), maskSize)
+  joinMasks(mask, mirrorBack(await ask(mirror(image, size)), size), photo)
   return finish(photo, mask)
 }
 
@@ -29,9 +27,9 @@ async function finish(photo: Photo, mask: Uint8Array): Promise<Buffer> {
 }
 
 /** The mask stretched to the photo's size, over the photo's own colours. */
-const resize: Variant = async (photo, ask) => {
+const resize: Variant = async (photo, network) => {
   const { pixels, width, height, channels } = photo
-  const alpha = await enlargeMask(photo, ask)
+  const alpha = await enlargeMask(photo, network)
   const rgba = new Uint8Array(width * height * 4)
   for (let i = 0, j = 0, k = 0; k < alpha.length; i += channels, j += 4, k++) {
     rgba[j] = pixels[i] as number
@@ -42,13 +40,41 @@ const resize: Variant = async (photo, ask) => {
   return rgba
 }
 
-async function enlargeMask(photo: Photo, ask: Ask): Promise<Buffer> {
-  const mask = await ask(await toModelInput(photo, maskSize))
-  return sharp(mask, { raw: { width: maskSize, height: maskSize, channels: 1 } })
+async function enlargeMask(photo: Photo, { ask, size }: Network): Promise<Buffer> {
+  const mask = await ask(await toModelInput(photo, size))
+  return sharp(mask, { raw: { width: size, height: size, channels: 1 } })
     .resize({ width: photo.width, height: photo.height, fit: 'fill', kernel: 'linear' })
     .toColourspace('b-w')
     .raw()
     .toBuffer()
 }
 
-export const ownVariants: Readonly<Record<string, Variant>> = { ours, 'ours-two-views': oursTwoViews, resize }
+/** What a perfect network of the same size would give: the true alpha at the size of a mask, and then our own steps. */
+const trueMask: Variant = async (photo, { size }, { rgba, width, height }) => {
+  const alpha = await sharp(rgba, { raw: { width, height, channels: 4 } })
+    .extractChannel(3)
+    .raw()
+    .toBuffer()
+  const mask = await sharp(alpha, { raw: { width, height, channels: 1 } })
+    .resize(size, size, { fit: 'fill', kernel: 'linear', fastShrinkOnLoad: false })
+    .toColourspace('b-w')
+    .raw()
+    .toBuffer()
+  return finish(photo, mask)
+}
+
+/** What perfect colours would give: those of the truth under our alpha. */
+const trueColours: Variant = async (photo, network, truth) => {
+  const rgba = Uint8Array.from(truth.rgba)
+  const own = await oursTwoViews(photo, network, truth)
+  for (let i = 3; i < rgba.length; i += 4) rgba[i] = own[i] as number
+  return rgba
+}
+
+export const ownVariants: Readonly<Record<string, Variant>> = {
+  ours,
+  'ours-two-views': oursTwoViews,
+  resize,
+  'true-mask': trueMask,
+  'true-colours': trueColours,
+}

@@ -48,7 +48,7 @@ const modelStatus = object('One model of the pool.', {
       'What the pods of the active copy report of it; several where the processors of nodes differ. Absent while ' +
         'none serves.',
       object('One form.', {
-        form: word<ReportedForm>('The numbers that it computes with: fp32, fp16, int8, or unknown.'),
+        form: word<ReportedForm>('The numbers that it computes with: fp32, fp16, bf16, int8, or unknown.'),
         views: integer('Masks that are made of a photo.', { minimum: 1, maximum: 2 }),
         pods: count('Pods that serve it so.'),
       }),
@@ -198,7 +198,7 @@ export const statusSchema = object('Observed state; only the controller writes i
   }),
 })
 
-type ReportedForm = 'fp32' | 'fp16' | 'int8' | 'unknown'
+type ReportedForm = 'fp32' | 'fp16' | 'bf16' | 'int8' | 'unknown'
 export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape' | 'LicenceRefused'
 export type ModelTransition = 'UpToDate' | 'InProgress' | 'BlockedByFailedLoad' | 'InvalidSpec'
 export type ScaleOutcome = 'Pending' | 'Reached' | 'Superseded' | 'Refused'

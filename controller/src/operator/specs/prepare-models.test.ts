@@ -20,8 +20,9 @@ afterAll(() => {
   rmSync(`/tmp/models${dir}`, { recursive: true, force: true })
 })
 
-/** Lines as of an Intel processor of 2019, one of 2024 without AVX-512, and one that has neither instruction. */
+/** Lines as of Intel processors of 2023 and 2019, one of 2024 without AVX-512, and one that has none of all. */
 const flags = {
+  amx: 'flags\t\t: fpu avx2 avx512f avx512_vnni amx_bf16 amx_tile amx_int8\n',
   avx512: 'flags\t\t: fpu avx2 avx512f avx512_vnni hypervisor\n',
   avx: 'flags\t\t: fpu avx2 avx_vnni serialize\n',
   none: 'flags\t\t: fpu avx2 avx_vnni_int8 avx512f avx512_vnniw\n',
@@ -68,7 +69,36 @@ describe('the copy of a model repository for so many cores', () => {
     expect(written()).toContain('model.int8.onnx')
   })
 
+  it('has the one for OpenVINO first where the image says that it has that, and the processor VNNI', () => {
+    vi.stubEnv('OPENVINO_PACKAGES', '/opt/openvino')
+    expect(prepare(['u2netp'], { processor: 'avx512' })).toBe(
+      'model u2netp: configs/cpu-vnni-openvino.pbtxt\nstarted\n',
+    )
+    const original = configs('cpu-vnni-openvino')
+    expect(written()).toBe(original.replace('kind: KIND_CPU count: 1', 'kind: KIND_CPU count: 6'))
+    expect(prepare(['u2netp'])).toBe('model u2netp: configs/cpu.pbtxt\nstarted\n')
+    rmSync(join(dir, 'u2netp/configs/cpu-vnni-openvino.pbtxt'))
+    expect(prepare(['u2netp'], { processor: 'avx512' })).toBe('model u2netp: configs/cpu-vnni.pbtxt\nstarted\n')
+    writeFileSync(join(dir, 'u2netp/configs/cpu-vnni-openvino.pbtxt'), original)
+  })
+
+  it('has the one for AMX before it where the processor has that too', () => {
+    vi.stubEnv('OPENVINO_PACKAGES', '/opt/openvino')
+    const file = join(dir, 'u2netp/configs/cpu-amx-openvino.pbtxt')
+    writeFileSync(file, configs('cpu-vnni-openvino').replace('"matte.form"', '"other.form"'))
+    expect(prepare(['u2netp'], { processor: 'amx' })).toBe('model u2netp: configs/cpu-amx-openvino.pbtxt\nstarted\n')
+    expect(written()).toContain('"other.form"')
+    const other = 'model u2netp: configs/cpu-vnni-openvino.pbtxt\nstarted\n'
+    expect(prepare(['u2netp'], { processor: 'avx512' })).toBe(other)
+    vi.stubEnv('OPENVINO_PACKAGES', '')
+    expect(prepare(['u2netp'], { processor: 'amx' })).toBe('model u2netp: configs/cpu-vnni.pbtxt\nstarted\n')
+    rmSync(file)
+    vi.stubEnv('OPENVINO_PACKAGES', '/opt/openvino')
+    expect(prepare(['u2netp'], { processor: 'amx' })).toBe(other)
+  })
+
   it('stays with the file whose checksum spec has, on every node', () => {
+    vi.stubEnv('OPENVINO_PACKAGES', '/opt/openvino')
     prepare(['u2netp'], { processor: 'avx512', cpu: '1', checksum: `sha256:${'01'.repeat(32)}` })
     expect(written()).toBe(configs('cpu'))
   })

@@ -73,10 +73,10 @@ function coresAllowed({ limits }: PoolSpec['resources']): number | undefined {
 }
 
 /**
- * The configuration for a processor with VNNI. A spec with a checksum names one file, and with it the form of the model
- * on every node.
+ * Whether the configuration may go by the processor. A spec with a checksum names one file, and with it the form of the
+ * model on every node.
  */
-const configForVnni = ({ checksum }: PoolModel): string => (checksum === undefined ? 'cpu-vnni' : 'cpu')
+const configChoice = ({ checksum }: PoolModel): 'any' | 'cpu' => (checksum === undefined ? 'any' : 'cpu')
 
 /** The container's arguments; the image's entry point stays, since NVIDIA's prepares the driver's libraries. */
 export function containerArguments(spec: PoolSpec, container: Container): string[] {
@@ -84,7 +84,7 @@ export function containerArguments(spec: PoolSpec, container: Container): string
   // A model in S3 has no local copy to write into.
   const local = spec.models.filter(({ source }) => source.s3 === undefined)
   if (hasGpu(spec) || local.length === 0) return tritonArguments(spec, container, (path) => path)
-  const prepared = local.flatMap((model) => [repositoryOf(model.source, claims), model.name, configForVnni(model)])
+  const prepared = local.flatMap((model) => [repositoryOf(model.source, claims), model.name, configChoice(model)])
   const toCopy = (path: string): string => (path.startsWith('s3://') ? path : `/tmp/models${path}`)
   const script = ['sh', '-c', readScript('prepare-models.sh'), 'sh', '/proc/cpuinfo']
   // The configuration as it is suits one core.

@@ -85,7 +85,7 @@ describe('the instances of a model on the CPU', () => {
     ['less than two', { cpu: '1900m' }],
     ['no limit', { memory: '2Gi' }],
   ])('are as configured with %s', (_what, limits) => {
-    expect(prepared(limits)).toEqual(['sh', '/proc/cpuinfo', '', '/models', 'u2netp', 'cpu-vnni', '--'])
+    expect(prepared(limits)).toEqual(['sh', '/proc/cpuinfo', '', '/models', 'u2netp', 'any', '--'])
   })
 
   it('are as configured with a GPU', () => {
@@ -100,7 +100,7 @@ describe('the instances of a model on the CPU', () => {
     const { args } = container({ resources: { limits: { cpu } } })
     expect(args.slice(0, 2)).toEqual(['sh', '-c'])
     expect(args.slice(3, 11)).toEqual([
-      ...['sh', '/proc/cpuinfo', count, '/models', 'u2netp', 'cpu-vnni', '--', 'tritonserver'],
+      ...['sh', '/proc/cpuinfo', count, '/models', 'u2netp', 'any', '--', 'tritonserver'],
     ])
     expect(args).toContain('--model-repository=/tmp/models/models')
   })

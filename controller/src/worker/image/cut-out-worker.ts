@@ -1,6 +1,8 @@
 import type { Output } from '@matte/core/db/tables/task'
 import { defaultOutput } from '@matte/core/task/output'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
+import { joinMasks } from '../masks/join-masks.ts'
+import { mirrorBack } from '../masks/mirror.ts'
 import { applyOutput, type ResultImage } from './apply-output.ts'
 import { cutOut } from './cut-out/cut-out.ts'
 import type { Photo } from './decode.ts'
@@ -11,12 +13,16 @@ import { freeBytes } from './free-bytes.ts'
 export type CutOutTask = {
   readonly photo: Photo
   readonly mask: Uint8Array
+  /** That of the second view (masks/mirror.ts), as the model gave it. */
+  readonly mirrored?: Uint8Array | undefined
   /** Null: the cut-out as it is. */
   readonly output: Output | null
 }
 
 /** What a thread of image-pool.ts runs; file or pixels move back instead of being copied. */
-export default function run({ photo, mask, output }: CutOutTask) {
+export default function run({ photo, mask, mirrored, output }: CutOutTask) {
+  const size = Math.sqrt(mask.length)
+  if (mirrored) joinMasks(mask, mirrorBack(mirrored, size), photo)
   const result = cutOut(photo, mask)
   // This thread allocates so little else that its collector might not run for minutes.
   freeBytes(photo.pixels)

@@ -28,10 +28,10 @@ const deepImage = 18
 /** 35.7: libwebp's work on the alpha plane, beside the cut-out of 4 bytes. */
 const webpResult = { cutOut: 4, encoder: 36 }
 
-/** The input of the model is 3, the request on its way out as many, the mask and its answer 1 each; for two views. */
-const modelPixel = 2 * (3 + 3 + 1 + 1)
-/** The work on the mask's grid (refine.test.ts): 17.3 MB on 160 x 160 cells, where every cell is doubtful. */
-const gridCell = 800
+/** Input 3, the request on its way out as many, mask, answer and a thread's copy 1 each; two views, and their join. */
+const modelPixel = 2 * (3 + 3 + 1 + 1 + 1) + 8
+/** All arrays of the work on the mask's grid (refine.test.ts): 22.9 MB where each of 160 x 160 cells is doubtful. */
+const gridCell = 920
 
 /**
  * Bytes for the input of a model of this side, its answer and the grid of the mask, the same for each photo: of a small

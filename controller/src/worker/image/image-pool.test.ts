@@ -6,6 +6,8 @@ import type { Output } from '@matte/core/db/tables/task'
 import { defaultOutput } from '@matte/core/task/output'
 import sharp from 'sharp'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { joinMasks } from '../masks/join-masks.ts'
+import { mirrorBack } from '../masks/mirror.ts'
 import { applyOutput } from './apply-output.ts'
 import { cutOut } from './cut-out/cut-out.ts'
 import type { Photo } from './decode.ts'
@@ -75,6 +77,19 @@ describe('image pool', () => {
     expect(await pool.cutOut({ photo: newPhoto(), mask, output })).toEqual(
       applyOutput(cutOut(newPhoto(), mask), output),
     )
+  })
+
+  it('joins the mask of the mirror image with that of the photo', async () => {
+    pool = createImagePool(1)
+    // One view sees the left edge, the other, of the mirror image, its left edge as well.
+    const edge = Uint8Array.from({ length: 64 * 64 }, (_, i) => (i % 64 < 20 ? 255 : 0))
+    const both = Uint8Array.from(edge)
+    joinMasks(both, mirrorBack(edge, 64), newPhoto())
+    expect(both[63]).toBe(255)
+    const made = await pool.cutOut({ photo: newPhoto(), mask: edge, mirrored: edge, output: webp })
+    expect(made).toEqual(applyOutput(cutOut(newPhoto(), both), webp))
+    expect(made).not.toEqual(applyOutput(cutOut(newPhoto(), edge), webp))
+    expect(edge.length).toBe(64 * 64)
   })
 
   it('takes more calls than it has threads', async () => {

@@ -35,17 +35,18 @@ export function createImagePool(threads: number, workerUrl = ownWorker) {
   })
   return {
     /**
-     * cutOut and applyOutput on a thread, and the file where that is a PNG of the image's own size; else the image,
-     * for encodeResult. The photo's pixels move away: after this call `photo.pixels` is empty, however it ends.
-     * Rejects with an AbortError when `signal` fires (a call that had begun loses its thread, which is replaced), and
-     * with the thread's error when it dies.
+     * The join of two masks, cutOut and applyOutput on a thread, and the file where that is a PNG of the image's own
+     * size; else the image, for encodeResult. The photo's pixels move away: after this call `photo.pixels` is empty,
+     * however it ends. Rejects with an AbortError when `signal` fires (a call that had begun loses its thread, which is
+     * replaced), and with the thread's error when it dies.
      */
-    async cutOut({ photo, mask, output }: CutOutTask, signal?: AbortSignal): Promise<EncodedResult | ResultImage> {
+    async cutOut(task: CutOutTask, signal?: AbortSignal): Promise<EncodedResult | ResultImage> {
       if (closed) throw new Error('the image pool is closed')
-      // A copy of just these bytes: the mask may be a view into a whole gRPC message, which would travel with it.
-      const ownMask = new Uint8Array(mask)
-      const transferList = [photo.pixels.buffer, ownMask.buffer]
-      return await pool.run({ photo, mask: ownMask, output }, { transferList, signal: signal ?? null })
+      // Copies of just these bytes: a mask may be a view into a whole gRPC message, which would travel with it.
+      const mask = new Uint8Array(task.mask)
+      const mirrored = task.mirrored && new Uint8Array(task.mirrored)
+      const transferList = [task.photo.pixels.buffer, mask.buffer, ...(mirrored ? [mirrored.buffer] : [])]
+      return await pool.run({ ...task, mask, mirrored }, { transferList, signal: signal ?? null })
     },
     /** Lets calls in progress end, at most `closeTimeoutMs`; then ends the threads. */
     close(): Promise<void> {

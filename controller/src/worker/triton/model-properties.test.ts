@@ -33,7 +33,7 @@ describe('readModelProperties', () => {
   it.each([
     [{ 'matte.views': '3' }, 'model u2netp has matte.views "3"; it must be 1 or 2'],
     [{ 'matte.views': '' }, 'matte.views ""'],
-    [{ 'matte.form': 'bf16' }, 'it must be fp32, fp16 or int8'],
+    [{ 'matte.form': 'int4' }, 'it must be fp32, fp16, bf16 or int8'],
     [{ 'matte.licence': 'ask us' }, 'it must be an SPDX expression such as Apache-2.0'],
     [{ 'matte.speed': 'FAST' }, 'it must be fast, medium or slow'],
     [{ 'matte.veiws': '2' }, 'model u2netp has a parameter matte.veiws; there are matte.views, matte.form'],

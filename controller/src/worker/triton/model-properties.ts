@@ -3,7 +3,7 @@
 import { InferenceError } from './inference-error.ts'
 import type { ModelConfig } from './triton-protocol.ts'
 
-export const modelForms = ['fp32', 'fp16', 'int8'] as const
+export const modelForms = ['fp32', 'fp16', 'bf16', 'int8'] as const
 
 export type ModelProperties = {
   /** Masks that are made of a photo: 1, or 2 with that of its mirror image. */
@@ -46,7 +46,7 @@ export function readModelProperties(model: string, { config = {} }: ModelConfig)
   }
   return {
     views: read('views', (text) => ([1, 2] as const).find((count) => String(count) === text), '1 or 2') ?? 1,
-    form: read('form', oneOf(...modelForms), 'fp32, fp16 or int8'),
+    form: read('form', oneOf(...modelForms), 'fp32, fp16, bf16 or int8'),
     licence: read('licence', toLicence, 'an SPDX expression such as Apache-2.0'),
     speed: read('speed', oneOf('fast', 'medium', 'slow'), 'fast, medium or slow'),
   }

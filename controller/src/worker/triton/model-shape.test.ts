@@ -19,7 +19,16 @@ describe('readModelShape', () => {
     expect(readModelShape('u2netp', metadata, { config })).toEqual({ inputSize: 320, slots, views: 1 })
   })
 
+  it('takes a model whose graph is for one image at a time', () => {
+    const single = { inputs: [{ ...image, shape: [1, 64, 64, 3] }], outputs: [{ ...alpha, shape: ['1', '64', '64'] }] }
+    expect(readModelShape('single', single, { config: { max_batch_size: 0 } })).toMatchObject({
+      inputSize: 64,
+      slots: 1,
+    })
+  })
+
   it.each([
+    ['images by eights', { inputs: [{ ...image, shape: [8, 320, 320, 3] }], outputs: [alpha] }, '[8,320,320,3]'],
     ['another name', { inputs: [{ ...image, name: 'pixels' }], outputs: [alpha] }, 'pixels UINT8'],
     ['another type', { inputs: [image], outputs: [{ ...alpha, datatype: 'FP32' }] }, 'alpha FP32'],
     ['sides that differ', { inputs: [image], outputs: [{ ...alpha, shape: [-1, 320, 160] }] }, '[-1,320,160]'],

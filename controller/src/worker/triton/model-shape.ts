@@ -19,8 +19,8 @@ export const readModelShape = (model: string, metadata: ModelMetadata, answer: M
 
 function inputSizeOf(model: string, { inputs = [], outputs = [] }: ModelMetadata): number {
   const side = Number(inputs[0]?.shape[1])
-  const takesImage = matches(inputs[0], 'image', [-1, side, side, 3])
-  const givesAlpha = matches(outputs[0], 'alpha', [-1, side, side])
+  const takesImage = matches(inputs[0], 'image', [side, side, 3])
+  const givesAlpha = matches(outputs[0], 'alpha', [side, side])
   // Refining works on cells of four by four.
   const isSide = side > 0 && side % 4 === 0
   if (takesImage && givesAlpha && isSide) return side
@@ -28,8 +28,16 @@ function inputSizeOf(model: string, { inputs = [], outputs = [] }: ModelMetadata
   throw new InferenceError('failed', `model ${model} ${wanted}; it has ${describe(inputs)} and ${describe(outputs)}`)
 }
 
-const matches = (tensor: TensorMetadata | undefined, name: string, shape: readonly number[]): boolean =>
-  tensor?.name === name && tensor.datatype === 'UINT8' && tensor.shape.map(Number).join() === shape.join()
+/** The first axis is open, or 1 where the graph takes one image at a time; more than one is never sent. */
+function matches(tensor: TensorMetadata | undefined, name: string, shape: readonly number[]): boolean {
+  const [images, ...rest] = tensor?.shape.map(Number) ?? []
+  return (
+    tensor?.name === name &&
+    tensor.datatype === 'UINT8' &&
+    (images === -1 || images === 1) &&
+    rest.join() === shape.join()
+  )
+}
 
 const describe = (tensors: readonly TensorMetadata[]): string =>
   tensors.map(({ name, datatype, shape }) => `${name} ${datatype} [${shape.join()}]`).join(', ') || 'no tensor'

@@ -18,6 +18,8 @@ const image = new Uint8Array(size * size * 3)
 image[5 * 3] = 250
 image[11 * 3] = 90
 
+const highestOf = (values: Uint8Array = new Uint8Array()): number => values.indexOf(Math.max(...values))
+
 /** What a model that sees the left half alone finds of it. */
 const leftHalf = ({ image }: InferInput): Buffer =>
   Buffer.from(Array.from({ length: size * size }, (_none, at) => (at % size < size / 2 ? (image[at * 3] ?? 0) : 0)))
@@ -76,7 +78,7 @@ function given(pods: readonly [address: string, slots: number, changes?: Partial
 }
 
 describe('askViews', () => {
-  it('asks a lone task’s views at once, of two pods, and joins the masks by the higher value', async () => {
+  it('asks a lone task’s views at once, of two pods, and gives both masks', async () => {
     const { ask, open, reports, recorded, stages } = given([
       ['a', 1],
       ['b', 1],
@@ -87,15 +89,14 @@ describe('askViews', () => {
       ['a', 'task/1/c/photo'],
       ['b', 'task/1/c/mirror'],
     ])
-    expect(open[1]?.image[4 * 3 + 2 * 3]).toBe(250)
+    // Pixel 5 is to the right of the middle in the mirror image.
+    expect(highestOf(open[1]?.image.filter((_value, i) => i % 3 === 0))).toBe(6)
     for (const one of [...open]) one.end()
-    const { mask, pod } = await asked
+    const { masks, pod } = await asked
     expect(pod.address).toBe('a')
-    // The right half is what the model has seen of the mirror image.
-    expect([...mask.entries()].filter(([, value]) => value > 0)).toEqual([
-      [5, 250],
-      [11, 90],
-    ])
+    expect([...masks.mask.entries()].filter(([, value]) => value > 0)).toEqual([[5, 250]])
+    // What the model sees of the mirror image is its left half, and so the photo's right one.
+    expect(highestOf(masks.mirrored)).toBe(8)
     expect(reports).toEqual(['a ok', 'b ok'])
     expect(recorded).toEqual([['a ok', expect.any(Number)]])
     expect(await stages()).toBe(1)
@@ -103,9 +104,10 @@ describe('askViews', () => {
 
   it('asks for the photo alone where the model has one view', async () => {
     const { ask, all } = given([['a', 2, { shape: { inputSize: size, slots: 2, views: 1 } }]], true)
-    const { mask } = await ask()
+    const { masks } = await ask()
     expect(all).toHaveLength(1)
-    expect([...mask.entries()].filter(([, value]) => value > 0)).toEqual([[5, 250]])
+    expect(masks.mirrored).toBeUndefined()
+    expect([...masks.mask.entries()].filter(([, value]) => value > 0)).toEqual([[5, 250]])
   })
 
   it('has fifty tasks get on with one slot, each finished before the next begins', async () => {

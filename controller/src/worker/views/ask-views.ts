@@ -1,4 +1,4 @@
-// The mask of a photo, by one request to a model or by two at once: the photo and, where the model's entry says
+// The masks of a photo, by one request to a model or by two at once: the photo and, where the model's entry says
 // `matte.views` 2, its mirror image, so that a lone task has two instances at work. Each view takes a slot of its own
 // and gives it back when it is answered. None waits for a slot while it has one, so any number of tasks gets on with a
 // single slot (A116).
@@ -6,13 +6,12 @@ import { inSpan } from '@matte/core/runtime/tracing'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import { freeBytes } from '../image/free-bytes.ts'
 import type { InferenceRecord } from '../inference-record.ts'
+import { mirror } from '../masks/mirror.ts'
 import type { PodPicker } from '../routing/pod-picker.ts'
 import type { Pod } from '../routing/pod-source.ts'
 import type { TaskMetrics } from '../task-metrics.ts'
 import { InferenceError } from '../triton/inference-error.ts'
 import { allOrNone } from './all-or-none.ts'
-import { joinMirrored } from './join-masks.ts'
-import { mirror } from './mirror.ts'
 
 export type AskViewsDeps = {
   readonly picker: PodPicker
@@ -59,7 +58,9 @@ export async function askViews(deps: AskViewsDeps, asked: Asked, signal: AbortSi
     )
     const seconds = answers.reduce((sum, answer) => sum + answer.seconds, 0)
     inferences.record(pod, 'ok', seconds)
-    return { pod, mask: joinMasks(answers, size) }
+    const [photo, mirrored] = answers
+    if (photo === undefined) throw new Error('no view was asked for')
+    return { pod, masks: { mask: photo.mask, mirrored: mirrored?.mask } }
   } catch (error) {
     // What we ended ourselves says nothing of the pods.
     if (error instanceof InferenceError && !signal.aborted) inferences.record(pod, error.kind, 0)
@@ -87,10 +88,4 @@ async function askView({ inferenceTimeoutMs: timeoutMs }: AskViewsDeps, asked: V
     client.infer({ model, id, image, size, timeoutMs, signal }),
   )
   return { mask, seconds: (performance.now() - begun) / 1_000 }
-}
-
-function joinMasks([photo, mirrored]: readonly Answer[], size: number): Uint8Array {
-  if (photo === undefined) throw new Error('no view was asked for')
-  if (mirrored) joinMirrored(photo.mask, mirrored.mask, size)
-  return photo.mask
 }

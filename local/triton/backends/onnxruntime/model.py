@@ -4,8 +4,9 @@ Triton takes a file of this name in a folder of the backend's name as the backen
 model repository written for the official image loads unmodified. One stub process per instance runs this file.
 
 As in the C++ backend: `1/model.onnx` or default_model_filename, one session per instance, the requests of a batch joined
-along the first axis, only the requested outputs computed, and the parameters read by `session_options`.
-Not here: GPUs and other accelerators, completing a configuration from the graph, strings, sequences, ragged batches.
+along the first axis, only the requested outputs computed, the parameters read by `session_options`, and on an instance
+of KIND_GPU, which needs onnxruntime-gpu (`install.sh TARGET gpu`), those read by `cuda_options`.
+Not here: accelerators other than `cuda`, completing a configuration from the graph, strings, sequences, ragged batches.
 """
 import json
 import os
@@ -26,6 +27,17 @@ GRAPH_LEVELS = {
     2: ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
 }
 
+# What the C++ backend reads for the CUDA provider from `parameters`: the default, and what its numbers stand for.
+CUDA_PARAMETERS = {
+    "cudnn_conv_algo_search": ("0", {"0": "EXHAUSTIVE", "1": "HEURISTIC", "2": "DEFAULT"}),
+    "arena_extend_strategy": ("0", {"0": "kNextPowerOfTwo", "1": "kSameAsRequested"}),
+    "do_copy_in_default_stream": ("1", {"0": "0", "1": "1"}),
+}
+
+
+def parameters_of(config):
+    return {key: value["string_value"] for key, value in config.get("parameters", {}).items()}
+
 
 def session_options(config):
     """Options from the model configuration, by the names that the C++ backend has for them.
@@ -33,7 +45,7 @@ def session_options(config):
     Keys that begin with `session.` are handed on, so `session.intra_op.allow_spinning` works: with more than one thread
     the waiting ones otherwise burn their core. One thread never waits.
     """
-    parameters = {key: value["string_value"] for key, value in config.get("parameters", {}).items()}
+    parameters = parameters_of(config)
     options = ort.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = int(parameters.get("intra_op_thread_count", 0))
@@ -50,6 +62,50 @@ def session_options(config):
     return options
 
 
+def cuda_options(config, device):
+    """Options of the CUDA provider, from the two places where the C++ backend has them.
+
+    The accelerator named `cuda` hands on all its parameters, by the provider's own names (`use_tf32`, `prefer_nhwc`);
+    those of CUDA_PARAMETERS count only among the model's own `parameters`, as there.
+    """
+    accelerators = config.get("optimization", {}).get("execution_accelerators", {}).get("gpu_execution_accelerator", [])
+    others = [accelerator["name"] for accelerator in accelerators if accelerator["name"] != "cuda"]
+    if others:
+        raise pb_utils.TritonModelException(f"execution accelerators {others} are not here: `cuda` is the only one")
+    options = {key: value for one in accelerators for key, value in one.get("parameters", {}).items()}
+    parameters = parameters_of(config)
+    for key, (default, meanings) in CUDA_PARAMETERS.items():
+        value = parameters.get(key, default)
+        if value not in meanings:
+            raise pb_utils.TritonModelException(f"unsupported {key} value '{value}'")
+        options[key] = meanings[value]
+    if "gpu_mem_limit" in parameters:
+        options["gpu_mem_limit"] = parameters["gpu_mem_limit"]
+    return {**options, "device_id": device}
+
+
+def open_session(path, config, kind, device):
+    """A session where the instance is to run: a GPU that cannot be used is an error, not a reason to take the CPU."""
+    if kind != "GPU":
+        return ort.InferenceSession(path, session_options(config), providers=["CPUExecutionProvider"])
+    cuda = "CUDAExecutionProvider"
+    if cuda not in ort.get_available_providers():
+        raise pb_utils.TritonModelException(
+            f"the instance is of KIND_GPU, and onnxruntime {ort.__version__} here is for the CPU: install Triton by "
+            "`local/triton/install.sh TARGET gpu`, or serve the configuration `cpu`"
+        )
+    ort.preload_dlls()  # CUDA and cuDNN lie beside onnxruntime, where the loader does not look.
+    session = ort.InferenceSession(
+        path, session_options(config), providers=[(cuda, cuda_options(config, device)), "CPUExecutionProvider"]
+    )
+    if cuda not in session.get_providers():
+        raise pb_utils.TritonModelException(
+            "the instance is of KIND_GPU, and onnxruntime does not start CUDA: the server's log says which library or "
+            "driver is missing"
+        )
+    return session
+
+
 def check_names(kind, declared, actual):
     """A configuration that does not fit the graph fails when it is loaded, not with the first request."""
     unknown = {tensor["name"] for tensor in declared} - set(actual)
@@ -59,14 +115,25 @@ def check_names(kind, declared, actual):
         )
 
 
+def check_batch_axis(config, tensors):
+    """Like the C++ backend: what Triton may send in batches has to have an open first axis."""
+    for tensor in tensors:
+        if config["max_batch_size"] > 0 and (not tensor.shape or isinstance(tensor.shape[0], int)):
+            raise pb_utils.TritonModelException(
+                f"tensor '{tensor.name}' has shape {tensor.shape} in the graph, and max_batch_size "
+                f"{config['max_batch_size']} needs an open first axis: set it to 0, and give the whole shape as dims"
+            )
+
+
 class TritonPythonModel:
     def initialize(self, args):
         config = json.loads(args["model_config"])
         file = config.get("default_model_filename") or "model.onnx"
         path = os.path.join(args["model_repository"], args["model_version"], file)
-        self.session = ort.InferenceSession(path, session_options(config), providers=["CPUExecutionProvider"])
+        self.session = open_session(path, config, args["model_instance_kind"], args["model_instance_device_id"])
         check_names("input", config["input"], [tensor.name for tensor in self.session.get_inputs()])
         check_names("output", config["output"], [tensor.name for tensor in self.session.get_outputs()])
+        check_batch_axis(config, [*self.session.get_inputs(), *self.session.get_outputs()])
         self.batching = config["max_batch_size"] > 0
 
     def execute(self, requests):

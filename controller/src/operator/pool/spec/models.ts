@@ -91,7 +91,7 @@ const model = object('One model that every pod of the pool loads.', {
         "(ChecksumMismatch). The file is the one that Triton loads of the model's highest version: " +
         'default_model_filename of its configuration, or the usual one of its backend, such as `model.onnx`. Not ' +
         'checked for a model in S3, which Triton downloads itself. A new checksum rolls out as a new revision, ' +
-        'even if the file was changed in place. With one, `configs/cpu-vnni.pbtxt` of the model is not used.',
+        'even if the file was changed in place. With one, the model keeps `configs/cpu.pbtxt`.',
       { maxLength: 71, pattern: '^sha256:[0-9a-f]{64}$' },
     ),
   ),

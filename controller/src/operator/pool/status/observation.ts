@@ -58,7 +58,7 @@ export type ModelObservation = {
     readonly reason?: 'ChecksumMismatch'
   }
   /** What each pod that requests for it are sent to reports of it. */
-  readonly forms?: readonly { readonly form?: 'fp32' | 'fp16' | 'int8' | undefined; readonly views: number }[]
+  readonly forms?: readonly { readonly form?: 'fp32' | 'fp16' | 'bf16' | 'int8' | undefined; readonly views: number }[]
   /** Loaded, but with other inputs or outputs than Matte uses, or under a licence that is not allowed. */
   readonly wrongShape?: {
     readonly pod: string

@@ -8,7 +8,7 @@ import { sampleCells } from './sample-cells.ts'
 
 // The whole way from photo and mask to cut-out, pure and synchronous: everything costly happens on a grid of 160 x 160
 // cells (refine, decontaminate), then one pass over the photo writes the result (compose). Memory besides the photo:
-// the result (4 bytes a pixel) and up to 20 MB for the grid, whatever the photo's size. Wherever pixels and cells are
+// the result (4 bytes a pixel) and up to 24 MB for the grid, whatever the photo's size. Wherever pixels and cells are
 // read `as number`: a typed array gives `number | undefined` to the checker, and the loop around it bounds the index.
 
 export type CutOut = {

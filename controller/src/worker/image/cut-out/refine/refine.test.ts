@@ -84,13 +84,14 @@ describe('refine', () => {
     expect(wrong.length).toBeLessThanOrEqual(alpha.length / 100)
   })
 
-  it('takes at most 20 MB beside the result, also where everything is doubtful', () => {
+  it('takes at most 24 MB beside the result, collected or not, also where everything is doubtful', () => {
     const noise = (x: number, y: number): Colour => [(x * 7919) % 256, (y * 6007) % 256, ((x + y) * 9973) % 256]
     const { photo } = draw([300, 300], () => 1, [noise, noise])
     const doubtful = Uint8Array.from({ length: maskSize * maskSize }, (_, i) => (i % 7 === 0 ? 255 : 60 + (i % 113)))
+    // Of the whole process: what the runner of the tests allocates meanwhile, tens of KB, counts as well.
     const before = process.memoryUsage().arrayBuffers
     const { rgba, foreground } = cutOut(photo, doubtful)
-    expect(process.memoryUsage().arrayBuffers - before - rgba.length).toBeLessThan(20e6)
+    expect(process.memoryUsage().arrayBuffers - before - rgba.length).toBeLessThan(920 * 160 * 160)
     expect(foreground).not.toBeNull()
     // No model of a window ran away: neither all clear nor all solid.
     const alphas = rgba.filter((_, i) => i % 4 === 3)
