@@ -1,8 +1,8 @@
 // `make check` and `make test`: runs the phases one after the other, all of them also when one fails, reports how long
-// each took, why tests were skipped and which failed, and closes with one line over all: `N passed, N failed, N
-// skipped`. A phase that is no test run counts as one test.
+// each took, how much of the disk was free after it, why tests were skipped and which failed, and closes with one line
+// over all: `N passed, N failed, N skipped`. A phase that is no test run counts as one test.
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listFailures } from './support/report/failures.ts'
@@ -60,7 +60,10 @@ for (const phase of phases) {
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
   results.push(counts)
   const verdict = counts.failed > 0 ? 'FAILED' : 'ok'
-  summary.push(`${phase.name.padEnd(18)} ${seconds.padStart(7)} s   ${verdict}`)
+  // A disk that fills up makes the servers refuse what they otherwise take, in tests that say nothing of a disk.
+  const { bavail, bsize } = statfsSync(tmpdir())
+  const free = `${((bavail * bsize) / 1e9).toFixed(1)} GB free`
+  summary.push(`${phase.name.padEnd(18)} ${seconds.padStart(7)} s   ${verdict.padEnd(6)}   ${free}`)
 }
 
 const skips = results.flatMap((counts) => counts.skips)

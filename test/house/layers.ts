@@ -185,7 +185,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'controller/worker': ['controller/worker', 'core'],
   'controller/worker/routing': ['controller/worker/triton', 'core/model', 'core/runtime'],
   'controller/worker/triton': ['core/runtime', 'protos/triton'],
-  'controller/worker/image': ['core/db/tables', 'core/task'],
+  'controller/worker/image': ['core/db/tables', 'core/task', 'controller/worker/masks'],
+  'controller/worker/masks': [],
 
   // The operator: wiring → reconcile → rollout, specs → status → pool → scale, and Kubernetes beside them.
   // The operator is one of two ways in which the worker is served with pods; the other is worker/static-mode.ts.
@@ -226,6 +227,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // What falls due beside webhooks → mails and the ways out for them.
   'dispatcher/due': ['core', 'dispatcher/attempt-slots.ts', 'dispatcher/mail'],
   'dispatcher/mail': ['core', 'dispatcher/settings'],
+  'dispatcher/egress': ['core', 'dispatcher/settings'],
   'protos/triton': [],
 
   // Local mode knows the settings of the processes, and nothing else of them. Documents are made of anything.

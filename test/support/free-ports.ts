@@ -1,19 +1,21 @@
-import { type AddressInfo, createServer, type Server } from 'node:net'
+import { isPortFree } from '@matte/local/ports/is-port-free'
 
-/** Ports of 127.0.0.1 that were free a moment ago, all different. Held until all are known, then released together. */
+// Below what Linux gives to outgoing connections (32,768 and above): one of those may have the port by the time that a
+// server takes it, or takes it again. Each of the programs that run tests at the same time has a share of its own.
+const [lowest, highest, shares] = [12_000, 32_000, 8]
+const share = Math.floor((highest - lowest) / shares)
+const from = lowest + (Number(process.env.VITEST_POOL_ID ?? 0) % shares) * share
+let next = Math.floor(Math.random() * share)
+
+/** Ports of 127.0.0.1 that were free a moment ago, all different; none comes again before some thousands of others. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, listen))
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  const ports: number[] = []
+  while (ports.length < count) {
+    next = (next + 1) % share
+    const port = from + next
+    if (await isPortFree(port)) ports.push(port)
+  }
   return ports
-}
-
-function listen(): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => resolve(server))
-  })
 }
 
 /**

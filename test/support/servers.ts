@@ -71,8 +71,10 @@ export async function ownStore(place: Place, credentials: Credentials): Promise<
 
 type TritonSettings = {
   readonly cores?: number
-  /** Whether models are served as on a processor with VNNI; by default as on this one. */
-  readonly vnni?: boolean
+  /** Models are served as on a processor that can do this; by default as on this one. */
+  readonly processor?: { readonly vnni: boolean; readonly amx: boolean }
+  /** Whether the forms that OpenVINO runs come first there; true by default. */
+  readonly openvino?: boolean | undefined
   /** A folder of models; ours by default. */
   readonly source?: string
 }

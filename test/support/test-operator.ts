@@ -121,6 +121,8 @@ export function poolClient(kube: () => KubeClient): PoolClient {
     return pool
   }
   const labelSelector = (name: string): string => `matte.dev/pool=${name}`
+  const podsOf = async (name: string): Promise<Pod[]> =>
+    (await kube().list(pods, { labelSelector: labelSelector(name) })).items
   return {
     get,
     apply: (name, spec = {}) => {
@@ -138,13 +140,22 @@ export function poolClient(kube: () => KubeClient): PoolClient {
         `pool ${name} ${what}`,
         async () => {
           const pool = await get(name)
-          return is(pool.status ?? {}, pool) ? pool : undefined
+          if (is(pool.status ?? {}, pool)) return pool
+          throw new Error(`${sayConditions(pool)}; its pods: ${(await podsOf(name)).map(sayConditions).join(', ')}`)
         },
         { everyMs: 100 },
       ),
     deployments: async (name) => (await kube().list(deployments, { labelSelector: labelSelector(name) })).items,
-    pods: async (name) => (await kube().list(pods, { labelSelector: labelSelector(name) })).items,
+    pods: podsOf,
   }
+}
+
+/** What does not hold of it, and why. */
+const sayConditions = ({ metadata, status }: Pod | TritonPool): string => {
+  const conditions: readonly { type: string; status: string; reason?: string; message?: string }[] =
+    status?.conditions ?? []
+  const failed = conditions.filter((condition) => condition.status !== 'True')
+  return `${metadata.name} ${failed.map(({ type, reason, message }) => `${type} ${reason} ${message}`).join(', ')}`
 }
 
 /** The reason of a condition that has this status; undefined when it has another. */

@@ -11,7 +11,7 @@ export type UntilOptions = {
 
 /**
  * Asks until the answer is neither undefined, null nor false, and returns it. A question that throws counts as "not
- * yet"; its last error is the cause of the error thrown at the limit.
+ * yet"; its last error ends the message of the error thrown at the limit, and is its cause.
  */
 export async function until<T>(
   what: string,
@@ -28,8 +28,10 @@ export async function until<T>(
     } catch (error) {
       cause = error
     }
-    if (performance.now() > deadline)
-      throw new Error(`waited ${timeoutMs / 1_000} s without success until ${what}`, { cause })
+    if (performance.now() > deadline) {
+      const why = cause instanceof Error ? `: ${cause.message}` : ''
+      throw new Error(`waited ${timeoutMs / 1_000} s without success until ${what}${why}`, { cause })
+    }
     await pause(everyMs)
   }
 }
