@@ -38,14 +38,26 @@ model-add: $(installed) ## make an ONNX file a model of Matte; ARGS="FILE --name
 model-fetch-isnet: $(installed) ## fetch IS-Net (113 MB) for model-add, and print its licences
 	@node local/src/models/fetch-isnet.ts
 
-test: $(installed) ## everything: check, then sim, then int; ARGS names more phases: chart, install
-	@node test/run.ts check sim int $(ARGS)
+test: $(installed) ## types, lint, unit, scaling rule, chart, and integration against the real servers: 8 minutes
+	@node test/run.ts check sim render int
+
+test-faults: $(installed) ## kills, outages, floods, hostile files, costs, old data, PostgreSQL 15: half an hour
+	@node test/run.ts faults
+
+test-cluster: $(installed) ## image, chart, installations and the operator on the cluster of the kube context
+	@node test/run.ts cluster
+
+test-all: $(installed) ## all of these, with one summary; before a release
+	@node test/run.ts check sim render int faults cluster
+
+smoke: $(installed) ## install the chart on the cluster of the kube context, cut out a photo, scale a pool
+	@node test/run.ts smoke
 
 check: $(installed) ## types, lint, format, unused code, borders and sizes, generated files, API contract, unit tests
 	@node test/run.ts check
 
 unit: $(installed) ## unit tests; ARGS are vitest's, such as a file name
-	@vitest run --project unit $(ARGS)
+	@vitest run --project unit --project quality $(ARGS)
 
 int: $(installed) ## integration tests against the real servers; ARGS are vitest's
 	@vitest run --project int $(ARGS)
@@ -58,11 +70,11 @@ e2e-full: $(installed) ## the same with 1,000 deleted pods and 100 pools of simu
 	@E2E_DELETIONS=1000 E2E_POOLS=100 vitest run --project e2e $(ARGS)
 
 soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log
-	@SOAK_ROUNDS=200 vitest run --project int test/api/kill-loop.test.ts $(ARGS)
+	@SOAK_ROUNDS=200 vitest run --project faults test/api/kill-loop.faults.test.ts $(ARGS)
 
 memory: $(installed) ## a controller's memory under 10,000 mixed images, the torture set 100 times, the largest ones
-	@MEMORY_IMAGES=10000 TORTURE_ROUNDS=100 MEMORY_ROUNDS=30 vitest run --project int --maxWorkers 1 \
-	  test/controller/mixed-images.test.ts test/controller/torture.test.ts test/controller/image-memory.test.ts $(ARGS)
+	@MEMORY_IMAGES=10000 TORTURE_ROUNDS=100 MEMORY_ROUNDS=30 vitest run --project faults --maxWorkers 1 \
+	  test/controller/mixed-images test/controller/torture test/controller/image-memory $(ARGS)
 
 sim: $(installed) ## the scaling rule under simulated load, beside other scalers; fails when a target is missed
 	@node test/sim/main.ts $(ARGS)

@@ -1,48 +1,45 @@
-// `make check` and `make test`: runs the phases one after the other, all of them also when one fails, reports how long
-// each took, how much of the disk was free after it, why tests were skipped and which failed, and closes with one line
-// over all: `N passed, N failed, N skipped`. A phase that is no test run counts as one test.
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+// `make check`, `make test` and the heavier suites: runs the named groups of phases and closes with one line over all,
+// `N passed, N failed, N skipped`. A phase that runs no tests counts as one.
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { listFailures } from './support/report/failures.ts'
-import { countSkips, readSkipReasons, skipReasonsVariable, type TestReport } from './support/report/skips.ts'
+import { describeMachine, findShortage, readMachine } from './runner/machine.ts'
+import { type Phase, skippedPhase, testPhase, toolPhase } from './runner/phase.ts'
+import { runPhases } from './runner/run-phases.ts'
+import { findSystemPostgres } from './support/system-postgres.ts'
 
-type Counts = {
-  readonly passed: number
-  readonly failed: number
-  /** Skipped tests by their reason. */
-  readonly skips: readonly (readonly [reason: string, count: number])[]
-  /** A line for each failed test. */
-  readonly failures: readonly string[]
-}
-type Phase = { readonly name: string; readonly run: () => Promise<Counts> }
+const reportsDir = mkdtempSync(join(tmpdir(), 'matte-reports-'))
+process.once('exit', () => rmSync(reportsDir, { recursive: true, force: true }))
+// The phase in progress gets the signal as well, from the terminal or from here, and ends before this program does.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 
-const success: Counts = { passed: 1, failed: 0, skips: [], failures: [] }
-const failure: Counts = { passed: 0, failed: 1, skips: [], failures: [] }
-const resultsDir = mkdtempSync(join(tmpdir(), 'matte-results-'))
-process.once('exit', () => rmSync(resultsDir, { recursive: true, force: true }))
+const colors = `--colors=${process.stdout.isTTY ? 'force' : 'off'}`
+const tests = (project: string, files: readonly string[] = []): Phase => testPhase({ project, files, reportsDir })
+
+const noPostgres15 = 'this machine has no PostgreSQL 15 (Debian: postgresql-15)'
 
 const groups: Readonly<Record<string, readonly Phase[]>> = {
   check: [
-    tool('types', 'tsc', ['--noEmit']),
-    tool('lint and format', 'biome', [
-      'ci',
-      '--error-on-warnings',
-      `--colors=${process.stdout.isTTY ? 'force' : 'off'}`,
-    ]),
-    tool('unused code', 'knip', ['--no-progress']),
-    tool('house', 'node', ['test/house/main.ts']),
-    tool('shell', 'node', ['test/house/check-shell.ts']),
-    tool('generated files', 'node', ['docs/generate/generate.ts', '--check']),
-    tool('API contract', 'node', ['docs/generate/lint-contract.ts']),
-    tool('references', 'node', ['docs/generate/check-references.ts']),
+    toolPhase('types', 'tsc', ['--noEmit']),
+    toolPhase('lint and format', 'biome', ['ci', '--error-on-warnings', colors]),
+    toolPhase('unused code', 'knip', ['--no-progress']),
+    toolPhase('house', 'node', ['test/house/main.ts']),
+    toolPhase('shell', 'node', ['test/house/check-shell.ts']),
+    toolPhase('generated files', 'node', ['docs/generate/generate.ts', '--check']),
+    toolPhase('API contract', 'node', ['docs/generate/lint-contract.ts']),
+    toolPhase('references', 'node', ['docs/generate/check-references.ts']),
     tests('unit'),
+    tests('quality'),
   ],
-  sim: [tool('scaling rule', 'node', ['test/sim/main.ts'])],
+  sim: [toolPhase('scaling rule', 'node', ['test/sim/main.ts'])],
   int: [tests('int')],
-  chart: [tests('chart')],
-  install: [tests('cluster', ['test/cluster/install.test.ts'])],
+  render: [tests('chart')],
+  faults: [
+    tests('faults'),
+    findSystemPostgres(15) ? tests('postgres-15') : skippedPhase('postgres-15 tests', noPostgres15),
+  ],
+  smoke: [tests('cluster', ['test/cluster/smoke.test.ts'])],
+  cluster: [tests('chart-on-cluster'), tests('kube'), tests('live'), tests('cluster'), tests('e2e')],
 }
 
 const phases = process.argv.slice(2).flatMap((name) => {
@@ -51,78 +48,14 @@ const phases = process.argv.slice(2).flatMap((name) => {
   return group
 })
 
-const summary: string[] = []
-const results: Counts[] = []
-for (const phase of phases) {
-  process.stdout.write(`\n== ${phase.name}\n`)
-  const begun = performance.now()
-  const counts = await phase.run()
-  const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
-  results.push(counts)
-  const verdict = counts.failed > 0 ? 'FAILED' : 'ok'
-  // A disk that fills up makes the servers refuse what they otherwise take, in tests that say nothing of a disk.
-  const { bavail, bsize } = statfsSync(tmpdir())
-  const free = `${((bavail * bsize) / 1e9).toFixed(1)} GB free`
-  summary.push(`${phase.name.padEnd(18)} ${seconds.padStart(7)} s   ${verdict.padEnd(6)}   ${free}`)
+const say = (text: string): void => void process.stdout.write(text)
+const machine = readMachine()
+say(`machine: ${describeMachine(machine)}\n`)
+const shortage = findShortage(machine)
+if (shortage !== undefined) {
+  say(`${shortage}\n0 passed, 1 failed, 0 skipped\n`)
+  process.exit(1)
 }
-
-const skips = results.flatMap((counts) => counts.skips)
-summary.push(...skips.map(([reason, count]) => `${count} skipped: ${reason}`))
-summary.push(...results.flatMap((counts) => counts.failures))
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
-const passed = sum(results.map((counts) => counts.passed))
-const failed = sum(results.map((counts) => counts.failed))
-const skipped = sum(skips.map(([, count]) => count))
-process.stdout.write(`\n${summary.join('\n')}\n${passed} passed, ${failed} failed, ${skipped} skipped\n`)
+const { passed, failed, skipped, summary } = await runPhases(phases, { say, readMachine })
+say(`\n${summary.join('\n')}\n${passed} passed, ${failed} failed, ${skipped} skipped\n`)
 process.exitCode = failed > 0 ? 1 : 0
-
-function tool(name: string, command: string, args: readonly string[]): Phase {
-  return { name, run: async () => ((await succeeds(command, args)) ? success : failure) }
-}
-
-function tests(project: string, files: readonly string[] = []): Phase {
-  const file = join(resultsDir, `${project}.json`)
-  const reasonsFile = join(resultsDir, `${project}.skips`)
-  const args = [
-    'run',
-    '--project',
-    project,
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${file}`,
-    ...files,
-  ]
-  return {
-    name: `${project} tests`,
-    run: async () => {
-      const succeeded = await succeeds('vitest', args, { [skipReasonsVariable]: reasonsFile })
-      const counts = readCounts(file, reasonsFile)
-      // A run can fail with no failed test: a file that does not load, an unhandled error, servers that do not start.
-      return succeeded || counts.failed > 0 ? counts : { ...counts, failed: 1 }
-    },
-  }
-}
-
-function readCounts(file: string, reasonsFile: string): Counts {
-  try {
-    const report = JSON.parse(readFileSync(file, 'utf8')) as TestReport & {
-      readonly numPassedTests: number
-      readonly numFailedTests: number
-    }
-    const { numPassedTests: passed, numFailedTests: failed } = report
-    return { passed, failed, skips: countSkips(report, readSkipReasons(reasonsFile)), failures: listFailures(report) }
-  } catch {
-    return failure // the run ended before it could write a report
-  }
-}
-
-function succeeds(command: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<boolean> {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...variables } })
-    child.on('error', (error) => {
-      process.stderr.write(`cannot run ${command}: ${error.message}\n`)
-      resolve(false)
-    })
-    child.on('close', (code) => resolve(code === 0))
-  })
-}

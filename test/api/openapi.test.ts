@@ -1,5 +1,5 @@
 // The document and the page that shows it. That answers keep to the document is ownership.test.ts and
-// schemathesis.test.ts; that the document keeps to the rules of documents is `make check`.
+// schemathesis.faults.test.ts; that the document keeps to the rules of documents is `make check`.
 import { errorCodes } from '@matte/core/error'
 import { describe, expect, it } from 'vitest'
 import { useApi } from './given.ts'

@@ -6,7 +6,7 @@ import { takeInjectedFault } from '@matte/core/task/run/fault-injection'
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { databases, useDatabase } from '../support/database.ts'
+import { useDatabase } from '../support/database.ts'
 import {
   claimNext,
   givenClaimed,
@@ -18,115 +18,113 @@ import {
 } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 
-for (const { version, url, missing } of databases()) {
-  describe.skipIf(missing)(`attempts on PostgreSQL ${version}`, () => {
-    const database = useDatabase(url)
+describe('attempts', () => {
+  const database = useDatabase()
 
-    /** From the last failed attempt to the time that the next is due, by the row and its history. */
-    async function gapAfterFailure(id: string): Promise<number> {
-      const { rows } = await sql<{ gapMs: number }>`
+  /** From the last failed attempt to the time that the next is due, by the row and its history. */
+  async function gapAfterFailure(id: string): Promise<number> {
+    const { rows } = await sql<{ gapMs: number }>`
         select (extract(epoch from t.due_at - max(e.at)) * 1000)::int as "gapMs"
           from task t join task_event e on e.task_id = t.id and e.type = 'attempt_failed'
          where t.id = ${id} group by t.due_at`.execute(database.db)
-      return rows[0]?.gapMs ?? Number.NaN
+    return rows[0]?.gapMs ?? Number.NaN
+  }
+
+  it('a lapsed claim is taken by the next worker in the same run, as another attempt', async () => {
+    const { db } = database
+    const dead = await givenClaimed(db, await givenWorkspace(db))
+    expect(await claimNext(db, [dead.modelVersion])).toBeUndefined()
+    await lapseClaim(db, dead)
+    const next = await claimNext(db, [dead.modelVersion])
+    expect(next).toMatchObject({ id: dead.id, run: dead.run, attempt: 2 })
+    expect(next?.claim).not.toBe(dead.claim)
+    expect(await readHistory(db, dead.id)).toEqual(['queued', 'processing'])
+  })
+
+  it('five attempts come 1, 5, 15 and 60 s apart, then the task fails and waits for the dead-letter stream', async () => {
+    const { db } = database
+    const first = await givenClaimed(db, await givenWorkspace(db), { callbackUrl: 'http://receiver.example/' })
+    const gaps: number[] = []
+    let claim = first
+    for (;;) {
+      const outcome = await failAttempt(db, claim, 'INFERENCE_ERROR')
+      if (typeof outcome !== 'string') break
+      expect(outcome).toBe('waiting')
+      const gapMs = await gapAfterFailure(first.id)
+      gaps.push(gapMs)
+      // Of the first gap a slow machine might see the end.
+      if (gapMs > 1_000) expect(await claimNext(db, [first.modelVersion])).toBeUndefined()
+      await makeDue(db, first)
+      const next = await claimNext(db, [first.modelVersion])
+      if (next === undefined) throw new Error('a due attempt was not claimed')
+      claim = next
     }
-
-    it('a lapsed claim is taken by the next worker in the same run, as another attempt', async () => {
-      const { db } = database
-      const dead = await givenClaimed(db, await givenWorkspace(db))
-      expect(await claimNext(db, [dead.modelVersion])).toBeUndefined()
-      await lapseClaim(db, dead)
-      const next = await claimNext(db, [dead.modelVersion])
-      expect(next).toMatchObject({ id: dead.id, run: dead.run, attempt: 2 })
-      expect(next?.claim).not.toBe(dead.claim)
-      expect(await readHistory(db, dead.id)).toEqual(['queued', 'processing'])
+    expect(gaps).toEqual([1_000, 5_000, 15_000, 60_000])
+    expect(await readTask(db, first.id)).toMatchObject({
+      status: 'failed',
+      attempt: 5,
+      failure_reason: 'INFERENCE_ERROR',
+      dead_letter: 'due',
+      claim: null,
     })
+    const failed = ['attempt_failed', 'attempt_failed', 'attempt_failed', 'attempt_failed']
+    expect(await readHistory(db, first.id)).toEqual(['queued', 'processing', ...failed, 'failed', 'dead_letter'])
+    expect(await findBrokenRules(db)).toEqual({})
+  })
 
-    it('five attempts come 1, 5, 15 and 60 s apart, then the task fails and waits for the dead-letter stream', async () => {
-      const { db } = database
-      const first = await givenClaimed(db, await givenWorkspace(db), { callbackUrl: 'http://receiver.example/' })
-      const gaps: number[] = []
-      let claim = first
-      for (;;) {
-        const outcome = await failAttempt(db, claim, 'INFERENCE_ERROR')
-        if (typeof outcome !== 'string') break
-        expect(outcome).toBe('waiting')
-        const gapMs = await gapAfterFailure(first.id)
-        gaps.push(gapMs)
-        // Of the first gap a slow machine might see the end.
-        if (gapMs > 1_000) expect(await claimNext(db, [first.modelVersion])).toBeUndefined()
-        await makeDue(db, first)
-        const next = await claimNext(db, [first.modelVersion])
-        if (next === undefined) throw new Error('a due attempt was not claimed')
-        claim = next
-      }
-      expect(gaps).toEqual([1_000, 5_000, 15_000, 60_000])
-      expect(await readTask(db, first.id)).toMatchObject({
-        status: 'failed',
-        attempt: 5,
-        failure_reason: 'INFERENCE_ERROR',
-        dead_letter: 'due',
-        claim: null,
-      })
-      const failed = ['attempt_failed', 'attempt_failed', 'attempt_failed', 'attempt_failed']
-      expect(await readHistory(db, first.id)).toEqual(['queued', 'processing', ...failed, 'failed', 'dead_letter'])
-      expect(await findBrokenRules(db)).toEqual({})
-    })
-
-    it.each(failureReasons.filter(isInputFailure))('%s fails the task at the first attempt', async (reason) => {
-      const { db } = database
-      const claim = await givenClaimed(db, await givenWorkspace(db))
-      expect(await failAttempt(db, claim, reason)).toMatchObject({ status: 'failed' })
-      expect(await readTask(db, claim.id)).toMatchObject({
-        status: 'failed',
-        failure_reason: reason,
-        dead_letter: null,
-      })
-    })
-
-    it('a claim given back costs no attempt and is due at once, for as often as it happens', async () => {
-      const { db } = database
-      let claim = await givenClaimed(db, await givenWorkspace(db))
-      for (let round = 0; round < 12; round++) {
-        expect(await giveBackClaim(db, claim, 0)).toEqual({ id: claim.id })
-        const next = await claimNext(db, [claim.modelVersion])
-        expect(next).toMatchObject({ id: claim.id, attempt: 1 })
-        if (next) claim = next
-      }
-    })
-
-    it('a claim given back with a delay is not due before', async () => {
-      const { db } = database
-      const claim = await givenClaimed(db, await givenWorkspace(db))
-      await giveBackClaim(db, claim, 600_000)
-      expect(await claimNext(db, [claim.modelVersion])).toBeUndefined()
-      expect(await readTask(db, claim.id)).toMatchObject({ status: 'processing', attempt: 0, claim: null })
-    })
-
-    it('a renewed claim lives on, a lapsed one cannot be renewed even while nobody took it', async () => {
-      const { db } = database
-      const claim = await givenClaimed(db, await givenWorkspace(db))
-      const before = await readTask(db, claim.id)
-      const renewed = await renewClaim(db, claim, 3_600_000)
-      expect(renewed?.claimed_until?.getTime()).toBeGreaterThan(before.claimed_until?.getTime() ?? Infinity)
-      await lapseClaim(db, claim)
-      expect(await renewClaim(db, claim, 3_600_000)).toBeUndefined()
-    })
-
-    it('the attempts after the last are never begun', async () => {
-      const { db } = database
-      const claim = await givenClaimed(db, await givenWorkspace(db))
-      await sql`update task set attempt = 5, claimed_until = now() where id = ${claim.id}`.execute(db)
-      expect(await claimNext(db, [claim.modelVersion])).toBeUndefined()
-    })
-
-    it('an injected fault is taken once by the worker that has the claim', async () => {
-      const { db } = database
-      const claim = await givenClaimed(db, await givenWorkspace(db))
-      await sql`update task set fault_attempts = 1 where id = ${claim.id}`.execute(db)
-      expect(await takeInjectedFault(db, { ...claim, claim: crypto.randomUUID() })).toBe(false)
-      expect(await takeInjectedFault(db, claim)).toBe(true)
-      expect(await takeInjectedFault(db, claim)).toBe(false)
+  it.each(failureReasons.filter(isInputFailure))('%s fails the task at the first attempt', async (reason) => {
+    const { db } = database
+    const claim = await givenClaimed(db, await givenWorkspace(db))
+    expect(await failAttempt(db, claim, reason)).toMatchObject({ status: 'failed' })
+    expect(await readTask(db, claim.id)).toMatchObject({
+      status: 'failed',
+      failure_reason: reason,
+      dead_letter: null,
     })
   })
-}
+
+  it('a claim given back costs no attempt and is due at once, for as often as it happens', async () => {
+    const { db } = database
+    let claim = await givenClaimed(db, await givenWorkspace(db))
+    for (let round = 0; round < 12; round++) {
+      expect(await giveBackClaim(db, claim, 0)).toEqual({ id: claim.id })
+      const next = await claimNext(db, [claim.modelVersion])
+      expect(next).toMatchObject({ id: claim.id, attempt: 1 })
+      if (next) claim = next
+    }
+  })
+
+  it('a claim given back with a delay is not due before', async () => {
+    const { db } = database
+    const claim = await givenClaimed(db, await givenWorkspace(db))
+    await giveBackClaim(db, claim, 600_000)
+    expect(await claimNext(db, [claim.modelVersion])).toBeUndefined()
+    expect(await readTask(db, claim.id)).toMatchObject({ status: 'processing', attempt: 0, claim: null })
+  })
+
+  it('a renewed claim lives on, a lapsed one cannot be renewed even while nobody took it', async () => {
+    const { db } = database
+    const claim = await givenClaimed(db, await givenWorkspace(db))
+    const before = await readTask(db, claim.id)
+    const renewed = await renewClaim(db, claim, 3_600_000)
+    expect(renewed?.claimed_until?.getTime()).toBeGreaterThan(before.claimed_until?.getTime() ?? Infinity)
+    await lapseClaim(db, claim)
+    expect(await renewClaim(db, claim, 3_600_000)).toBeUndefined()
+  })
+
+  it('the attempts after the last are never begun', async () => {
+    const { db } = database
+    const claim = await givenClaimed(db, await givenWorkspace(db))
+    await sql`update task set attempt = 5, claimed_until = now() where id = ${claim.id}`.execute(db)
+    expect(await claimNext(db, [claim.modelVersion])).toBeUndefined()
+  })
+
+  it('an injected fault is taken once by the worker that has the claim', async () => {
+    const { db } = database
+    const claim = await givenClaimed(db, await givenWorkspace(db))
+    await sql`update task set fault_attempts = 1 where id = ${claim.id}`.execute(db)
+    expect(await takeInjectedFault(db, { ...claim, claim: crypto.randomUUID() })).toBe(false)
+    expect(await takeInjectedFault(db, claim)).toBe(true)
+    expect(await takeInjectedFault(db, claim)).toBe(false)
+  })
+})

@@ -1,107 +1,105 @@
 // Which task a free slot gets (D39): the workspace with the fewest processing, singles before children, then by age.
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { describe, expect, it } from 'vitest'
-import { databases, useDatabase } from '../support/database.ts'
+import { useDatabase } from '../support/database.ts'
 import { claimNext, givenTask, givenWorkspace, ownModel, readHistory, readTask } from '../support/factories.ts'
 
-for (const { version, url, missing } of databases()) {
-  describe.skipIf(missing)(`claimNextTask on PostgreSQL ${version}`, () => {
-    const database = useDatabase(url)
+describe('claimNextTask', () => {
+  const database = useDatabase()
 
-    it('claims the oldest queued task and says what a worker needs to know', async () => {
-      const { db } = database
-      const model = ownModel()
-      const workspace = await givenWorkspace(db)
-      await givenTask(db, workspace, { model })
-      const older = await givenTask(db, workspace, { model, ageMs: 60_000 })
-      const claimed = await claimNext(db, [model])
-      expect(claimed).toMatchObject({
-        id: older.id,
-        run: 1,
-        attempt: 1,
-        workspaceId: workspace.id,
-        plan: 'internal',
-        modelVersion: model,
-        sourceKey: older.source_key,
-        sourceEtag: older.source_etag,
-        sourceSizeBytes: older.source_size_bytes,
-      })
-      expect(claimed?.waitedMs).toBeGreaterThanOrEqual(60_000)
-      expect(await readHistory(db, older.id)).toEqual(['queued', 'processing'])
+  it('claims the oldest queued task and says what a worker needs to know', async () => {
+    const { db } = database
+    const model = ownModel()
+    const workspace = await givenWorkspace(db)
+    await givenTask(db, workspace, { model })
+    const older = await givenTask(db, workspace, { model, ageMs: 60_000 })
+    const claimed = await claimNext(db, [model])
+    expect(claimed).toMatchObject({
+      id: older.id,
+      run: 1,
+      attempt: 1,
+      workspaceId: workspace.id,
+      plan: 'internal',
+      modelVersion: model,
+      sourceKey: older.source_key,
+      sourceEtag: older.source_etag,
+      sourceSizeBytes: older.source_size_bytes,
     })
-
-    it('takes nothing for models it was not asked for', async () => {
-      const { db } = database
-      const model = ownModel()
-      await givenTask(db, await givenWorkspace(db), { model })
-      expect(await claimNext(db, [ownModel()])).toBeUndefined()
-      expect(await claimNext(db, [])).toBeUndefined()
-      expect(await claimNext(db, [ownModel(), model])).toMatchObject({ modelVersion: model })
-    })
-
-    it('puts singles before children of a batch, whatever their age', async () => {
-      const { db } = database
-      const model = ownModel()
-      const workspace = await givenWorkspace(db)
-      const child = await givenTask(db, workspace, { model, child: true, ageMs: 60_000 })
-      const single = await givenTask(db, workspace, { model })
-      expect((await claimNext(db, [model]))?.id).toBe(single.id)
-      expect((await claimNext(db, [model]))?.id).toBe(child.id)
-    })
-
-    it('turns to the workspace with the fewest processing, so that a large one holds up nobody', async () => {
-      const { db } = database
-      const model = ownModel()
-      const [large, small] = [await givenWorkspace(db), await givenWorkspace(db)]
-      for (let index = 0; index < 4; index++) await givenTask(db, large, { model, ageMs: 60_000 })
-      for (let index = 0; index < 2; index++) await givenTask(db, small, { model })
-      const turns: string[] = []
-      for (let claimed = await claimNext(db, [model]); claimed; claimed = await claimNext(db, [model])) {
-        turns.push(claimed.workspaceId === large.id ? 'large' : 'small')
-      }
-      expect(turns).toEqual(['large', 'small', 'large', 'small', 'large', 'large'])
-    })
-
-    it('counts what a workspace has processing for other models, too', async () => {
-      const { db } = database
-      const [model, other] = [ownModel(), ownModel()]
-      const [busy, idle] = [await givenWorkspace(db), await givenWorkspace(db)]
-      await givenTask(db, busy, { model: other })
-      await claimNext(db, [other])
-      await givenTask(db, busy, { model, ageMs: 60_000 })
-      await givenTask(db, idle, { model })
-      expect((await claimNext(db, [model]))?.workspaceId).toBe(idle.id)
-    })
-
-    it('leaves a workspace at its limit alone and serves the next', async () => {
-      const { db } = database
-      const model = ownModel()
-      const full = await givenWorkspace(db, { plan: 'pro', credits: 10 })
-      for (let index = 0; index < 3; index++) await givenTask(db, full, { model, child: true, ageMs: 60_000 })
-      const next = await givenWorkspace(db)
-      await givenTask(db, next, { model })
-      const claims = [await claimNext(db, [model]), await claimNext(db, [model]), await claimNext(db, [model])]
-      expect(claims.map((claim) => claim?.workspaceId).sort()).toEqual([full.id, full.id, next.id].sort())
-      expect(await claimNext(db, [model])).toBeUndefined()
-    })
-
-    it('claims nothing while dispatch is paused, and goes on after', async () => {
-      const { db } = database
-      const model = ownModel()
-      const task = await givenTask(db, await givenWorkspace(db), { model })
-      await writeSetting(db, 'dispatchPaused', true)
-      expect(await claimNext(db, [model])).toBeUndefined()
-      await writeSetting(db, 'dispatchPaused', false)
-      expect((await claimNext(db, [model]))?.id).toBe(task.id)
-    })
-
-    it('sets the start once, so that the duration of a run spans its attempts', async () => {
-      const { db } = database
-      const model = ownModel()
-      const task = await givenTask(db, await givenWorkspace(db), { model })
-      expect(await readTask(db, task.id)).toMatchObject({ started_at: null })
-      await claimNext(db, [model])
-      expect((await readTask(db, task.id)).started_at).toBeInstanceOf(Date)
-    })
+    expect(claimed?.waitedMs).toBeGreaterThanOrEqual(60_000)
+    expect(await readHistory(db, older.id)).toEqual(['queued', 'processing'])
   })
-}
+
+  it('takes nothing for models it was not asked for', async () => {
+    const { db } = database
+    const model = ownModel()
+    await givenTask(db, await givenWorkspace(db), { model })
+    expect(await claimNext(db, [ownModel()])).toBeUndefined()
+    expect(await claimNext(db, [])).toBeUndefined()
+    expect(await claimNext(db, [ownModel(), model])).toMatchObject({ modelVersion: model })
+  })
+
+  it('puts singles before children of a batch, whatever their age', async () => {
+    const { db } = database
+    const model = ownModel()
+    const workspace = await givenWorkspace(db)
+    const child = await givenTask(db, workspace, { model, child: true, ageMs: 60_000 })
+    const single = await givenTask(db, workspace, { model })
+    expect((await claimNext(db, [model]))?.id).toBe(single.id)
+    expect((await claimNext(db, [model]))?.id).toBe(child.id)
+  })
+
+  it('turns to the workspace with the fewest processing, so that a large one holds up nobody', async () => {
+    const { db } = database
+    const model = ownModel()
+    const [large, small] = [await givenWorkspace(db), await givenWorkspace(db)]
+    for (let index = 0; index < 4; index++) await givenTask(db, large, { model, ageMs: 60_000 })
+    for (let index = 0; index < 2; index++) await givenTask(db, small, { model })
+    const turns: string[] = []
+    for (let claimed = await claimNext(db, [model]); claimed; claimed = await claimNext(db, [model])) {
+      turns.push(claimed.workspaceId === large.id ? 'large' : 'small')
+    }
+    expect(turns).toEqual(['large', 'small', 'large', 'small', 'large', 'large'])
+  })
+
+  it('counts what a workspace has processing for other models, too', async () => {
+    const { db } = database
+    const [model, other] = [ownModel(), ownModel()]
+    const [busy, idle] = [await givenWorkspace(db), await givenWorkspace(db)]
+    await givenTask(db, busy, { model: other })
+    await claimNext(db, [other])
+    await givenTask(db, busy, { model, ageMs: 60_000 })
+    await givenTask(db, idle, { model })
+    expect((await claimNext(db, [model]))?.workspaceId).toBe(idle.id)
+  })
+
+  it('leaves a workspace at its limit alone and serves the next', async () => {
+    const { db } = database
+    const model = ownModel()
+    const full = await givenWorkspace(db, { plan: 'pro', credits: 10 })
+    for (let index = 0; index < 3; index++) await givenTask(db, full, { model, child: true, ageMs: 60_000 })
+    const next = await givenWorkspace(db)
+    await givenTask(db, next, { model })
+    const claims = [await claimNext(db, [model]), await claimNext(db, [model]), await claimNext(db, [model])]
+    expect(claims.map((claim) => claim?.workspaceId).sort()).toEqual([full.id, full.id, next.id].sort())
+    expect(await claimNext(db, [model])).toBeUndefined()
+  })
+
+  it('claims nothing while dispatch is paused, and goes on after', async () => {
+    const { db } = database
+    const model = ownModel()
+    const task = await givenTask(db, await givenWorkspace(db), { model })
+    await writeSetting(db, 'dispatchPaused', true)
+    expect(await claimNext(db, [model])).toBeUndefined()
+    await writeSetting(db, 'dispatchPaused', false)
+    expect((await claimNext(db, [model]))?.id).toBe(task.id)
+  })
+
+  it('sets the start once, so that the duration of a run spans its attempts', async () => {
+    const { db } = database
+    const model = ownModel()
+    const task = await givenTask(db, await givenWorkspace(db), { model })
+    expect(await readTask(db, task.id)).toMatchObject({ started_at: null })
+    await claimNext(db, [model])
+    expect((await readTask(db, task.id)).started_at).toBeInstanceOf(Date)
+  })
+})

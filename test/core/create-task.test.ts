@@ -6,7 +6,7 @@ import type { TaskRow } from '@matte/core/task/task-queries'
 import type { Plan } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { databases, useDatabase } from '../support/database.ts'
+import { useDatabase } from '../support/database.ts'
 import {
   givenTask,
   givenUpload,
@@ -19,194 +19,192 @@ import { findBrokenRules } from '../support/invariants.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
 import { hugePng, mislabelledPng } from '../support/photos.ts'
 
-for (const { version, url, missing } of databases()) {
-  describe.skipIf(missing)(`createTask on PostgreSQL ${version}`, () => {
-    const database = useDatabase(url)
+describe('createTask', () => {
+  const database = useDatabase()
 
-    const create = (
-      workspace: TestWorkspace,
-      { objectKey, bucket }: Awaited<ReturnType<typeof givenUpload>>,
-      plan: Partial<Plan> = {},
-    ): Promise<TaskRow> =>
-      createTask(database.db, bucket, {
-        workspaceId: workspace.id,
-        plan: { ...workspace.plan, ...plan },
-        imageUrl: objectKey,
-        modelVersion: ownModel(),
-        callbackUrl: null,
-        traceparent: null,
-      })
-    const countTasks = async ({ id }: TestWorkspace): Promise<number> =>
-      (await database.db.selectFrom('task').select('id').where('workspace_id', '=', id).execute()).length
-
-    it('writes a queued row with the ETag as it is now, and its first event', async () => {
-      const { db } = database
-      const workspace = await givenWorkspace(db, { plan: 'pro', credits: 1 })
-      const upload = await givenUpload(db, workspace.id)
-      const task = await create(workspace, upload)
-      const { etag, sizeBytes } = await upload.bucket.head(upload.objectKey, 1)
-      expect(task).toMatchObject({
-        status: 'queued',
-        run: 1,
-        attempt: 0,
-        credit_cost: 1,
-        source_key: upload.objectKey,
-        source_etag: etag,
-        source_size_bytes: sizeBytes,
-      })
-      expect(await readHistory(db, task.id)).toEqual(['queued'])
-      expect(await findBrokenRules(db)).toEqual({})
+  const create = (
+    workspace: TestWorkspace,
+    { objectKey, bucket }: Awaited<ReturnType<typeof givenUpload>>,
+    plan: Partial<Plan> = {},
+  ): Promise<TaskRow> =>
+    createTask(database.db, bucket, {
+      workspaceId: workspace.id,
+      plan: { ...workspace.plan, ...plan },
+      imageUrl: objectKey,
+      modelVersion: ownModel(),
+      callbackUrl: null,
+      traceparent: null,
     })
+  const countTasks = async ({ id }: TestWorkspace): Promise<number> =>
+    (await database.db.selectFrom('task').select('id').where('workspace_id', '=', id).execute()).length
 
-    it('says that all slots are taken, and never that the quota is, while slots come and go', async () => {
-      const { db } = database
-      const workspace = await givenWorkspace(db, { plan: 'internal' })
-      const upload = await givenUpload(db, workspace.id)
-      const codes = new Set<string>()
-      const comeAndGo = async (): Promise<void> => {
-        for (let round = 0; round < 40; round++) {
-          try {
-            const { id } = await create(workspace, upload, { concurrentTasks: 2, monthlyQuota: 1_000_000 })
-            await cancelTask(db, workspace.id, id)
-          } catch (error) {
-            codes.add((error as { code: string }).code)
-          }
+  it('writes a queued row with the ETag as it is now, and its first event', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db, { plan: 'pro', credits: 1 })
+    const upload = await givenUpload(db, workspace.id)
+    const task = await create(workspace, upload)
+    const { etag, sizeBytes } = await upload.bucket.head(upload.objectKey, 1)
+    expect(task).toMatchObject({
+      status: 'queued',
+      run: 1,
+      attempt: 0,
+      credit_cost: 1,
+      source_key: upload.objectKey,
+      source_etag: etag,
+      source_size_bytes: sizeBytes,
+    })
+    expect(await readHistory(db, task.id)).toEqual(['queued'])
+    expect(await findBrokenRules(db)).toEqual({})
+  })
+
+  it('says that all slots are taken, and never that the quota is, while slots come and go', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db, { plan: 'internal' })
+    const upload = await givenUpload(db, workspace.id)
+    const codes = new Set<string>()
+    const comeAndGo = async (): Promise<void> => {
+      for (let round = 0; round < 40; round++) {
+        try {
+          const { id } = await create(workspace, upload, { concurrentTasks: 2, monthlyQuota: 1_000_000 })
+          await cancelTask(db, workspace.id, id)
+        } catch (error) {
+          codes.add((error as { code: string }).code)
         }
       }
-      await Promise.all(Array.from({ length: 10 }, comeAndGo))
-      expect([...codes]).toEqual(['TASK_CONCURRENT_LIMIT'])
-      expect(await findBrokenRules(db)).toEqual({})
-    })
+    }
+    await Promise.all(Array.from({ length: 10 }, comeAndGo))
+    expect([...codes]).toEqual(['TASK_CONCURRENT_LIMIT'])
+    expect(await findBrokenRules(db)).toEqual({})
+  })
 
-    it('lets three of fifty in at once on a plan of three, and the next when one has gone', async () => {
-      const { db } = database
-      const workspace = await givenWorkspace(db, { plan: 'business', credits: 100 })
-      const uploads = await Promise.all(Array.from({ length: 50 }, () => givenUpload(db, workspace.id)))
-      const outcomes = await Promise.allSettled(uploads.map((upload) => create(workspace, upload)))
-      const accepted = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
-      expect(accepted).toHaveLength(3)
-      for (const outcome of outcomes) {
-        if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'TASK_CONCURRENT_LIMIT' })
-      }
-      expect(await countTasks(workspace)).toBe(3)
-      const [first] = accepted
-      if (first) await cancelTask(db, workspace.id, first.id)
-      await create(workspace, await givenUpload(db, workspace.id))
-      expect(await findBrokenRules(db)).toEqual({})
-    })
+  it('lets three of fifty in at once on a plan of three, and the next when one has gone', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db, { plan: 'business', credits: 100 })
+    const uploads = await Promise.all(Array.from({ length: 50 }, () => givenUpload(db, workspace.id)))
+    const outcomes = await Promise.allSettled(uploads.map((upload) => create(workspace, upload)))
+    const accepted = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+    expect(accepted).toHaveLength(3)
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'TASK_CONCURRENT_LIMIT' })
+    }
+    expect(await countTasks(workspace)).toBe(3)
+    const [first] = accepted
+    if (first) await cancelTask(db, workspace.id, first.id)
+    await create(workspace, await givenUpload(db, workspace.id))
+    expect(await findBrokenRules(db)).toEqual({})
+  })
 
-    it('holds one credit a task and refuses the one that finds none', async () => {
-      const { db } = database
-      const workspace = await givenWorkspace(db, { plan: 'enterprise', credits: 2 })
-      const uploads = await Promise.all(Array.from({ length: 4 }, () => givenUpload(db, workspace.id)))
-      const outcomes = await Promise.allSettled(uploads.map((upload) => create(workspace, upload)))
-      const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
-      expect(refused).toHaveLength(2)
-      for (const reason of refused) {
-        expect(reason).toMatchObject({ code: 'CREDITS_INSUFFICIENT', details: { required: 1, available: 0 } })
-      }
-      expect(await countTasks(workspace)).toBe(2)
-      expect(await findBrokenRules(db)).toEqual({})
-    })
+  it('holds one credit a task and refuses the one that finds none', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db, { plan: 'enterprise', credits: 2 })
+    const uploads = await Promise.all(Array.from({ length: 4 }, () => givenUpload(db, workspace.id)))
+    const outcomes = await Promise.allSettled(uploads.map((upload) => create(workspace, upload)))
+    const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    expect(refused).toHaveLength(2)
+    for (const reason of refused) {
+      expect(reason).toMatchObject({ code: 'CREDITS_INSUFFICIENT', details: { required: 1, available: 0 } })
+    }
+    expect(await countTasks(workspace)).toBe(2)
+    expect(await findBrokenRules(db)).toEqual({})
+  })
 
-    it('holds nothing on a plan that is not charged', async () => {
-      const { db } = database
-      const workspace = await givenWorkspace(db)
-      const task = await create(workspace, await givenUpload(db, workspace.id))
-      expect(task.credit_cost).toBe(1)
-      expect(await db.selectFrom('credit_hold').select('state').where('task_id', '=', task.id).execute()).toEqual([])
-    })
+  it('holds nothing on a plan that is not charged', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db)
+    const task = await create(workspace, await givenUpload(db, workspace.id))
+    expect(task.credit_cost).toBe(1)
+    expect(await db.selectFrom('credit_hold').select('state').where('task_id', '=', task.id).execute()).toEqual([])
+  })
 
-    it('refuses past the month’s quota, saying when it ends, and counts again in the next month', async () => {
-      const { db } = database
-      const workspace = await givenWorkspace(db)
-      await create(workspace, await givenUpload(db, workspace.id), { monthlyQuota: 1 })
-      const second = create(workspace, await givenUpload(db, workspace.id), { monthlyQuota: 1 })
-      await expect(second).rejects.toMatchObject({
-        code: 'QUOTA_EXCEEDED',
-        details: { limit: 1, resetsAt: expect.stringMatching(/^\d{4}-\d\d-01T00:00:00\.000Z$/) },
-      })
-      await sql`update workspace set quota_month = quota_month - interval '1 month' where id = ${workspace.id}`.execute(
-        db,
-      )
-      await create(workspace, await givenUpload(db, workspace.id), { monthlyQuota: 1 })
-      const row = await db.selectFrom('workspace').select('quota_used').where('id', '=', workspace.id).execute()
-      expect(row).toEqual([{ quota_used: 1 }])
+  it('refuses past the month’s quota, saying when it ends, and counts again in the next month', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db)
+    await create(workspace, await givenUpload(db, workspace.id), { monthlyQuota: 1 })
+    const second = create(workspace, await givenUpload(db, workspace.id), { monthlyQuota: 1 })
+    await expect(second).rejects.toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      details: { limit: 1, resetsAt: expect.stringMatching(/^\d{4}-\d\d-01T00:00:00\.000Z$/) },
     })
-
-    it('names concurrency before quota when both are used up', async () => {
-      const { db } = database
-      const workspace = await givenWorkspace(db)
-      await givenTask(db, workspace)
-      const limits = { monthlyQuota: 1, concurrentTasks: 1 }
-      await expect(create(workspace, await givenUpload(db, workspace.id), limits)).rejects.toMatchObject({
-        code: 'TASK_CONCURRENT_LIMIT',
-      })
-    })
-
-    it('refuses what is not an upload of this workspace, in the same words for every reason', async () => {
-      const { db } = database
-      const [workspace, other] = [await givenWorkspace(db), await givenWorkspace(db)]
-      const foreign = await givenUpload(db, other.id)
-      const unused = { ...(await givenUpload(db, workspace.id)), bucket: memoryBucket() }
-      const unknown = { ...foreign, objectKey: 'private-uploads/2026/01/unknown.png' }
-      const deleted = await givenUpload(db, workspace.id)
-      await sql`update upload set deleted_at = now() where object_key = ${deleted.objectKey}`.execute(db)
-      const messages = new Set<string>()
-      for (const upload of [foreign, unused, unknown, deleted]) {
-        const error = await create(workspace, upload).catch((reason: Error) => reason)
-        expect(error).toMatchObject({ code: 'TASK_INPUT_FORBIDDEN', details: {} })
-        if (error instanceof Error) messages.add(error.message)
-      }
-      expect(messages.size).toBe(1)
-    })
-
-    // One statement alone, and one of several in a transaction.
-    it.each(['internal', 'free'])(
-      'refuses an upload that is given up while it is inspected, and takes no slot: plan %s',
-      async (plan) => {
-        const { db } = database
-        const workspace = await givenWorkspace(db, { plan, credits: 1 })
-        const { objectKey, bucket } = await givenUpload(db, workspace.id)
-        const sweptMeanwhile = {
-          ...bucket,
-          head: async (key: string, firstBytes: number) => {
-            await sql`update upload set deleted_at = now() where object_key = ${key}`.execute(db)
-            return bucket.head(key, firstBytes)
-          },
-        }
-        await expect(create(workspace, { objectKey, bucket: sweptMeanwhile })).rejects.toMatchObject({
-          code: 'TASK_INPUT_FORBIDDEN',
-        })
-        const counters = db.selectFrom('workspace').select(['open_singles', 'queued', 'quota_used'])
-        const left = await counters.where('id', '=', workspace.id).executeTakeFirst()
-        expect(left).toEqual({ open_singles: 0, queued: 0, quota_used: 0 })
-        expect(await findBrokenRules(db)).toEqual({})
-      },
+    await sql`update workspace set quota_month = quota_month - interval '1 month' where id = ${workspace.id}`.execute(
+      db,
     )
+    await create(workspace, await givenUpload(db, workspace.id), { monthlyQuota: 1 })
+    const row = await db.selectFrom('workspace').select('quota_used').where('id', '=', workspace.id).execute()
+    expect(row).toEqual([{ quota_used: 1 }])
+  })
 
-    it.each([
-      ['an empty object', Buffer.alloc(0), 'TASK_FORMAT_NOT_SUPPORTED', {}],
-      ['text that calls itself a PNG', mislabelledPng, 'TASK_FORMAT_NOT_SUPPORTED', {}],
-      ['thirty thousand pixels square', hugePng(), 'TASK_FILE_SIZE_EXCEEDED', { limit: 'pixels' }],
-    ])('refuses %s', async (_, body, code, details) => {
-      const { db } = database
-      const workspace = await givenWorkspace(db)
-      const upload = await givenUpload(db, workspace.id, memoryBucket(), body)
-      await expect(create(workspace, upload)).rejects.toMatchObject({ code, details })
-      expect(await countTasks(workspace)).toBe(0)
-    })
-
-    it('takes a file of exactly the largest size, and none of one byte more', async () => {
-      const { db } = database
-      const workspace = await givenWorkspace(db)
-      const upload = await givenUpload(db, workspace.id)
-      const { sizeBytes } = await upload.bucket.head(upload.objectKey, 1)
-      await expect(create(workspace, upload, { maxFileSizeBytes: sizeBytes - 1 })).rejects.toMatchObject({
-        code: 'TASK_FILE_SIZE_EXCEEDED',
-        details: { limit: 'bytes' },
-      })
-      await create(workspace, upload, { maxFileSizeBytes: sizeBytes })
+  it('names concurrency before quota when both are used up', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db)
+    await givenTask(db, workspace)
+    const limits = { monthlyQuota: 1, concurrentTasks: 1 }
+    await expect(create(workspace, await givenUpload(db, workspace.id), limits)).rejects.toMatchObject({
+      code: 'TASK_CONCURRENT_LIMIT',
     })
   })
-}
+
+  it('refuses what is not an upload of this workspace, in the same words for every reason', async () => {
+    const { db } = database
+    const [workspace, other] = [await givenWorkspace(db), await givenWorkspace(db)]
+    const foreign = await givenUpload(db, other.id)
+    const unused = { ...(await givenUpload(db, workspace.id)), bucket: memoryBucket() }
+    const unknown = { ...foreign, objectKey: 'private-uploads/2026/01/unknown.png' }
+    const deleted = await givenUpload(db, workspace.id)
+    await sql`update upload set deleted_at = now() where object_key = ${deleted.objectKey}`.execute(db)
+    const messages = new Set<string>()
+    for (const upload of [foreign, unused, unknown, deleted]) {
+      const error = await create(workspace, upload).catch((reason: Error) => reason)
+      expect(error).toMatchObject({ code: 'TASK_INPUT_FORBIDDEN', details: {} })
+      if (error instanceof Error) messages.add(error.message)
+    }
+    expect(messages.size).toBe(1)
+  })
+
+  // One statement alone, and one of several in a transaction.
+  it.each(['internal', 'free'])(
+    'refuses an upload that is given up while it is inspected, and takes no slot: plan %s',
+    async (plan) => {
+      const { db } = database
+      const workspace = await givenWorkspace(db, { plan, credits: 1 })
+      const { objectKey, bucket } = await givenUpload(db, workspace.id)
+      const sweptMeanwhile = {
+        ...bucket,
+        head: async (key: string, firstBytes: number) => {
+          await sql`update upload set deleted_at = now() where object_key = ${key}`.execute(db)
+          return bucket.head(key, firstBytes)
+        },
+      }
+      await expect(create(workspace, { objectKey, bucket: sweptMeanwhile })).rejects.toMatchObject({
+        code: 'TASK_INPUT_FORBIDDEN',
+      })
+      const counters = db.selectFrom('workspace').select(['open_singles', 'queued', 'quota_used'])
+      const left = await counters.where('id', '=', workspace.id).executeTakeFirst()
+      expect(left).toEqual({ open_singles: 0, queued: 0, quota_used: 0 })
+      expect(await findBrokenRules(db)).toEqual({})
+    },
+  )
+
+  it.each([
+    ['an empty object', Buffer.alloc(0), 'TASK_FORMAT_NOT_SUPPORTED', {}],
+    ['text that calls itself a PNG', mislabelledPng, 'TASK_FORMAT_NOT_SUPPORTED', {}],
+    ['thirty thousand pixels square', hugePng(), 'TASK_FILE_SIZE_EXCEEDED', { limit: 'pixels' }],
+  ])('refuses %s', async (_, body, code, details) => {
+    const { db } = database
+    const workspace = await givenWorkspace(db)
+    const upload = await givenUpload(db, workspace.id, memoryBucket(), body)
+    await expect(create(workspace, upload)).rejects.toMatchObject({ code, details })
+    expect(await countTasks(workspace)).toBe(0)
+  })
+
+  it('takes a file of exactly the largest size, and none of one byte more', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db)
+    const upload = await givenUpload(db, workspace.id)
+    const { sizeBytes } = await upload.bucket.head(upload.objectKey, 1)
+    await expect(create(workspace, upload, { maxFileSizeBytes: sizeBytes - 1 })).rejects.toMatchObject({
+      code: 'TASK_FILE_SIZE_EXCEEDED',
+      details: { limit: 'bytes' },
+    })
+    await create(workspace, upload, { maxFileSizeBytes: sizeBytes })
+  })
+})

@@ -1,4 +1,4 @@
-// The commands of credit-properties.test.ts: each does one thing to the model and to the real ledger, and compares.
+// Commands of credit-properties.faults.test.ts: each does one thing to the model and to the real ledger, and compares.
 // `crashAt` breaks the connection at that statement first: nothing may have happened, and the same is done again.
 
 import { readBalance } from '@matte/core/credit/balance'

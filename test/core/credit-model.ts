@@ -1,6 +1,6 @@
 // The ledger as a reader of the decisions would write it (D31, D71), in plain numbers and without a database: what
-// credit-properties.test.ts compares the real one with. Time is in hours since the start of a sequence; expiries lie
-// at half hours and commands at whole ones, so that nothing happens at a bound.
+// credit-properties.faults.test.ts compares the real one with. Time is in hours since the start of a sequence; expiries
+// are at half hours and commands at whole ones, so that nothing happens at a bound.
 
 export type ModelLot = {
   readonly id: string

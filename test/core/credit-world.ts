@@ -1,4 +1,4 @@
-// The real side of credit-properties.test.ts: a workspace of its own, and the product's functions as the service calls
+// The real side of credit-properties.faults.test.ts: one workspace, and the product's functions as the service calls
 // them. Time passes by moving the rows' times back, since a row's time is the database's.
 import { adjustCredits } from '@matte/core/credit/adjust-credits'
 import { expireCredits } from '@matte/core/credit/expire-credits'

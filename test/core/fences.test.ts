@@ -7,7 +7,7 @@ import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { connectTo, databases, useDatabase } from '../support/database.ts'
+import { connectTo, useDatabase } from '../support/database.ts'
 import {
   claimNext,
   givenClaimed,
@@ -30,126 +30,124 @@ async function isWaiting(db: Db): Promise<boolean> {
 
 const receiver = 'http://receiver.example/'
 
-for (const { version, url, missing } of databases()) {
-  describe.skipIf(missing)(`a worker whose claim another has, on PostgreSQL ${version}`, () => {
-    const database = useDatabase(url)
+describe('a worker whose claim another has,', () => {
+  const database = useDatabase()
 
-    async function givenLateWorker() {
-      const { db } = database
-      const workspace = await givenWorkspace(db, { plan: 'pro', credits: 1 })
-      const late = await givenClaimed(db, workspace, { callbackUrl: receiver })
-      await lapseClaim(db, late)
-      const holder = await claimNext(db, [late.modelVersion])
-      if (holder === undefined) throw new Error('the lapsed claim was not taken')
-      return { db, late, holder }
-    }
+  async function givenLateWorker() {
+    const { db } = database
+    const workspace = await givenWorkspace(db, { plan: 'pro', credits: 1 })
+    const late = await givenClaimed(db, workspace, { callbackUrl: receiver })
+    await lapseClaim(db, late)
+    const holder = await claimNext(db, [late.modelVersion])
+    if (holder === undefined) throw new Error('the lapsed claim was not taken')
+    return { db, late, holder }
+  }
 
-    type Act = (late: ClaimedTask) => Promise<unknown>
-    const acts: Record<string, Act> = {
-      finishes: async (late) => (await finishTask(database.db, late, success(late))) ?? 'lost',
-      'fails its attempt': (late) => failAttempt(database.db, late, 'INTERNAL'),
-      'fails for good': (late) => failAttempt(database.db, late, 'INPUT_UNREADABLE'),
-      'gives back': async (late) => (await giveBackClaim(database.db, late, 0)) ?? 'lost',
-      renews: async (late) => (await renewClaim(database.db, late, 60_000)) ?? 'lost',
-    }
+  type Act = (late: ClaimedTask) => Promise<unknown>
+  const acts: Record<string, Act> = {
+    finishes: async (late) => (await finishTask(database.db, late, success(late))) ?? 'lost',
+    'fails its attempt': (late) => failAttempt(database.db, late, 'INTERNAL'),
+    'fails for good': (late) => failAttempt(database.db, late, 'INPUT_UNREADABLE'),
+    'gives back': async (late) => (await giveBackClaim(database.db, late, 0)) ?? 'lost',
+    renews: async (late) => (await renewClaim(database.db, late, 60_000)) ?? 'lost',
+  }
 
-    it.each(Object.entries(acts))('and %s while the other works: nothing is written', async (_, act) => {
-      const { db, late, holder } = await givenLateWorker()
-      const before = { row: await readTask(db, late.id), history: await readHistory(db, late.id) }
-      expect(await act(late)).toBe('lost')
-      expect({ row: await readTask(db, late.id), history: await readHistory(db, late.id) }).toEqual(before)
-      expect(await finishTask(db, holder, success(holder))).toMatchObject({ status: 'succeeded' })
-      expect(await findBrokenRules(db)).toEqual({})
-    })
-
-    it('and finishes after the other has: one result, one event, one delivery, one credit', async () => {
-      const { db, late, holder } = await givenLateWorker()
-      expect(await finishTask(db, holder, success(holder))).toMatchObject({ status: 'succeeded' })
-      expect(await finishTask(db, late, success(late))).toBeUndefined()
-      expect(await failAttempt(db, late, 'INPUT_UNREADABLE')).toBe('lost')
-      const task = await readTask(db, late.id)
-      expect(task.result_key).toContain(holder.claim)
-      expect(await readHistory(db, late.id)).toEqual(['queued', 'processing', 'succeeded'])
-      expect(await db.selectFrom('delivery').select('event').where('task_id', '=', late.id).execute()).toEqual([
-        { event: 'task.succeeded' },
-      ])
-      expect(await findBrokenRules(db)).toEqual({})
-    })
-
-    it('may finish as long as nobody took the task, though its claim has lapsed: the work is done', async () => {
-      const { db } = database
-      const claim = await givenClaimed(db, await givenWorkspace(db))
-      await lapseClaim(db, claim)
-      expect(await finishTask(db, claim, success(claim))).toMatchObject({ status: 'succeeded' })
-      expect(await claimNext(db, [claim.modelVersion])).toBeUndefined()
-    })
-
-    it('and that waited for the workspace while the other finished: nothing is written', async () => {
-      const { db, late, holder } = await givenLateWorker()
-      const waited = await whileHeld(
-        (tx) => finishTask(tx, holder, success(holder)),
-        () => finishTask(db, late, success(late)),
-      )
-      expect(waited).toBeUndefined()
-      expect((await readTask(db, late.id)).result_key).toContain(holder.claim)
-      expect(await readHistory(db, late.id)).toEqual(['queued', 'processing', 'succeeded'])
-      expect(await findBrokenRules(db)).toEqual({})
-    })
-
-    it('is fenced by the run as well as by the claim', async () => {
-      const { db } = database
-      const claim = await givenClaimed(db, await givenWorkspace(db))
-      await sql`update task set run = 2 where id = ${claim.id}`.execute(db)
-      expect(await finishTask(db, claim, success(claim))).toBeUndefined()
-      expect(await failAttempt(db, claim, 'INTERNAL')).toBe('lost')
-      await sql`update task set run = 1 where id = ${claim.id}`.execute(db)
-    })
-
-    // The same workspace, lot and day's counters change under the one that waits.
-    const changes: Record<string, (tx: Db, workspace: TestWorkspace, queued: TaskRow) => Promise<unknown>> = {
-      'another task is canceled': (tx, workspace, queued) => cancelTask(tx, workspace.id, queued.id),
-      'another task is claimed': (tx, _, queued) => claimNext(tx, [queued.model_version]),
-    }
-    const endings: Record<string, (task: ClaimedTask) => Promise<unknown>> = {
-      succeeded: async (task) => (await finishTask(database.db, task, success(task)))?.status,
-      failed: async (task) => {
-        const ended = await failAttempt(database.db, task, 'INPUT_UNREADABLE')
-        return typeof ended === 'string' ? ended : ended.status
-      },
-    }
-    const cases = Object.keys(changes).flatMap((change) =>
-      Object.keys(endings).map((ending) => [ending, change] as const),
-    )
-    it.each(cases)('has %s, and counts on from what is there once it waited: %s', async (ending, change) => {
-      const { db } = database
-      const workspace = await givenWorkspace(db, { plan: 'pro', credits: 2 })
-      const claimed = await givenClaimed(db, workspace, { callbackUrl: receiver })
-      const queued = await givenTask(db, workspace)
-      const ended = await whileHeld(
-        (tx) => changes[change]?.(tx, workspace, queued),
-        () => endings[ending]?.(claimed),
-      )
-      expect(ended).toBe(ending)
-      expect(await readHistory(db, claimed.id)).toEqual(['queued', 'processing', ending])
-      expect(await findBrokenRules(db)).toEqual({})
-    })
-
-    /** Does `first` in a transaction that commits once `second` waits for the workspace that `first` has locked. */
-    async function whileHeld<T>(first: (tx: Db) => Promise<unknown> | undefined, second: () => T): Promise<Awaited<T>> {
-      const other = connectTo(database.url, 1)
-      try {
-        return await other.db
-          .transaction()
-          .execute(async (tx) => {
-            await first(tx)
-            const waiting = second()
-            await until('it waits for the workspace', () => isWaiting(database.db))
-            return { waiting }
-          })
-          .then(({ waiting }) => waiting)
-      } finally {
-        await other.stop()
-      }
-    }
+  it.each(Object.entries(acts))('and %s while the other works: nothing is written', async (_, act) => {
+    const { db, late, holder } = await givenLateWorker()
+    const before = { row: await readTask(db, late.id), history: await readHistory(db, late.id) }
+    expect(await act(late)).toBe('lost')
+    expect({ row: await readTask(db, late.id), history: await readHistory(db, late.id) }).toEqual(before)
+    expect(await finishTask(db, holder, success(holder))).toMatchObject({ status: 'succeeded' })
+    expect(await findBrokenRules(db)).toEqual({})
   })
-}
+
+  it('and finishes after the other has: one result, one event, one delivery, one credit', async () => {
+    const { db, late, holder } = await givenLateWorker()
+    expect(await finishTask(db, holder, success(holder))).toMatchObject({ status: 'succeeded' })
+    expect(await finishTask(db, late, success(late))).toBeUndefined()
+    expect(await failAttempt(db, late, 'INPUT_UNREADABLE')).toBe('lost')
+    const task = await readTask(db, late.id)
+    expect(task.result_key).toContain(holder.claim)
+    expect(await readHistory(db, late.id)).toEqual(['queued', 'processing', 'succeeded'])
+    expect(await db.selectFrom('delivery').select('event').where('task_id', '=', late.id).execute()).toEqual([
+      { event: 'task.succeeded' },
+    ])
+    expect(await findBrokenRules(db)).toEqual({})
+  })
+
+  it('may finish as long as nobody took the task, though its claim has lapsed: the work is done', async () => {
+    const { db } = database
+    const claim = await givenClaimed(db, await givenWorkspace(db))
+    await lapseClaim(db, claim)
+    expect(await finishTask(db, claim, success(claim))).toMatchObject({ status: 'succeeded' })
+    expect(await claimNext(db, [claim.modelVersion])).toBeUndefined()
+  })
+
+  it('and that waited for the workspace while the other finished: nothing is written', async () => {
+    const { db, late, holder } = await givenLateWorker()
+    const waited = await whileHeld(
+      (tx) => finishTask(tx, holder, success(holder)),
+      () => finishTask(db, late, success(late)),
+    )
+    expect(waited).toBeUndefined()
+    expect((await readTask(db, late.id)).result_key).toContain(holder.claim)
+    expect(await readHistory(db, late.id)).toEqual(['queued', 'processing', 'succeeded'])
+    expect(await findBrokenRules(db)).toEqual({})
+  })
+
+  it('is fenced by the run as well as by the claim', async () => {
+    const { db } = database
+    const claim = await givenClaimed(db, await givenWorkspace(db))
+    await sql`update task set run = 2 where id = ${claim.id}`.execute(db)
+    expect(await finishTask(db, claim, success(claim))).toBeUndefined()
+    expect(await failAttempt(db, claim, 'INTERNAL')).toBe('lost')
+    await sql`update task set run = 1 where id = ${claim.id}`.execute(db)
+  })
+
+  // The same workspace, lot and day's counters change under the one that waits.
+  const changes: Record<string, (tx: Db, workspace: TestWorkspace, queued: TaskRow) => Promise<unknown>> = {
+    'another task is canceled': (tx, workspace, queued) => cancelTask(tx, workspace.id, queued.id),
+    'another task is claimed': (tx, _, queued) => claimNext(tx, [queued.model_version]),
+  }
+  const endings: Record<string, (task: ClaimedTask) => Promise<unknown>> = {
+    succeeded: async (task) => (await finishTask(database.db, task, success(task)))?.status,
+    failed: async (task) => {
+      const ended = await failAttempt(database.db, task, 'INPUT_UNREADABLE')
+      return typeof ended === 'string' ? ended : ended.status
+    },
+  }
+  const cases = Object.keys(changes).flatMap((change) =>
+    Object.keys(endings).map((ending) => [ending, change] as const),
+  )
+  it.each(cases)('has %s, and counts on from what is there once it waited: %s', async (ending, change) => {
+    const { db } = database
+    const workspace = await givenWorkspace(db, { plan: 'pro', credits: 2 })
+    const claimed = await givenClaimed(db, workspace, { callbackUrl: receiver })
+    const queued = await givenTask(db, workspace)
+    const ended = await whileHeld(
+      (tx) => changes[change]?.(tx, workspace, queued),
+      () => endings[ending]?.(claimed),
+    )
+    expect(ended).toBe(ending)
+    expect(await readHistory(db, claimed.id)).toEqual(['queued', 'processing', ending])
+    expect(await findBrokenRules(db)).toEqual({})
+  })
+
+  /** Does `first` in a transaction that commits once `second` waits for the workspace that `first` has locked. */
+  async function whileHeld<T>(first: (tx: Db) => Promise<unknown> | undefined, second: () => T): Promise<Awaited<T>> {
+    const other = connectTo(database.url, 1)
+    try {
+      return await other.db
+        .transaction()
+        .execute(async (tx) => {
+          await first(tx)
+          const waiting = second()
+          await until('it waits for the workspace', () => isWaiting(database.db))
+          return { waiting }
+        })
+        .then(({ waiting }) => waiting)
+    } finally {
+      await other.stop()
+    }
+  }
+})

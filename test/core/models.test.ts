@@ -2,7 +2,7 @@
 import { type InstalledModel, listModels, replaceModels } from '@matte/core/model/model-queries'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { databases, useDatabase } from '../support/database.ts'
+import { useDatabase } from '../support/database.ts'
 
 const model = (name: string, pool = 'one', isDefault = false): InstalledModel => ({
   name,
@@ -11,85 +11,83 @@ const model = (name: string, pool = 'one', isDefault = false): InstalledModel =>
   isDefault,
 })
 
-for (const { version, url, missing } of databases()) {
-  describe.skipIf(missing)(`replaceModels on PostgreSQL ${version}`, () => {
-    const database = useDatabase(url)
-    beforeEach(async () => {
-      await sql`delete from model where name <> 'service-v2'`.execute(database.db)
-      await sql`update model set pool = 'default', is_default = true, available = false`.execute(database.db)
-    })
-
-    /** `name@pool`, in brackets while unavailable, with a star at the default. */
-    const table = async (): Promise<string[]> =>
-      (await listModels(database.db)).map(({ name, pool, available, isDefault }) => {
-        const text = `${name}@${pool}${isDefault ? '*' : ''}`
-        return available ? text : `(${text})`
-      })
-
-    it('writes the models of several pools with one default among them', async () => {
-      const models = [model('v1'), model('v2', 'one', true), model('v3', 'two'), model('service-v2')]
-      expect(await replaceModels(database.db, models)).toBe(true)
-      expect(await table()).toEqual(['service-v2@one', 'v1@one', 'v2@one*', 'v3@two'])
-    })
-
-    it('moves the default, and a version to another pool', async () => {
-      await replaceModels(database.db, [model('v1', 'one', true), model('v2')])
-      await replaceModels(database.db, [model('v1', 'two'), model('v2', 'one', true)])
-      expect(await table()).toEqual(['(service-v2@default)', 'v1@two', 'v2@one*'])
-    })
-
-    it('keeps what pods said of a model while none says anything, and forgets it with the model itself', async () => {
-      const properties = { inputSize: 320, views: 1, form: null, licence: 'MIT', speed: 'fast' } as const
-      const said = async () => (await listModels(database.db)).find(({ name }) => name === 'v1')?.properties
-      await replaceModels(database.db, [model('v1')])
-      expect(await said()).toBeNull()
-      expect(await replaceModels(database.db, [{ ...model('v1'), properties }])).toBe(true)
-      expect(await said()).toEqual(properties)
-      expect(await replaceModels(database.db, [{ ...model('v1'), properties }])).toBe(false)
-      expect(await replaceModels(database.db, [model('v1')])).toBe(false)
-      await replaceModels(database.db, [model('v1', 'one', true)])
-      expect(await said()).toEqual(properties)
-      await replaceModels(database.db, [{ ...model('v1'), properties: { ...properties, inputSize: 1024 } }])
-      expect(await said()).toEqual({ ...properties, inputSize: 1024 })
-      await replaceModels(database.db, [model('v1', 'two')])
-      expect(await said()).toBeNull()
-    })
-
-    it('keeps a model that went away as unavailable, and knows it again when it is back', async () => {
-      await replaceModels(database.db, [model('v1', 'one', true), model('v2')])
-      await replaceModels(database.db, [model('v2')])
-      expect(await table()).toEqual(['(service-v2@default)', '(v1@one)', 'v2@one'])
-      await replaceModels(database.db, [])
-      expect(await table()).toEqual(['(service-v2@default)', '(v1@one)', '(v2@one)'])
-      await replaceModels(database.db, [model('v1', 'two')])
-      expect(await table()).toEqual(['(service-v2@default)', 'v1@two', '(v2@one)'])
-    })
-
-    it('writes nothing when nothing has changed, in any order', async () => {
-      const models = [model('v1'), model('v2', 'two', true)]
-      await replaceModels(database.db, [model('gone'), ...models])
-      await replaceModels(database.db, models)
-      const rowVersions = async () =>
-        (await sql`select name, ctid, xmin from model order by name`.execute(database.db)).rows
-      const before = await rowVersions()
-      expect(await replaceModels(database.db, models.toReversed())).toBe(false)
-      expect(await rowVersions()).toEqual(before)
-    })
-
-    it('touches only the rows that have changed', async () => {
-      await replaceModels(database.db, [model('v1', 'one', true), model('v2'), model('v3')])
-      const xmin = async (name: string) =>
-        (await sql<{ xmin: string }>`select xmin::text from model where name = ${name}`.execute(database.db)).rows
-      const before = await xmin('v2')
-      expect(await replaceModels(database.db, [model('v1', 'one', true), model('v2'), model('v3', 'two')])).toBe(true)
-      expect(await xmin('v2')).toEqual(before)
-    })
-
-    it('is written once by eight replicas that see a change at once', async () => {
-      const models = [model('v1', 'one', true), model('v2'), model('service-v2')]
-      const written = await Promise.all(Array.from({ length: 8 }, () => replaceModels(database.db, models)))
-      expect(written.filter(Boolean)).toHaveLength(1)
-      expect(await table()).toEqual(['service-v2@one', 'v1@one*', 'v2@one'])
-    })
+describe('replaceModels', () => {
+  const database = useDatabase()
+  beforeEach(async () => {
+    await sql`delete from model where name <> 'service-v2'`.execute(database.db)
+    await sql`update model set pool = 'default', is_default = true, available = false`.execute(database.db)
   })
-}
+
+  /** `name@pool`, in brackets while unavailable, with a star at the default. */
+  const table = async (): Promise<string[]> =>
+    (await listModels(database.db)).map(({ name, pool, available, isDefault }) => {
+      const text = `${name}@${pool}${isDefault ? '*' : ''}`
+      return available ? text : `(${text})`
+    })
+
+  it('writes the models of several pools with one default among them', async () => {
+    const models = [model('v1'), model('v2', 'one', true), model('v3', 'two'), model('service-v2')]
+    expect(await replaceModels(database.db, models)).toBe(true)
+    expect(await table()).toEqual(['service-v2@one', 'v1@one', 'v2@one*', 'v3@two'])
+  })
+
+  it('moves the default, and a version to another pool', async () => {
+    await replaceModels(database.db, [model('v1', 'one', true), model('v2')])
+    await replaceModels(database.db, [model('v1', 'two'), model('v2', 'one', true)])
+    expect(await table()).toEqual(['(service-v2@default)', 'v1@two', 'v2@one*'])
+  })
+
+  it('keeps what pods said of a model while none says anything, and forgets it with the model itself', async () => {
+    const properties = { inputSize: 320, views: 1, form: null, licence: 'MIT', speed: 'fast' } as const
+    const said = async () => (await listModels(database.db)).find(({ name }) => name === 'v1')?.properties
+    await replaceModels(database.db, [model('v1')])
+    expect(await said()).toBeNull()
+    expect(await replaceModels(database.db, [{ ...model('v1'), properties }])).toBe(true)
+    expect(await said()).toEqual(properties)
+    expect(await replaceModels(database.db, [{ ...model('v1'), properties }])).toBe(false)
+    expect(await replaceModels(database.db, [model('v1')])).toBe(false)
+    await replaceModels(database.db, [model('v1', 'one', true)])
+    expect(await said()).toEqual(properties)
+    await replaceModels(database.db, [{ ...model('v1'), properties: { ...properties, inputSize: 1024 } }])
+    expect(await said()).toEqual({ ...properties, inputSize: 1024 })
+    await replaceModels(database.db, [model('v1', 'two')])
+    expect(await said()).toBeNull()
+  })
+
+  it('keeps a model that went away as unavailable, and knows it again when it is back', async () => {
+    await replaceModels(database.db, [model('v1', 'one', true), model('v2')])
+    await replaceModels(database.db, [model('v2')])
+    expect(await table()).toEqual(['(service-v2@default)', '(v1@one)', 'v2@one'])
+    await replaceModels(database.db, [])
+    expect(await table()).toEqual(['(service-v2@default)', '(v1@one)', '(v2@one)'])
+    await replaceModels(database.db, [model('v1', 'two')])
+    expect(await table()).toEqual(['(service-v2@default)', 'v1@two', '(v2@one)'])
+  })
+
+  it('writes nothing when nothing has changed, in any order', async () => {
+    const models = [model('v1'), model('v2', 'two', true)]
+    await replaceModels(database.db, [model('gone'), ...models])
+    await replaceModels(database.db, models)
+    const rowVersions = async () =>
+      (await sql`select name, ctid, xmin from model order by name`.execute(database.db)).rows
+    const before = await rowVersions()
+    expect(await replaceModels(database.db, models.toReversed())).toBe(false)
+    expect(await rowVersions()).toEqual(before)
+  })
+
+  it('touches only the rows that have changed', async () => {
+    await replaceModels(database.db, [model('v1', 'one', true), model('v2'), model('v3')])
+    const xmin = async (name: string) =>
+      (await sql<{ xmin: string }>`select xmin::text from model where name = ${name}`.execute(database.db)).rows
+    const before = await xmin('v2')
+    expect(await replaceModels(database.db, [model('v1', 'one', true), model('v2'), model('v3', 'two')])).toBe(true)
+    expect(await xmin('v2')).toEqual(before)
+  })
+
+  it('is written once by eight replicas that see a change at once', async () => {
+    const models = [model('v1', 'one', true), model('v2'), model('service-v2')]
+    const written = await Promise.all(Array.from({ length: 8 }, () => replaceModels(database.db, models)))
+    expect(written.filter(Boolean)).toHaveLength(1)
+    expect(await table()).toEqual(['service-v2@one', 'v1@one*', 'v2@one'])
+  })
+})

@@ -1,4 +1,4 @@
-// A provider's events for credit-properties.test.ts: they come in any order, more than once, several at a time.
+// A provider's events for credit-properties.faults.test.ts: they come in any order, more than once, several at a time.
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { refundCredits } from '@matte/core/credit/refund-credits'
 import type { Db } from '@matte/core/db/database'

@@ -14,7 +14,7 @@ import { defaultPlans } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { claimOne, givenDelivery } from '../dispatcher/given.ts'
-import { databases, useDatabase } from '../support/database.ts'
+import { useDatabase } from '../support/database.ts'
 import {
   givenBatch,
   givenClaimed,
@@ -28,173 +28,170 @@ import {
 
 const minuteMs = 60_000
 
-for (const { version, url, missing } of databases()) {
-  describe.skipIf(missing)(`the samples on PostgreSQL ${version}`, () => {
-    const database = useDatabase(url)
-    let db: Db
-    let model: string
-    beforeEach(async () => {
-      db = database.db
-      // The ledger refuses it: what a test broke on purpose is gone from the sight of the next all the same.
-      await sql`alter table credit_entry disable trigger all`.execute(db)
-      await sql`truncate workspace, object_deletion cascade`.execute(db)
-      await sql`alter table credit_entry enable trigger all`.execute(db)
-      model = ownModel()
-      await sql`insert into model (name, pool, triton_model) values (${model}, 'p', 'm')`.execute(db)
+describe('the samples', () => {
+  const database = useDatabase()
+  let db: Db
+  let model: string
+  beforeEach(async () => {
+    db = database.db
+    // The ledger refuses it: what a test broke on purpose is gone from the sight of the next all the same.
+    await sql`alter table credit_entry disable trigger all`.execute(db)
+    await sql`truncate workspace, object_deletion cascade`.execute(db)
+    await sql`alter table credit_entry enable trigger all`.execute(db)
+    model = ownModel()
+    await sql`insert into model (name, pool, triton_model) values (${model}, 'p', 'm')`.execute(db)
+  })
+
+  async function waiting(of = model): Promise<{ waiting: number; minutes: number }> {
+    const found = (await readWaitingTasks(db, defaultPlans)).find(({ modelVersion }) => modelVersion === of)
+    if (found === undefined) throw new Error(`${of} is not shown`)
+    return { waiting: found.waiting, minutes: Math.floor(found.oldestSeconds / 60) }
+  }
+
+  it('a reading ends after seconds, and leaves the connection as it was', async () => {
+    const nap = boundedRead(db, (on) => sql`select pg_sleep(60)`.execute(on))
+    await expect(nap).rejects.toThrow('statement timeout')
+    const { rows } = await sql<{ statement_timeout: string }>`show statement_timeout`.execute(db)
+    expect(rows[0]?.statement_timeout).not.toBe('5s')
+  })
+
+  describe('the queue', () => {
+    it('shows every installed model, and the default one, also while nothing waits', async () => {
+      expect(await waiting()).toEqual({ waiting: 0, minutes: 0 })
+      await sql`delete from model where name = 'service-v2'`.execute(db)
+      expect(await waiting('service-v2')).toEqual({ waiting: 0, minutes: 0 })
     })
 
-    async function waiting(of = model): Promise<{ waiting: number; minutes: number }> {
-      const found = (await readWaitingTasks(db, defaultPlans)).find(({ modelVersion }) => modelVersion === of)
-      if (found === undefined) throw new Error(`${of} is not shown`)
-      return { waiting: found.waiting, minutes: Math.floor(found.oldestSeconds / 60) }
-    }
-
-    it('a reading ends after seconds, and leaves the connection as it was', async () => {
-      const nap = boundedRead(db, (on) => sql`select pg_sleep(60)`.execute(on))
-      await expect(nap).rejects.toThrow('statement timeout')
-      const { rows } = await sql<{ statement_timeout: string }>`show statement_timeout`.execute(db)
-      expect(rows[0]?.statement_timeout).not.toBe('5s')
+    it('has the age of the oldest single task or child, for each model', async () => {
+      const workspace = await givenWorkspace(db)
+      await givenTask(db, workspace, { model, ageMs: 5 * minuteMs })
+      await givenTask(db, workspace, { model, ageMs: minuteMs })
+      await givenTask(db, workspace, { model: ownModel(), ageMs: 9 * minuteMs })
+      expect(await waiting()).toEqual({ waiting: 2, minutes: 5 })
+      await givenTask(db, await givenWorkspace(db), { model, child: true, ageMs: 7 * minuteMs })
+      expect(await waiting()).toEqual({ waiting: 3, minutes: 7 })
     })
 
-    describe('the queue', () => {
-      it('shows every installed model, and the default one, also while nothing waits', async () => {
-        expect(await waiting()).toEqual({ waiting: 0, minutes: 0 })
-        await sql`delete from model where name = 'service-v2'`.execute(db)
-        expect(await waiting('service-v2')).toEqual({ waiting: 0, minutes: 0 })
-      })
-
-      it('has the age of the oldest single task or child, for each model', async () => {
-        const workspace = await givenWorkspace(db)
-        await givenTask(db, workspace, { model, ageMs: 5 * minuteMs })
-        await givenTask(db, workspace, { model, ageMs: minuteMs })
-        await givenTask(db, workspace, { model: ownModel(), ageMs: 9 * minuteMs })
-        expect(await waiting()).toEqual({ waiting: 2, minutes: 5 })
-        await givenTask(db, await givenWorkspace(db), { model, child: true, ageMs: 7 * minuteMs })
-        expect(await waiting()).toEqual({ waiting: 3, minutes: 7 })
-      })
-
-      it('counts what a limit of its workspace holds back, and gives it no age', async () => {
-        const { concurrentTasks } = defaultPlans.pro ?? { concurrentTasks: 0 }
-        const workspace = await givenWorkspace(db, { plan: 'pro', credits: 100 })
-        const { tasks } = await givenBatch(db, workspace, { size: concurrentTasks + 3, model })
-        await sql`update task set queued_at = now() - interval '8 min' where model_version = ${model}`.execute(db)
-        expect(await waiting()).toEqual({ waiting: tasks.length, minutes: 8 })
-        for (let i = 0; i < concurrentTasks; i++) {
-          const { rows } = await sql<{ id: string }>`
+    it('counts what a limit of its workspace holds back, and gives it no age', async () => {
+      const { concurrentTasks } = defaultPlans.pro ?? { concurrentTasks: 0 }
+      const workspace = await givenWorkspace(db, { plan: 'pro', credits: 100 })
+      const { tasks } = await givenBatch(db, workspace, { size: concurrentTasks + 3, model })
+      await sql`update task set queued_at = now() - interval '8 min' where model_version = ${model}`.execute(db)
+      expect(await waiting()).toEqual({ waiting: tasks.length, minutes: 8 })
+      for (let i = 0; i < concurrentTasks; i++) {
+        const { rows } = await sql<{ id: string }>`
             select id from task where model_version = ${model} and status = 'queued' limit 1`.execute(db)
-          await begin(rows[0]?.id ?? '')
-        }
-        expect(await waiting()).toEqual({ waiting: 3, minutes: 0 })
-      })
+        await begin(rows[0]?.id ?? '')
+      }
+      expect(await waiting()).toEqual({ waiting: 3, minutes: 0 })
+    })
 
-      it('takes up what lost its worker, and what waits for its next attempt once that is due', async () => {
-        const task = await givenClaimed(db, await givenWorkspace(db), { model })
-        expect(await waiting()).toEqual({ waiting: 0, minutes: 0 })
-        await lapseClaim(db, task)
-        await sql`update task set due_at = now() - interval '9 min', claimed_until = now() - interval '4 min'
+    it('takes up what lost its worker, and what waits for its next attempt once that is due', async () => {
+      const task = await givenClaimed(db, await givenWorkspace(db), { model })
+      expect(await waiting()).toEqual({ waiting: 0, minutes: 0 })
+      await lapseClaim(db, task)
+      await sql`update task set due_at = now() - interval '9 min', claimed_until = now() - interval '4 min'
                    where id = ${task.id}`.execute(db)
-        expect(await waiting()).toEqual({ waiting: 1, minutes: 4 })
-        const other = await givenClaimed(db, await givenWorkspace(db), { model: ownModel() })
-        await giveBackClaim(db, other, minuteMs)
-        expect(await waiting(other.modelVersion).catch(() => 'not installed')).toBe('not installed')
-        await sql`update task set claimed_until = now() + interval '1 min' where id = ${task.id}`.execute(db)
-        expect(await waiting()).toEqual({ waiting: 0, minutes: 0 })
-      })
+      expect(await waiting()).toEqual({ waiting: 1, minutes: 4 })
+      const other = await givenClaimed(db, await givenWorkspace(db), { model: ownModel() })
+      await giveBackClaim(db, other, minuteMs)
+      expect(await waiting(other.modelVersion).catch(() => 'not installed')).toBe('not installed')
+      await sql`update task set claimed_until = now() + interval '1 min' where id = ${task.id}`.execute(db)
+      expect(await waiting()).toEqual({ waiting: 0, minutes: 0 })
+    })
 
-      /** As if a worker had claimed it; the counts of its workspace with it. */
-      const begin = (id: string) =>
-        sql`
+    /** As if a worker had claimed it; the counts of its workspace with it. */
+    const begin = (id: string) =>
+      sql`
         with moved as (
           update task set status = 'processing', claim = gen_random_uuid(), claimed_until = now() + interval '1 h',
                  started_at = now() where id = ${id} returning workspace_id)
         update workspace set queued = queued - 1, processing = processing + 1
          where id = (select workspace_id from moved)`.execute(db)
-    })
+  })
 
-    it('adds up the credits of open tasks, and leaves them out once they end', async () => {
-      const before = await readHeldCredits(db)
-      const workspace = await givenWorkspace(db, { plan: 'enterprise', credits: 10 })
+  it('adds up the credits of open tasks, and leaves them out once they end', async () => {
+    const before = await readHeldCredits(db)
+    const workspace = await givenWorkspace(db, { plan: 'enterprise', credits: 10 })
+    const claimed = await givenClaimed(db, workspace)
+    const task = await givenTask(db, workspace)
+    expect((await readHeldCredits(db)) - before).toBe(2)
+    await cancelTask(db, workspace.id, task.id)
+    await finishTask(db, claimed, success(claimed))
+    expect(await readHeldCredits(db)).toBe(before)
+  })
+
+  describe('the lag of retention', () => {
+    const lag = async (): Promise<Record<string, number>> => {
+      const all = [...(await readRetentionLag(db)), ...(await readTaskRetentionLag(db, defaultPlans))]
+      return Object.fromEntries(all.map(({ what, seconds }) => [what, Math.round(seconds / 3_600)]))
+    }
+
+    it('is how long the oldest of each kind has been due, and 0 for what lies ahead', async () => {
+      const workspace = await givenWorkspace(db, { plan: 'pro', credits: 5 })
+      await givenUpload(db, workspace.id)
       const claimed = await givenClaimed(db, workspace)
-      const task = await givenTask(db, workspace)
-      expect((await readHeldCredits(db)) - before).toBe(2)
-      await cancelTask(db, workspace.id, task.id)
       await finishTask(db, claimed, success(claimed))
-      expect(await readHeldCredits(db)).toBe(before)
-    })
-
-    describe('the lag of retention', () => {
-      const lag = async (): Promise<Record<string, number>> => {
-        const all = [...(await readRetentionLag(db)), ...(await readTaskRetentionLag(db, defaultPlans))]
-        return Object.fromEntries(all.map(({ what, seconds }) => [what, Math.round(seconds / 3_600)]))
-      }
-
-      it('is how long the oldest of each kind has been due, and 0 for what lies ahead', async () => {
-        const workspace = await givenWorkspace(db, { plan: 'pro', credits: 5 })
-        await givenUpload(db, workspace.id)
-        const claimed = await givenClaimed(db, workspace)
-        await finishTask(db, claimed, success(claimed))
-        await sql`insert into object_deletion values ('ahead', now() + interval '1 h')`.execute(db)
-        expect(await lag()).toEqual({ uploads: 0, objects: 0, credits: 0, tasks: 0 })
-        const days = defaultPlans.pro?.retentionDays ?? 0
-        await sql`update task set completed_at = now() - ${days} * interval '1 day' - interval '4 h'
+      await sql`insert into object_deletion values ('ahead', now() + interval '1 h')`.execute(db)
+      expect(await lag()).toEqual({ uploads: 0, objects: 0, credits: 0, tasks: 0 })
+      const days = defaultPlans.pro?.retentionDays ?? 0
+      await sql`update task set completed_at = now() - ${days} * interval '1 day' - interval '4 h'
                    where id = ${claimed.id}`.execute(db)
-        await sql`update upload set created_at = now() - interval '26 h' where used_at is null`.execute(db)
-        await sql`insert into object_deletion values ('due', now() - interval '3 h')`.execute(db)
-        await sql`
+      await sql`update upload set created_at = now() - interval '26 h' where used_at is null`.execute(db)
+      await sql`insert into object_deletion values ('due', now() - interval '3 h')`.execute(db)
+      await sql`
           update credit_lot set expires_at = now() - interval '5 h' where workspace_id = ${workspace.id}`.execute(db)
-        expect(await lag()).toEqual({ uploads: 2, objects: 3, credits: 5, tasks: 4 })
-      })
+      expect(await lag()).toEqual({ uploads: 2, objects: 3, credits: 5, tasks: 4 })
+    })
+  })
+
+  describe('the rules', () => {
+    const broken = async (): Promise<Partial<Record<InvariantName, string[]>>> => {
+      const all = await Promise.all(invariantNames.map(async (name) => [name, await findViolations(db, name)] as const))
+      return Object.fromEntries(all.filter(([, ids]) => ids.length > 0))
+    }
+
+    /** Tasks of every fate, with credits, and a delivered webhook. */
+    async function givenHistory() {
+      const workspace = await givenWorkspace(db, { plan: 'enterprise', credits: 20 })
+      const done = await givenClaimed(db, workspace)
+      await finishTask(db, done, success(done))
+      const failed = await givenClaimed(db, workspace)
+      await failAttempt(db, failed, 'INPUT_UNREADABLE')
+      const canceled = await givenTask(db, workspace)
+      await cancelTask(db, workspace.id, canceled.id)
+      const open = await givenClaimed(db, workspace)
+      await givenBatch(db, workspace, { size: 2 })
+      await givenDelivery(db, 'http://127.0.0.1:1/', await givenWorkspace(db))
+      const delivery = await claimOne(db)
+      const policy = { retryUnitMs: 1_000, maxRetries: 3 }
+      const answer = { statusCode: 200, durationMs: 1, responseBody: null, endedAgoMs: 0, error: null, policy }
+      await recordAttempt(db, delivery, answer)
+      return { workspaceId: workspace.id, done, failed, open, delivery }
+    }
+
+    it('hold for tasks of every fate', async () => {
+      await givenHistory()
+      expect(await broken()).toEqual({})
     })
 
-    describe('the rules', () => {
-      const broken = async (): Promise<Partial<Record<InvariantName, string[]>>> => {
-        const all = await Promise.all(
-          invariantNames.map(async (name) => [name, await findViolations(db, name)] as const),
-        )
-        return Object.fromEntries(all.filter(([, ids]) => ids.length > 0))
-      }
-
-      /** Tasks of every fate, with credits, and a delivered webhook. */
-      async function givenHistory() {
-        const workspace = await givenWorkspace(db, { plan: 'enterprise', credits: 20 })
-        const done = await givenClaimed(db, workspace)
-        await finishTask(db, done, success(done))
-        const failed = await givenClaimed(db, workspace)
-        await failAttempt(db, failed, 'INPUT_UNREADABLE')
-        const canceled = await givenTask(db, workspace)
-        await cancelTask(db, workspace.id, canceled.id)
-        const open = await givenClaimed(db, workspace)
-        await givenBatch(db, workspace, { size: 2 })
-        await givenDelivery(db, 'http://127.0.0.1:1/', await givenWorkspace(db))
-        const delivery = await claimOne(db)
-        const policy = { retryUnitMs: 1_000, maxRetries: 3 }
-        const answer = { statusCode: 200, durationMs: 1, responseBody: null, endedAgoMs: 0, error: null, policy }
-        await recordAttempt(db, delivery, answer)
-        return { workspaceId: workspace.id, done, failed, open, delivery }
-      }
-
-      it('hold for tasks of every fate', async () => {
-        await givenHistory()
-        expect(await broken()).toEqual({})
-      })
-
-      it('find a lot that is not the sum of its entries', async () => {
-        const { workspaceId } = await givenHistory()
-        const change = (by: number) =>
-          sql<{ id: string }>`
+    it('find a lot that is not the sum of its entries', async () => {
+      const { workspaceId } = await givenHistory()
+      const change = (by: number) =>
+        sql<{ id: string }>`
           update credit_lot set available = available - ${by}, spent = spent + ${by}
            where workspace_id = ${workspaceId} returning id`.execute(db)
-        const { rows } = await change(1)
-        expect(await broken()).toEqual({ ledger_balance: rows.map(({ id }) => id) })
-        await change(-1)
-        expect(await broken()).toEqual({})
-      })
+      const { rows } = await change(1)
+      expect(await broken()).toEqual({ ledger_balance: rows.map(({ id }) => id) })
+      await change(-1)
+      expect(await broken()).toEqual({})
+    })
 
-      it('find a hold that ended twice, and a task that was charged for two runs', async () => {
-        const { workspaceId, done, failed } = await givenHistory()
-        // The lot is right after it, so that this rule alone is broken.
-        const charge = (taskId: string, run: number) =>
-          sql`
+    it('find a hold that ended twice, and a task that was charged for two runs', async () => {
+      const { workspaceId, done, failed } = await givenHistory()
+      // The lot is right after it, so that this rule alone is broken.
+      const charge = (taskId: string, run: number) =>
+        sql`
           with lot as (
             update credit_lot set available = available - 1, spent = spent + 1
              where workspace_id = ${workspaceId} returning id
@@ -203,54 +200,53 @@ for (const { version, url, missing } of databases()) {
             select ${workspaceId}::uuid, id, 'available', 'held', 1 from lot)
           insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount)
           select ${workspaceId}::uuid, id, ${taskId}::uuid, ${run}::int, 'held', 'spent', 1 from lot`.execute(db)
-        await charge(failed.id, 1)
-        expect(await broken()).toEqual({ charged_twice: [failed.id] })
-        await charge(done.id, 2)
-        expect(
-          Object.values(await broken())
-            .flat()
-            .sort(),
-        ).toEqual([done.id, failed.id].sort())
-      })
+      await charge(failed.id, 1)
+      expect(await broken()).toEqual({ charged_twice: [failed.id] })
+      await charge(done.id, 2)
+      expect(
+        Object.values(await broken())
+          .flat()
+          .sort(),
+      ).toEqual([done.id, failed.id].sort())
+    })
 
-      it('find credits of an ended task that are still held, and those that its end gave back', async () => {
-        const { done, failed, open } = await givenHistory()
-        const set = (id: string, state: string) =>
-          sql`update credit_hold set state = ${state} where task_id = ${id}`.execute(db)
-        await set(failed.id, 'open')
-        expect(await broken()).toEqual({ ended_unsettled: [failed.id] })
-        await set(failed.id, 'released')
-        await set(done.id, 'released')
-        expect(await broken()).toEqual({ ended_unsettled: [done.id] })
-        await set(done.id, 'captured')
-        await set(open.id, 'open')
-        expect(await broken()).toEqual({})
-      })
+    it('find credits of an ended task that are still held, and those that its end gave back', async () => {
+      const { done, failed, open } = await givenHistory()
+      const set = (id: string, state: string) =>
+        sql`update credit_hold set state = ${state} where task_id = ${id}`.execute(db)
+      await set(failed.id, 'open')
+      expect(await broken()).toEqual({ ended_unsettled: [failed.id] })
+      await set(failed.id, 'released')
+      await set(done.id, 'released')
+      expect(await broken()).toEqual({ ended_unsettled: [done.id] })
+      await set(done.id, 'captured')
+      await set(open.id, 'open')
+      expect(await broken()).toEqual({})
+    })
 
-      it('find a delivery that was made again after it had arrived', async () => {
-        const { delivery } = await givenHistory()
-        const attempt = (number: number, error: string | null) =>
-          sql`
+    it('find a delivery that was made again after it had arrived', async () => {
+      const { delivery } = await givenHistory()
+      const attempt = (number: number, error: string | null) =>
+        sql`
           insert into delivery_attempt (delivery_id, attempt, duration_ms, error)
           values (${delivery.id}, ${number}, 1, ${error})`.execute(db)
-        await attempt(2, 'STATUS')
-        expect(await broken()).toEqual({})
-        await attempt(3, null)
-        expect(await broken()).toEqual({ delivered_twice: [delivery.id] })
-        await sql`delete from delivery_attempt where attempt > 1`.execute(db)
-      })
+      await attempt(2, 'STATUS')
+      expect(await broken()).toEqual({})
+      await attempt(3, null)
+      expect(await broken()).toEqual({ delivered_twice: [delivery.id] })
+      await sql`delete from delivery_attempt where attempt > 1`.execute(db)
+    })
 
-      it('find a workspace that counts a task too many', async () => {
-        const { workspaceId } = await givenHistory()
-        const change = (by: number) =>
-          sql`
+    it('find a workspace that counts a task too many', async () => {
+      const { workspaceId } = await givenHistory()
+      const change = (by: number) =>
+        sql`
           update workspace set processing = processing + ${by}, open_singles = open_singles + ${by}
            where id = ${workspaceId}`.execute(db)
-        await change(1)
-        expect(await broken()).toEqual({ task_counts: [workspaceId] })
-        await change(-1)
-        expect(await broken()).toEqual({})
-      })
+      await change(1)
+      expect(await broken()).toEqual({ task_counts: [workspaceId] })
+      await change(-1)
+      expect(await broken()).toEqual({})
     })
   })
-}
+})

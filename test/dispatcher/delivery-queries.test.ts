@@ -7,7 +7,7 @@ import { cancelTaskDeliveries, readDueState } from '@matte/core/webhook/delivery
 import { giveBackDelivery, recordAttempt } from '@matte/core/webhook/end-attempt'
 import { sql } from 'kysely'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { databases, useDatabase } from '../support/database.ts'
+import { useDatabase } from '../support/database.ts'
 import { givenTask, givenWorkspace } from '../support/factories.ts'
 import { claimOne, claimOptions, givenDelivery, lapseClaims, makeDue, readAttempts, readDelivery } from './given.ts'
 
@@ -19,254 +19,252 @@ const now = { endedAgoMs: 0 }
 
 const createTaskDeliveries = (db: Db, task: TaskDeliveries) => createEventDeliveries(db, toDeliveries(task))
 
-for (const { version, url: serverUrl, missing } of databases()) {
-  describe.skipIf(missing)(`deliveries on PostgreSQL ${version}`, () => {
-    const database = useDatabase(serverUrl)
-    let db: Db
+describe('deliveries', () => {
+  const database = useDatabase()
+  let db: Db
 
-    beforeAll(() => {
-      db = database.db
-    })
-    beforeEach(async () => {
-      await sql`truncate delivery cascade`.execute(db)
-    })
+  beforeAll(() => {
+    db = database.db
+  })
+  beforeEach(async () => {
+    await sql`truncate delivery cascade`.execute(db)
+  })
 
-    describe('the deliveries of a task', () => {
-      const task = {
-        event: 'task.failed',
+  describe('the deliveries of a task', () => {
+    const task = {
+      event: 'task.failed',
+      run: 1,
+      reason: 'INPUT_UNREADABLE',
+      message: 'No.',
+      traceparent: null,
+    } as const
+
+    it('writes the bytes to be sent, and the host that they go to', async () => {
+      const { taskId } = await givenDelivery(db, 'https://Receiver.example/hook?a=1')
+      expect(await readDelivery(db, taskId)).toMatchObject({
+        event: 'task.succeeded',
         run: 1,
-        reason: 'INPUT_UNREADABLE',
-        message: 'No.',
-        traceparent: null,
-      } as const
-
-      it('writes the bytes to be sent, and the host that they go to', async () => {
-        const { taskId } = await givenDelivery(db, 'https://Receiver.example/hook?a=1')
-        expect(await readDelivery(db, taskId)).toMatchObject({
-          event: 'task.succeeded',
-          run: 1,
-          target_url: 'https://Receiver.example/hook?a=1',
-          target_host: 'receiver.example:443',
-          body: `{"event":"task.succeeded","task_id":"${taskId}","message":"The cut-out is ready."}`,
-          status: 'pending',
-          attempt: 0,
-        })
-      })
-
-      it('writes nothing without a callback URL', async () => {
-        const workspace = await givenWorkspace(db)
-        const { id: taskId } = await givenTask(db, workspace)
-        await createTaskDeliveries(db, { ...task, taskId, workspaceId: workspace.id, callbackUrl: null })
-        expect(await db.selectFrom('delivery').select('id').execute()).toEqual([])
-      })
-
-      it('writes one row for a run, and another for the next', async () => {
-        const workspace = await givenWorkspace(db)
-        const { id: taskId } = await givenTask(db, workspace)
-        const common = { ...task, taskId, workspaceId: workspace.id, callbackUrl: url }
-        for (const run of [1, 1, 2]) await createTaskDeliveries(db, { ...common, run })
-        expect(await db.selectFrom('delivery').select('run').orderBy('run').execute()).toEqual([{ run: 1 }, { run: 2 }])
-      })
-
-      it('does not fail a task for a URL that cannot be read', async () => {
-        const { taskId } = await givenDelivery(db, 'nonsense')
-        expect(await readDelivery(db, taskId)).toMatchObject({ target_host: 'unusable' })
+        target_url: 'https://Receiver.example/hook?a=1',
+        target_host: 'receiver.example:443',
+        body: `{"event":"task.succeeded","task_id":"${taskId}","message":"The cut-out is ready."}`,
+        status: 'pending',
+        attempt: 0,
       })
     })
 
-    describe('claimDueDeliveries', () => {
-      it('takes what is due, counts the attempt, and has the time of the database', async () => {
-        const { workspaceId, taskId } = await givenDelivery(db, url)
-        const [claimed, ...others] = await claimDueDeliveries(db, claimOptions)
-        const { rows } = await sql<{ ms: number }>`select extract(epoch from now())::float8 * 1000 as ms`.execute(db)
-        expect(others).toEqual([])
-        expect(claimed).toMatchObject({ workspaceId, taskId, attempt: 1, targetUrl: url, event: 'task.succeeded' })
-        expect(claimed?.claimedAtMs).toBeGreaterThan((rows[0]?.ms ?? 0) - 60_000)
-        expect(claimed?.claimedAtMs).toBeLessThanOrEqual(rows[0]?.ms ?? 0)
-        expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
-      })
-
-      it('leaves what is not due yet', async () => {
-        await givenDelivery(db, url)
-        await sql`update delivery set due_at = now() + interval '1 hour'`.execute(db)
-        expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
-      })
-
-      it('takes a lapsed claim again, as the same attempt', async () => {
-        await givenDelivery(db, url)
-        const first = await claimOne(db)
-        await lapseClaims(db)
-        const second = await claimOne(db)
-        expect(second).toMatchObject({ id: first.id, attempt: 1 })
-        expect(second.claim).not.toBe(first.claim)
-      })
-
-      it('has at most four of a workspace in flight to one host, however many claim at once', async () => {
-        const workspace = await givenWorkspace(db)
-        for (let i = 0; i < 12; i++) await givenDelivery(db, `${url}/${i}`, workspace)
-        for (let i = 0; i < 3; i++) await givenDelivery(db, 'https://other.example/', workspace)
-        await givenDelivery(db, url)
-        const claims = await Promise.all(
-          Array.from({ length: 8 }, () => claimDueDeliveries(db, { ...claimOptions, limit: 2 })),
-        )
-        const hosts = claims.flat().map((each) => `${each.targetHost} ${each.workspaceId === workspace.id}`)
-        expect(hosts.sort()).toEqual([
-          ...Array(3).fill('other.example:443 true'),
-          'receiver.example:443 false',
-          ...Array(4).fill('receiver.example:443 true'),
-        ])
-      })
-
-      it('lets workspaces take turns, those with least in flight first', async () => {
-        const busy = await givenWorkspace(db)
-        for (let i = 0; i < 30; i++) await givenDelivery(db, `https://h${i}.example/`, busy)
-        const quiet = [await givenDelivery(db, url), await givenDelivery(db, url)].map((each) => each.workspaceId)
-        const first = await claimDueDeliveries(db, { ...claimOptions, limit: 4 })
-        expect(first.map((each) => each.workspaceId).sort()).toEqual([busy.id, busy.id, ...quiet].sort())
-        const late = await givenDelivery(db, url)
-        const second = await claimDueDeliveries(db, { ...claimOptions, limit: 1 })
-        expect(second.map((each) => each.taskId)).toEqual([late.taskId])
-      })
-
-      it('bounds what one workspace has in flight over all its hosts', async () => {
-        const workspace = await givenWorkspace(db)
-        for (let i = 0; i < 10; i++) await givenDelivery(db, `https://h${i}.example/`, workspace)
-        const options = { ...claimOptions, perWorkspaceInFlight: 6 }
-        expect(await claimDueDeliveries(db, options)).toHaveLength(6)
-        expect(await claimDueDeliveries(db, options)).toHaveLength(0)
-      })
-
-      it('never gives one delivery to two', async () => {
-        for (let i = 0; i < 40; i++) await givenDelivery(db, `https://h${i}.example/`)
-        const claims = await Promise.all(
-          Array.from({ length: 10 }, () => claimDueDeliveries(db, { ...claimOptions, limit: 7 })),
-        )
-        const ids = claims.flat().map((each) => each.id)
-        expect(ids).toHaveLength(40)
-        expect(new Set(ids).size).toBe(40)
-      })
-    })
-
-    describe('recordAttempt', () => {
-      it('ends the delivery with the first success', async () => {
-        const { taskId } = await givenDelivery(db, url)
-        expect(await recordAttempt(db, await claimOne(db), { ...delivered, ...now, policy })).toBe('delivered')
-        expect(await readDelivery(db, taskId)).toMatchObject({ status: 'delivered', attempt: 1, claim: null })
-        expect(await readAttempts(db, taskId)).toMatchObject([
-          { attempt: 1, status_code: 200, error: null, duration_ms: 12, response_body: 'ok' },
-        ])
-      })
-
-      it('has twelve retries fall due exactly 2, 4, 8, 16, 32 and then 60 minutes after the attempt before', async () => {
-        const { taskId } = await givenDelivery(db, url)
-        const minutes: number[] = []
-        for (let attempt = 1; attempt <= 13; attempt++) {
-          const claimed = await claimOne(db)
-          expect(claimed.attempt).toBe(attempt)
-          const status = await recordAttempt(db, claimed, { ...failed, ...now, policy })
-          expect(status).toBe(attempt === 13 ? 'exhausted' : 'pending')
-          const { rows } = await sql<{ seconds: number }>`
-        select extract(epoch from d.due_at - a.at)::float8 as seconds
-          from delivery d join delivery_attempt a on a.delivery_id = d.id and a.attempt = d.attempt`.execute(db)
-          if (attempt < 13) minutes.push((rows[0]?.seconds ?? 0) / 60)
-          await makeDue(db)
-        }
-        expect(minutes).toEqual([2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60])
-        expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
-        expect(await readAttempts(db, taskId)).toHaveLength(13)
-        expect((await readDelivery(db, taskId)).completed_at).not.toBeNull()
-      })
-
-      it('counts from the end of the attempt, not from a record that came late', async () => {
-        const { taskId } = await givenDelivery(db, url)
-        await recordAttempt(db, await claimOne(db), { ...failed, endedAgoMs: 90_000, policy })
-        const { due_at } = await readDelivery(db, taskId)
-        const { rows } = await sql<{
-          s: number
-        }>`select extract(epoch from ${due_at}::timestamptz - now())::float8 as s`.execute(db)
-        expect(rows[0]?.s).toBeLessThanOrEqual(30)
-        expect(await readDueState(db, 10)).toMatchObject({ waiting: 0 })
-      })
-
-      it('writes nothing for a claim that somebody else has taken over', async () => {
-        const { taskId } = await givenDelivery(db, url)
-        const stopped = await claimOne(db)
-        await lapseClaims(db)
-        const other = await claimOne(db)
-        expect(await recordAttempt(db, stopped, { ...failed, ...now, policy })).toBeUndefined()
-        expect(await recordAttempt(db, other, { ...delivered, ...now, policy })).toBe('delivered')
-        expect(await recordAttempt(db, stopped, { ...failed, ...now, policy })).toBeUndefined()
-        expect(await recordAttempt(db, other, { ...delivered, ...now, policy })).toBeUndefined()
-        expect(await readAttempts(db, taskId)).toMatchObject([{ attempt: 1, error: null }])
-      })
-
-      it('takes the record of a lapsed claim that nobody has taken over', async () => {
-        await givenDelivery(db, url)
-        const claimed = await claimOne(db)
-        await lapseClaims(db)
-        expect(await recordAttempt(db, claimed, { ...delivered, ...now, policy })).toBe('delivered')
-        expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
-      })
-    })
-
-    it('keeps the answer to the latest attempt alone', async () => {
-      const { taskId } = await givenDelivery(db, url)
-      const { taskId: other } = await givenDelivery(db, url)
-      for (const responseBody of ['one', 'two', 'three']) {
-        await makeDue(db)
-        const claimed = await claimDueDeliveries(db, claimOptions)
-        for (const each of claimed) await recordAttempt(db, each, { ...failed, responseBody, ...now, policy })
-      }
-      for (const each of [taskId, other]) {
-        const bodies = (await readAttempts(db, each)).map(({ response_body }) => response_body)
-        expect(bodies).toEqual([null, null, 'three'])
-      }
-    })
-
-    it('gives a claim back uncounted and due', async () => {
-      const { taskId } = await givenDelivery(db, url)
-      const claimed = await claimOne(db)
-      await giveBackDelivery(db, claimed)
-      expect(await readDelivery(db, taskId)).toMatchObject({ attempt: 0, claim: null, status: 'pending' })
-      expect(await claimOne(db)).toMatchObject({ id: claimed.id, attempt: 1 })
-      await giveBackDelivery(db, claimed)
-      expect(await readDelivery(db, taskId)).toMatchObject({ attempt: 1 })
-    })
-
-    it('cancels what is undelivered of earlier runs, in flight or not, and nothing else', async () => {
+    it('writes nothing without a callback URL', async () => {
       const workspace = await givenWorkspace(db)
       const { id: taskId } = await givenTask(db, workspace)
-      const common = {
-        taskId,
-        workspaceId: workspace.id,
-        callbackUrl: url,
-        reason: 'INTERNAL',
-        message: 'No.',
-        traceparent: null,
-      }
-      for (const run of [1, 2, 3]) await createTaskDeliveries(db, { ...common, event: 'task.failed', run })
-      const [first] = await claimDueDeliveries(db, { ...claimOptions, limit: 1 })
-      await cancelTaskDeliveries(db, { taskId, event: 'task.failed', beforeRun: 3 })
-      const rows = await db.selectFrom('delivery').select(['run', 'status', 'claim']).orderBy('run').execute()
-      expect(rows.map(({ run, status }) => [run, status])).toEqual([
-        [1, 'canceled'],
-        [2, 'canceled'],
-        [3, 'pending'],
-      ])
-      if (first) expect(await recordAttempt(db, first, { ...failed, ...now, policy })).toBeUndefined()
+      await createTaskDeliveries(db, { ...task, taskId, workspaceId: workspace.id, callbackUrl: null })
+      expect(await db.selectFrom('delivery').select('id').execute()).toEqual([])
     })
 
-    it('says what waits, how long, and what comes next', async () => {
-      expect(await readDueState(db, 10)).toEqual({ waiting: 0, oldestDueAgeMs: 0, nextDueInMs: null })
+    it('writes one row for a run, and another for the next', async () => {
       const workspace = await givenWorkspace(db)
-      for (let i = 0; i < 5; i++) await givenDelivery(db, `${url}/${i}`, workspace)
-      await sql`update delivery set due_at = now() + interval '1 hour' where target_url = ${`${url}/0`}`.execute(db)
-      await sql`update delivery set due_at = now() - interval '1 hour' where target_url = ${`${url}/1`}`.execute(db)
-      const state = await readDueState(db, 3)
-      expect(state.waiting).toBe(3)
-      expect(state.oldestDueAgeMs).toBeGreaterThanOrEqual(3_600_000)
-      expect(state.nextDueInMs).toBeGreaterThan(3_500_000)
-      expect(state.nextDueInMs).toBeLessThanOrEqual(3_600_000)
+      const { id: taskId } = await givenTask(db, workspace)
+      const common = { ...task, taskId, workspaceId: workspace.id, callbackUrl: url }
+      for (const run of [1, 1, 2]) await createTaskDeliveries(db, { ...common, run })
+      expect(await db.selectFrom('delivery').select('run').orderBy('run').execute()).toEqual([{ run: 1 }, { run: 2 }])
+    })
+
+    it('does not fail a task for a URL that cannot be read', async () => {
+      const { taskId } = await givenDelivery(db, 'nonsense')
+      expect(await readDelivery(db, taskId)).toMatchObject({ target_host: 'unusable' })
     })
   })
-}
+
+  describe('claimDueDeliveries', () => {
+    it('takes what is due, counts the attempt, and has the time of the database', async () => {
+      const { workspaceId, taskId } = await givenDelivery(db, url)
+      const [claimed, ...others] = await claimDueDeliveries(db, claimOptions)
+      const { rows } = await sql<{ ms: number }>`select extract(epoch from now())::float8 * 1000 as ms`.execute(db)
+      expect(others).toEqual([])
+      expect(claimed).toMatchObject({ workspaceId, taskId, attempt: 1, targetUrl: url, event: 'task.succeeded' })
+      expect(claimed?.claimedAtMs).toBeGreaterThan((rows[0]?.ms ?? 0) - 60_000)
+      expect(claimed?.claimedAtMs).toBeLessThanOrEqual(rows[0]?.ms ?? 0)
+      expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
+    })
+
+    it('leaves what is not due yet', async () => {
+      await givenDelivery(db, url)
+      await sql`update delivery set due_at = now() + interval '1 hour'`.execute(db)
+      expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
+    })
+
+    it('takes a lapsed claim again, as the same attempt', async () => {
+      await givenDelivery(db, url)
+      const first = await claimOne(db)
+      await lapseClaims(db)
+      const second = await claimOne(db)
+      expect(second).toMatchObject({ id: first.id, attempt: 1 })
+      expect(second.claim).not.toBe(first.claim)
+    })
+
+    it('has at most four of a workspace in flight to one host, however many claim at once', async () => {
+      const workspace = await givenWorkspace(db)
+      for (let i = 0; i < 12; i++) await givenDelivery(db, `${url}/${i}`, workspace)
+      for (let i = 0; i < 3; i++) await givenDelivery(db, 'https://other.example/', workspace)
+      await givenDelivery(db, url)
+      const claims = await Promise.all(
+        Array.from({ length: 8 }, () => claimDueDeliveries(db, { ...claimOptions, limit: 2 })),
+      )
+      const hosts = claims.flat().map((each) => `${each.targetHost} ${each.workspaceId === workspace.id}`)
+      expect(hosts.sort()).toEqual([
+        ...Array(3).fill('other.example:443 true'),
+        'receiver.example:443 false',
+        ...Array(4).fill('receiver.example:443 true'),
+      ])
+    })
+
+    it('lets workspaces take turns, those with least in flight first', async () => {
+      const busy = await givenWorkspace(db)
+      for (let i = 0; i < 30; i++) await givenDelivery(db, `https://h${i}.example/`, busy)
+      const quiet = [await givenDelivery(db, url), await givenDelivery(db, url)].map((each) => each.workspaceId)
+      const first = await claimDueDeliveries(db, { ...claimOptions, limit: 4 })
+      expect(first.map((each) => each.workspaceId).sort()).toEqual([busy.id, busy.id, ...quiet].sort())
+      const late = await givenDelivery(db, url)
+      const second = await claimDueDeliveries(db, { ...claimOptions, limit: 1 })
+      expect(second.map((each) => each.taskId)).toEqual([late.taskId])
+    })
+
+    it('bounds what one workspace has in flight over all its hosts', async () => {
+      const workspace = await givenWorkspace(db)
+      for (let i = 0; i < 10; i++) await givenDelivery(db, `https://h${i}.example/`, workspace)
+      const options = { ...claimOptions, perWorkspaceInFlight: 6 }
+      expect(await claimDueDeliveries(db, options)).toHaveLength(6)
+      expect(await claimDueDeliveries(db, options)).toHaveLength(0)
+    })
+
+    it('never gives one delivery to two', async () => {
+      for (let i = 0; i < 40; i++) await givenDelivery(db, `https://h${i}.example/`)
+      const claims = await Promise.all(
+        Array.from({ length: 10 }, () => claimDueDeliveries(db, { ...claimOptions, limit: 7 })),
+      )
+      const ids = claims.flat().map((each) => each.id)
+      expect(ids).toHaveLength(40)
+      expect(new Set(ids).size).toBe(40)
+    })
+  })
+
+  describe('recordAttempt', () => {
+    it('ends the delivery with the first success', async () => {
+      const { taskId } = await givenDelivery(db, url)
+      expect(await recordAttempt(db, await claimOne(db), { ...delivered, ...now, policy })).toBe('delivered')
+      expect(await readDelivery(db, taskId)).toMatchObject({ status: 'delivered', attempt: 1, claim: null })
+      expect(await readAttempts(db, taskId)).toMatchObject([
+        { attempt: 1, status_code: 200, error: null, duration_ms: 12, response_body: 'ok' },
+      ])
+    })
+
+    it('has twelve retries fall due exactly 2, 4, 8, 16, 32 and then 60 minutes after the attempt before', async () => {
+      const { taskId } = await givenDelivery(db, url)
+      const minutes: number[] = []
+      for (let attempt = 1; attempt <= 13; attempt++) {
+        const claimed = await claimOne(db)
+        expect(claimed.attempt).toBe(attempt)
+        const status = await recordAttempt(db, claimed, { ...failed, ...now, policy })
+        expect(status).toBe(attempt === 13 ? 'exhausted' : 'pending')
+        const { rows } = await sql<{ seconds: number }>`
+        select extract(epoch from d.due_at - a.at)::float8 as seconds
+          from delivery d join delivery_attempt a on a.delivery_id = d.id and a.attempt = d.attempt`.execute(db)
+        if (attempt < 13) minutes.push((rows[0]?.seconds ?? 0) / 60)
+        await makeDue(db)
+      }
+      expect(minutes).toEqual([2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60])
+      expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
+      expect(await readAttempts(db, taskId)).toHaveLength(13)
+      expect((await readDelivery(db, taskId)).completed_at).not.toBeNull()
+    })
+
+    it('counts from the end of the attempt, not from a record that came late', async () => {
+      const { taskId } = await givenDelivery(db, url)
+      await recordAttempt(db, await claimOne(db), { ...failed, endedAgoMs: 90_000, policy })
+      const { due_at } = await readDelivery(db, taskId)
+      const { rows } = await sql<{
+        s: number
+      }>`select extract(epoch from ${due_at}::timestamptz - now())::float8 as s`.execute(db)
+      expect(rows[0]?.s).toBeLessThanOrEqual(30)
+      expect(await readDueState(db, 10)).toMatchObject({ waiting: 0 })
+    })
+
+    it('writes nothing for a claim that somebody else has taken over', async () => {
+      const { taskId } = await givenDelivery(db, url)
+      const stopped = await claimOne(db)
+      await lapseClaims(db)
+      const other = await claimOne(db)
+      expect(await recordAttempt(db, stopped, { ...failed, ...now, policy })).toBeUndefined()
+      expect(await recordAttempt(db, other, { ...delivered, ...now, policy })).toBe('delivered')
+      expect(await recordAttempt(db, stopped, { ...failed, ...now, policy })).toBeUndefined()
+      expect(await recordAttempt(db, other, { ...delivered, ...now, policy })).toBeUndefined()
+      expect(await readAttempts(db, taskId)).toMatchObject([{ attempt: 1, error: null }])
+    })
+
+    it('takes the record of a lapsed claim that nobody has taken over', async () => {
+      await givenDelivery(db, url)
+      const claimed = await claimOne(db)
+      await lapseClaims(db)
+      expect(await recordAttempt(db, claimed, { ...delivered, ...now, policy })).toBe('delivered')
+      expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
+    })
+  })
+
+  it('keeps the answer to the latest attempt alone', async () => {
+    const { taskId } = await givenDelivery(db, url)
+    const { taskId: other } = await givenDelivery(db, url)
+    for (const responseBody of ['one', 'two', 'three']) {
+      await makeDue(db)
+      const claimed = await claimDueDeliveries(db, claimOptions)
+      for (const each of claimed) await recordAttempt(db, each, { ...failed, responseBody, ...now, policy })
+    }
+    for (const each of [taskId, other]) {
+      const bodies = (await readAttempts(db, each)).map(({ response_body }) => response_body)
+      expect(bodies).toEqual([null, null, 'three'])
+    }
+  })
+
+  it('gives a claim back uncounted and due', async () => {
+    const { taskId } = await givenDelivery(db, url)
+    const claimed = await claimOne(db)
+    await giveBackDelivery(db, claimed)
+    expect(await readDelivery(db, taskId)).toMatchObject({ attempt: 0, claim: null, status: 'pending' })
+    expect(await claimOne(db)).toMatchObject({ id: claimed.id, attempt: 1 })
+    await giveBackDelivery(db, claimed)
+    expect(await readDelivery(db, taskId)).toMatchObject({ attempt: 1 })
+  })
+
+  it('cancels what is undelivered of earlier runs, in flight or not, and nothing else', async () => {
+    const workspace = await givenWorkspace(db)
+    const { id: taskId } = await givenTask(db, workspace)
+    const common = {
+      taskId,
+      workspaceId: workspace.id,
+      callbackUrl: url,
+      reason: 'INTERNAL',
+      message: 'No.',
+      traceparent: null,
+    }
+    for (const run of [1, 2, 3]) await createTaskDeliveries(db, { ...common, event: 'task.failed', run })
+    const [first] = await claimDueDeliveries(db, { ...claimOptions, limit: 1 })
+    await cancelTaskDeliveries(db, { taskId, event: 'task.failed', beforeRun: 3 })
+    const rows = await db.selectFrom('delivery').select(['run', 'status', 'claim']).orderBy('run').execute()
+    expect(rows.map(({ run, status }) => [run, status])).toEqual([
+      [1, 'canceled'],
+      [2, 'canceled'],
+      [3, 'pending'],
+    ])
+    if (first) expect(await recordAttempt(db, first, { ...failed, ...now, policy })).toBeUndefined()
+  })
+
+  it('says what waits, how long, and what comes next', async () => {
+    expect(await readDueState(db, 10)).toEqual({ waiting: 0, oldestDueAgeMs: 0, nextDueInMs: null })
+    const workspace = await givenWorkspace(db)
+    for (let i = 0; i < 5; i++) await givenDelivery(db, `${url}/${i}`, workspace)
+    await sql`update delivery set due_at = now() + interval '1 hour' where target_url = ${`${url}/0`}`.execute(db)
+    await sql`update delivery set due_at = now() - interval '1 hour' where target_url = ${`${url}/1`}`.execute(db)
+    const state = await readDueState(db, 3)
+    expect(state.waiting).toBe(3)
+    expect(state.oldestDueAgeMs).toBeGreaterThanOrEqual(3_600_000)
+    expect(state.nextDueInMs).toBeGreaterThan(3_500_000)
+    expect(state.nextDueInMs).toBeLessThanOrEqual(3_600_000)
+  })
+})

@@ -11,7 +11,7 @@ import type { WebhookEvent } from '@matte/core/webhook/events'
 import { serviceSignature, signatureHeaders } from '@matte/core/webhook/signature'
 import { sql } from 'kysely'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { databases, useDatabase } from '../support/database.ts'
+import { useDatabase } from '../support/database.ts'
 import { givenTask, givenWorkspace } from '../support/factories.ts'
 import { until } from '../support/until.ts'
 import { claimOne, masterKeysText } from './given.ts'
@@ -40,110 +40,108 @@ const announce = (
   { event = 'welcome', callbackUrl = null as string | null, key = randomUUID() as string } = {},
 ) => createEventDeliveries(db, { workspaceId, event, body: `{"event":"${event}"}`, callbackUrl, of: { key } })
 
-for (const { version, url: serverUrl, missing } of databases()) {
-  describe.skipIf(missing)(`createEventDeliveries on PostgreSQL ${version}`, () => {
-    const database = useDatabase(serverUrl)
-    let db: Db
-    let workspaceId: string
+describe('createEventDeliveries', () => {
+  const database = useDatabase()
+  let db: Db
+  let workspaceId: string
 
-    beforeAll(() => {
-      db = database.db
-    })
-    beforeEach(async () => {
-      await sql`truncate delivery cascade`.execute(db)
-      workspaceId = (await givenWorkspace(db)).id
-    })
-    const targets = async () => {
-      const rows = await db.selectFrom('delivery').select(['endpoint_id', 'target_url']).orderBy('target_url').execute()
-      return rows.map((row) => [row.endpoint_id, row.target_url])
-    }
-
-    it('goes to every enabled endpoint that subscribes to it, by name or by naming none', async () => {
-      const all = await givenEndpoint(db, workspaceId, { url: 'https://a.example/' })
-      const named = await givenEndpoint(db, workspaceId, { url: 'https://b.example/', events: ['welcome'] })
-      await givenEndpoint(db, workspaceId, { url: 'https://c.example/', events: ['task.failed'] })
-      const disabled = await givenEndpoint(db, workspaceId)
-      await changeEndpoint(db, { workspaceId, id: disabled.id }, { status: 'disabled' })
-      const deleted = await givenEndpoint(db, workspaceId)
-      await deleteEndpoint(db, workspaceId, deleted.id)
-      await givenEndpoint(db, (await givenWorkspace(db)).id)
-      await announce(db, workspaceId)
-      expect(await targets()).toEqual([
-        [all.id, 'https://a.example/'],
-        [named.id, 'https://b.example/'],
-      ])
-    })
-
-    it('goes to a callback URL beside them', async () => {
-      const { id } = await givenEndpoint(db, workspaceId)
-      await announce(db, workspaceId, { callbackUrl: 'https://callback.example/x' })
-      expect(await targets()).toEqual([
-        [null, 'https://callback.example/x'],
-        [id, target],
-      ])
-    })
-
-    it.each(['https://receiver.example/hook', 'HTTPS://Receiver.example:443/./hook'])(
-      'sends once to a target that is callback %s and endpoint, as the endpoint’s',
-      async (callbackUrl) => {
-        const { id } = await givenEndpoint(db, workspaceId)
-        await announce(db, workspaceId, { callbackUrl })
-        expect(await targets()).toEqual([[id, target]])
-      },
-    )
-
-    it('does so also when the endpoint has not subscribed, but takes one that has first', async () => {
-      const other = await givenEndpoint(db, workspaceId, { events: ['task.failed'] })
-      await announce(db, workspaceId, { callbackUrl: target })
-      expect(await targets()).toEqual([[other.id, target]])
-      await sql`delete from delivery`.execute(db)
-      const subscribed = await givenEndpoint(db, workspaceId)
-      await announce(db, workspaceId, { callbackUrl: target })
-      expect(await targets()).toEqual([[subscribed.id, target]])
-    })
-
-    it('takes a callback that equals a disabled endpoint for what it is', async () => {
-      const { id } = await givenEndpoint(db, workspaceId)
-      await changeEndpoint(db, { workspaceId, id }, { status: 'disabled' })
-      await announce(db, workspaceId, { callbackUrl: target })
-      expect(await targets()).toEqual([[null, target]])
-    })
-
-    it('writes the same occurrence once, and another beside it', async () => {
-      await givenEndpoint(db, workspaceId)
-      for (const key of ['2026-11-20', '2026-11-20', '2026-11-21']) await announce(db, workspaceId, { key })
-      expect(await targets()).toHaveLength(2)
-      await announce(db, workspaceId, { key: '2026-11-21', event: 'task.retention_cleanup' })
-      expect(await targets()).toHaveLength(3)
-    })
-
-    it('writes a task’s event once a run and endpoint', async () => {
-      const { id: taskId } = await givenTask(db, { id: workspaceId, plan: (await givenWorkspace(db)).plan })
-      await givenEndpoint(db, workspaceId)
-      const common = { workspaceId, event: 'task.failed', body: '{}', callbackUrl: null }
-      for (const run of [1, 1, 2]) await createEventDeliveries(db, { ...common, of: { taskId, run } })
-      expect(await targets()).toHaveLength(2)
-    })
-
-    it('leaves in the endpoint when and how its latest attempt ended', async () => {
-      const { id } = await givenEndpoint(db, workspaceId)
-      await announce(db, workspaceId)
-      await announce(db, workspaceId)
-      const [first, second] = [await claimOne(db), await claimOne(db)]
-      const policy = { maxRetries: 0, retryUnitMs: 1 }
-      const outcome = { statusCode: null, durationMs: 1, responseBody: null }
-      await recordAttempt(db, first, { ...outcome, error: 'TIMEOUT', endedAgoMs: 0, policy })
-      const failed = await findEndpoint(db, workspaceId, id)
-      expect(failed).toMatchObject({ last_delivery_status: 'failed', last_delivery_at: expect.any(Date) })
-      // It ended before the other did and is recorded after it.
-      await recordAttempt(db, second, { ...outcome, error: null, endedAgoMs: 60_000, policy })
-      expect(await findEndpoint(db, workspaceId, id)).toEqual(failed)
-      await announce(db, workspaceId)
-      await recordAttempt(db, await claimOne(db), { ...outcome, error: null, endedAgoMs: 0, policy })
-      expect(await findEndpoint(db, workspaceId, id)).toMatchObject({ last_delivery_status: 'delivered' })
-    })
+  beforeAll(() => {
+    db = database.db
   })
-}
+  beforeEach(async () => {
+    await sql`truncate delivery cascade`.execute(db)
+    workspaceId = (await givenWorkspace(db)).id
+  })
+  const targets = async () => {
+    const rows = await db.selectFrom('delivery').select(['endpoint_id', 'target_url']).orderBy('target_url').execute()
+    return rows.map((row) => [row.endpoint_id, row.target_url])
+  }
+
+  it('goes to every enabled endpoint that subscribes to it, by name or by naming none', async () => {
+    const all = await givenEndpoint(db, workspaceId, { url: 'https://a.example/' })
+    const named = await givenEndpoint(db, workspaceId, { url: 'https://b.example/', events: ['welcome'] })
+    await givenEndpoint(db, workspaceId, { url: 'https://c.example/', events: ['task.failed'] })
+    const disabled = await givenEndpoint(db, workspaceId)
+    await changeEndpoint(db, { workspaceId, id: disabled.id }, { status: 'disabled' })
+    const deleted = await givenEndpoint(db, workspaceId)
+    await deleteEndpoint(db, workspaceId, deleted.id)
+    await givenEndpoint(db, (await givenWorkspace(db)).id)
+    await announce(db, workspaceId)
+    expect(await targets()).toEqual([
+      [all.id, 'https://a.example/'],
+      [named.id, 'https://b.example/'],
+    ])
+  })
+
+  it('goes to a callback URL beside them', async () => {
+    const { id } = await givenEndpoint(db, workspaceId)
+    await announce(db, workspaceId, { callbackUrl: 'https://callback.example/x' })
+    expect(await targets()).toEqual([
+      [null, 'https://callback.example/x'],
+      [id, target],
+    ])
+  })
+
+  it.each(['https://receiver.example/hook', 'HTTPS://Receiver.example:443/./hook'])(
+    'sends once to a target that is callback %s and endpoint, as the endpoint’s',
+    async (callbackUrl) => {
+      const { id } = await givenEndpoint(db, workspaceId)
+      await announce(db, workspaceId, { callbackUrl })
+      expect(await targets()).toEqual([[id, target]])
+    },
+  )
+
+  it('does so also when the endpoint has not subscribed, but takes one that has first', async () => {
+    const other = await givenEndpoint(db, workspaceId, { events: ['task.failed'] })
+    await announce(db, workspaceId, { callbackUrl: target })
+    expect(await targets()).toEqual([[other.id, target]])
+    await sql`delete from delivery`.execute(db)
+    const subscribed = await givenEndpoint(db, workspaceId)
+    await announce(db, workspaceId, { callbackUrl: target })
+    expect(await targets()).toEqual([[subscribed.id, target]])
+  })
+
+  it('takes a callback that equals a disabled endpoint for what it is', async () => {
+    const { id } = await givenEndpoint(db, workspaceId)
+    await changeEndpoint(db, { workspaceId, id }, { status: 'disabled' })
+    await announce(db, workspaceId, { callbackUrl: target })
+    expect(await targets()).toEqual([[null, target]])
+  })
+
+  it('writes the same occurrence once, and another beside it', async () => {
+    await givenEndpoint(db, workspaceId)
+    for (const key of ['2026-11-20', '2026-11-20', '2026-11-21']) await announce(db, workspaceId, { key })
+    expect(await targets()).toHaveLength(2)
+    await announce(db, workspaceId, { key: '2026-11-21', event: 'task.retention_cleanup' })
+    expect(await targets()).toHaveLength(3)
+  })
+
+  it('writes a task’s event once a run and endpoint', async () => {
+    const { id: taskId } = await givenTask(db, { id: workspaceId, plan: (await givenWorkspace(db)).plan })
+    await givenEndpoint(db, workspaceId)
+    const common = { workspaceId, event: 'task.failed', body: '{}', callbackUrl: null }
+    for (const run of [1, 1, 2]) await createEventDeliveries(db, { ...common, of: { taskId, run } })
+    expect(await targets()).toHaveLength(2)
+  })
+
+  it('leaves in the endpoint when and how its latest attempt ended', async () => {
+    const { id } = await givenEndpoint(db, workspaceId)
+    await announce(db, workspaceId)
+    await announce(db, workspaceId)
+    const [first, second] = [await claimOne(db), await claimOne(db)]
+    const policy = { maxRetries: 0, retryUnitMs: 1 }
+    const outcome = { statusCode: null, durationMs: 1, responseBody: null }
+    await recordAttempt(db, first, { ...outcome, error: 'TIMEOUT', endedAgoMs: 0, policy })
+    const failed = await findEndpoint(db, workspaceId, id)
+    expect(failed).toMatchObject({ last_delivery_status: 'failed', last_delivery_at: expect.any(Date) })
+    // It ended before the other did and is recorded after it.
+    await recordAttempt(db, second, { ...outcome, error: null, endedAgoMs: 60_000, policy })
+    expect(await findEndpoint(db, workspaceId, id)).toEqual(failed)
+    await announce(db, workspaceId)
+    await recordAttempt(db, await claimOne(db), { ...outcome, error: null, endedAgoMs: 0, policy })
+    expect(await findEndpoint(db, workspaceId, id)).toMatchObject({ last_delivery_status: 'delivered' })
+  })
+})
 
 describe('a dispatcher', () => {
   const database = useDatabase()

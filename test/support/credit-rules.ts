@@ -1,5 +1,5 @@
 // What must be true of the ledger of a workspace at any moment, whatever happened and in whatever order. The numbers
-// are those of the properties in credit-properties.test.ts.
+// are those of the properties in credit-properties.faults.test.ts.
 import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
 

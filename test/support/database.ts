@@ -9,8 +9,6 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { watchFailures } from './has-failed.ts'
 
-export type PostgresServer = { readonly version: number; readonly url: string | null }
-
 export type TestDatabase = {
   readonly name: string
   readonly db: Db
@@ -25,10 +23,6 @@ export type TestDatabase = {
 
 const template = 'matte_template'
 const logger = pino({ level: 'silent' })
-
-/** Databases whose SQL is tested: PostgreSQL 18, and 15 where the machine has it (`missing` otherwise). */
-export const databases = () =>
-  inject('postgresServers').map(({ version, url }) => ({ version, url: url ?? '', missing: url === null }))
 
 /** A migrated database for the tests of the enclosing block. Read `db` and `url` inside tests and hooks only. */
 export function useDatabase(serverUrl = inject('databaseUrl')): Pick<TestDatabase, 'db' | 'url'> {

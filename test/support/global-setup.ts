@@ -1,21 +1,18 @@
-// Starts what the integration tests share: PostgreSQL 18 (and 15 where the machine has it), NATS, an object store and
-// Triton, each a real server on a free port with its files in one temporary folder. The servers end with this program
-// however it ends. After a failure the folder stays, with logs and databases, and its name is printed.
+// Starts the servers that the integration tests share: PostgreSQL, NATS, an object store and Triton, each a real server
+// on a free port with its files in one temporary folder. The servers end with this program, also when it is killed.
+// After a failure the folder stays, with logs and databases, and its name is printed.
 import { join } from 'node:path'
 import type { Say } from '@matte/local/say'
 import type { TestProject } from 'vitest/node'
-import { makeTemplate, type PostgresServer } from './database.ts'
-import { reportSkip } from './report/skips.ts'
+import { makeTemplate } from './database.ts'
 import { createRunDir, keepRunDir, removeRunDir } from './run-dir.ts'
 import { type OwnServer, ownNats, ownPostgres, ownStore, ownTriton } from './servers.ts'
 import { findSystemPostgres } from './system-postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The shared PostgreSQL 18, as its superuser. */
+    /** The shared PostgreSQL, as its superuser: 18, or 15 in the project postgres-15. */
     databaseUrl: string
-    /** Every PostgreSQL to test SQL on; `url` is null where the machine lacks that version. */
-    postgresServers: readonly PostgresServer[]
     natsUrl: string
     storeEndpoint: string
     storeAccessKeyId: string
@@ -29,8 +26,8 @@ declare module 'vitest' {
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
 
-/** What a project does without: Triton where it runs in the cluster, PostgreSQL 15 where no SQL is tested. */
-export type Without = 'triton' | 'postgres15'
+/** Servers that a project does not need: Triton when it runs in the cluster. */
+export type Without = 'triton'
 
 export default function setup(project: TestProject): Promise<() => Promise<void>> {
   return startShared(project)
@@ -54,15 +51,15 @@ export async function startShared(
     await Promise.all(servers.map((server) => server.stop()))
   }
 
+  const version = project.name === 'postgres-15' ? 15 : 18
   try {
-    const [postgresServers, nats, store, triton] = await Promise.all([
-      Promise.all([postgres18(), ...(without.includes('postgres15') ? [] : [postgres15()])]),
+    const [databaseUrl, nats, store, triton] = await Promise.all([
+      startPostgres(),
       keep(ownNats(place('nats'))),
       keep(ownStore(place('store'), credentials)),
       without.includes('triton') ? { url: '' } : keep(ownTriton(place('triton'))),
     ])
-    project.provide('databaseUrl', postgresServers[0].url)
-    project.provide('postgresServers', postgresServers)
+    project.provide('databaseUrl', databaseUrl)
     project.provide('natsUrl', nats.url)
     project.provide('storeEndpoint', store.url)
     project.provide('storeAccessKeyId', credentials.accessKeyId)
@@ -74,21 +71,10 @@ export async function startShared(
     throw error
   }
 
-  async function postgres18() {
-    const { url } = await keep(ownPostgres(place('postgres-18')))
+  async function startPostgres(): Promise<string> {
+    const { url } = await keep(ownPostgres(place('postgres'), version === 15 ? findSystemPostgres(15) : undefined))
     await makeTemplate(url)
-    return { version: 18, url }
-  }
-
-  async function postgres15() {
-    const installation = findSystemPostgres(15)
-    if (installation === undefined) {
-      reportSkip({ matching: 'PostgreSQL 15', reason: 'this machine has no PostgreSQL 15 (Debian: postgresql-15)' })
-      return { version: 15, url: null }
-    }
-    const { url } = await keep(ownPostgres(place('postgres-15'), installation))
-    await makeTemplate(url)
-    return { version: 15, url }
+    return url
   }
 
   return async () => {

@@ -13,7 +13,7 @@ import { findMissingImages } from './images.ts'
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const missing = await findMissing()
   if (missing !== undefined) throw new Error(`make e2e cannot begin: ${missing}`)
-  return startShared(project, ['triton', 'postgres15'])
+  return startShared(project, ['triton'])
 }
 
 async function findMissing(): Promise<string | undefined> {

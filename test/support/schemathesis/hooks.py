@@ -1,7 +1,7 @@
 """What valid input may be answered with, in place of Schemathesis' own check, which knows statuses only.
 
-A refusal has to be one that the run expects (schemathesis.test.ts names them). That the operation documents its code
-under its status is judged by Schemathesis' own checks of answers against the document.
+A refusal has to be one that the run expects (schemathesis.faults.test.ts names them). That the operation documents its
+code under its status is judged by Schemathesis' own checks of answers against the document.
 """
 import os
 import re

@@ -19,8 +19,8 @@ export const createImageMemory = (totalBytes: number) => ({
 })
 
 // Most bytes in memory for each pixel, from the header's reading to the stored result, beside the file itself; after
-// each the worst that was measured. test/controller/memory.test.ts holds the code to them, by the worst files, where
-// malloc gives back what is freed: glibc as local/src/servers/runtime-env.ts sets it, and the image's jemalloc.
+// each the worst that was measured. test/controller/memory.faults.test.ts holds the code to them, by the worst files,
+// where malloc gives back what is freed: glibc as local/src/servers/runtime-env.ts sets it, and the image's jemalloc.
 /** 14.6: noise as PNG, packed beside its copy. Decoding takes less: 14.1 progressive CMYK, 13.3 WebP, 9 all others. */
 const anyImage = 16
 /** 16.7: interlaced and turned, each of which libvips does on a whole image of 8 bytes a pixel; 12.5 either alone. */

@@ -19,7 +19,7 @@ it('names each failed test with its file and its message in one line', () => {
       },
     ],
   }
-  expect(listFailures(report)).toEqual(['failed: test/api/tasks.test.ts: tasks are read: Error: 404 <gone/>'])
+  expect(listFailures(report)).toEqual(['test/api/tasks.test.ts: tasks are read: Error: 404 <gone/>'])
 })
 
 it('names a file that failed without a failed test: it did not load, or what its tests need did not start', () => {
@@ -28,5 +28,5 @@ it('names a file that failed without a failed test: it did not load, or what its
   const report = {
     testResults: [{ name, status: 'failed', message: 'no port\n    at here', assertionResults: [skipped] }],
   }
-  expect(listFailures(report)).toEqual(['failed: test/api/tasks.test.ts: no port'])
+  expect(listFailures(report)).toEqual(['test/api/tasks.test.ts: no port'])
 })

@@ -1,6 +1,6 @@
 // A controller that works on thousands of images of every kind keeps the memory that it had after the first hundreds.
 // Minutes, so only with MEMORY_IMAGES, their number: MEMORY_IMAGES=10000 vitest run --project int
-// test/controller/mixed-images.test.ts
+// test/controller/mixed-images.faults.test.ts
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { rootDir } from '@matte/local/paths'

@@ -6,7 +6,7 @@ import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/cl
 import { readDueState } from '@matte/core/webhook/delivery-queries'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { connectTo, databases, useDatabase } from '../support/database.ts'
+import { connectTo, useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
 import { claimOptions } from './given.ts'
 
@@ -70,31 +70,29 @@ const cases = [
   },
 ]
 
-for (const { version, url: serverUrl, missing } of databases()) {
-  describe.skipIf(missing)(`a claim on PostgreSQL ${version} costs`, () => {
-    const database = useDatabase(serverUrl)
+describe('a claim costs', () => {
+  const database = useDatabase()
 
-    it.each(cases)('the same for 100,000 $name', async ({ few, taken, ratio, ...pending }) => {
-      const own = connectTo(database.url, 1)
-      onTestFinished(() => own.stop())
-      const { db } = own
-      await sql`delete from delivery`.execute(db)
-      await sql`delete from workspace`.execute(db)
-      await sql`alter table delivery set (autovacuum_enabled = off)`.execute(db)
-      if (pending.owner !== undefined) await givenNamedWorkspaces(db)
-      const costOf = async (count: number, isKnown: boolean): Promise<number> => {
-        await sql`truncate delivery cascade`.execute(db)
-        await sql`vacuum analyze delivery`.execute(db)
-        await givenPending(db, { ...pending, count })
-        await givenPending(db, { count: 1, host: `'other.example:443'`, dueAt: `now() - interval '1 hour'` })
-        if (isKnown) await sql`vacuum analyze delivery`.execute(db)
-        const { pages, claimed } = await claimAndCount(db)
-        expect(claimed).toHaveLength(taken)
-        return pages
-      }
-      const fewer = await costOf(few, false)
-      // With the statistics of an empty table the planner errs most.
-      for (const isKnown of [false, true]) expect(await costOf(many, isKnown)).toBeLessThan(ratio * fewer)
-    })
+  it.each(cases)('the same for 100,000 $name', async ({ few, taken, ratio, ...pending }) => {
+    const own = connectTo(database.url, 1)
+    onTestFinished(() => own.stop())
+    const { db } = own
+    await sql`delete from delivery`.execute(db)
+    await sql`delete from workspace`.execute(db)
+    await sql`alter table delivery set (autovacuum_enabled = off)`.execute(db)
+    if (pending.owner !== undefined) await givenNamedWorkspaces(db)
+    const costOf = async (count: number, isKnown: boolean): Promise<number> => {
+      await sql`truncate delivery cascade`.execute(db)
+      await sql`vacuum analyze delivery`.execute(db)
+      await givenPending(db, { ...pending, count })
+      await givenPending(db, { count: 1, host: `'other.example:443'`, dueAt: `now() - interval '1 hour'` })
+      if (isKnown) await sql`vacuum analyze delivery`.execute(db)
+      const { pages, claimed } = await claimAndCount(db)
+      expect(claimed).toHaveLength(taken)
+      return pages
+    }
+    const fewer = await costOf(few, false)
+    // With the statistics of an empty table the planner errs most.
+    for (const isKnown of [false, true]) expect(await costOf(many, isKnown)).toBeLessThan(ratio * fewer)
   })
-}
+})

@@ -9,7 +9,7 @@ import { readDueState } from '@matte/core/webhook/delivery-queries'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { databases, useDatabase } from '../support/database.ts'
+import { useDatabase } from '../support/database.ts'
 import { costOf } from './explain.ts'
 
 const workspaces = 200
@@ -69,45 +69,43 @@ const fill = [
 /** Small tables, and those of which one row per workspace is read by design. */
 const small = ['model', 'workspace']
 
-for (const { version, url, missing } of databases()) {
-  describe.skipIf(missing)(`the samples on PostgreSQL ${version}, with ${tasks} tasks`, () => {
-    const database = useDatabase(url)
-    beforeAll(async () => {
-      const { db } = database
-      await sql`analyze`.execute(db)
-      await db.connection().execute(async (connection) => {
-        for (const statement of fill) await statement.execute(connection)
-      })
-    })
-
-    describe.each(['while the tables were empty', 'just now'])('and statistics taken %s', (when) => {
-      beforeAll(async () => {
-        if (when === 'just now') await sql`vacuum analyze`.execute(database.db)
-      })
-
-      it.each([
-        // Up to 10,000 entries each of singles and of children, and of each workspace its first child.
-        ['the queue', 6_000, (db) => readWaitingTasks(db, defaultPlans)],
-        ['due deliveries', 500, (db) => readDueState(db, 10_000)],
-        // 10,000 open tasks, and the hold of each by its key, of four pages.
-        ['held credits', 45_000, readHeldCredits],
-        ['the lag of retention', 20, readRetentionLag],
-        // And of each of the sixty refunds that are to be asked about its page.
-        ['the lag of payments', 100, readPaymentLag],
-        ['the lag of finished tasks', workspaces * 5, (db) => readTaskRetentionLag(db, defaultPlans)],
-        ['the rule ledger_balance', 400, (db) => findViolations(db, 'ledger_balance')],
-        ['the rule charged_twice', 400, (db) => findViolations(db, 'charged_twice')],
-        // As many ended tasks, and their holds.
-        ['the rule ended_unsettled', 45_000, (db) => findViolations(db, 'ended_unsettled')],
-        ['the rule delivered_twice', 400, (db) => findViolations(db, 'delivered_twice')],
-        ['the rule task_counts', 1_000, (db) => findViolations(db, 'task_counts')],
-      ] satisfies Row[])('%s reads %d pages at the most, and no table as a whole', async (_what, pagesMax, send) => {
-        const { pages, wholeTables } = await costOf(database.url, send)
-        expect(pages).toBeLessThanOrEqual(pagesMax)
-        expect(wholeTables.filter((table) => !small.includes(table))).toEqual([])
-      })
+describe(`the samples, with ${tasks} tasks`, () => {
+  const database = useDatabase()
+  beforeAll(async () => {
+    const { db } = database
+    await sql`analyze`.execute(db)
+    await db.connection().execute(async (connection) => {
+      for (const statement of fill) await statement.execute(connection)
     })
   })
-}
+
+  describe.each(['while the tables were empty', 'just now'])('and statistics taken %s', (when) => {
+    beforeAll(async () => {
+      if (when === 'just now') await sql`vacuum analyze`.execute(database.db)
+    })
+
+    it.each([
+      // Up to 10,000 entries each of singles and of children, and of each workspace its first child.
+      ['the queue', 6_000, (db) => readWaitingTasks(db, defaultPlans)],
+      ['due deliveries', 500, (db) => readDueState(db, 10_000)],
+      // 10,000 open tasks, and the hold of each by its key, of four pages.
+      ['held credits', 45_000, readHeldCredits],
+      ['the lag of retention', 20, readRetentionLag],
+      // And of each of the sixty refunds that are to be asked about its page.
+      ['the lag of payments', 100, readPaymentLag],
+      ['the lag of finished tasks', workspaces * 5, (db) => readTaskRetentionLag(db, defaultPlans)],
+      ['the rule ledger_balance', 400, (db) => findViolations(db, 'ledger_balance')],
+      ['the rule charged_twice', 400, (db) => findViolations(db, 'charged_twice')],
+      // As many ended tasks, and their holds.
+      ['the rule ended_unsettled', 45_000, (db) => findViolations(db, 'ended_unsettled')],
+      ['the rule delivered_twice', 400, (db) => findViolations(db, 'delivered_twice')],
+      ['the rule task_counts', 1_000, (db) => findViolations(db, 'task_counts')],
+    ] satisfies Row[])('%s reads %d pages at the most, and no table as a whole', async (_what, pagesMax, send) => {
+      const { pages, wholeTables } = await costOf(database.url, send)
+      expect(pages).toBeLessThanOrEqual(pagesMax)
+      expect(wholeTables.filter((table) => !small.includes(table))).toEqual([])
+    })
+  })
+})
 
 type Row = [what: string, pagesMax: number, send: Parameters<typeof costOf>[1]]

@@ -34,7 +34,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { findBrokenCreditRules, findOrderViolations } from '../support/credit-rules.ts'
-import { connectTo, databases, useDatabase } from '../support/database.ts'
+import { connectTo, useDatabase } from '../support/database.ts'
 import { claimNext, givenUpload, givenWorkspace, ownModel } from '../support/factories.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
 import { commands } from './credit-commands.ts'
@@ -69,129 +69,125 @@ async function orRefused<T>(acting: Promise<T>): Promise<T | undefined> {
   }
 }
 
-for (const { version, url, missing } of databases()) {
-  describe.skipIf(missing)(`the ledger on PostgreSQL ${version}`, () => {
-    const database = useDatabase(url)
+describe('the ledger', () => {
+  const database = useDatabase()
 
-    it(
-      'keeps 1 to 9 in any sequence of commands, with crashes and repeats',
-      async () => {
-        say(`PostgreSQL ${version}, sequences: seed ${seed}, ${runs * 3} runs`)
-        let done = 0
-        const property = fc.asyncProperty(commands, async (sequence) => {
-          const world = await createWorld(database.db)
-          await fc.asyncModelRun(() => ({ model: newModel(), real: { world } }), sequence)
-          expect(await findBrokenCreditRules(database.db, world.workspaceId)).toEqual([])
-          done += [...sequence].length
-        })
-        await fc.assert(property, { ...parameters, numRuns: runs * 3 })
-        say(`PostgreSQL ${version}, sequences: ${done} commands`)
-      },
-      timeoutMs,
-    )
+  it(
+    'keeps 1 to 9 in any sequence of commands, with crashes and repeats',
+    async () => {
+      say(`sequences: seed ${seed}, ${runs * 3} runs`)
+      let done = 0
+      const property = fc.asyncProperty(commands, async (sequence) => {
+        const world = await createWorld(database.db)
+        await fc.asyncModelRun(() => ({ model: newModel(), real: { world } }), sequence)
+        expect(await findBrokenCreditRules(database.db, world.workspaceId)).toEqual([])
+        done += [...sequence].length
+      })
+      await fc.assert(property, { ...parameters, numRuns: runs * 3 })
+      say(`sequences: ${done} commands`)
+    },
+    timeoutMs,
+  )
 
-    it(
-      'keeps 1 to 6, 8 and 9 when scripts run at once',
-      async () => {
-        say(`PostgreSQL ${version}, at once: seed ${seed}, ${runs} runs`)
-        const replicas = Array.from({ length: 4 }, () => connectTo(database.url, 2))
-        const property = fc.asyncProperty(lots, fc.tuple(script, script, script, script), async (granted, scripts) => {
-          const world = await createWorld(database.db)
-          for (const lot of granted) await world.grant(database.db, { ...lot, expiresAt: inHours(lot.expiresInHours) })
-          const tasks: RealTask[] = []
-          await Promise.all(
-            scripts.map(async (steps, index) => {
-              for (const step of steps) await orRefused(perform(world, replicas[index]?.db ?? database.db, step, tasks))
-            }),
-          )
-          expect(await findBrokenCreditRules(database.db, world.workspaceId)).toEqual([])
-          expect(await findOrderViolations(database.db, world.workspaceId, couldBeSeen)).toEqual([])
-        })
-        await fc.assert(property, parameters).finally(() => Promise.all(replicas.map((replica) => replica.stop())))
-      },
-      timeoutMs,
-    )
+  it(
+    'keeps 1 to 6, 8 and 9 when scripts run at once',
+    async () => {
+      say(`at once: seed ${seed}, ${runs} runs`)
+      const replicas = Array.from({ length: 4 }, () => connectTo(database.url, 2))
+      const property = fc.asyncProperty(lots, fc.tuple(script, script, script, script), async (granted, scripts) => {
+        const world = await createWorld(database.db)
+        for (const lot of granted) await world.grant(database.db, { ...lot, expiresAt: inHours(lot.expiresInHours) })
+        const tasks: RealTask[] = []
+        await Promise.all(
+          scripts.map(async (steps, index) => {
+            for (const step of steps) await orRefused(perform(world, replicas[index]?.db ?? database.db, step, tasks))
+          }),
+        )
+        expect(await findBrokenCreditRules(database.db, world.workspaceId)).toEqual([])
+        expect(await findOrderViolations(database.db, world.workspaceId, couldBeSeen)).toEqual([])
+      })
+      await fc.assert(property, parameters).finally(() => Promise.all(replicas.map((replica) => replica.stop())))
+    },
+    timeoutMs,
+  )
 
-    it('10: refuses to update or delete an entry', async () => {
-      const { db } = database
-      const { id } = await givenWorkspace(db, { credits: 3 })
-      const change = db.updateTable('credit_entry').set({ amount: 4 }).where('workspace_id', '=', id)
-      await expect(change.execute()).rejects.toThrow('append-only')
-      await expect(db.deleteFrom('credit_entry').where('workspace_id', '=', id).execute()).rejects.toThrow(
-        'append-only',
-      )
-      expect(await findBrokenCreditRules(db, id)).toEqual([])
-    })
-
-    it(
-      '11: lets N creators and retries at once pass neither the limit nor the quota nor the credits',
-      async () => {
-        const bounds = fc.record({
-          creators: fc.oneof(fc.nat(4), fc.nat(50)),
-          retries: fc.integer({ min: 0, max: 12 }),
-          limit: fc.integer({ min: 1, max: 8 }),
-          quota: fc.integer({ min: 1, max: 8 }),
-          credits: fc.integer({ min: 1, max: 8 }),
-        })
-        const property = fc.asyncProperty(bounds, async ({ creators, retries, limit, quota, credits }) => {
-          const { db } = database
-          const { id } = await givenWorkspace(db, { plan: 'pro', credits })
-          const { objectKey, bucket } = await givenUpload(db, id, memoryBucket())
-          const asked = { workspaceId: id, imageUrl: objectKey, callbackUrl: null, traceparent: null }
-          const failed: string[] = []
-          for (let i = 0; i < retries; i++) {
-            const model = ownModel()
-            const task = await createTask(db, bucket, { ...asked, plan, modelVersion: model })
-            const claimed = await claimNext(db, [model])
-            if (claimed) await failAttempt(db, claimed, 'INPUT_UNREADABLE')
-            failed.push(task.id)
-          }
-          const bounded = { ...plan, concurrentTasks: limit, monthlyQuota: retries + quota }
-          const creations = Array.from({ length: creators }, () =>
-            createTask(db, bucket, { ...asked, plan: bounded, modelVersion: ownModel() }),
-          )
-          const again = failed.map((task) => retryTask(db, bucket, { ...asked, plan: bounded, id: task }))
-          const answers = await Promise.allSettled([...again, ...creations])
-          const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.code] : []))
-          for (const code of refused) expect(limits).toContain(code)
-          const made = answers.length - refused.length
-          expect(made).toBe(Math.min(creators + retries, limit, quota, credits))
-          const row = await db.selectFrom('workspace').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-          expect(row).toMatchObject({ open_singles: made, queued: made, quota_used: retries + made })
-          expect(await findBrokenCreditRules(db, id)).toEqual([])
-        })
-        await fc.assert(property, { ...parameters, numRuns: Math.max(5, Math.floor(runs / 3)) })
-      },
-      timeoutMs,
-    )
-
-    it(
-      '12: comes to the same balance whatever the order of a provider’s events, repeats included',
-      async () => {
-        const orders = fc.array(fc.record({ credits: fc.integer({ min: 1, max: 9 }), refunded: fc.nat(9) }), {
-          minLength: 1,
-          maxLength: 6,
-        })
-        const property = fc.asyncProperty(orders, fc.infiniteStream(fc.nat()), async (given, random) => {
-          const events = given.flatMap(({ credits, refunded }, order): ProviderEvent[] => [
-            { order, paid: credits },
-            ...(refunded === 0 ? [] : [{ order, refunded: Math.min(refunded, credits) }]),
-          ])
-          const twice = shuffle([...events, ...events], random)
-          const { id } = await insertWorkspace(database.db, { name: 'provider', plan: 'pro' })
-          await deliverUntilApplied(database.db, id, twice)
-          const expected = given.reduce((sum, { credits, refunded }) => sum + credits - Math.min(refunded, credits), 0)
-          const { rows } = await sql<{ available: number }>`
-            select sum(available)::int as available from credit_lot where workspace_id = ${id}`.execute(database.db)
-          expect(rows[0]?.available).toBe(expected)
-          expect(await findBrokenCreditRules(database.db, id)).toEqual([])
-        })
-        await fc.assert(property, parameters)
-      },
-      timeoutMs,
-    )
+  it('10: refuses to update or delete an entry', async () => {
+    const { db } = database
+    const { id } = await givenWorkspace(db, { credits: 3 })
+    const change = db.updateTable('credit_entry').set({ amount: 4 }).where('workspace_id', '=', id)
+    await expect(change.execute()).rejects.toThrow('append-only')
+    await expect(db.deleteFrom('credit_entry').where('workspace_id', '=', id).execute()).rejects.toThrow('append-only')
+    expect(await findBrokenCreditRules(db, id)).toEqual([])
   })
-}
+
+  it(
+    '11: lets N creators and retries at once pass neither the limit nor the quota nor the credits',
+    async () => {
+      const bounds = fc.record({
+        creators: fc.oneof(fc.nat(4), fc.nat(50)),
+        retries: fc.integer({ min: 0, max: 12 }),
+        limit: fc.integer({ min: 1, max: 8 }),
+        quota: fc.integer({ min: 1, max: 8 }),
+        credits: fc.integer({ min: 1, max: 8 }),
+      })
+      const property = fc.asyncProperty(bounds, async ({ creators, retries, limit, quota, credits }) => {
+        const { db } = database
+        const { id } = await givenWorkspace(db, { plan: 'pro', credits })
+        const { objectKey, bucket } = await givenUpload(db, id, memoryBucket())
+        const asked = { workspaceId: id, imageUrl: objectKey, callbackUrl: null, traceparent: null }
+        const failed: string[] = []
+        for (let i = 0; i < retries; i++) {
+          const model = ownModel()
+          const task = await createTask(db, bucket, { ...asked, plan, modelVersion: model })
+          const claimed = await claimNext(db, [model])
+          if (claimed) await failAttempt(db, claimed, 'INPUT_UNREADABLE')
+          failed.push(task.id)
+        }
+        const bounded = { ...plan, concurrentTasks: limit, monthlyQuota: retries + quota }
+        const creations = Array.from({ length: creators }, () =>
+          createTask(db, bucket, { ...asked, plan: bounded, modelVersion: ownModel() }),
+        )
+        const again = failed.map((task) => retryTask(db, bucket, { ...asked, plan: bounded, id: task }))
+        const answers = await Promise.allSettled([...again, ...creations])
+        const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.code] : []))
+        for (const code of refused) expect(limits).toContain(code)
+        const made = answers.length - refused.length
+        expect(made).toBe(Math.min(creators + retries, limit, quota, credits))
+        const row = await db.selectFrom('workspace').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+        expect(row).toMatchObject({ open_singles: made, queued: made, quota_used: retries + made })
+        expect(await findBrokenCreditRules(db, id)).toEqual([])
+      })
+      await fc.assert(property, { ...parameters, numRuns: Math.max(5, Math.floor(runs / 3)) })
+    },
+    timeoutMs,
+  )
+
+  it(
+    '12: comes to the same balance whatever the order of a provider’s events, repeats included',
+    async () => {
+      const orders = fc.array(fc.record({ credits: fc.integer({ min: 1, max: 9 }), refunded: fc.nat(9) }), {
+        minLength: 1,
+        maxLength: 6,
+      })
+      const property = fc.asyncProperty(orders, fc.infiniteStream(fc.nat()), async (given, random) => {
+        const events = given.flatMap(({ credits, refunded }, order): ProviderEvent[] => [
+          { order, paid: credits },
+          ...(refunded === 0 ? [] : [{ order, refunded: Math.min(refunded, credits) }]),
+        ])
+        const twice = shuffle([...events, ...events], random)
+        const { id } = await insertWorkspace(database.db, { name: 'provider', plan: 'pro' })
+        await deliverUntilApplied(database.db, id, twice)
+        const expected = given.reduce((sum, { credits, refunded }) => sum + credits - Math.min(refunded, credits), 0)
+        const { rows } = await sql<{ available: number }>`
+            select sum(available)::int as available from credit_lot where workspace_id = ${id}`.execute(database.db)
+        expect(rows[0]?.available).toBe(expected)
+        expect(await findBrokenCreditRules(database.db, id)).toEqual([])
+      })
+      await fc.assert(property, parameters)
+    },
+    timeoutMs,
+  )
+})
 
 // The scripts that run at once.
 

@@ -1,0 +1,158 @@
+// Several dispatchers at once, beside owners who cancel and move: no bound is passed, nothing deadlocks or is starved.
+import type { Db } from '@matte/core/db/database'
+import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
+import { cancelEndpointDeliveries } from '@matte/core/webhook/delivery-queries'
+import { giveBackDelivery, recordAttempt } from '@matte/core/webhook/end-attempt'
+import { changeEndpoint, createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { connectTo, useDatabase } from '../support/database.ts'
+import { givenWorkspace } from '../support/factories.ts'
+import { claimOptions, givenDelivery } from './given.ts'
+import { masterKeys } from './in-process.ts'
+
+const outcome = { statusCode: 200, durationMs: 1, responseBody: null, endedAgoMs: 0 }
+const policy = { maxRetries: 12, retryUnitMs: 1 }
+
+const givenEndpoint = (db: Db, workspaceId: string, url: string) =>
+  createEndpoint(db, masterKeys, {
+    workspaceId,
+    targetUrl: url,
+    url: new URL(url),
+    eventTypes: [],
+    description: null,
+  })
+
+/** Deliveries that have fallen due since they were written, as after a retry's pause; the oldest first. */
+const givenFallen = async (db: Db, count: number, endpoint?: { id: string; workspaceId: string }) => {
+  const workspaceId = endpoint?.workspaceId ?? (await givenWorkspace(db)).id
+  await sql`
+    insert into delivery (workspace_id, event, event_key, endpoint_id, target_url, target_host, body, due_at, ready)
+    select ${workspaceId}, 'welcome', gen_random_uuid(), ${endpoint?.id ?? null}, 'https://a.example/',
+           'a.example:443', '{}', now() - interval '1 hour' + n * interval '1 ms', false
+      from generate_series(1, ${count}) as s (n)`.execute(db)
+  return workspaceId
+}
+
+describe('claims', () => {
+  const database = useDatabase()
+
+  beforeEach(async () => {
+    await sql`truncate delivery cascade`.execute(database.db)
+  })
+
+  const connect = (poolMax = 1) => {
+    const own = connectTo(database.url, poolMax)
+    onTestFinished(() => own.stop())
+    return own.db
+  }
+
+  it('never pass a bound and never deadlock with records, cancels and moves, and leave nothing behind', async () => {
+    const bounds = { perTargetInFlight: 2, perWorkspaceInFlight: 5 }
+    const workspaces = await Promise.all(Array.from({ length: 3 }, () => givenWorkspace(database.db)))
+    const endpoints = await Promise.all(
+      workspaces.map(({ id }) => givenEndpoint(database.db, id, 'https://a.example/')),
+    )
+    for (const workspace of workspaces) {
+      for (let n = 0; n < 60; n++) await givenDelivery(database.db, `https://h${n % 9}.example/${n}`, workspace)
+    }
+    const pending = async () => {
+      const { rows } = await sql`select from delivery where status = 'pending' limit 1`.execute(database.db)
+      return rows.length > 0
+    }
+    let most = { target: 0, workspace: 0 }
+    const observe = async (db: Db): Promise<void> => {
+      const { rows } = await sql<{ target: number; workspace: number }>`
+          select count(*)::int as target, (sum(count(*)) over (partition by workspace_id))::int as workspace
+            from delivery where claim is not null and endpoint_id is null
+           group by workspace_id, target_host`.execute(db)
+      for (const { target, workspace } of rows) {
+        most = { target: Math.max(most.target, target), workspace: Math.max(most.workspace, workspace) }
+      }
+    }
+    let ended = 0
+    const end = async (db: Db, delivery: ClaimedDelivery): Promise<unknown> => {
+      ended += 1
+      if (ended % 5 === 0) return giveBackDelivery(db, delivery)
+      return recordAttempt(db, delivery, { ...outcome, error: ended % 3 === 0 ? 'TIMEOUT' : null, policy })
+    }
+    const dispatcher = async (limit: number): Promise<void> => {
+      const db = connect()
+      while (await pending()) {
+        const claimed = await claimDueDeliveries(db, { ...claimOptions, ...bounds, limit })
+        await observe(db)
+        for (const delivery of claimed) await end(db, delivery)
+      }
+    }
+    const owner = async (index: number): Promise<void> => {
+      const db = connect()
+      const [workspaceId, id] = [workspaces[index]?.id ?? '', endpoints[index]?.id ?? '']
+      for (let n = 0; n < 6; n++) {
+        const url = new URL(`https://h${n}.example/`)
+        await changeEndpoint(db, { workspaceId, id }, { target: { targetUrl: url.href, url } })
+        await cancelEndpointDeliveries(db, id)
+      }
+    }
+    await Promise.all([...[1, 3, 7, 100].map(dispatcher), ...workspaces.map((_, index) => owner(index))])
+    expect(most.target).toBe(bounds.perTargetInFlight)
+    expect(most.workspace).toBeLessThanOrEqual(bounds.perWorkspaceInFlight)
+    const { rows } = await sql`select status, count(*)::int from delivery where endpoint_id is null
+        group by status`.execute(database.db)
+    expect(rows).toEqual([{ status: 'delivered', count: 180 }])
+  })
+
+  it('find what has fallen due behind thousands to a receiver that hangs', async () => {
+    await givenFallen(database.db, 2_500)
+    const late = await givenFallen(database.db, 1)
+    await sql`update delivery set due_at = now() where workspace_id = ${late}`.execute(database.db)
+    const claimed = await claimDueDeliveries(database.db, claimOptions)
+    expect(claimed).toHaveLength(5)
+    expect(claimed.map(({ workspaceId }) => workspaceId)).toContain(late)
+  })
+
+  it('give each host of a workspace its turn, whatever waits for the others', async () => {
+    const workspace = await givenWorkspace(database.db)
+    const hosts = Array.from({ length: 20 }, (_, n) => `https://h${n}.example/`)
+    for (const host of hosts) await givenDelivery(database.db, host, workspace)
+    const seen = new Set<string>()
+    const options = { ...claimOptions, limit: 1, perWorkspaceInFlight: 1 }
+    for (let claims = 0; claims < 500 && seen.size < hosts.length; claims++) {
+      for (const { id, targetHost } of await claimDueDeliveries(database.db, options)) {
+        seen.add(targetHost)
+        // As if it was delivered, and the next one to its host written.
+        await sql`update delivery set claim = null, claimed_until = null, due_at = now() where id = ${id}
+          `.execute(database.db)
+      }
+    }
+    expect(seen.size).toBe(hosts.length)
+  })
+
+  it('wait for no other workspace’s, whose dispatcher is stopped in the middle of one', async () => {
+    const { workspaceId: stopped } = await givenDelivery(database.db, 'https://a.example/')
+    const { promise: continued, resolve: go } = Promise.withResolvers<void>()
+    const { promise: reached, resolve: isReached } = Promise.withResolvers<void>()
+    const send = pg.Client.prototype.query
+    const query = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(async function (
+      this: pg.Client,
+      ...args: unknown[]
+    ) {
+      const text = JSON.stringify(args[0])
+      if (text.includes('update delivery d') && text.includes(stopped)) {
+        isReached()
+        await continued
+      }
+      return Reflect.apply(send, this, args)
+    } as typeof send)
+    onTestFinished(() => query.mockRestore())
+    const first = claimDueDeliveries(connect(), claimOptions)
+    await reached
+    // It has begun to claim, and its workspace is locked; another one's delivery falls due.
+    await sql`update delivery set due_at = now() + interval '1 hour'`.execute(database.db)
+    const other = await givenDelivery(database.db, 'https://a.example/')
+    const claimed = await claimDueDeliveries(connect(), claimOptions)
+    expect(claimed.map(({ workspaceId }) => workspaceId)).toEqual([other.workspaceId])
+    go()
+    expect(await first).toEqual([])
+  })
+})

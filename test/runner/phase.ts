@@ -1,0 +1,104 @@
+// A phase of a run: a program that succeeds or fails as a whole, or the tests of one vitest project.
+import { spawn } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { countSkips, readSkipReasons, skipReasonsVariable, type TestReport } from '../support/report/skips.ts'
+import { readTestFiles, type TestFile } from './test-file.ts'
+
+export type PhaseResult = {
+  readonly passed: number
+  readonly failed: number
+  /** One line for each failure that no single test file explains. */
+  readonly failures: readonly string[]
+  /** Skipped tests by their reason. */
+  readonly skips: readonly (readonly [reason: string, count: number])[]
+  /** Files that failed; `failed` counts their tests. */
+  readonly failedFiles: readonly TestFile[]
+}
+
+export type Phase = {
+  readonly name: string
+  readonly run: () => Promise<PhaseResult>
+  /** Runs one test file of this phase alone. */
+  readonly runFile?: (path: string) => Promise<PhaseResult>
+}
+
+const nothing: PhaseResult = { passed: 0, failed: 0, failures: [], skips: [], failedFiles: [] }
+const success: PhaseResult = { ...nothing, passed: 1 }
+const failure = (line: string): PhaseResult => ({ ...nothing, failed: 1, failures: [line] })
+
+/** A program that counts as one test. */
+export function toolPhase(name: string, command: string, args: readonly string[]): Phase {
+  const run = async () => ((await succeeds(command, args)) ? success : failure(`${name}: ${command} did not succeed`))
+  return { name, run }
+}
+
+/** A phase that this machine cannot run; it counts as one skipped test. */
+export const skippedPhase = (name: string, reason: string): Phase => ({
+  name,
+  run: async () => ({ ...nothing, skips: [[reason, 1]] }),
+})
+
+type TestPhase = {
+  readonly project: string
+  /** Files of the project to run; all by default. */
+  readonly files?: readonly string[]
+  /** Folder for vitest's reports. */
+  readonly reportsDir: string
+  /** Folder of the vitest configuration; the working directory by default. */
+  readonly root?: string
+}
+
+export function testPhase({ project, files = [], reportsDir, root }: TestPhase): Phase {
+  const name = `${project} tests`
+  const reportFile = join(reportsDir, `${project}.json`)
+  const reasonsFile = join(reportsDir, `${project}.skips`)
+  const options = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
+  if (root !== undefined) options.push('--root', root)
+
+  const run = async (paths: readonly string[]): Promise<PhaseResult> => {
+    for (const file of [reportFile, reasonsFile]) rmSync(file, { force: true })
+    const args = ['run', '--project', project, ...options, ...paths]
+    const succeeded = await succeeds('vitest', args, { [skipReasonsVariable]: reasonsFile })
+    const report = readReport(reportFile)
+    if (report === undefined) return failure(`${name}: vitest ended without a report; its output says why`)
+    const result = summarize(report, countSkips(report, readSkipReasons(reasonsFile)))
+    // A run can fail without a failed file: an unhandled error, or servers that do not start.
+    if (succeeded || result.failed > 0) return result
+    return { ...result, failed: 1, failures: [`${name}: an error outside the tests; the output of vitest shows it`] }
+  }
+  return { name, run: () => run(files), runFile: (path) => run([relative(root ?? process.cwd(), path)]) }
+}
+
+function summarize(report: TestReport, skips: PhaseResult['skips']): PhaseResult {
+  const files = readTestFiles(report)
+  const failedFiles = files.filter(({ failed }) => failed > 0)
+  return {
+    ...nothing,
+    passed: sum(files.map(({ passed }) => passed)),
+    failed: sum(files.map(({ failed }) => failed)),
+    failedFiles,
+    skips,
+  }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
+
+function readReport(file: string): TestReport | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as TestReport
+  } catch {
+    return undefined
+  }
+}
+
+function succeeds(command: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...variables } })
+    child.on('error', (error) => {
+      process.stderr.write(`cannot run ${command}: ${error.message}\n`)
+      resolve(false)
+    })
+    child.on('close', (code) => resolve(code === 0))
+  })
+}
