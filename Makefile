@@ -8,6 +8,7 @@ CALLERS_PATH := $(PATH)
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 installed := node_modules/.installed
+version := $(shell sed -n 's/^  "version": "\(.*\)",$$/\1/p' package.json)
 
 .PHONY: help up down logs demo admin test check unit int e2e e2e-full soak memory sim sim-full bench quality
 .PHONY: images chart sbom mails dashboards house gen verify model-add model-fetch-isnet
@@ -77,8 +78,8 @@ quality: $(installed) ## cut-outs against known alpha, beside rembg with the sam
 	@node test/quality/main.ts --out .local/quality $(ARGS)
 
 images: ## build the two container images with docker, or CONTAINER_TOOL=podman
-	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:0.1.0 .
-	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/triton:0.1.0 -f models/Dockerfile .
+	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:$(version) .
+	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/triton:$(version) -f models/Dockerfile .
 
 chart: $(installed) ## lint and test the chart, also on the cluster of the kube context, and package it into dist/
 	@vitest run --project chart $(ARGS)
