@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { dashboardFiles } from './chart/dashboards/document.ts'
 import { writeOperatorRules, writeValuesSchema, writeValuesTable } from './chart/documents.ts'
+import { writeChartVersion, writeImageVersion } from './chart/version.ts'
 import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
 import { writeEvents } from './events/document.ts'
 import { writeMetrics } from './metrics/document.ts'
@@ -12,8 +13,13 @@ import { writePoolReference } from './pool-document.ts'
 import { writePortsAndSettings } from './settings-document.ts'
 import { situationDocuments, writeSituationList } from './situation-documents.ts'
 
-/** Each file of ours that is generated, wholly or in part, from its text before: empty when there is none. */
+/**
+ * Generated files and files with generated sections. Each function takes the present text, empty for a new file, and
+ * runs in this order: schema and README of the chart are made of values.yaml.
+ */
 const generated: Readonly<Record<string, (before: string) => string>> = {
+  'charts/matte/Chart.yaml': writeChartVersion,
+  'charts/matte/values.yaml': writeImageVersion,
   'local/README.md': writePortsAndSettings,
   'charts/matte/files/crds/tritonpools.matte.dev.yaml': writeCrd,
   'charts/matte/files/operator-rules.yaml': writeOperatorRules,
@@ -30,14 +36,13 @@ const generated: Readonly<Record<string, (before: string) => string>> = {
 
 const checking = process.argv.includes('--check')
 
-const stale = Object.entries(generated).flatMap(([path, write]) => {
+let stale = 0
+for (const [path, write] of Object.entries(generated)) {
   const file = join(rootDir, path)
   const before = existsSync(file) ? readFileSync(file, 'utf8') : ''
   const after = write(before)
-  return after === before ? [] : [{ path, file, after }]
-})
-
-for (const { path, file, after } of stale) {
+  if (after === before) continue
+  stale += 1
   if (checking) {
     process.stderr.write(`${path} is stale: run make gen.\n`)
     process.exitCode = 1
@@ -47,4 +52,4 @@ for (const { path, file, after } of stale) {
     process.stdout.write(`Wrote ${path}.\n`)
   }
 }
-if (stale.length === 0) process.stdout.write('Generated files are up to date.\n')
+if (stale === 0) process.stdout.write('Generated files are up to date.\n')

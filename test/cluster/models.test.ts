@@ -8,6 +8,7 @@ import { sayToTerminal } from '@matte/local/say'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing, run, runOrThrow } from '../chart/helm.ts'
+import { matteImage, tritonImage } from '../image/image-names.ts'
 import { addModels, makeGraphs } from '../models/add-models.ts'
 import { photo } from '../support/photos.ts'
 import { cutOutInside } from './support/cut-out.ts'
@@ -87,7 +88,7 @@ describe.skipIf(findMissing('cluster'))('a model that somebody adds', () => {
     })
     const pod = buildPod({
       name: 'loader',
-      image: 'docker.io/matte/matte:0.1.0',
+      image: matteImage,
       labels: testLabels,
       command: ['sleep', '600'],
       volumes: [{ name: 'models', persistentVolumeClaim: { claimName: 'models' } }],
@@ -129,7 +130,7 @@ const model = { name: added, modelVersion: 'fine-1', source: { persistentVolumeC
 
 const fine = (): string =>
   JSON.stringify({
-    image: 'docker.io/matte/triton:0.1.0',
+    image: tritonImage,
     models: [model],
     resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: isIsnet ? '3Gi' : '1Gi' } },
     scaling: { minReplicas: 1, maxReplicas: 1 },

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { chartDir, findMissing, run, runOrThrow } from '../chart/helm.ts'
 import { findHelms, starts } from '../chart/lint/programs.ts'
+import { tritonImage, version } from '../image/image-names.ts'
 import { reportSkip } from '../support/report/skips.ts'
 import { checkOutChart, findPreviousChart } from './previous-chart.ts'
 
@@ -21,6 +22,8 @@ const definition = ['crd', 'tritonpools.matte.dev']
 const hadDefinition = missing === undefined && starts('kubectl', ['get', ...definition])
 
 const values = hadDefinition ? ['--set', 'crds.enabled=false'] : []
+/** The former chart runs today's images: the cluster has no others. */
+const presentImages = ['--set', `image.tag=${version}`, '--set', `triton.pools.demo.image=${tritonImage}`]
 
 function installation(program: string) {
   const namespace = `matte-upgrade-${randomBytes(3).toString('hex')}`
@@ -39,7 +42,7 @@ function installation(program: string) {
     start: async (chart: string): Promise<void> => {
       await runOrThrow('kubectl', ['create', 'namespace', namespace])
       await runOrThrow('kubectl', ['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted'])
-      await helm('install', 'matte', chart, ...values)
+      await helm('install', 'matte', chart, ...values, ...presentImages)
     },
     untilServing: async (): Promise<void> => {
       for (const owner of (await kubectl('get', 'deploy,statefulset', '-o', 'name', '-l', 'helm.sh/chart')).split(
@@ -80,7 +83,7 @@ for (const { name, program, missing: noHelm } of findHelms(here)) {
       expect(await removeBackground(before)).toContain('background removed in')
       const volumes = await kubectl('get', 'pvc', '-o', 'jsonpath={.items[*].metadata.uid}')
 
-      await helm('upgrade', 'matte', chartDir, ...values)
+      await helm('upgrade', 'matte', chartDir, '--reset-values', ...values)
       await untilServing()
       expect(await key()).toBe(before)
       expect(await removeBackground(before)).toContain('background removed in')

@@ -1,5 +1,5 @@
-// The checks of the house: cycles, borders, exports, sizes. `make check` runs them and compares with baseline.json;
-// `make house` writes the baseline again, smaller. See test/README.md for what to do about a finding.
+// The checks of the house: cycles, borders, exports, sizes, the lock file. `make check` runs them and compares with
+// baseline.json; `make house` writes the baseline again, smaller. See test/README.md for what to do about a finding.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -11,6 +11,7 @@ import { findCycles } from './find-cycles.ts'
 import type { Finding } from './finding.ts'
 import * as layers from './layers.ts'
 import { listFiles } from './list-files.ts'
+import { checkLock, readLock } from './lock/check-lock.ts'
 import { readSources } from './read-sources.ts'
 import { readWorkspaces, resolveImports } from './resolve-imports.ts'
 
@@ -25,6 +26,7 @@ function runChecks(): Finding[] {
   const files = readSources(rootDir)
   const workspaces = readWorkspaces(rootDir)
   const edges = resolveImports(files, workspaces)
+  const { lock, manifests } = readLock(rootDir)
   return [
     ...findCycles(edges),
     ...checkPackages(edges, workspaces),
@@ -33,6 +35,7 @@ function runChecks(): Finding[] {
     ...checkEntryPoints(edges, workspaces),
     ...checkSizes(files, layers.tables),
     ...checkColumns(readScripts()),
+    ...checkLock(lock, manifests),
   ]
 }
 

@@ -1,12 +1,9 @@
 // The built image, as far as this machine has it: in docker, podman or buildah, or on the nodes of the kube context.
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { rootDir } from '@matte/local/paths'
+import { matteImage } from './image-names.ts'
 
-const { version } = JSON.parse(readFileSync(join(rootDir, 'package.json'), 'utf8')) as { readonly version: string }
-export const image = process.env.MATTE_IMAGE ?? `docker.io/matte/matte:${version}`
+export const image = process.env.MATTE_IMAGE ?? matteImage
 
 export type BuiltImage = {
   /** What has it: a program's name. */

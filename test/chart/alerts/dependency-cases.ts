@@ -1,6 +1,6 @@
 import type { Case } from './case.ts'
 
-const up = (process: string) => `matte_build_info{process="${process}",version="0.1.0"}`
+const up = (process: string) => `matte_build_info{process="${process}",version="1.2.3"}`
 const errors = (dependency: string, reason: string) =>
   `matte_dependency_errors_total{dependency="${dependency}",reason="${reason}"}`
 const natsOf = (pod: string) => `matte_nats_connected{process="api",pod="${pod}"}`

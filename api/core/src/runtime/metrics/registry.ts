@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import manifest from '../../../package.json' with { type: 'json' }
+import manifest from '../../../../../package.json' with { type: 'json' }
 import { gauge } from './define.ts'
 
 /** All of this file; docs/metrics.md lists them. */
