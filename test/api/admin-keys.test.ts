@@ -1,23 +1,15 @@
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { adminText, admin as runAdmin } from '../support/admin.ts'
 import { givenPerson } from '../support/app/people.ts'
-import { nodeEnv } from '../support/free-ports.ts'
 import { useApi } from './given.ts'
 
 const world = useApi()
-const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
-const run = promisify(execFile)
 const unknown = '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'
 
-/** Runs the command as an operator would; with `--json` the printed object. */
-async function admin(args: readonly string[], env: Record<string, string> = {}): Promise<Record<string, unknown>> {
-  const { stdout } = await run(process.execPath, [main, ...args, '--json'], {
-    env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development', ...env },
-  })
-  return JSON.parse(stdout) as Record<string, unknown>
-}
+type Env = Record<string, string>
+
+/** The object that a command prints. */
+const admin = (args: readonly string[], env: Env = {}) => runAdmin(args, { DATABASE_URL: world.databaseUrl, ...env })
 
 /** What a refused command says, and its exit code. */
 const refusal = (args: readonly string[], env: Record<string, string> = {}) =>
@@ -38,8 +30,7 @@ describe('matte-admin key, of keys that are there', () => {
     const { workspaceId, apiKeyId, apiKey } = await newWorkspace()
     const { keys } = await admin(['key', 'list', '--workspace', workspaceId])
     expect(keys).toMatchObject([{ apiKeyId, name: 'first', key: `service_live_…${apiKey.slice(-4)}`, revokedAt: null }])
-    const args = [main, 'key', 'list', '--workspace', workspaceId]
-    const { stdout } = await run(process.execPath, args, { env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl } })
+    const stdout = await adminText(['key', 'list', '--workspace', workspaceId], { DATABASE_URL: world.databaseUrl })
     expect(stdout).toMatch(
       new RegExp(`^workspaceId {2}${workspaceId}\nkeys {9}apiKeyId=${apiKeyId} name=first key=service`),
     )

@@ -1,22 +1,12 @@
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { nodeEnv } from '../support/free-ports.ts'
+import { admin as runAdmin } from '../support/admin.ts'
 import { until } from '../support/until.ts'
 import { smallImage, useApi } from './given.ts'
 
 const world = useApi()
-const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
-const run = promisify(execFile)
 
-/** Runs the command as an operator would; with `--json` the printed object. */
-async function admin(args: readonly string[]): Promise<Record<string, unknown>> {
-  const { stdout } = await run(process.execPath, [main, ...args, '--json'], {
-    env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development' },
-  })
-  return JSON.parse(stdout) as Record<string, unknown>
-}
+/** The object that a command prints. */
+const admin = (args: readonly string[]) => runAdmin(args, { DATABASE_URL: world.databaseUrl })
 
 /** What a refused command says, and its exit code. */
 const refusal = (args: readonly string[]) =>

@@ -1,8 +1,5 @@
 // What an operator does by command when keys or servers are replaced.
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { readDialledEndpoint, rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
@@ -10,21 +7,16 @@ import { resealSecrets } from '@matte/core/webhook/endpoint/reseal-secrets'
 import { getCallbackSecrets, rotateCallbackSecret } from '@matte/core/workspace/secret/callback-secret'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import { admin as runAdmin } from '../support/admin.ts'
 import { useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
-import { nodeEnv } from '../support/free-ports.ts'
 import { createTestBucket, newBucketName, sharedStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 
 const database = useDatabase()
-const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
 
-async function admin(args: readonly string[], env: Record<string, string>): Promise<Record<string, unknown>> {
-  const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
-    env: { ...nodeEnv(), DATABASE_URL: database.url, ...env },
-  })
-  return JSON.parse(stdout) as Record<string, unknown>
-}
+const admin = (args: readonly string[], env: Record<string, string>) =>
+  runAdmin(args, { DATABASE_URL: database.url, ...env })
 
 const newKey = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`
 const refused = (args: readonly string[], env: Record<string, string>) =>

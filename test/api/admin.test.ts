@@ -1,24 +1,16 @@
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { openBucket } from '@matte/core/storage/bucket'
 import { describe, expect, it } from 'vitest'
+import { adminText, admin as runAdmin } from '../support/admin.ts'
 import { createEmptyDatabase } from '../support/database.ts'
-import { nodeEnv } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 import { claim, smallImage, useApi } from './given.ts'
 
 const world = useApi()
-const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
-const run = promisify(execFile)
 const unknown = '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'
-/** Runs the command as an operator would; with `--json` the printed object. */
-async function admin(args: readonly string[], env: Record<string, string> = {}): Promise<Record<string, unknown>> {
-  const { stdout } = await run(process.execPath, [main, ...args, '--json'], {
-    env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development', ...env },
-  })
-  return JSON.parse(stdout) as Record<string, unknown>
-}
+type Env = Record<string, string>
+
+/** The object that a command prints. */
+const admin = (args: readonly string[], env: Env = {}) => runAdmin(args, { DATABASE_URL: world.databaseUrl, ...env })
 
 /** What a refused command says, and its exit code. */
 const refusal = (args: readonly string[], env: Record<string, string> = {}) =>
@@ -51,8 +43,9 @@ describe('matte-admin workspace create', () => {
   })
 
   it('prints lines for people without --json', async () => {
-    const args = [main, 'workspace', 'create', '--name', 'w', '--plan', 'internal']
-    const { stdout } = await run(process.execPath, args, { env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl } })
+    const stdout = await adminText(['workspace', 'create', '--name', 'w', '--plan', 'internal'], {
+      DATABASE_URL: world.databaseUrl,
+    })
     expect(stdout).toMatch(/^workspaceId {2}[0-9a-f-]{36}\napiKeyId {5}[0-9a-f-]{36}\napiKey {7}service_live_\w{38}\n$/)
   })
 })

@@ -1,28 +1,19 @@
 // What operators do to accounts by command.
 
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { tellEvents } from '@matte/core/notification/make-notifications'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
+import { admin as runAdmin } from '../support/admin.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { givenAccount, newEmail, type SignedIn } from '../support/app/sign-in/accounts.ts'
 import { mailsTo } from '../support/app/sign-in/inbox.ts'
 import { enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
-import { nodeEnv } from '../support/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
-const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
 const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
 
-async function admin(...args: string[]): Promise<Record<string, unknown>> {
-  const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
-    env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl, MATTE_ENV: 'development' },
-  })
-  return JSON.parse(stdout) as Record<string, unknown>
-}
+const admin = (...args: string[]) => runAdmin(args, { DATABASE_URL: world.databaseUrl })
 const said = (...args: string[]) =>
   admin(...args).catch(({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr }))
 

@@ -1,30 +1,24 @@
 // The keys that sign access tokens: published, and replaced while everybody stays signed in.
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { parseMasterKeys, unseal } from '@matte/core/runtime/seal'
 import { resealSecrets } from '@matte/core/webhook/endpoint/reseal-secrets'
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
+import { type AdminError, admin } from '../support/admin.ts'
 import { startApi } from '../support/api.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { givenAccount, type SignedIn } from '../support/app/sign-in/accounts.ts'
-import { nodeEnv } from '../support/free-ports.ts'
 
 type Tokens = Omit<SignedIn, 'user'>
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
-const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
 const masterKeys = `test:${Buffer.alloc(32, 1).toString('base64')}`
 
 const rotate = () =>
-  promisify(execFile)(process.execPath, [main, 'signing-key', 'rotate', '--json'], {
-    env: { ...nodeEnv(), DATABASE_URL: world.databaseUrl, MASTER_KEYS: masterKeys },
-  }).then(
-    ({ stdout }) => JSON.parse(stdout) as { signing: string; waiting: string },
-    ({ stderr }: { stderr: string }) => stderr,
+  admin(['signing-key', 'rotate'], { DATABASE_URL: world.databaseUrl, MASTER_KEYS: masterKeys }).then(
+    (rotated) => rotated as { signing: string; waiting: string },
+    ({ stderr }: AdminError) => stderr,
   )
 
 const jwksAt = async (url: string) => {

@@ -1,34 +1,20 @@
 // `matte-admin` of payments, as an operator runs it.
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { grantDuePlans } from '@matte/core/credit/due/grant-plans'
 import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
+import { admin as runAdmin } from '../support/admin.ts'
 import { buy } from '../support/app/payments.ts'
 import { givenPerson } from '../support/app/people.ts'
 import { sweepPayments } from '../support/app/sweep-payments.ts'
-import { nodeEnv } from '../support/free-ports.ts'
 
 const world = useApi()
 const dayMs = 24 * 60 * 60 * 1_000
-const main = fileURLToPath(import.meta.resolve('@matte/api/admin/main'))
 const masterKeys = `test:${Buffer.alloc(32, 1).toString('base64')}`
 
 const refund = (args: readonly string[], env?: Record<string, string>) => admin(['refund', ...args], env)
 
-async function admin(args: readonly string[], env: Record<string, string> = {}) {
-  const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
-    env: {
-      ...nodeEnv(),
-      DATABASE_URL: world.databaseUrl,
-      MATTE_ENV: 'development',
-      MASTER_KEYS: masterKeys,
-      ...env,
-    },
-  })
-  return JSON.parse(stdout) as Record<string, unknown>
-}
+const admin = (args: readonly string[], env: Record<string, string> = {}) =>
+  runAdmin(args, { DATABASE_URL: world.databaseUrl, MASTER_KEYS: masterKeys, ...env })
 
 it('matte-admin refund pays back what is left, and says why it cannot', async () => {
   const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })

@@ -1,7 +1,6 @@
-/** With `json` exactly one JSON object; else a line per field, and one per record of a list; lists joined by spaces. */
-export function printResult(result: Readonly<Record<string, unknown>>, json: boolean): void {
-  process.stdout.write(json ? `${JSON.stringify(result)}\n` : toLines(result))
-}
+/** With `json` one JSON object; otherwise one line per field, one per record of a list, and lists joined by spaces. */
+export const formatResult = (result: Readonly<Record<string, unknown>>, json: boolean): string =>
+  json ? `${JSON.stringify(result)}\n` : toLines(result)
 
 function toLines(result: Readonly<Record<string, unknown>>): string {
   const width = Math.max(...Object.keys(result).map((name) => name.length))

@@ -1,0 +1,33 @@
+// matte-admin in this process. The commands of docs/operations and local mode run it as a program.
+import { runAdmin } from '@matte/api/admin/run-admin'
+
+type Env = Readonly<Record<string, string>>
+
+/** A command that did not succeed. */
+export class AdminError extends Error {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+  constructor(code: number, { stdout, stderr }: { readonly stdout: string; readonly stderr: string }) {
+    super(`matte-admin ended with ${code}: ${stderr}`)
+    this.code = code
+    this.stdout = stdout
+    this.stderr = stderr
+  }
+}
+
+/** Standard output of a command as a person reads it. @throws AdminError */
+export async function adminText(args: readonly string[], env: Env): Promise<string> {
+  const stdout: string[] = []
+  const stderr: string[] = []
+  const code = await runAdmin(args, env, {
+    stdout: { write: (text) => stdout.push(text) },
+    stderr: { write: (text) => stderr.push(text) },
+  })
+  if (code !== 0) throw new AdminError(code, { stdout: stdout.join(''), stderr: stderr.join('') })
+  return stdout.join('')
+}
+
+/** The object that a command prints with `--json`. @throws AdminError */
+export const admin = async (args: readonly string[], env: Env): Promise<Record<string, unknown>> =>
+  JSON.parse(await adminText([...args, '--json'], { MATTE_ENV: 'development', ...env })) as Record<string, unknown>
