@@ -48,7 +48,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { ...onServers, name: 'int', include: [`test/${behaviour}/**/*.test.ts`], exclude: [faults] },
+        test: {
+          ...onServers,
+          name: 'int',
+          include: [`test/${behaviour}/**/*.test.ts`],
+          exclude: [faults],
+          isolate: false,
+        },
       },
       {
         extends: true,

@@ -41,7 +41,7 @@ describe('the pages', () => {
     const tests = readdirSync(testsDir)
       .filter((name) => name.endsWith('.test.ts'))
       .map((name) => readFileSync(join(testsDir, name), 'utf8'))
-      .concat(readFileSync(join(rootDir, 'test/app/people-page.test.ts'), 'utf8'))
+      .concat(readFileSync(join(rootDir, 'test/app/people-page.faults.test.ts'), 'utf8'))
       .join('\n')
     const sections = pages.flatMap((name) =>
       readBlocks(readFileSync(join(dir, name), 'utf8')).map(({ section }) => ({ name, section })),
