@@ -1,6 +1,6 @@
 // What a controller's pod needs beside the bytes that images are given: the bundle of the image, with its malloc, under
 // the worst images of the plans for many rounds. Minutes and 3 GB, so only with MEMORY_ROUNDS, the number of rounds:
-// MEMORY_ROUNDS=30 vitest run --project int test/controller/image-memory.faults.test.ts
+// MEMORY_ROUNDS=30 vitest run --project faults test/controller/image-memory.faults.test.ts
 import { execFile } from 'node:child_process'
 import { randomFillSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // A controller that works on thousands of images of every kind keeps the memory that it had after the first hundreds.
-// Minutes, so only with MEMORY_IMAGES, their number: MEMORY_IMAGES=10000 vitest run --project int
+// Minutes, so only with MEMORY_IMAGES, their number: MEMORY_IMAGES=10000 vitest run --project faults
 // test/controller/mixed-images.faults.test.ts
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
