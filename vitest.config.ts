@@ -63,7 +63,7 @@ export default defineConfig({
       {
         extends: true,
         // Tests of SQL once more, with PostgreSQL 15 in place of 18.
-        test: { ...onServers, name: 'postgres-15', include: ['test/{core,dispatcher}/**/*.test.ts'] },
+        test: { ...onServers, name: 'postgres-15', include: ['test/{core,dispatcher}/**/*.test.ts'], isolate: false },
       },
       {
         extends: true,
@@ -83,7 +83,7 @@ export default defineConfig({
           exclude: chartOnCluster,
           testTimeout: 600_000,
           hookTimeout: 600_000,
-          maxWorkers: 1,
+          maxWorkers: 2,
         },
       },
       {

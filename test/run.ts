@@ -10,8 +10,8 @@ import { findSystemPostgres } from './support/system-postgres.ts'
 
 const reportsDir = mkdtempSync(join(tmpdir(), 'matte-reports-'))
 process.once('exit', () => rmSync(reportsDir, { recursive: true, force: true }))
-// The phase in progress gets the signal as well, from the terminal or from here, and ends before this program does.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+const aborting = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => aborting.abort())
 
 const colors = `--colors=${process.stdout.isTTY ? 'force' : 'off'}`
 const tests = (project: string, files: readonly string[] = []): Phase => testPhase({ project, files, reportsDir })
@@ -56,6 +56,7 @@ if (shortage !== undefined) {
   say(`${shortage}\n0 passed, 1 failed, 0 skipped\n`)
   process.exit(1)
 }
-const { passed, failed, skipped, summary } = await runPhases(phases, { say, readMachine })
+const { passed, failed, skipped, summary } = await runPhases(phases, { say, readMachine, signal: aborting.signal })
 say(`\n${summary.join('\n')}\n${passed} passed, ${failed} failed, ${skipped} skipped\n`)
-process.exitCode = failed > 0 ? 1 : 0
+if (aborting.signal.aborted) say('interrupted: the phases above are not complete\n')
+process.exitCode = aborting.signal.aborted ? 130 : failed > 0 ? 1 : 0

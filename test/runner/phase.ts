@@ -1,8 +1,8 @@
 // A phase of a run: a program that succeeds or fails as a whole, or the tests of one vitest project.
-import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { countSkips, readSkipReasons, skipReasonsVariable, type TestReport } from '../support/report/skips.ts'
+import { runProgram } from './program.ts'
 import { readTestFiles, type TestFile } from './test-file.ts'
 
 export type PhaseResult = {
@@ -18,9 +18,10 @@ export type PhaseResult = {
 
 export type Phase = {
   readonly name: string
-  readonly run: () => Promise<PhaseResult>
+  /** An aborted signal ends the program of the phase. */
+  readonly run: (signal: AbortSignal) => Promise<PhaseResult>
   /** Runs one test file of this phase alone. */
-  readonly runFile?: (path: string) => Promise<PhaseResult>
+  readonly runFile?: (path: string, signal: AbortSignal) => Promise<PhaseResult>
 }
 
 const nothing: PhaseResult = { passed: 0, failed: 0, failures: [], skips: [], failedFiles: [] }
@@ -29,7 +30,8 @@ const failure = (line: string): PhaseResult => ({ ...nothing, failed: 1, failure
 
 /** A program that counts as one test. */
 export function toolPhase(name: string, command: string, args: readonly string[]): Phase {
-  const run = async () => ((await succeeds(command, args)) ? success : failure(`${name}: ${command} did not succeed`))
+  const run = async (signal: AbortSignal) =>
+    (await runProgram(command, args, { signal })) ? success : failure(`${name}: ${command} did not succeed`)
   return { name, run }
 }
 
@@ -56,10 +58,10 @@ export function testPhase({ project, files = [], reportsDir, root }: TestPhase):
   const options = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
   if (root !== undefined) options.push('--root', root)
 
-  const run = async (paths: readonly string[]): Promise<PhaseResult> => {
+  const run = async (paths: readonly string[], signal: AbortSignal): Promise<PhaseResult> => {
     for (const file of [reportFile, reasonsFile]) rmSync(file, { force: true })
     const args = ['run', '--project', project, ...options, ...paths]
-    const succeeded = await succeeds('vitest', args, { [skipReasonsVariable]: reasonsFile })
+    const succeeded = await runProgram('vitest', args, { signal, env: { [skipReasonsVariable]: reasonsFile } })
     const report = readReport(reportFile)
     if (report === undefined) return failure(`${name}: vitest ended without a report; its output says why`)
     const result = summarize(report, countSkips(report, readSkipReasons(reasonsFile)))
@@ -67,7 +69,8 @@ export function testPhase({ project, files = [], reportsDir, root }: TestPhase):
     if (succeeded || result.failed > 0) return result
     return { ...result, failed: 1, failures: [`${name}: an error outside the tests; the output of vitest shows it`] }
   }
-  return { name, run: () => run(files), runFile: (path) => run([relative(root ?? process.cwd(), path)]) }
+  const runFile = (path: string, signal: AbortSignal) => run([relative(root ?? process.cwd(), path)], signal)
+  return { name, run: (signal) => run(files, signal), runFile }
 }
 
 function summarize(report: TestReport, skips: PhaseResult['skips']): PhaseResult {
@@ -90,15 +93,4 @@ function readReport(file: string): TestReport | undefined {
   } catch {
     return undefined
   }
-}
-
-function succeeds(command: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<boolean> {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...variables } })
-    child.on('error', (error) => {
-      process.stderr.write(`cannot run ${command}: ${error.message}\n`)
-      resolve(false)
-    })
-    child.on('close', (code) => resolve(code === 0))
-  })
 }

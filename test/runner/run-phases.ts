@@ -12,7 +12,12 @@ import type { TestFile } from './test-file.ts'
 
 const flakyFilesMax = 3
 
-type Options = { readonly say: (text: string) => void; readonly readMachine: () => Machine }
+type Options = {
+  readonly say: (text: string) => void
+  readonly readMachine: () => Machine
+  /** Ends the phase in progress; no other phase begins. */
+  readonly signal?: AbortSignal
+}
 
 export type Outcome = {
   readonly passed: number
@@ -24,12 +29,13 @@ export type Outcome = {
 
 type Stumble = { readonly phase: Phase; readonly file: TestFile }
 
-export async function runPhases(phases: readonly Phase[], { say, readMachine }: Options): Promise<Outcome> {
+export async function runPhases(phases: readonly Phase[], options: Options): Promise<Outcome> {
+  const { say, readMachine, signal = new AbortController().signal } = options
   const lines: string[] = []
-  const time = async (name: string, run: () => Promise<PhaseResult>): Promise<PhaseResult> => {
+  const time: Time = async (name, run) => {
     say(`\n== ${name}\n`)
     const begun = performance.now()
-    const result = await run()
+    const result = await run(signal)
     const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
     const verdict = result.failed > 0 ? `FAILED   ${describeMachine(readMachine())}` : 'ok'
     lines.push(`${name.padEnd(18)} ${seconds.padStart(7)} s   ${verdict}`)
@@ -39,11 +45,12 @@ export async function runPhases(phases: readonly Phase[], { say, readMachine }: 
   const results: PhaseResult[] = []
   const stumbles: Stumble[] = []
   for (const phase of phases) {
+    if (signal.aborted) break
     const result = await time(phase.name, phase.run)
     results.push(result)
     stumbles.push(...result.failedFiles.map((file) => ({ phase, file })))
   }
-  const isRepeated = stumbles.length <= flakyFilesMax
+  const isRepeated = stumbles.length <= flakyFilesMax && !signal.aborted
   const seconds = isRepeated ? await repeat(stumbles, time) : []
   const passedNow = seconds.filter(({ result }) => result.failed === 0 && result.passed > 0)
   const isFlaky = ({ file }: Stumble): boolean => passedNow.some(({ stumble }) => stumble.file === file)
@@ -56,7 +63,9 @@ export async function runPhases(phases: readonly Phase[], { say, readMachine }: 
     ...skips.map(([reason, count]) => `${count} skipped: ${reason}`),
     ...flaky.map((line) => `flaky: ${line}`),
     ...[...results.flatMap((result) => result.failures), ...failures].map((line) => `failed: ${line}`),
-    ...(isRepeated ? [] : [`${stumbles.length} test files failed, more than ${flakyFilesMax}, so none ran again`]),
+    ...(isRepeated || signal.aborted
+      ? []
+      : [`${stumbles.length} test files failed, more than ${flakyFilesMax}, so none ran again`]),
   ]
   const first = { passed: sum(results, ({ passed }) => passed), failed: sum(results, ({ failed }) => failed) }
   const gained = sum(passedNow, ({ result, stumble }) => result.passed - stumble.file.passed)
@@ -65,7 +74,7 @@ export async function runPhases(phases: readonly Phase[], { say, readMachine }: 
   return { passed: first.passed + gained, failed: first.failed - forgiven, skipped, summary }
 }
 
-type Time = (name: string, run: () => Promise<PhaseResult>) => Promise<PhaseResult>
+type Time = (name: string, run: (signal: AbortSignal) => Promise<PhaseResult>) => Promise<PhaseResult>
 
 async function repeat(stumbles: readonly Stumble[], time: Time) {
   const repeated: { readonly stumble: Stumble; readonly result: PhaseResult }[] = []
@@ -73,7 +82,7 @@ async function repeat(stumbles: readonly Stumble[], time: Time) {
     const { phase, file } = stumble
     const { runFile } = phase
     if (!runFile) continue
-    const result = await time(`again, alone: ${file.path.split('/').at(-1)}`, () => runFile(file.path))
+    const result = await time(`again, alone: ${file.path.split('/').at(-1)}`, (signal) => runFile(file.path, signal))
     repeated.push({ stumble, result })
   }
   return repeated
