@@ -12,7 +12,7 @@ import { nodePath } from '@matte/local/servers/process'
 import { runtimeEnv } from '@matte/local/servers/runtime-env'
 import sharp, { type Sharp } from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { lemur } from '../support/photos.ts'
+import { greyPng, lemur } from '../support/photos.ts'
 import { reportSkip } from '../support/report/skips.ts'
 import { useStack } from '../support/stack.ts'
 import { cutOut, submit, untilStatus } from '../support/tasks.ts'
@@ -103,5 +103,19 @@ describe('a controller', () => {
     await writeSetting(stack.db, 'dispatchPaused', false)
     for (const { id } of tasks) await untilStatus(stack.client, id, 'succeeded')
     expect(controller.peakMemoryBytes() - before).toBeLessThan(imageMemory)
+  })
+})
+
+describe('a controller with default settings', () => {
+  const stack = useStack()
+
+  it('holds the pixels of few images at once, however many arrive', async () => {
+    const controller = stack.process('controller')
+    // 35 megapixels in four kilobytes: a legal image.
+    const bomb = greyPng(7_000, 5_000)
+    const tasks = await Promise.all(Array.from({ length: 8 }, () => submit(stack.client, { bytes: bomb })))
+    for (const { id } of tasks) await untilStatus(stack.client, id, 'succeeded')
+    // Measured: 0.48 GB, also with 32 images; 1.8 GB with a budget that admits all of them.
+    expect(controller.peakMemoryBytes()).toBeLessThan(1_000_000_000)
   })
 })
