@@ -105,36 +105,6 @@ describe('matte-admin key', () => {
   })
 })
 
-describe('matte-admin setting set', () => {
-  it('turns a switch that is in force within 5 s', async () => {
-    const { client } = await world.caller({ plan: 'internal' })
-    const imageUrl = await client.upload(await smallImage())
-    expect(await admin(['setting', 'set', 'maintenance', 'on'])).toEqual({ name: 'maintenance', value: true })
-    await until('maintenance is in force', () =>
-      client.createTask({ imageUrl }).then(
-        () => false,
-        () => true,
-      ),
-    )
-    await admin(['setting', 'set', 'maintenance', 'off'])
-    await until('maintenance is over', () =>
-      client.createTask({ imageUrl }).then(
-        () => true,
-        () => false,
-      ),
-    )
-  })
-
-  it('takes a list of targets and clears it', async () => {
-    const set = (list: string) => admin(['setting', 'set', 'webhooks.allowedTargets', list])
-    expect(await set('127.0.0.1:9000  LOCALHOST:* [::1]:443')).toEqual({
-      name: 'webhooks.allowedTargets',
-      value: ['127.0.0.1:9000', 'localhost:*', '[::1]:443'],
-    })
-    expect(await set('')).toMatchObject({ value: [] })
-  })
-})
-
 describe('matte-admin credits grant', () => {
   it('adds credits to a workspace', async () => {
     const { workspaceId, apiKey } = await newWorkspace('--credits', '0')
@@ -277,11 +247,6 @@ describe('a command that cannot be done', () => {
     [['credits', 'grant', '--workspace', unknown, '--credits', '5', '--expires-at', '2001-01-01'], 2, 'future'],
     [['credits', 'grant', '--workspace', unknown, '--credits', '5', '--source', ''], 2, '255'],
     [['credits', 'balance', '--workspace', unknown], 1, 'no workspace'],
-    [['setting', 'set', 'maintenance', 'maybe'], 2, 'on or off'],
-    [['setting', 'set', 'colour', 'on'], 2, 'maintenance'],
-    [['setting', 'set', 'maintenance'], 2, 'usage'],
-    [['setting', 'set', 'webhooks.allowedTargets', 'http://x'], 2, 'host:port'],
-    [['setting', 'set', 'webhooks.allowedTargets', 'x:0'], 2, 'host:port'],
     [['fault', 'inference', '--task', unknown, '--attempts', '1'], 1, 'no task'],
     [['sweep', '--now', 'tomorrow'], 2, 'ISO 8601'],
     [['sweep', 'now'], 2, 'not expected'],

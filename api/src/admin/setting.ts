@@ -1,6 +1,37 @@
-import { type SettingName, settingNames, writeSetting } from '@matte/core/setting/setting-queries'
+import { defaultSettings, type SettingName, type Settings, settingNames, settingOf } from '@matte/core/setting/setting'
+import { readSettings, writeSetting } from '@matte/core/setting/setting-queries'
 import { parseAllowedTarget } from '@matte/core/webhook/target/allowed-target'
 import { type Command, UsageError } from './command.ts'
+
+const get: Command = {
+  name: 'setting get',
+  usage: 'NAME',
+  summary: 'show the value of a setting, its default, and whether they differ',
+  options: [],
+  run: async ({ db }, { words }) => {
+    const [name, ...rest] = words
+    if (name === undefined || rest.length > 0) throw new UsageError('give one name')
+    return describe(await readSettings(db), readName(name))
+  },
+}
+
+const list: Command = {
+  name: 'setting list',
+  usage: '',
+  summary: 'show all settings with their defaults; `setting set NAME` takes the values as they are shown',
+  options: [],
+  run: async ({ db }, { words }) => {
+    if (words.length > 0) throw new UsageError(`${words[0]} was not expected`)
+    const settings = await readSettings(db)
+    return { settings: settingNames.map((name) => describe(settings, name)) }
+  },
+}
+
+function describe(settings: Settings, name: SettingName) {
+  const value = settingOf(settings, name)
+  const byDefault = settingOf(defaultSettings, name)
+  return { name, value, default: byDefault, changed: String(value) !== String(byDefault) }
+}
 
 const set: Command = {
   name: 'setting set',
@@ -10,18 +41,25 @@ const set: Command = {
   run: async ({ db }, { words }) => {
     const [name, text, ...rest] = words
     if (name === undefined || text === undefined || rest.length > 0) throw new UsageError('give a name and one value')
-    if (!isSettingName(name)) throw new UsageError(`${name} is no setting; there are ${settingNames.join(', ')}`)
-    const value = name === 'webhooks.allowedTargets' ? readTargets(text) : readSwitch(name, text)
-    await writeSetting(db, name, value)
-    return { name, value }
+    const setting = readName(name)
+    const value = setting === 'webhooks.allowedTargets' ? readTargets(text) : readSwitch(setting, text)
+    await writeSetting(db, setting, value)
+    return { name: setting, value }
   },
 }
 
-const isSettingName = (name: string): name is SettingName => (settingNames as readonly string[]).includes(name)
+/** @throws UsageError that lists the settings */
+function readName(text: string): SettingName {
+  const name = settingNames.find((one) => one === text)
+  if (name === undefined) throw new UsageError(`${text} is no setting; there are ${settingNames.join(', ')}`)
+  return name
+}
 
+/** `true` and `false` are what `setting get` shows. */
 function readSwitch(name: string, text: string): boolean {
-  if (text !== 'on' && text !== 'off') throw new UsageError(`${name} must be on or off`)
-  return text === 'on'
+  if (text === 'on' || text === 'true') return true
+  if (text === 'off' || text === 'false') return false
+  throw new UsageError(`${name} must be on or off`)
 }
 
 function readTargets(text: string): string[] {
@@ -37,4 +75,4 @@ function readTarget(entry: string): string {
   return target
 }
 
-export const settingCommands: readonly Command[] = [set]
+export const settingCommands: readonly Command[] = [get, list, set]

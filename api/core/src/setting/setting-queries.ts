@@ -1,23 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-
-/** What operators change while the service runs (D53, D67). */
-export type Settings = {
-  readonly maintenance: boolean
-  readonly batchEnabled: boolean
-  readonly dispatchPaused: boolean
-  readonly allowedTargets: readonly string[]
-}
-
-const names = {
-  maintenance: 'maintenance',
-  batchEnabled: 'batchEnabled',
-  dispatchPaused: 'dispatchPaused',
-  'webhooks.allowedTargets': 'allowedTargets',
-} as const
-
-export type SettingName = keyof typeof names
-export const settingNames = Object.keys(names) as SettingName[]
+import type { SettingName, Settings } from './setting.ts'
 
 export async function readSettings(db: Db): Promise<Settings> {
   const rows = await db.selectFrom('setting').select(['name', 'value']).execute()

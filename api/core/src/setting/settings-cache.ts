@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { Db } from '../db/database.ts'
 import { type Loop, loop } from '../runtime/loop.ts'
-import { readSettings, type Settings } from './setting-queries.ts'
+import { defaultSettings, type Settings } from './setting.ts'
+import { readSettings } from './setting-queries.ts'
 
 /** Settings are in force within 5 s on every replica (D53): read every 2 s, so that a lost pass still keeps it. */
 const everyMs = 2_000
@@ -10,7 +11,7 @@ export type SettingsCache = Loop & { current(): Settings }
 
 /** The latest settings without a query per request; until the first read, those that refuse nothing. */
 export function settingsCache(db: Db, logger: Logger): SettingsCache {
-  let settings: Settings = { maintenance: false, batchEnabled: true, dispatchPaused: false, allowedTargets: [] }
+  let settings = defaultSettings
   const refresh = async () => {
     settings = await readSettings(db)
     return {}

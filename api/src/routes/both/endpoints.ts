@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
-import type { Settings } from '@matte/core/setting/setting-queries'
+import type { Settings } from '@matte/core/setting/setting'
 import {
   changeEndpoint,
   createEndpoint,

@@ -1,6 +1,6 @@
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
-import type { Settings } from '@matte/core/setting/setting-queries'
+import type { Settings } from '@matte/core/setting/setting'
 import { isKeyForm } from '@matte/core/storage/object-key'
 import type { RequestedOutput } from '@matte/core/task/output'
 import { type Static, Type } from 'typebox'
