@@ -1,4 +1,4 @@
-# Bare `make` prints what there is. Options go into ARGS: make logs ARGS="api", make admin ARGS="key create …".
+# Bare `make` prints the targets, in groups that `##@` starts. Options go into ARGS: make logs ARGS="api".
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 
@@ -14,7 +14,10 @@ version := $(shell sed -n 's/^  "version": "\(.*\)",$$/\1/p' package.json)
 .PHONY: images chart sbom mails dashboards house gen verify model-add model-fetch-isnet
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } \
+	  /^[a-z0-9-]+:.*## / { printf "  make %-17s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##@ Run it
 
 up: $(installed) ## start the whole service here: API, controller, dispatcher and the real servers behind them
 	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
@@ -23,12 +26,12 @@ up: $(installed) ## start the whole service here: API, controller, dispatcher an
 down: $(installed) ## stop what `make up` started
 	@node local/src/down.ts
 
-logs: $(installed) ## show what all parts write; ARGS="api triton" for these only
-	@node local/src/logs.ts $(ARGS)
-
 demo: $(installed) ## cut out the bundled photos through the API; results in .local/demo
 	@test -f .local/env || { echo 'make demo: run make up first' >&2; exit 1; }
 	@set -a; . ./.local/env; set +a; node local/src/demo.ts $(ARGS)
+
+logs: $(installed) ## show what all parts write; ARGS="api triton" for these only
+	@node local/src/logs.ts $(ARGS)
 
 admin: $(installed) ## run matte-admin against the local service, such as ARGS="setting set maintenance on"
 	@node local/src/admin.ts $(ARGS)
@@ -39,8 +42,7 @@ model-add: $(installed) ## make an ONNX file a model of Matte; ARGS="FILE --name
 model-fetch-isnet: $(installed) ## fetch IS-Net (113 MB) for model-add, and print its licences
 	@node local/src/models/fetch-isnet.ts
 
-test: $(installed) ## everything: check, then sim, then int; ARGS names more phases: chart, install
-	@node test/run.ts check sim int $(ARGS)
+##@ Develop it
 
 check: $(installed) ## types, lint, format, unused code, borders and sizes, generated files, API contract, unit tests
 	@node test/run.ts check
@@ -51,19 +53,26 @@ unit: $(installed) ## unit tests; ARGS are vitest's, such as a file name
 int: $(installed) ## integration tests against the real servers; ARGS are vitest's
 	@vitest run --project int $(ARGS)
 
+gen: $(installed) ## write the generated files
+	@node docs/generate/generate.ts
+
+verify: $(installed) ## fail when a generated file is stale
+	@node docs/generate/generate.ts --check
+
+house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow
+	@node test/house/main.ts --write $(ARGS)
+
+##@ Prove it
+
+test: $(installed) ## everything: check, then sim, then int; ARGS names more phases: chart, install
+	@node test/run.ts check sim int $(ARGS)
+
 e2e: $(installed) ## on the cluster of the kube context: installations under load, then the operator; ARGS are vitest's
 	@status=0; for project in cluster e2e; do \
 	  vitest run --project $$project --passWithNoTests $(ARGS) || status=1; done; exit $$status
 
 e2e-full: $(installed) ## the same with 1,000 deleted pods and 100 pools of simulated ones: most of an hour
 	@E2E_DELETIONS=1000 E2E_POOLS=100 vitest run --project e2e $(ARGS)
-
-soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log
-	@SOAK_ROUNDS=200 vitest run --project int test/api/kill-loop.test.ts $(ARGS)
-
-memory: $(installed) ## a controller's memory under 10,000 mixed images, the torture set 100 times, the largest ones
-	@MEMORY_IMAGES=10000 TORTURE_ROUNDS=100 MEMORY_ROUNDS=30 vitest run --project int --maxWorkers 1 \
-	  test/controller/mixed-images.test.ts test/controller/torture.test.ts test/controller/image-memory.test.ts $(ARGS)
 
 sim: $(installed) ## the scaling rule under simulated load, beside other scalers; fails when a target is missed
 	@node test/sim/main.ts $(ARGS)
@@ -77,6 +86,15 @@ bench: $(installed) ## ratios to the bare model and database; fails on a missed 
 quality: $(installed) ## cut-outs against known alpha, beside rembg with the same model; sheet in .local/quality
 	@node test/quality/main.ts --out .local/quality $(ARGS)
 
+memory: $(installed) ## a controller's memory under 10,000 mixed images, the torture set 100 times, the largest ones
+	@MEMORY_IMAGES=10000 TORTURE_ROUNDS=100 MEMORY_ROUNDS=30 vitest run --project int --maxWorkers 1 \
+	  test/controller/mixed-images.test.ts test/controller/torture.test.ts test/controller/image-memory.test.ts $(ARGS)
+
+soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log
+	@SOAK_ROUNDS=200 vitest run --project int test/api/kill-loop.test.ts $(ARGS)
+
+##@ Ship it
+
 images: ## build the two container images with docker, or CONTAINER_TOOL=podman
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:$(version) .
 	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/triton:$(version) -f models/Dockerfile .
@@ -85,23 +103,14 @@ chart: $(installed) ## lint and test the chart, also on the cluster of the kube 
 	@vitest run --project chart $(ARGS)
 	@node docs/generate/chart/package.ts
 
-mails: $(installed) ## one page with every mail that the service sends, in .local/mails
-	@node docs/generate/mails/show.ts
-
 sbom: $(installed) ## list what is in the built image, with licences, in dist/; fails on a licence not listed
 	@node test/image/sbom.ts
 
 dashboards: $(installed) ## run the dashboards' queries on a cluster under load, and draw their pictures into docs
 	@MATTE_DASHBOARD_PICTURES=docs/dashboards vitest run --project e2e test/e2e/dashboards.test.ts
 
-house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow
-	@node test/house/main.ts --write $(ARGS)
-
-gen: $(installed) ## write the generated files
-	@node docs/generate/generate.ts
-
-verify: $(installed) ## fail when a generated file is stale
-	@node docs/generate/generate.ts --check
+mails: $(installed) ## one page with every mail that the service sends, in .local/mails
+	@node docs/generate/mails/show.ts
 
 # `npm install` and not `npm ci`: npm 11 refuses a lock file that lacks another platform's optional package, which is
 # what a registry that does not carry that platform leaves behind. Versions and hashes still come from the lock file,
