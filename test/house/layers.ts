@@ -282,7 +282,9 @@ export const programs: readonly string[] = [
   'docs/generate/generate.ts',
   'docs/generate/lint-contract.ts',
   'docs/generate/mails/show.ts',
-  ...['admin', 'demo', 'down', 'logs', 'models/add', 'models/fetch-isnet', 'up'].map((name) => `local/src/${name}.ts`),
+  ...['admin', 'demo', 'down', 'install/missing-packages', 'logs', 'models/add', 'models/fetch-isnet', 'up'].map(
+    (name) => `local/src/${name}.ts`,
+  ),
 ]
 
 /** Tables and schemas: long by nature, with a name for each thing that they describe. Folders or files. */

@@ -14,6 +14,19 @@ describe('the images', () => {
     expect(read(path)).not.toMatch(onlyOfSome)
   })
 
+  it.each([
+    ['Dockerfile', ['npm', 'apt-get']],
+    ['models/Dockerfile', ['apt-get', 'pip']],
+  ])('of %s say what to do when %j cannot fetch a package', (path, programs) => {
+    const fetches = read(path)
+      .split(/(?=\b(?:npm|apt-get|pip) install )/)
+      .slice(1)
+    expect(fetches.map((one) => /^\S+/.exec(one)?.[0])).toEqual(programs)
+    for (const one of fetches) {
+      expect(one).toMatch(/^[^|]*\|\| \{ echo '[^']* for the reason above\.[\s\S]*?network[\s\S]*?>&2; exit 1; \}/)
+    }
+  })
+
   it('start from one base, by digest', () => {
     const text = read('Dockerfile')
     expect(text).toMatch(/^ARG NODE_DIGEST=sha256:[0-9a-f]{64}$/m)

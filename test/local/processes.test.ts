@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pidFileOf, readLiveRecord, stopProcess, writeRecord } from '@matte/local/lifecycle/pid-file'
 import { identify, isAlive } from '@matte/local/lifecycle/process-identity'
 import { rootDir } from '@matte/local/paths'
+import { isPortFree } from '@matte/local/ports/is-port-free'
 import { installNats, startNats } from '@matte/local/servers/nats'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePorts, nodeEnv } from '../support/free-ports.ts'
@@ -79,6 +81,43 @@ describe('make down', () => {
     const settings = { name: 'stubborn', stopSignal: 'SIGTERM' as const, stopTimeoutMs: 100 }
     await stopProcess({ ...identity, ...settings, leftovers: [], ports: [], fingerprint: '' })
     expect(isAlive(identity)).toBe(false)
+  })
+})
+
+describe('ports of processes that have just ended', () => {
+  /** A process whose helper keeps its port for some time after the process has ended. */
+  const startWithHelper = async (port: number, keptMs: number) => {
+    const helper = `process.on('SIGTERM', () => setTimeout(() => process.exit(), ${keptMs}))
+      require('net').createServer().listen(${port}, '127.0.0.1', () => console.log('listening'))`
+    const args = JSON.stringify(['-e', helper])
+    const script = `require('child_process').spawn(process.execPath, ${args}, { stdio: 'inherit' })`
+    bystander = spawn(process.execPath, ['-e', `${script}; setInterval(() => {}, 1_000)`], { detached: true })
+    await new Promise((resolve) => bystander?.stdout?.once('data', resolve))
+    const identity = identify(bystander.pid ?? 0)
+    if (!identity) throw new Error('the process has not started')
+    const settings = { name: 'nats', stopSignal: 'SIGTERM' as const, stopTimeoutMs: 5_000, leftovers: [] }
+    const record = { ...identity, ...settings, ports: [port], fingerprint: '' }
+    writeRecord(pidFileOf(join(localDir, 'run'), 'nats'), record)
+    return record
+  }
+
+  it('are free when make down returns', async () => {
+    const [port = 0] = await freePorts(1)
+    await startWithHelper(port, 1_500)
+    expect(await makeDown()).toBe(`waiting up to 15 s until ${port} is free …\nstopped nats\n`)
+    expect(await isPortFree(port)).toBe(true)
+  })
+
+  it('are waited for by make up, which refuses only a port of another program', async () => {
+    const [port = 0, other = 0] = await freePorts(2)
+    const holder = createServer().listen(other, '127.0.0.1')
+    await stopProcess(await startWithHelper(port, 3_500))
+    const ports = { MATTE_NATS_PORT: String(port), MATTE_NATS_MONITOR_PORT: String(other) }
+    const { stdout, stderr } = await run('local/src/up.ts', ports)
+    holder.close()
+    expect(stdout).toContain(`waiting up to 15 s until ${port} is free …`)
+    expect(stderr).toContain(`Port ${other} (health of NATS) is taken by another program`)
+    expect(stderr).not.toContain(`Port ${port} `)
   })
 })
 

@@ -14,6 +14,8 @@ const outputBytesMax = 4_000
 export function runCommand(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  // Later arguments may be long, or secret.
+  const shown = [command, ...args.slice(0, args[0] === '-m' ? 3 : 1)].join(' ')
   let stdout = ''
   let all = ''
   const collect = (chunk: Buffer): void => {
@@ -27,7 +29,7 @@ export function runCommand(command: string, args: readonly string[], options: Co
   child.on('error', (error) => reject(new Error(`cannot run ${command}: ${error.message}`)))
   child.on('close', (code, signal) => {
     if (code === 0) resolve(stdout)
-    else reject(new Error(`${command} ${args[0] ?? ''} failed (${signal ?? `exit code ${code}`}):\n${all.trimEnd()}`))
+    else reject(new Error(`${shown} failed (${signal ?? `exit code ${code}`}):\n${all.trimEnd()}`))
   })
   return promise
 }

