@@ -4,7 +4,8 @@ import { mkdirSync } from 'node:fs'
 import { type Env, readExistingServers } from './environment.ts'
 import { ensureFirstWorkspace } from './first-workspace.ts'
 import { takeLock } from './lifecycle/lock.ts'
-import { listRecords, pidFileOf, readLiveRecord } from './lifecycle/pid-file.ts'
+import { listRecords, type ProcessRecord, pidFileOf, readRecord, stopProcess } from './lifecycle/pid-file.ts'
+import { isAlive } from './lifecycle/process-identity.ts'
 import { type Layout, readLayout } from './paths.ts'
 import { findPortConflicts } from './ports/port-conflicts.ts'
 import { listPortUses, type PartName, type Ports, readPorts } from './ports/ports.ts'
@@ -33,6 +34,7 @@ async function up(env: Env): Promise<void> {
   mkdirSync(layout.runDir, { recursive: true })
   const unlock = takeLock(layout.runDir)
   try {
+    await removeDead(layout)
     await refuseTakenPorts(layout, ports, parts)
     const secrets = readSecrets(layout.localDir)
     const { common, apiUrl } = await startParts({ layout, ports, existing, parts, secrets, given: env, say })
@@ -43,11 +45,20 @@ async function up(env: Env): Promise<void> {
   }
 }
 
+/** Ends what killed servers left behind, which may hold ports that this start needs. */
+async function removeDead(layout: Layout): Promise<void> {
+  const dead = readRecords(layout).filter((record) => !isAlive(record))
+  await Promise.all(dead.map(stopProcess))
+}
+
 async function refuseTakenPorts(layout: Layout, ports: Ports, parts: ReadonlySet<PartName>): Promise<void> {
-  const records = listRecords(layout.runDir).map((name) => readLiveRecord(pidFileOf(layout.runDir, name)))
-  const ours = new Set(records.flatMap((record) => record?.ports ?? []))
+  const ours = new Set(readRecords(layout).flatMap((record) => (isAlive(record) ? record.ports : [])))
   const conflicts = await findPortConflicts(listPortUses(ports, parts), ours)
   if (conflicts.length > 0) throw new AggregateError(conflicts.map((conflict) => new Error(conflict)))
+}
+
+function readRecords({ runDir }: Layout): ProcessRecord[] {
+  return listRecords(runDir).flatMap((name) => readRecord(pidFileOf(runDir, name)) ?? [])
 }
 
 function sayHowToUse(layout: Layout, apiUrl: string): void {
