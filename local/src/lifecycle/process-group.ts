@@ -1,5 +1,4 @@
-// The group of a server: each is started as the leader of its own group and session, which the helpers that it forks
-// join.
+// The process group of a server. Each server leads a group and a session, which the helpers that it forks join.
 import { readdirSync } from 'node:fs'
 import { isAlive, type ProcessIdentity } from './process-identity.ts'
 import { readBootId, readStat } from './process-stat.ts'
