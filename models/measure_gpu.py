@@ -124,7 +124,7 @@ def gpu_megabytes(name):
 
 
 def measure_group(load, variants, options):
-    with tempfile.TemporaryDirectory() as folder, open(options.log, "a", encoding="utf8") as log:
+    with tempfile.TemporaryDirectory(prefix="matte-") as folder, open(options.log, "a", encoding="utf8") as log:
         side = write_repository(pathlib.Path(folder), variants, options)
         process, seconds = start(options.installation, folder, log)
         print(f"<!-- {len(variants)} models ready after {seconds:.1f} s -->", flush=True)

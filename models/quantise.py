@@ -74,7 +74,7 @@ def quantise(source, float_nodes=FLOAT_NODES):
     missing = set(float_nodes) - {node.name for node in onnx.load(source).graph.node}
     if missing:
         sys.exit(f"quantise.py: the graph has no node {', '.join(sorted(missing))}")
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(prefix="matte-") as name:
         folder = pathlib.Path(name)
         save_tensors_data(ranges_of(source, folder), folder / "ranges.json")
         quantize_static(

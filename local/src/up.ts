@@ -3,7 +3,7 @@
 import { type Env, readExistingServers } from './environment.ts'
 import { ensureFirstWorkspace } from './first-workspace.ts'
 import { takeLock } from './lifecycle/lock.ts'
-import { listRecords, pidFileOf, readRecord } from './lifecycle/pid-file.ts'
+import { listRecords, type ProcessRecord, pidFileOf, readRecord, stopProcess } from './lifecycle/pid-file.ts'
 import { isAlive } from './lifecycle/process-identity.ts'
 import { type Layout, readLayout } from './paths.ts'
 import { awaitFreePorts, listListeningPorts } from './ports/await-free-ports.ts'
@@ -33,6 +33,7 @@ async function up(env: Env): Promise<void> {
   if (!existing.tritonAddress) parts.add('triton')
   const unlock = await takeLock(layout.runDir, { name: 'make up', say })
   try {
+    await removeDead(layout)
     await refuseTakenPorts(layout, ports, parts)
     const secrets = readSecrets(layout.localDir)
     const { common, apiUrl } = await startParts({ layout, ports, existing, parts, secrets, given: env, say })
@@ -43,9 +44,15 @@ async function up(env: Env): Promise<void> {
   }
 }
 
+/** Ends what killed servers left behind, which may hold ports that this start needs. */
+async function removeDead(layout: Layout): Promise<void> {
+  const dead = readRecords(layout).filter((record) => !isAlive(record))
+  await Promise.all(dead.map(stopProcess))
+}
+
 async function refuseTakenPorts(layout: Layout, ports: Ports, parts: ReadonlySet<PartName>): Promise<void> {
-  const records = listRecords(layout.runDir).flatMap((name) => readRecord(pidFileOf(layout.runDir, name)) ?? [])
-  const portsOf = (some: typeof records) => new Set(some.flatMap((record) => record.ports))
+  const records = readRecords(layout)
+  const portsOf = (some: readonly ProcessRecord[]) => new Set(some.flatMap((record) => record.ports))
   const ours = portsOf(records.filter(isAlive))
   const uses = listPortUses(ports, parts)
   // A port is free soon if a process of an earlier `make up` had it, or if nothing listens on it any longer.
@@ -54,6 +61,10 @@ async function refuseTakenPorts(layout: Layout, ports: Ports, parts: ReadonlySet
   await awaitFreePorts([...new Set(closing.map(({ port }) => port))], { say })
   const conflicts = await findPortConflicts(uses, ours)
   if (conflicts.length > 0) throw new AggregateError(conflicts.map((conflict) => new Error(conflict)))
+}
+
+function readRecords({ runDir }: Layout): ProcessRecord[] {
+  return listRecords(runDir).flatMap((name) => readRecord(pidFileOf(runDir, name)) ?? [])
 }
 
 function sayHowToUse(layout: Layout, apiUrl: string): void {

@@ -3,8 +3,10 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pidFileOf, readLiveRecord, stopProcess, writeRecord } from '@matte/local/lifecycle/pid-file'
+import { pidFileOf, readLiveRecord, readRecord, stopProcess, writeRecord } from '@matte/local/lifecycle/pid-file'
+import { listHelpers } from '@matte/local/lifecycle/process-group'
 import { identify, isAlive } from '@matte/local/lifecycle/process-identity'
+import { startServer } from '@matte/local/lifecycle/server'
 import { rootDir } from '@matte/local/paths'
 import { isPortFree } from '@matte/local/ports/is-port-free'
 import { installNats, startNats } from '@matte/local/servers/nats'
@@ -50,6 +52,62 @@ describe('a process started for make up', () => {
     expect(identify(moved.pid)).toBeUndefined()
     expect(existsSync(pidFile)).toBe(false)
     expect(await makeDown()).toBe('Nothing was running.\n')
+  })
+})
+
+describe('the helpers of a killed server', () => {
+  const pidFile = () => pidFileOf(join(localDir, 'run'), 'parent')
+  const start = () =>
+    startServer({
+      name: 'parent',
+      command: '/bin/sh',
+      args: ['-c', 'sleep 600 & wait'],
+      env: {},
+      url: '',
+      ports: [],
+      logFile: join(localDir, 'parent.log'),
+      lifetime: 'detached',
+      pidFile: pidFile(),
+      ready: async () => listHelpers(readRecord(pidFile())?.pid ?? 0).length === 1,
+    })
+
+  let helpers: readonly number[] = []
+  afterEach(() => {
+    for (const helper of helpers) if (identify(helper)) process.kill(helper, 'SIGKILL')
+  })
+
+  async function givenHelpersLeftBehind(): Promise<number> {
+    const { pid } = await start()
+    helpers = listHelpers(pid)
+    process.kill(pid, 'SIGKILL')
+    await until('the server has ended', () => identify(pid) === undefined)
+    expect(listHelpers(pid)).toHaveLength(1)
+    return pid
+  }
+
+  it('end with make down', async () => {
+    const pid = await givenHelpersLeftBehind()
+    expect(await makeDown()).toBe('stopped parent\n')
+    expect(listHelpers(pid)).toEqual([])
+  })
+
+  it('end with the next start', async () => {
+    const pid = await givenHelpersLeftBehind()
+    const next = await start()
+    expect(next.pid).not.toBe(pid)
+    expect(listHelpers(pid)).toEqual([])
+    expect(listHelpers(next.pid)).toHaveLength(1)
+  })
+
+  it('are left alone where only their number is in a pid file', async () => {
+    const pid = await givenHelpersLeftBehind()
+    const record = readRecord(pidFile())
+    if (!record) throw new Error('the server has no record')
+    writeRecord(pidFile(), { ...record, born: 'another boot/1' })
+    expect(await makeDown()).toBe('Nothing was running.\n')
+    expect(listHelpers(pid)).toHaveLength(1)
+    await stopProcess(record)
+    expect(listHelpers(pid)).toEqual([])
   })
 })
 

@@ -19,10 +19,10 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * What a Node process that a test starts gets beside its settings: the path, and the cache of compiled code, with which
- * it starts in half the time. The hundreds of starts are a good part of what a run takes.
+ * Environment of a Node process that a test starts, beside its settings: the path, the run that it ends with, and the
+ * cache of compiled code, with which it starts in half the time. The hundreds of starts are a good part of a run.
  */
 export const nodeEnv = (): Record<string, string> => {
-  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
-  return { PATH, NODE_COMPILE_CACHE }
+  const { PATH = '', NODE_COMPILE_CACHE = '', MATTE_TEST_RUN = '' } = process.env
+  return { PATH, NODE_COMPILE_CACHE, MATTE_TEST_RUN }
 }

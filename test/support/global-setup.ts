@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Say } from '@matte/local/say'
 import type { TestProject } from 'vitest/node'
 import { makeTemplate } from './database.ts'
-import { createRunDir, keepRunDir, removeRunDir } from './run-dir.ts'
+import { keepRunDir, removeRunDir, startRun } from './run-dir.ts'
 import { type OwnServer, ownNats, ownPostgres, ownStore, ownTriton } from './servers.ts'
 import { findSystemPostgres } from './system-postgres.ts'
 
@@ -38,7 +38,7 @@ export async function startShared(
   project: TestProject,
   without: readonly Without[] = [],
 ): Promise<() => Promise<void>> {
-  const runDir = createRunDir()
+  const runDir = startRun()
   const servers: OwnServer[] = []
   const say: Say = (line) => void process.stdout.write(`[servers] ${line}\n`)
   const place = (name: string) => ({ dir: join(runDir, name), say })

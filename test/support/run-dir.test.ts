@@ -1,16 +1,24 @@
-import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { identify } from '@matte/local/lifecycle/process-identity'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createRunDir, keepRunDir } from './run-dir.ts'
+import { until } from './until.ts'
 
 let parent: string
 beforeEach(() => {
-  parent = mkdtempSync(join(tmpdir(), 'run-dir-'))
+  parent = mkdtempSync(join(tmpdir(), 'matte-run-dir-'))
 })
 afterEach(() => rmSync(parent, { recursive: true }))
 
 const makeOwnerDead = (dir: string): void => writeFileSync(join(dir, 'owner.json'), '{"pid":1,"born":"another boot"}')
+
+function makeOld(path: string): void {
+  const dayAgo = Date.now() / 1_000 - 25 * 3_600
+  utimesSync(path, dayAgo, dayAgo)
+}
 
 it('leaves the folder of a run that goes on', () => {
   const running = createRunDir(parent)
@@ -31,8 +39,44 @@ it('keeps the folder of a failed run for a day', () => {
   keepRunDir(failed)
   createRunDir(parent)
   expect(existsSync(failed)).toBe(true)
-  const dayAgo = Date.now() / 1_000 - 25 * 3_600
-  utimesSync(join(failed, 'kept'), dayAgo, dayAgo)
+  makeOld(join(failed, 'kept'))
   createRunDir(parent)
   expect(existsSync(failed)).toBe(false)
+})
+
+it('removes temporary files that are older than a day, but for the cache', () => {
+  const names = ['matte-old', 'matte-new', 'matte-compile-cache', 'python_env_a1B2c3', 'other']
+  for (const name of names) mkdirSync(join(parent, name))
+  for (const name of names.filter((one) => one !== 'matte-new')) makeOld(join(parent, name))
+  createRunDir(parent)
+  const left = names.filter((name) => existsSync(join(parent, name)))
+  expect(left).toEqual(['matte-new', 'matte-compile-cache', 'other'])
+})
+
+it('ends the processes of a run that was killed', async () => {
+  const killed = createRunDir(parent)
+  const child = spawn('sleep', ['600'], { env: { ...process.env, MATTE_TEST_RUN: killed } })
+  const other = spawn('sleep', ['600'], { env: { ...process.env, MATTE_TEST_RUN: `${killed}x` } })
+  const ended = new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)))
+  makeOwnerDead(killed)
+  createRunDir(parent)
+  expect(await ended).toBe('SIGKILL')
+  expect(identify(other.pid ?? 0)).toBeDefined()
+  other.kill('SIGKILL')
+})
+
+it('ends with its runner, whose children are killed and whose folder is removed', async () => {
+  const script = `
+    import { spawn } from 'node:child_process'
+    import { startRun } from ${JSON.stringify(join(import.meta.dirname, 'run-dir.ts'))}
+    const dir = startRun(${JSON.stringify(parent)})
+    const { pid } = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' })
+    process.stdout.write(JSON.stringify({ dir, pid }))`
+  const runner = spawn(process.execPath, ['--input-type=module', '-e', script])
+  const said = await new Promise<Buffer>((resolve) => runner.stdout.once('data', resolve))
+  const { dir, pid } = JSON.parse(said.toString()) as { dir: string; pid: number }
+  expect(identify(pid)).toBeDefined()
+  runner.kill('SIGKILL')
+  await until('its child has ended', () => identify(pid) === undefined)
+  await until('its folder is removed', () => !existsSync(dir))
 })

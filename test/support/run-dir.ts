@@ -1,14 +1,47 @@
-// The folder of one test run: logs, databases and objects of its servers. It goes with the run, or stays a day when a
-// test failed. A run that was killed cannot tidy up, so the next one does it.
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+// The folder of one test run: logs, databases and objects of its servers, and the temporary files of its tests. It is
+// removed with the run, or a day later when a test failed. The next run removes the remains of a killed one.
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { identify } from '@matte/local/lifecycle/process-identity'
 
 const namePrefix = 'matte-test-'
 const keptForMs = 24 * 60 * 60 * 1_000
 
-export function createRunDir(parent = tmpdir()): string {
+/** A run that this process has ended leaves `TMPDIR` set to its own folder. */
+const temporaryFolder = (): string => (process.env.MATTE_TEST_RUN ? dirname(process.env.MATTE_TEST_RUN) : tmpdir())
+
+const endRun = join(import.meta.dirname, 'end-run.sh')
+
+/**
+ * Creates the folder and makes the test programs that this process starts from now on, with their children, part of the
+ * run: their temporary files are in its folder, and they are killed when this process is gone.
+ */
+export function startRun(parent = temporaryFolder()): string {
+  const dir = createRunDir(parent)
+  const temporary = join(dir, 'tmp')
+  mkdirSync(temporary)
+  chmodSync(temporary, 0o777) // servers that run as another user
+  const guard = spawn(endRun, [dir], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  guard.unref()
+  ;(guard.stdin as typeof guard.stdin & { unref?: () => void }).unref?.()
+  Object.assign(process.env, { TMPDIR: temporary, MATTE_TEST_RUN: dir })
+  return dir
+}
+
+export function createRunDir(parent: string): string {
   removeLeftovers(parent)
   const dir = mkdtempSync(join(parent, namePrefix))
   chmodSync(dir, 0o755) // PostgreSQL runs as another user where this one is root
@@ -24,19 +57,32 @@ export const removeRunDir = (dir: string): void => rmSync(dir, { recursive: true
 const ownerFile = (dir: string): string => join(dir, 'owner.json')
 const keptFile = (dir: string): string => join(dir, 'kept')
 
-/** Removes what nobody owns any more, and what was kept for long enough; another user's folders are left alone. */
+/** Ends killed runs, and removes their folders and those that were kept for a day; never those of another user. */
 function removeLeftovers(parent: string): void {
-  for (const name of readdirSync(parent).filter((entry) => entry.startsWith(namePrefix))) {
+  const names = readdirSync(parent)
+  for (const name of names.filter((entry) => entry.startsWith(namePrefix))) {
     const dir = join(parent, name)
     try {
       const { mtimeMs, uid } = statSync(existsSync(keptFile(dir)) ? keptFile(dir) : ownerFile(dir))
       if (uid !== process.getuid?.()) continue
-      const isOver = existsSync(keptFile(dir)) ? Date.now() - mtimeMs > keptForMs : !isOwned(dir)
-      if (isOver) removeRunDir(dir)
+      if (!isOwned(dir)) spawnSync(endRun, [dir], { input: '' })
+      if (existsSync(keptFile(dir)) && Date.now() - mtimeMs > keptForMs) removeRunDir(dir)
     } catch {
       // Without an owner's file it is just being made, or just being removed by its run.
     }
   }
+  for (const name of names) removeOld(parent, name)
+}
+
+/** Removes temporary files that a killed check, program or Triton left and that nothing has changed for a day. */
+function removeOld(parent: string, name: string): void {
+  const path = join(parent, name)
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat?.uid !== process.getuid?.() || stat === undefined || Date.now() - stat.mtimeMs < keptForMs) return
+  const isRun = existsSync(ownerFile(path)) || existsSync(keptFile(path))
+  if (name.startsWith('matte-') && name !== 'matte-compile-cache' && !isRun) removeRunDir(path)
+  // Triton makes this folder at its start and removes it at a clean stop. It stays empty for this repository's models.
+  if (/^python_env_\w{6}$/.test(name) && readdirSync(path).length === 0) rmdirSync(path)
 }
 
 function isOwned(dir: string): boolean {

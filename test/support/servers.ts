@@ -35,6 +35,8 @@ const fastPostgres = {
   synchronous_commit: 'off',
   full_page_writes: 'off',
   shared_buffers: '64MB',
+  // In the data folder: a killed server would leave its files in /dev/shm.
+  dynamic_shared_memory_type: 'mmap',
   // Three processes of ten connections for each of a few services at once, and the tests' own.
   max_connections: '300',
 }

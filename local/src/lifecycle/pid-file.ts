@@ -1,7 +1,8 @@
 // The record of a detached process: enough to find, check and stop it later from another program, and no secret.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { isAlive, type ProcessIdentity, signalGroup } from './process-identity.ts'
+import { killHelpersLeftBehind, listHelpers, signalGroup } from './process-group.ts'
+import { isAlive, type ProcessIdentity } from './process-identity.ts'
 import { waitUntil } from './wait.ts'
 
 export type ProcessRecord = ProcessIdentity & {
@@ -54,7 +55,10 @@ export function listRecords(runDir: string): string[] {
 
 export const pidFileOf = (runDir: string, name: string): string => join(runDir, `${name}.json`)
 
-/** Asks the process to stop, kills it after its limit, and removes what it leaves. True: it was running. */
+/**
+ * Asks the process to stop, kills it after its limit, and removes what it leaves, helpers of a process that was killed
+ * among it. True: it or its helpers were running.
+ */
 export async function stopProcess(record: ProcessRecord): Promise<boolean> {
   const running = isAlive(record)
   if (running) {
@@ -67,6 +71,11 @@ export async function stopProcess(record: ProcessRecord): Promise<boolean> {
     // 20 s: even a large process is gone in that time unless the kernel itself is stuck on its files.
     await waitUntil(ended, { what: `${record.name} (pid ${record.pid}) was killed`, timeoutMs: 20_000 })
   }
+  const left = killHelpersLeftBehind(record)
+  if (left) {
+    const what = `the helpers of ${record.name} (group ${record.pid}) were killed`
+    await waitUntil(() => listHelpers(record.pid).length === 0, { what, timeoutMs: 20_000 })
+  }
   for (const path of record.leftovers) rmSync(path, { force: true })
-  return running
+  return running || left
 }

@@ -7,8 +7,9 @@ import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } fr
 import { dirname, join } from 'node:path'
 import { awaitFreePorts } from '../ports/await-free-ports.ts'
 import { isPortFree } from '../ports/is-port-free.ts'
-import { type ProcessRecord, readLiveRecord, stopProcess, writeRecord } from './pid-file.ts'
-import { identify, isAlive, signalGroup } from './process-identity.ts'
+import { type ProcessRecord, readRecord, stopProcess, writeRecord } from './pid-file.ts'
+import { signalGroup } from './process-group.ts'
+import { identify, isAlive } from './process-identity.ts'
 import { waitUntil } from './wait.ts'
 
 export type RunningServer = {
@@ -57,15 +58,16 @@ const logBytesMax = 20 * 1024 * 1024
 
 /**
  * Starts the process and returns when it is ready. One that its pid file says is running is kept when it was started
- * with the same command, environment and version, else stopped first.
+ * with the same command, environment and version, else stopped first. Helpers of one that was killed are killed first.
  * @throws ServerEndedError when it ends before it is ready
  */
 export async function startServer(launch: Launch): Promise<RunningServer> {
-  const running = launch.pidFile === undefined ? undefined : readLiveRecord(launch.pidFile)
-  if (running?.fingerprint === fingerprintOf(launch)) return awaitReady(launch, running, 0)
-  if (running) {
-    await stopProcess(running)
-    await awaitFreePorts(running.ports)
+  const before = launch.pidFile === undefined ? undefined : readRecord(launch.pidFile)
+  const fits = before && isAlive(before) && before.fingerprint === fingerprintOf(launch)
+  if (fits) return awaitReady(launch, before, 0)
+  if (before) {
+    await stopProcess(before)
+    await awaitFreePorts(before.ports)
   }
   // Asked beforehand: another program that listens there could answer the readiness probe for our server.
   for (const port of launch.ports) {

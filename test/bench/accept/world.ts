@@ -53,7 +53,7 @@ const workspaces = 100
 
 /** `parent`: the folder, and so the disk, that the servers keep their files in. */
 export async function createWorld(parent: string, more: Record<string, string> = {}): Promise<World> {
-  const dir = mkdtempSync(join(parent, 'bench-'))
+  const dir = mkdtempSync(join(parent, 'matte-bench-'))
   chmodSync(dir, 0o755) // PostgreSQL runs as another user where this one is root
   const stops: (() => unknown)[] = [() => rmSync(dir, { recursive: true, force: true })]
   const remove = async (): Promise<void> => {

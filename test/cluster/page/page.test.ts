@@ -1,11 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { readBlocks, runBlock } from './page.ts'
 
 const where = { dir: mkdtempSync(join(tmpdir(), 'matte-page-')), env: { GIVEN: 'a word' }, path: 'page.md' }
+afterAll(() => rmSync(where.dir, { recursive: true }))
 const block = (script: string, ...prints: string[]) => ({ section: '', line: 1, script, prints })
 
 describe('a block of a page', () => {

@@ -8,7 +8,7 @@ import { readPairs } from './pairs.ts'
 describe('readPairs', () => {
   let folder: string
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'pairs-'))
+    folder = mkdtempSync(join(tmpdir(), 'matte-pairs-'))
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 

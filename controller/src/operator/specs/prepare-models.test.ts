@@ -8,7 +8,7 @@ import { containerArguments } from './triton-arguments.ts'
 
 const models = join(import.meta.dirname, '../../../../models')
 
-/** The script writes below /tmp/models, so a run has a folder of its own by way of its sources' path. */
+/** Holds the sources, and the copies that the script writes below /tmp/models in a pod. */
 let dir: string
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'matte-models-'))
@@ -17,7 +17,6 @@ beforeAll(() => {
 afterEach(() => vi.unstubAllEnvs())
 afterAll(() => {
   rmSync(dir, { recursive: true, force: true })
-  rmSync(`/tmp/models${dir}`, { recursive: true, force: true })
 })
 
 /** Lines as of Intel processors of 2023 and 2019, one of 2024 without AVX-512, and one that has none of all. */
@@ -40,17 +39,17 @@ function prepare(names: readonly string[], { processor = 'none', cpu = '6', chec
   writeFileSync(cpuinfo, `processor\t: 0\n${flags[processor]}`)
   const args = containerArguments(spec, { uid: 'uid', ipv6: false })
   const [command = '', ...rest] = args.slice(0, args.indexOf('--') + 1)
-  const mocked = rest.map((arg) => (arg === '/proc/cpuinfo' ? cpuinfo : arg))
+  const mocked = rest.map((arg) => (arg === '/proc/cpuinfo' ? cpuinfo : arg.replaceAll('/tmp/models', `${dir}/copies`)))
   return execFileSync(command, [...mocked, 'echo', 'started'], { encoding: 'utf8' })
 }
 
 const configs = (name: string) => readFileSync(join(dir, 'u2netp/configs', `${name}.pbtxt`), 'utf8')
-const written = () => readFileSync(`/tmp/models${dir}/u2netp/configs/cpu.pbtxt`, 'utf8')
+const written = () => readFileSync(`${dir}/copies${dir}/u2netp/configs/cpu.pbtxt`, 'utf8')
 
 describe('the copy of a model repository for so many cores', () => {
   it('has one instance to a core, and everything else as it was', () => {
     expect(prepare(['u2netp'])).toBe('model u2netp: configs/cpu.pbtxt\nstarted\n')
-    const copy = `/tmp/models${dir}/u2netp`
+    const copy = `${dir}/copies${dir}/u2netp`
     const original = configs('cpu')
     expect(written()).toBe(original.replace('kind: KIND_CPU count: 1', 'kind: KIND_CPU count: 6'))
     expect(written()).not.toBe(original)
