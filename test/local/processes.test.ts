@@ -143,12 +143,13 @@ describe('make down', () => {
 })
 
 describe('ports of processes that have just ended', () => {
-  /** A process whose helper keeps its port for some time after the process has ended. */
+  /** A process whose helper leads a group of its own, and keeps the port for some time after the process has ended. */
   const startWithHelper = async (port: number, keptMs: number) => {
-    const helper = `process.on('SIGTERM', () => setTimeout(() => process.exit(), ${keptMs}))
+    const helper = `const parent = process.ppid
+      setInterval(() => process.ppid === parent || setTimeout(() => process.exit(), ${keptMs}), 50)
       require('net').createServer().listen(${port}, '127.0.0.1', () => console.log('listening'))`
     const args = JSON.stringify(['-e', helper])
-    const script = `require('child_process').spawn(process.execPath, ${args}, { stdio: 'inherit' })`
+    const script = `require('child_process').spawn(process.execPath, ${args}, { stdio: 'inherit', detached: true })`
     bystander = spawn(process.execPath, ['-e', `${script}; setInterval(() => {}, 1_000)`], { detached: true })
     await new Promise((resolve) => bystander?.stdout?.once('data', resolve))
     const identity = identify(bystander.pid ?? 0)
