@@ -8,7 +8,7 @@ const world = useApi()
 /** The object that a command prints. */
 const admin = (args: readonly string[]) => runAdmin(args, { DATABASE_URL: world.databaseUrl })
 
-/** What a refused command says, and its exit code. */
+/** Output and exit code of a refused command. */
 const refusal = (args: readonly string[]) =>
   admin(args).then(
     () => undefined,

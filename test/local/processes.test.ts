@@ -143,7 +143,7 @@ describe('make down', () => {
 })
 
 describe('ports of processes that have just ended', () => {
-  /** A process whose helper leads a group of its own, and keeps the port for some time after the process has ended. */
+  /** A process whose helper has left its group and keeps the port for some time after the process has ended. */
   const startWithHelper = async (port: number, keptMs: number) => {
     const helper = `const parent = process.ppid
       setInterval(() => process.ppid === parent || setTimeout(() => process.exit(), ${keptMs}), 50)

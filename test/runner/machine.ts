@@ -6,7 +6,7 @@ import { availableParallelism, loadavg, tmpdir, totalmem } from 'node:os'
 export type Machine = {
   /** The smaller of what is free for the checkout and for temporary files. */
   readonly freeDiskBytes: number
-  /** What programs can still take, page cache included. */
+  /** Memory that programs can still take, page cache included. */
   readonly freeMemoryBytes: number
   readonly memoryBytes: number
   /** Mean of processes that ran or waited for a core during the last minute. */
