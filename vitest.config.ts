@@ -20,6 +20,9 @@ const onServers = {
   maxWorkers: Math.max(2, Math.min(4, availableParallelism() - 2)),
 }
 
+/** Files share processes and loaded modules, and wait for timers more than for a core. */
+const shared = { isolate: false, maxWorkers: Math.max(3, Math.min(4, availableParallelism())) }
+
 export default defineConfig({
   test: {
     // Processes, not threads: sharp and gRPC keep native state that does not like to be unloaded with a thread.
@@ -37,7 +40,6 @@ export default defineConfig({
             'test/image/{dockerfiles,licences}.test.ts',
           ],
           testTimeout: 10_000,
-          // Files share a process and its loaded modules, which takes a third of the processor time.
           isolate: false,
         },
       },
@@ -53,7 +55,7 @@ export default defineConfig({
           name: 'int',
           include: [`test/${behaviour}/**/*.test.ts`],
           exclude: [faults],
-          isolate: false,
+          ...shared,
         },
       },
       {
@@ -63,7 +65,7 @@ export default defineConfig({
       {
         extends: true,
         // Tests of SQL once more, with PostgreSQL 15 in place of 18.
-        test: { ...onServers, name: 'postgres-15', include: ['test/{core,dispatcher}/**/*.test.ts'], isolate: false },
+        test: { ...onServers, name: 'postgres-15', include: ['test/{core,dispatcher}/**/*.test.ts'], ...shared },
       },
       {
         extends: true,
