@@ -1,21 +1,50 @@
+import { createServer } from 'node:net'
 import { isPortFree } from '@matte/local/ports/is-port-free'
 
-// Below what Linux gives to outgoing connections (32,768 and above): one of those may have the port by the time that a
-// server takes it, or takes it again. Each of the programs that run tests at the same time has a share of its own.
-const [lowest, highest, shares] = [12_000, 32_000, 8]
-const share = Math.floor((highest - lowest) / shares)
-const from = lowest + (Number(process.env.VITEST_POOL_ID ?? 0) % shares) * share
-let next = Math.floor(Math.random() * share)
+// Below the ports that Linux gives to outgoing connections (32,768 and above): such a connection may take a port before
+// the server that it was picked for, or while that server restarts.
+const [lowest, highest, blockSize] = [12_000, 32_000, 50]
+const blocks = (highest - lowest) / blockSize
 
-/** Ports of 127.0.0.1 that were free a moment ago, all different; none comes again before some thousands of others. */
+/** Ports of the blocks that this program has reserved and not yet handed out. */
+const reserved: number[] = []
+let reserving = Promise.resolve()
+
+/**
+ * Ports of 127.0.0.1 on which nothing listens, all different. No other program that picks its ports here gets them
+ * while this one runs, so a server can be stopped and started again on its port.
+ */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = []
   while (ports.length < count) {
-    next = (next + 1) % share
-    const port = from + next
-    if (await isPortFree(port)) ports.push(port)
+    const port = reserved.shift()
+    if (port === undefined) {
+      reserving = reserving.then(reserveBlock)
+      await reserving
+    } else if (await isPortFree(port)) ports.push(port)
   }
   return ports
+}
+
+async function reserveBlock(): Promise<void> {
+  if (reserved.length > 0) return // a call that waited here meanwhile has reserved one
+  const first = Math.floor(Math.random() * blocks)
+  for (let i = 0; i < blocks; i++) {
+    const block = (first + i) % blocks
+    if (!(await holdName(`matte-ports-${block}`))) continue
+    reserved.push(...Array.from({ length: blockSize }, (_, offset) => lowest + block * blockSize + offset))
+    return
+  }
+  throw new Error(`all ports from ${lowest} to ${highest} are reserved by test programs that run on this machine`)
+}
+
+/** Listens on an abstract socket, which one program can hold at a time and Linux releases with the program. */
+function holdName(name: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer().unref()
+    server.once('error', () => resolve(false))
+    server.listen({ path: `\0${name}` }, () => resolve(true))
+  })
 }
 
 /**
