@@ -10,6 +10,7 @@ import { findLeft } from './apply/credits-left.ts'
 import { insertRefund, type RefundRow, refundableOf } from './apply/insert-refund.ts'
 import { creditsForRefund, refundableAmount } from './apply/refund-share.ts'
 import type { PaymentDeps } from './payment-deps.ts'
+import type { Facts } from './provider/provider.ts'
 import { ProviderRefused, ProviderUnavailable } from './provider/provider-errors.ts'
 import { findOwn } from './rows/list-own.ts'
 import type { OrderRow } from './rows/order-queries.ts'
@@ -84,7 +85,10 @@ function judgeAmount(order: OrderRow, most: number, asked: number | undefined): 
     : new MatteError('CONFLICT', `Of this order ${most} can be refunded, in minor units.`, { details })
 }
 
-/** Asks the provider for the refund, which it makes once however often it is asked; the refund as it then is. */
+/**
+ * Makes the refund at the provider, or reads it there once its id is known: a refund that was made in the provider's
+ * dashboard does not carry our id, so asking for it would pay twice. Returns the refund as it then is.
+ */
 export async function payRefund(deps: PaymentDeps, refund: RefundRow): Promise<RefundRow> {
   const { db, provider } = deps
   const own = { workspaceId: refund.workspace_id, id: refund.id }
@@ -93,14 +97,20 @@ export async function payRefund(deps: PaymentDeps, refund: RefundRow): Promise<R
   if (refund.status !== 'pending' || paymentId == null || order?.provider !== provider.name) return refund
   const reading = await nextReading(db)
   try {
-    const { id: refundId, amount, currency } = refund
-    const facts = { refund: await provider.refund({ refundId, paymentId, amount, currency }) }
-    await db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
+    const facts = await makeOrRead(deps, refund, paymentId)
+    if (facts !== undefined) await db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
   } catch (error) {
-    if (error instanceof ProviderRefused) await fail(deps, refund, error.message)
+    // A refused read says nothing about the money.
+    if (error instanceof ProviderRefused && refund.provider_refund_id === null) await fail(deps, refund, error.message)
     else if (!(error instanceof ProviderUnavailable)) throw error
   }
   return (await findOwn(db, 'refund', own)) ?? refund
+}
+
+async function makeOrRead({ provider }: PaymentDeps, refund: RefundRow, paymentId: string): Promise<Facts | undefined> {
+  const { id: refundId, provider_refund_id: known, amount, currency } = refund
+  if (known !== null) return provider.read({ kind: 'refund', id: known })
+  return { refund: await provider.refund({ refundId, paymentId, amount, currency }) }
 }
 
 const fail = ({ db, ...deps }: PaymentDeps, { workspace_id: workspaceId, id }: RefundRow, failure: string) =>
