@@ -9,6 +9,7 @@ import { nextReading } from './apply/applying.ts'
 import { findLeft } from './apply/credits-left.ts'
 import { insertRefund, type RefundRow, refundableOf } from './apply/insert-refund.ts'
 import { creditsForRefund, refundableAmount } from './apply/refund-share.ts'
+import { tryEndPaidBack } from './paid-back.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import type { Facts } from './provider/provider.ts'
 import { ProviderRefused, ProviderUnavailable } from './provider/provider-errors.ts'
@@ -39,6 +40,7 @@ export async function createRefund(deps: PaymentDeps, refund: NewRefund): Promis
     const order = await findOwn(tx, 'payment_order', { workspaceId, id: orderId })
     if (order === undefined) throw new MatteError('NOT_FOUND', 'There is no such order.')
     refuseUnrefundable(deps, order)
+    if (refund.userId !== null) refuseLate(deps, order, applying.now)
     await refuseChanging(tx, order)
     const left = await findLeft(applying, order)
     const sold = refundableOf(order, left)
@@ -58,6 +60,16 @@ function refuseUnrefundable({ provider }: PaymentDeps, order: OrderRow): void {
     const message = `Its provider, ${order.provider}, is not asked from here; refund it there.`
     throw new MatteError('CONFLICT', message, { details: { provider: order.provider } })
   }
+}
+
+const dayMs = 24 * 60 * 60 * 1_000
+
+/** Members refund what was paid lately; operators refund at any time. */
+function refuseLate({ selfRefundDays }: PaymentDeps, { paid_at: paidAt }: OrderRow, now: Date): void {
+  if (paidAt !== null && now.getTime() < paidAt.getTime() + selfRefundDays * dayMs) return
+  const why =
+    selfRefundDays === 0 ? 'Members make no refunds here.' : `The order was paid more than ${selfRefundDays} days ago.`
+  throw new MatteError('CONFLICT', `${why} Ask the operator of this service.`, { details: { selfRefundDays } })
 }
 
 /**
@@ -99,6 +111,7 @@ export async function payRefund(deps: PaymentDeps, refund: RefundRow): Promise<R
   try {
     const facts = await makeOrRead(deps, refund, paymentId)
     if (facts !== undefined) await db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
+    if (order.subscription_id !== null) await tryEndPaidBack(deps, order.subscription_id)
   } catch (error) {
     // A refused read says nothing about the money.
     if (error instanceof ProviderRefused && refund.provider_refund_id === null) await fail(deps, refund, error.message)

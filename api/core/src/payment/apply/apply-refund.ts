@@ -6,6 +6,7 @@ import type { Applying } from './applying.ts'
 import { findLeft, giveBackCredits } from './credits-left.ts'
 import { addRefunded, insertRefund, type RefundRow, refundableOf } from './insert-refund.ts'
 import { issueCorrection, issueCreditNote } from './issue-invoice.ts'
+import { refreshPlan } from './plan-in-force.ts'
 import { creditsForRefund } from './refund-share.ts'
 
 /** A refund only ever goes up this list: pending, succeeded, failed. Banks give money back even after success. */
@@ -24,6 +25,7 @@ export async function applyRefund(applying: Applying, order: OrderRow, facts: Re
   await setOrderStatus(applying, current)
   await issueCreditNote(applying, current, refund)
   await publishRefund(applying, refund)
+  if (current.subscription_id !== null) await refreshPlan(applying)
   applying.metrics?.count('refunded')
 }
 
@@ -84,6 +86,7 @@ export async function failRefund(applying: Applying, refund: RefundRow, failure:
   const order = await addRefunded(applying, order_id, { amount: -amount, credits: -credits })
   await setOrderStatus(applying, order)
   if (refund.status === 'succeeded') await issueCorrection(applying, order, id)
+  if (order.subscription_id !== null) await refreshPlan(applying)
 }
 
 type Ended = { status: 'succeeded' | 'failed'; failure?: string }
