@@ -118,6 +118,29 @@ describe('a subscription', () => {
     expect(updates).toHaveLength(2)
   })
 
+  it('ends at once with the whole refund of its payment, for which a member has 14 days', async () => {
+    const someone = await person()
+    const { id: orderId } = await buy(someone, { plan: 'enterprise', interval: 'year' })
+    const refund = () => someone.client.call('POST', '/payments/refunds', { body: { orderId, reason: 'test' } })
+    const paidDaysAgo = (days: number) =>
+      world.db
+        .updateTable('payment_order')
+        .set({ paid_at: new Date(Date.now() - days * 24 * 60 * 60 * 1_000) })
+        .where('id', '=', orderId)
+        .execute()
+    await paidDaysAgo(15)
+    await expect(refund()).rejects.toMatchObject({ ...conflict, details: { selfRefundDays: 14 } })
+    expect(await planOf(someone.workspaceId)).toBe('enterprise')
+    await paidDaysAgo(13)
+    expect(await refund()).toMatchObject({ status: 201, data: { status: 'succeeded' } })
+    expect(await planOf(someone.workspaceId)).toBe('free')
+    expect(await subscription(someone)).toMatchObject({ status: 'canceled' })
+    expect((await published(someone.workspaceId)).sort()).toEqual([
+      ...['credits.refunded', 'payment.succeeded', 'refund.succeeded'],
+      ...['subscription.canceled', 'subscription.updated', 'subscription.updated'],
+    ])
+  })
+
   it('whose card is declined changes nothing, and says so', async () => {
     const someone = await person()
     await buy(someone, { plan: 'pro', interval: 'month' }, { declineRenewals: true })

@@ -71,7 +71,7 @@ describe('PATCH /app/teams/{teamId}/members/{userId}', () => {
     const ask = ({ key }: { key: string }) => statusOf(world.api.client(key).call('GET', '/tasks'))
     expect([await ask(lost), await ask(kept)]).toEqual([200, 200])
     const adopting = (by: Person, { userId }: Person) =>
-      by.client.call('PATCH', `${team.path}/members/${userId}`, { body: { role: 'billing', adoptKeys: true } })
+      by.client.call('PATCH', `${team.path}/members/${userId}`, { body: { role: 'member', adoptKeys: true } })
     await expect(adopting(admin, second)).rejects.toMatchObject({ code: 'AUTH_FORBIDDEN' })
     await expect(adopting(admin, admin)).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(await rolesIn(team)).toMatchObject({ [admin.userId]: 'admin', [second.userId]: 'admin' })

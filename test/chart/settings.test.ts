@@ -28,7 +28,7 @@ const values = {
   },
   accounts: { appUrl: 'https://app.example.com', registration: 'open' },
   payments: {
-    ...{ provider: 'stripe', stripe: { existingSecret: { name: 'stripe' } } },
+    ...{ provider: 'stripe', stripe: { existingSecret: { name: 'stripe' } }, selfRefundDays: 0 },
     ...{ packs: [pack], planPrices: [price], seller: { name: 'Example Ltd', addressLines: ['1 Main Street'] } },
   },
   referral: { rewardCredits: 25 },
@@ -72,6 +72,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
       auditRetentionDays: 90,
       ...{ paymentsProvider: 'stripe', stripeSecretKey: 'rk_live_secret', stripeWebhookSecret: 'whsec_secret' },
       ...{ creditPacks: [pack], planPrices: [price], invoiceSeller: { name: 'Example Ltd' } },
+      paymentsSelfRefundDays: 0,
     })
   })
 
@@ -90,7 +91,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
   it('are none without values: no mail, nobody registers uninvited, nothing is sold', async () => {
     const plain = readApi(await renderEnv('api', {}))
     expect(plain).toMatchObject({ mailEnabled: false, registration: 'invite', appUrl: 'http://localhost:8080' })
-    expect(plain.paymentsProvider).toBeUndefined()
+    expect(plain).toMatchObject({ paymentsProvider: undefined, paymentsSelfRefundDays: 14 })
     const sender = readDispatcher(await renderEnv('dispatcher', {}))
     expect(sender.mailServer).toBeUndefined()
     expect(sender.paymentsProvider).toBeUndefined()

@@ -4,6 +4,7 @@ import type { Db } from '@matte/core/db/database'
 import { sweepParts } from '@matte/core/db/sweep'
 import { paymentParts } from '@matte/core/payment/due-payments'
 import type { PaymentDeps } from '@matte/core/payment/payment-deps'
+import type { PaymentProvider } from '@matte/core/payment/provider/provider'
 import { sandboxProvider } from '@matte/core/payment/provider/sandbox/sandbox-provider'
 import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-signature'
 import { receiveEvent } from '@matte/core/payment/receive-event'
@@ -27,13 +28,16 @@ export type PaymentWorld = {
   deliver(body: string): Promise<string>
 }
 
-/** Simulated time begins now: the database's own clock judges whether credits can be spent. */
-export function paymentWorld(db: Db): PaymentWorld {
+/**
+ * Simulated time begins now: the database's own clock judges whether credits can be spent. `changed` replaces functions
+ * of the sandbox.
+ */
+export function paymentWorld(db: Db, changed: (clock: Clock) => Partial<PaymentProvider> = () => ({})): PaymentWorld {
   const clock: Clock = { now: new Date() }
   const now = (): Date => clock.now
   const settings = parseEnv(paymentSettings, {})
   const publicUrl = 'http://localhost'
-  const provider = sandboxProvider({ db, masterKeys, publicUrl, now })
+  const provider = { ...sandboxProvider({ db, masterKeys, publicUrl, now }), ...changed(clock) }
   const deps = { ...withProvider(settings, { db, masterKeys, plans: defaultPlans }, provider), now }
   return {
     deps,

@@ -71,6 +71,7 @@
 {{- with $payments.planPrices }}
 - { name: PLAN_PRICES, value: {{ toJson . | quote }} }
 {{- end }}
+- { name: PAYMENTS_SELF_REFUND_DAYS, value: {{ $payments.selfRefundDays | quote }} }
 {{- with $payments.seller }}
 - { name: INVOICE_SELLER, value: {{ toJson . | quote }} }
 {{- end }}

@@ -8,6 +8,7 @@ import { closeOrder, isOpen } from './apply/apply-order.ts'
 import { type Applying, nextReading, timeOf } from './apply/applying.ts'
 import { refundCheckSeconds } from './apply/insert-refund.ts'
 import { dayMs, graceDays, grantMonths, refreshPlan } from './apply/plan-in-force.ts'
+import { endPaidBack } from './paid-back.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import type { Subject } from './provider/provider.ts'
 import { payRefund } from './refunds.ts'
@@ -70,6 +71,7 @@ async function checkSubscriptions(deps: PaymentDeps, pass: SweepPass): Promise<n
       await refreshPlan(applying)
     })
     await endSurplus(deps, { id, workspaceId })
+    await endPaidBack(deps, id)
     return 1
   })
 }

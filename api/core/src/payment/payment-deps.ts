@@ -13,6 +13,8 @@ export type PaymentDeps = {
   readonly packs: readonly Pack[]
   readonly planPrices: readonly PricedPlan[]
   readonly seller: InvoiceSeller
+  /** Days after a payment in which members refund it themselves; 0: they do not. */
+  readonly selfRefundDays: number
   /** The sandbox signs its events by them. */
   readonly masterKeys: MasterKeys
   /** Counts what happens, where somebody reads it. */

@@ -9,7 +9,9 @@ import { nextReading } from './apply/applying.ts'
 import { findLeft } from './apply/credits-left.ts'
 import { insertRefund, type RefundRow, refundableOf } from './apply/insert-refund.ts'
 import { creditsForRefund, refundableAmount } from './apply/refund-share.ts'
+import { tryEndPaidBack } from './paid-back.ts'
 import type { PaymentDeps } from './payment-deps.ts'
+import type { Facts } from './provider/provider.ts'
 import { ProviderRefused, ProviderUnavailable } from './provider/provider-errors.ts'
 import { findOwn } from './rows/list-own.ts'
 import type { OrderRow } from './rows/order-queries.ts'
@@ -38,6 +40,7 @@ export async function createRefund(deps: PaymentDeps, refund: NewRefund): Promis
     const order = await findOwn(tx, 'payment_order', { workspaceId, id: orderId })
     if (order === undefined) throw new MatteError('NOT_FOUND', 'There is no such order.')
     refuseUnrefundable(deps, order)
+    if (refund.userId !== null) refuseLate(deps, order, applying.now)
     await refuseChanging(tx, order)
     const left = await findLeft(applying, order)
     const sold = refundableOf(order, left)
@@ -57,6 +60,16 @@ function refuseUnrefundable({ provider }: PaymentDeps, order: OrderRow): void {
     const message = `Its provider, ${order.provider}, is not asked from here; refund it there.`
     throw new MatteError('CONFLICT', message, { details: { provider: order.provider } })
   }
+}
+
+const dayMs = 24 * 60 * 60 * 1_000
+
+/** Members refund what was paid lately; operators refund at any time. */
+function refuseLate({ selfRefundDays }: PaymentDeps, { paid_at: paidAt }: OrderRow, now: Date): void {
+  if (paidAt !== null && now.getTime() < paidAt.getTime() + selfRefundDays * dayMs) return
+  const why =
+    selfRefundDays === 0 ? 'Members make no refunds here.' : `The order was paid more than ${selfRefundDays} days ago.`
+  throw new MatteError('CONFLICT', `${why} Ask the operator of this service.`, { details: { selfRefundDays } })
 }
 
 /**
@@ -84,7 +97,10 @@ function judgeAmount(order: OrderRow, most: number, asked: number | undefined): 
     : new MatteError('CONFLICT', `Of this order ${most} can be refunded, in minor units.`, { details })
 }
 
-/** Asks the provider for the refund, which it makes once however often it is asked; the refund as it then is. */
+/**
+ * Makes the refund at the provider, or reads it there once its id is known: a refund that was made in the provider's
+ * dashboard does not carry our id, so asking for it would pay twice. Returns the refund as it then is.
+ */
 export async function payRefund(deps: PaymentDeps, refund: RefundRow): Promise<RefundRow> {
   const { db, provider } = deps
   const own = { workspaceId: refund.workspace_id, id: refund.id }
@@ -93,14 +109,21 @@ export async function payRefund(deps: PaymentDeps, refund: RefundRow): Promise<R
   if (refund.status !== 'pending' || paymentId == null || order?.provider !== provider.name) return refund
   const reading = await nextReading(db)
   try {
-    const { id: refundId, amount, currency } = refund
-    const facts = { refund: await provider.refund({ refundId, paymentId, amount, currency }) }
-    await db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
+    const facts = await makeOrRead(deps, refund, paymentId)
+    if (facts !== undefined) await db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
+    if (order.subscription_id !== null) await tryEndPaidBack(deps, order.subscription_id)
   } catch (error) {
-    if (error instanceof ProviderRefused) await fail(deps, refund, error.message)
+    // A refused read says nothing about the money.
+    if (error instanceof ProviderRefused && refund.provider_refund_id === null) await fail(deps, refund, error.message)
     else if (!(error instanceof ProviderUnavailable)) throw error
   }
   return (await findOwn(db, 'refund', own)) ?? refund
+}
+
+async function makeOrRead({ provider }: PaymentDeps, refund: RefundRow, paymentId: string): Promise<Facts | undefined> {
+  const { id: refundId, provider_refund_id: known, amount, currency } = refund
+  if (known !== null) return provider.read({ kind: 'refund', id: known })
+  return { refund: await provider.refund({ refundId, paymentId, amount, currency }) }
 }
 
 const fail = ({ db, ...deps }: PaymentDeps, { workspace_id: workspaceId, id }: RefundRow, failure: string) =>

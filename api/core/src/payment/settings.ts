@@ -1,7 +1,7 @@
 // Settings of payments, the same for every process that takes a part: the API, the dispatcher and matte-admin.
 import type { Db } from '../db/database.ts'
 import type { InvoiceSeller } from '../db/tables/payment.ts'
-import { ConfigError, flag, type Infer, json, optionalSecret, parsed, type Schema } from '../runtime/env.ts'
+import { ConfigError, flag, type Infer, int, json, optionalSecret, parsed, type Schema } from '../runtime/env.ts'
 import type { MasterKeys } from '../runtime/seal.ts'
 import type { Plans } from '../workspace/plan.ts'
 import type { PaymentDeps } from './payment-deps.ts'
@@ -63,6 +63,12 @@ export const paymentSettings = {
     },
     parseSeller,
   ),
+  paymentsSelfRefundDays: int('PAYMENTS_SELF_REFUND_DAYS', {
+    description: 'days after a payment in which members refund it themselves; 0: operators make all refunds',
+    default: 14,
+    min: 0,
+    max: 365,
+  }),
 } as const satisfies Schema
 
 type PaymentSettings = Infer<typeof paymentSettings>
@@ -118,8 +124,8 @@ export function withProvider(
   { db, masterKeys, plans, metrics }: Pick<Opened, 'db' | 'masterKeys' | 'plans' | 'metrics'>,
   provider: PaymentProvider,
 ): PaymentDeps {
-  const { creditPacks: packs, planPrices, invoiceSeller: seller } = settings
-  return { db, provider, plans, packs, planPrices, seller, masterKeys, metrics }
+  const { creditPacks: packs, planPrices, invoiceSeller: seller, paymentsSelfRefundDays: selfRefundDays } = settings
+  return { db, provider, plans, packs, planPrices, seller, selfRefundDays, masterKeys, metrics }
 }
 
 /** Loads the chosen one alone: Stripe's library holds megabytes, also where nothing is sold. */

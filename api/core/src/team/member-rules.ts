@@ -12,9 +12,17 @@ type Parties = {
 /** Why the role must not be changed so; undefined: it may. */
 export function refuseRoleChange({ actor, target, otherOwners }: Parties, to: Role): MatteError | undefined {
   if (actor !== 'owner' && actor !== 'admin') return forbidden(actor, ['owner', 'admin'])
-  if ((target === 'owner' || to === 'owner') && actor !== 'owner') return forbidden(actor, ['owner'])
-  return to === 'owner' ? undefined : refuseWithoutOwner(target, otherOwners)
+  if (target === 'owner' && actor !== 'owner') return forbidden(actor, ['owner'])
+  return refuseGiving(actor, to) ?? (to === 'owner' ? undefined : refuseWithoutOwner(target, otherOwners))
 }
+
+/** Why the actor must not invite to the role; undefined: it may. */
+export const refuseInvitation = (actor: Role, to: Role): MatteError | undefined =>
+  actor === 'owner' || actor === 'admin' ? refuseGiving(actor, to) : forbidden(actor, ['owner', 'admin'])
+
+/** Owners and billing spend the owner's money, so only an owner gives these roles: an admin could take it otherwise. */
+const refuseGiving = (actor: Role, to: Role): MatteError | undefined =>
+  actor !== 'owner' && (to === 'owner' || to === 'billing') ? forbidden(actor, ['owner']) : undefined
 
 /** Why the member must stay; undefined: it may go. Everybody may leave. */
 export function refuseRemoval({ actor, target, otherOwners }: Parties, isSelf: boolean): MatteError | undefined {

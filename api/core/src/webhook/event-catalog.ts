@@ -100,11 +100,11 @@ export const eventCatalog = {
     },
   },
   'subscription.updated': {
-    description: 'A subscription was activated, resumed, or has another plan.',
+    description: 'A subscription was activated, resumed, or has another plan, or a whole refund ended its plan.',
     fields: { plan: text('The plan.', 'pro'), message: message('Your plan is now pro.') },
   },
   'subscription.canceled': {
-    description: 'A subscription was canceled; it goes on to the end of its period.',
+    description: 'A subscription was canceled; it goes on to the end of its period, or ended with a whole refund.',
     fields: {
       period_end: time('Its end.', '2026-12-01T00:00:00.000Z'),
       message: message('Your subscription ends on 2026-12-01.'),

@@ -71,7 +71,9 @@ export const teamMemberSchema = named(
 
 export const roleRequest = Type.Object(
   {
-    role: oneOf(roles, { description: 'Only an owner makes and unmakes owners.' }),
+    role: oneOf(roles, {
+      description: 'Only an owner gives the roles owner and billing, and changes the role of an owner.',
+    }),
     adoptKeys: Type.Optional(
       Type.Boolean({
         description:
@@ -95,7 +97,9 @@ export const transferRequest = Type.Object(
   { examples: [{ userId }] },
 )
 
-const inviteRole = oneOf(['admin', 'billing', 'member'], { description: 'Ownership is handed over, not offered.' })
+const inviteRole = oneOf(['admin', 'billing', 'member'], {
+  description: 'Ownership is handed over, not offered. Only an owner invites to billing.',
+})
 
 export const teamInviteSchema = named(
   'TeamInvite',

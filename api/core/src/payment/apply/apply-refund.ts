@@ -6,20 +6,26 @@ import type { Applying } from './applying.ts'
 import { findLeft, giveBackCredits } from './credits-left.ts'
 import { addRefunded, insertRefund, type RefundRow, refundableOf } from './insert-refund.ts'
 import { issueCorrection, issueCreditNote } from './issue-invoice.ts'
+import { refreshPlan } from './plan-in-force.ts'
 import { creditsForRefund } from './refund-share.ts'
 
 /** A refund only ever goes up this list: pending, succeeded, failed. Banks give money back even after success. */
 export async function applyRefund(applying: Applying, order: OrderRow, facts: RefundFacts): Promise<void> {
-  const refund = (await findKnown(applying, facts)) ?? (await noteRefund(applying, order, facts))
+  const refund =
+    (await findKnown(applying, facts)) ??
+    (await findReplaced(applying, order, facts)) ??
+    (await noteRefund(applying, order, facts))
   if (refund === undefined) return
+  if (refund.provider_refund_id === null) await saveProviderId(applying, refund.id, facts.id)
   if (refund.status === 'failed' || facts.status === 'pending') return
   if (facts.status === 'failed') return failRefund(applying, refund, facts.failure ?? 'The refund failed.')
   if (refund.status === 'succeeded') return
-  await endRefund(applying, refund.id, { status: 'succeeded', provider_refund_id: facts.id })
+  await endRefund(applying, refund.id, { status: 'succeeded' })
   const current = await readOrder(applying, order.id)
   await setOrderStatus(applying, current)
   await issueCreditNote(applying, current, refund)
   await publishRefund(applying, refund)
+  if (current.subscription_id !== null) await refreshPlan(applying)
   applying.metrics?.count('refunded')
 }
 
@@ -29,6 +35,31 @@ const findKnown = ({ tx }: Applying, { id, refundId }: RefundFacts): Promise<Ref
     .selectAll()
     .where((where) => where.or([where('provider_refund_id', '=', id), where('id', '=', refundId)]))
     .executeTakeFirst()
+
+/** From now on the refund is read at the provider, and not asked for again. */
+const saveProviderId = ({ tx }: Applying, id: string, provider_refund_id: string) =>
+  tx.updateTable('refund').set({ provider_refund_id }).where('id', '=', id).execute()
+
+/**
+ * The refund that waits for the provider, if an operator made the same one in the dashboard. The payment has
+ * not enough left for both, so the provider would refuse ours.
+ */
+async function findReplaced(
+  { tx }: Applying,
+  order: OrderRow,
+  { amount }: RefundFacts,
+): Promise<RefundRow | undefined> {
+  if (amount <= order.amount - order.refunded_amount) return undefined
+  return tx
+    .selectFrom('refund')
+    .selectAll()
+    .where('order_id', '=', order.id)
+    .where('status', '=', 'pending')
+    .where('provider_refund_id', 'is', null)
+    .where('amount', '=', amount)
+    .limit(1)
+    .executeTakeFirst()
+}
 
 /** One that was made at the provider itself: as many of its credits as are left go with it. */
 async function noteRefund(applying: Applying, order: OrderRow, facts: RefundFacts): Promise<RefundRow | undefined> {
@@ -55,9 +86,10 @@ export async function failRefund(applying: Applying, refund: RefundRow, failure:
   const order = await addRefunded(applying, order_id, { amount: -amount, credits: -credits })
   await setOrderStatus(applying, order)
   if (refund.status === 'succeeded') await issueCorrection(applying, order, id)
+  if (order.subscription_id !== null) await refreshPlan(applying)
 }
 
-type Ended = { status: 'succeeded' | 'failed'; provider_refund_id?: string; failure?: string }
+type Ended = { status: 'succeeded' | 'failed'; failure?: string }
 
 const endRefund = ({ tx, now }: Applying, id: string, ended: Ended) =>
   tx

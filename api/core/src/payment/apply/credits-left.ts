@@ -44,8 +44,11 @@ export async function takeCredits({ tx, workspaceId }: Applying, refund: Taken):
   if (withheld > 0) await addWithheld(tx, refund.order_id, withheld)
 }
 
-/** The money did not reach the payer. Credits of months that were granted without them come as a lot of their own. */
-export async function giveBackCredits({ tx, workspaceId }: Applying, refund: Taken): Promise<void> {
+/**
+ * The money did not reach the payer. Credits of months that were granted without them, or that an ended subscription
+ * grants no more, come as one lot that ends with the period.
+ */
+export async function giveBackCredits({ tx, workspaceId, now }: Applying, refund: Taken): Promise<void> {
   const { id, lot_id: lotId, credits, withheld, order_id } = refund
   const source = `refund:${id}:returned`
   const amount = credits - withheld
@@ -54,8 +57,9 @@ export async function giveBackCredits({ tx, workspaceId }: Applying, refund: Tak
   if (period === undefined) return
   const still = Math.min(period.withheld, withheld)
   await addWithheld(tx, order_id, -still)
-  if (withheld === still) return
-  const late = { kind: 'plan', amount: withheld - still, expiresAt: period.ends_at, source }
+  const lost = (await isInForceAt(tx, period, now)) ? withheld - still : withheld
+  if (lost === 0) return
+  const late = { kind: 'plan', amount: lost, expiresAt: period.ends_at, source }
   await grantCredits(tx, { workspaceId, ...late })
 }
 

@@ -1,9 +1,12 @@
 // The workspace's plan follows from what was paid: the plan of the latest payment, until its end. While the provider
-// may still collect the next one, it goes on for some days (grace), without that period's credits.
+// may still collect the next one, it goes on for some days (grace), without that period's credits. A payment that was
+// paid back whole carries no plan, whatever the provider's subscription is meanwhile.
 import { sql } from 'kysely'
 import { grantPlanCredits } from '../../credit/plan-grant.ts'
+import { publishEvent } from '../../notification/publish-event.ts'
 import { planNamed } from '../../workspace/plan.ts'
 import { isInForceAt } from '../rows/in-force.ts'
+import { isPaidBack } from '../rows/is-paid-back.ts'
 import { updateOrder } from '../rows/order-queries.ts'
 import { findLatestPeriod, listLiving, type PeriodRow, type SubscriptionRow } from '../rows/subscription-queries.ts'
 import type { Applying } from './applying.ts'
@@ -23,14 +26,17 @@ export async function refreshPlan(applying: Applying): Promise<void> {
   const living = await listLiving(tx, workspaceId)
   const isAlone = living.filter(({ provider }) => provider === applying.provider).length < 2
   let plan: string | undefined
+  let paidBack: PeriodRow | undefined
   for (const subscription of living) {
     const period = await findLatestPeriod(tx, subscription.id)
-    const until = period && planEndsAt(subscription, period)
+    const isRefunded = period !== undefined && (await isPaidBack(tx, subscription, period))
+    if (isRefunded) paidBack ??= period
+    const until = period && !isRefunded ? planEndsAt(subscription, period) : undefined
     if (period !== undefined && until !== undefined && until > now) {
       plan ??= period.plan
       await hold(applying, subscription.id, true)
     }
-    await setCheck(applying, subscription, { planEnd: until, isAlone })
+    await setCheck(applying, subscription, { planEnd: until, isToEnd: isRefunded || !isAlone })
   }
   if (plan !== undefined) return setPlan(applying, plan)
   const { numUpdatedRows } = await tx
@@ -39,7 +45,9 @@ export async function refreshPlan(applying: Applying): Promise<void> {
     .where('workspace_id', '=', workspaceId)
     .where('in_force', '=', true)
     .executeTakeFirst()
-  if (numUpdatedRows > 0) await returnToOperatorPlan(applying)
+  if (numUpdatedRows === 0n) return
+  const left = await returnToOperatorPlan(applying)
+  if (paidBack !== undefined) await publishPaidBack(applying, paidBack, left)
 }
 
 function planEndsAt({ cancel_at_period_end, status }: SubscriptionRow, { ends_at }: PeriodRow): Date | undefined {
@@ -60,25 +68,37 @@ const setPlan = ({ tx, workspaceId }: Applying, plan: string) =>
     .then(() => undefined)
 
 /** What an operator has set is in force again, with its credits of this month unless they were granted before. */
-const returnToOperatorPlan = ({ tx, workspaceId }: Applying) =>
-  sql`
+async function returnToOperatorPlan({ tx, workspaceId }: Applying): Promise<string> {
+  const { rows } = await sql<{ plan: string }>`
     update workspace
        set plan = coalesce(operator_plan, 'free'),
            plan_credits_due_at = case when operator_plan is null then null else coalesce(plan_credits_due_at, now()) end
-     where id = ${workspaceId}`
-    .execute(tx)
-    .then(() => undefined)
+     where id = ${workspaceId}
+    returning plan`.execute(tx)
+  return (rows[0] as { plan: string }).plan // its row is locked
+}
 
-type Known = { readonly planEnd: Date | undefined; readonly isAlone: boolean }
+/** The purchase has published the same event under the order's id. */
+function publishPaidBack({ tx, workspaceId }: Applying, period: PeriodRow, plan: string): Promise<void> {
+  const message = `The payment for ${period.plan} was refunded. The plan is now ${plan}.`
+  const about = { key: `${period.order_id}:refunded`, workspaceId, userId: null }
+  return publishEvent(tx, { event: 'subscription.updated', fields: { plan, message }, ...about })
+}
+
+type Known = {
+  readonly planEnd: Date | undefined
+  /** The dispatcher ends the subscription at the provider: it was paid back, or another one goes on. */
+  readonly isToEnd: boolean
+}
 
 /**
- * At the end of the plan, an hour after the end of the period, by when its renewal should be known, or later. Soon
- * where there is another one: only one of them may go on.
+ * Checks the subscription at the end of the plan, or an hour after the end of the period, by when its renewal should be
+ * known. A subscription that is to end is checked within a minute.
  */
-async function setCheck({ tx, now }: Applying, { id, period_end }: SubscriptionRow, { planEnd, isAlone }: Known) {
+async function setCheck({ tx, now }: Applying, { id, period_end }: SubscriptionRow, { planEnd, isToEnd }: Known) {
   const renewalKnown = new Date(period_end.getTime() + hourMs)
   const ask = renewalKnown > now ? renewalKnown : new Date(now.getTime() + askAgainMs)
-  const check_at = !isAlone
+  const check_at = isToEnd
     ? new Date(now.getTime() + minuteMs)
     : planEnd !== undefined && planEnd > now && planEnd < ask
       ? planEnd

@@ -24,6 +24,8 @@ type Invite = {
   readonly role: TeamInviteTable['role']
   readonly ending: TeamInviteTable['ending']
   readonly expired: boolean
+  /** Its sender is no longer an owner, and only owners give the role billing. */
+  readonly isUnbacked: boolean
   /** It is for the address of the person who asks, and that address is verified. */
   readonly isForPerson: boolean
 }
@@ -66,6 +68,7 @@ async function readInvite(tx: Db, tokenHash: Buffer, userId: string): Promise<In
     .leftJoin('app_user as u', (join) => join.on('u.id', '=', userId))
     .select(['i.id', 'i.workspace_id as teamId', 'i.role', 'i.ending'])
     .select(sql<boolean>`i.expires_at <= now()`.as('expired'))
+    .select(isUnbacked.as('isUnbacked'))
     .select(
       sql<boolean>`coalesce(lower(u.email) = lower(i.email) and u.email_verified_at is not null, false)`.as(
         'isForPerson',
@@ -75,15 +78,21 @@ async function readInvite(tx: Db, tokenHash: Buffer, userId: string): Promise<In
     .executeTakeFirst()
 }
 
+const isUnbacked = sql<boolean>`
+  i.role = 'billing' and not exists (
+    select from membership m
+     where m.workspace_id = i.workspace_id and m.user_id = i.invited_by and m.role = 'owner')`
+
 /** The address first: whom it is not for learns nothing more of it. */
-async function refuse(tx: Db, { teamId, ending, expired, isForPerson }: Invite, userId: string): Promise<void> {
+async function refuse(tx: Db, invite: Invite, userId: string): Promise<void> {
+  const { teamId, ending, expired, isUnbacked, isForPerson } = invite
   if (!isForPerson) {
     throw new MatteError('AUTH_FORBIDDEN', 'This invitation is for another address; sign in with that one.')
   }
   if ((await findRole(tx, { teamId, userId })) !== undefined) {
     throw new MatteError('CONFLICT', 'You are a member of this team already.')
   }
-  const status = ending ?? (expired ? 'expired' : undefined)
+  const status = ending ?? (isUnbacked ? 'revoked' : expired ? 'expired' : undefined)
   if (status !== undefined) {
     throw new MatteError('CONFLICT', 'This invitation no longer counts; ask for a new one.', { details: { status } })
   }

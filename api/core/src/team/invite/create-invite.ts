@@ -7,6 +7,7 @@ import { queueMail } from '../../mail/queue-mail.ts'
 import { publishPersonalEvent } from '../../notification/personal-event.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { lockTeam, type TeamMember } from '../lock-team.ts'
+import { refuseInvitation } from '../member-rules.ts'
 import { refuseTooMany } from './invite-limits.ts'
 import { type InviteRow, shownInvite } from './invite-queries.ts'
 import { generateInviteToken, hashInviteToken, inviteUrl } from './invite-token.ts'
@@ -34,6 +35,8 @@ export function createInvite(db: Db, masterKeys: MasterKeys, request: CreateInvi
   const { inviter, email, role, appUrl, once } = request
   return createOnce(db, once, async (tx) => {
     const team = await lockTeam(tx, inviter, ['owner', 'admin'])
+    const refusal = refuseInvitation(team.role, role)
+    if (refusal !== undefined) throw refusal
     if (await isMember(tx, team.id, email)) throw new MatteError('CONFLICT', 'This address is a member already.')
     await refuseTooMany(tx, inviter, email)
     await replaceOpen(tx, team.id, email)

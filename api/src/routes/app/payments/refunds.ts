@@ -18,7 +18,9 @@ const createSchema = {
   summary: 'Refund what is left of an order',
   description:
     'At most the share of the credits of its lot that are available; the credits go with the money. ' +
-    'More is `CONFLICT` with `details.refundable`.',
+    'More is `CONFLICT` with `details.refundable`. An order that was paid more than `details.selfRefundDays` ago is ' +
+    '`CONFLICT` too: operators refund it. Once the whole payment for the current period of a subscription is paid ' +
+    'back, the plan ends at once and the subscription is canceled.',
   tags,
   body: refundRequest,
   response: memberResponses(201, success('The refund.', refer(refundSchema)), ['CONFLICT']),

@@ -32,7 +32,8 @@ const patchSchema = {
   operationId: 'changeTeamRole',
   summary: 'Give a member another role',
   description:
-    'Only an owner changes the role of an owner or makes one. The last owner stays one. In force within 5 seconds. ' +
+    'Only an owner changes the role of an owner, and only an owner gives the roles owner and billing. The last owner ' +
+    'stays one. In force within 5 seconds. ' +
     'Who is no longer owner or admin loses the API keys that they have made, unless `adoptKeys`, and the invitations.',
   tags,
   params: memberParams,
