@@ -18,7 +18,7 @@ import { addModels } from './add-models.ts'
 import { untilOffered } from './until-offered.ts'
 
 const isWanted = process.env.MATTE_TEST_ISNET === '1'
-if (!isWanted) reportSkip({ matching: 'isnet.test.ts', reason: 'it fetches 113 MB: set MATTE_TEST_ISNET=1' })
+if (!isWanted) reportSkip({ matching: 'isnet.faults.test.ts', reason: 'it fetches 113 MB: set MATTE_TEST_ISNET=1' })
 
 describe.skipIf(!isWanted)('IS-Net', () => {
   const stack = useStack({ processes: isWanted ? ['api'] : [] })
