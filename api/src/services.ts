@@ -19,7 +19,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type App, buildApp } from './app.ts'
 import { keyUsage } from './auth/key-usage.ts'
-import { accountRequests, signInCleaner } from './auth/sign-in-loops.ts'
+import { accountRequests, addressKeys, signInCleaner } from './auth/sign-in-loops.ts'
 import type { Config } from './config.ts'
 import { windowCleaner } from './limit/window-cleaner.ts'
 import { requestCounter } from './request-counter.ts'
@@ -71,6 +71,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
       ...Object.values(shared),
       windowCleaner(db, logger),
       signInCleaner(db, logger),
+      addressKeys(db, logger),
       databaseSamples({ db, plans: config.plans, clock: systemClock, registry, logger }),
       bus,
       httpServer(app, config, stopping),

@@ -1,5 +1,7 @@
 // What signing in leaves behind goes, a bounded number of rows a pass; what counts stays. And requests that fail wait.
+
 import { randomBytes, randomUUID } from 'node:crypto'
+import { foldAddress } from '@matte/core/address'
 import { askForVerification } from '@matte/core/identity/account/account-requests'
 import { doAccountRequests } from '@matte/core/identity/account/do-account-requests'
 import { cleanSignIn } from '@matte/core/identity/clean-sign-in'
@@ -74,11 +76,11 @@ it('history goes after 90 days, that of nobody and failures after one', async ()
 
 it('a request that cannot be done waits, and stops none behind it', async () => {
   const { db } = database
-  const { email } = await db
+  const email = newEmail()
+  await db
     .insertInto('app_user')
-    .values({ email: newEmail() })
-    .returning('email')
-    .executeTakeFirstOrThrow()
+    .values({ email, email_key: foldAddress(email) })
+    .execute()
   await askForVerification(db, email)
   await askForVerification(db, newEmail())
   const errors: unknown[] = []

@@ -1,5 +1,5 @@
 // Signing in with a password: what a wrong one costs, whom it slows down, and what is written of it.
-import { accountHash } from '@matte/core/identity/login/login-attempts'
+import { hashAddress } from '@matte/core/address'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -32,7 +32,7 @@ async function failAgain(email: string, times: number, from: From = {}): Promise
   await world.db
     .updateTable('login_failure')
     .set({ failures: times - 1, allowed_at: new Date(0) })
-    .where('account', '=', accountHash(email))
+    .where('account', '=', hashAddress(email))
     .where('network', '!=', '')
     .execute()
   await fail(email, from)
@@ -42,11 +42,11 @@ const letWaitsEnd = (email: string) =>
   world.db
     .updateTable('login_failure')
     .set({ allowed_at: new Date(0) })
-    .where('account', '=', accountHash(email))
+    .where('account', '=', hashAddress(email))
     .execute()
 
 const forgetTotal = (email: string) =>
-  world.db.deleteFrom('login_failure').where('account', '=', accountHash(email)).where('network', '=', '').execute()
+  world.db.deleteFrom('login_failure').where('account', '=', hashAddress(email)).where('network', '=', '').execute()
 
 const waitOf = (call: Promise<unknown>): Promise<number> =>
   call.then(
@@ -137,7 +137,7 @@ describe('a login', () => {
     const counts = world.db
       .selectFrom('login_failure')
       .select('failures')
-      .where('account', '=', accountHash(account.email))
+      .where('account', '=', hashAddress(account.email))
     expect(await counts.where('network', '=', '').execute()).toEqual([{ failures }])
     expect(await counts.where('network', '=', '192.0.2.1').execute()).toHaveLength(failures - 1)
   })
@@ -219,7 +219,7 @@ describe('wrong passwords', () => {
     await world.db
       .updateTable('login_failure')
       .set({ failures: 18 })
-      .where('account', '=', accountHash(account.email))
+      .where('account', '=', hashAddress(account.email))
       .where('network', '=', '')
       .execute()
     const startedAt = performance.now()
@@ -237,7 +237,7 @@ describe('wrong passwords', () => {
     const rows = await world.db
       .selectFrom('login_failure')
       .selectAll()
-      .where('account', '=', accountHash(account.email))
+      .where('account', '=', hashAddress(account.email))
       .execute()
     expect(rows).toEqual([])
     await expect(logIn({ ...account, password }, { network: '203.0.113.77' })).resolves.toMatchObject({ status: 200 })
@@ -249,7 +249,7 @@ describe('wrong passwords', () => {
     await world.db
       .updateTable('login_failure')
       .set({ last_at: sql<Date>`now() - interval '25 hours'`, allowed_at: new Date(0) })
-      .where('account', '=', accountHash(email))
+      .where('account', '=', hashAddress(email))
       .execute()
     await fail(email)
     await fail(email)

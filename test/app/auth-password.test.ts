@@ -1,6 +1,6 @@
 // A new password, by who is signed in and by the link of a mail.
 
-import { accountHash } from '@matte/core/identity/login/login-attempts'
+import { hashAddress } from '@matte/core/address'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -70,7 +70,7 @@ describe('a password that is changed', () => {
     await world.db
       .updateTable('login_failure')
       .set({ failures: 11 })
-      .where('account', '=', accountHash(account.email))
+      .where('account', '=', hashAddress(account.email))
       .where('network', '!=', '')
       .execute()
     await expect(wrong()).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
@@ -83,7 +83,7 @@ describe('a password that is changed', () => {
     const wrong = (body = { currentPassword: newPassword(), newPassword: newPassword() }) =>
       expect(change(account, body)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
     await wrong()
-    const ofAll = world.db.updateTable('login_failure').where('account', '=', accountHash(account.email))
+    const ofAll = world.db.updateTable('login_failure').where('account', '=', hashAddress(account.email))
     await ofAll.set({ failures: 18 }).where('network', '=', '').execute()
     const told = async () =>
       (await mailsTo(world.db, world.api, account.email)).filter(({ template }) => template === 'failed-logins')

@@ -115,7 +115,11 @@ describe('a link in a mail', () => {
     ['reset-password', '/auth/password/reset', { newPassword: 'another violet tractor' }],
   ] as const)('that is followed while it is made void waits for that: %s', async (purpose, path, more) => {
     const email = `link-${randomBytes(6).toString('hex')}@example.com`
-    const { id } = await world.db.insertInto('app_user').values({ email }).returning('id').executeTakeFirstOrThrow()
+    const { id } = await world.db
+      .insertInto('app_user')
+      .values({ email, email_key: email })
+      .returning('id')
+      .executeTakeFirstOrThrow()
     const token = randomBytes(32).toString('base64url')
     const hash = createHash('sha256').update(token).digest()
     const values = { hash, purpose, user_id: id, expires_at: sql<Date>`now() + interval '5 minutes'` }

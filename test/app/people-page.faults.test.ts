@@ -70,6 +70,15 @@ describe('the page about people', () => {
     expect(await run('Find somebody')).toContain(ada.userId)
   })
 
+  it('lets the other of two accounts have their address', async () => {
+    const { userId } = await givenPerson(world.db, world.api, { email: 'é@example.com' })
+    const duplicate = { email: 'É@example.com', email_verified_at: new Date() }
+    const { id } = await world.db.insertInto('app_user').values(duplicate).returning('id').executeTakeFirstOrThrow()
+    const printed = await run('Two accounts with one address')
+    expect(printed).toMatch(new RegExp(`userId=${id} .* loginsOpen=${userId}`))
+    expect(printed).toMatch(new RegExp(`takenFrom +${userId}`))
+  })
+
   it('refunds', async () => {
     const before = await balance()
     await run('Refund an order')

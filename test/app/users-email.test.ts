@@ -1,5 +1,6 @@
 // Another e-mail address: asked for with the password, in force once it has proved itself.
 import { randomBytes } from 'node:crypto'
+import { foldAddress } from '@matte/core/address'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -142,7 +143,7 @@ describe('an address that somebody has', () => {
     const newEmail = newAddress()
     const squatter = await world.db
       .insertInto('app_user')
-      .values({ email: newEmail, password_hash: 'x' })
+      .values({ email: newEmail, email_key: foldAddress(newEmail), password_hash: 'x' })
       .returning('id')
       .executeTakeFirstOrThrow()
     await ask(someone, newEmail)

@@ -43,8 +43,8 @@ describe('a registration with a code', () => {
     const code = await readCode(db, ann.id)
     const email = newAddress()
     const { rows } = await sql<{ id: string }>`
-      insert into referral (referrer_id, email, status, invited_at)
-      values (${ann.id}, ${email.toUpperCase()}, 'invited', now()) returning id`.execute(db)
+      insert into referral (referrer_id, email, email_key, status, invited_at)
+      values (${ann.id}, ${email.toUpperCase()}, ${email}, 'invited', now()) returning id`.execute(db)
     const bob = await register({ email, code })
     await pass()
     expect(await referralOf(bob)).toMatchObject({ id: rows[0]?.id, status: 'joined', email: null })

@@ -13,8 +13,8 @@ export const roots: Readonly<Record<string, string>> = {
   protos: 'protos',
 }
 
-/** What every noun of the domain may use: errors, rows and their types. */
-const rows = ['core/error.ts', 'core/db']
+/** Imports that each noun of the domain may have: errors, keys of addresses, rows and their types. */
+const rows = ['core/error.ts', 'core/address.ts', 'core/db']
 
 /** Accounts, logins, passwords and sessions know each other, since one transaction changes several of them. */
 const signIn = [
@@ -32,6 +32,7 @@ const operatorLowest = ['core', 'controller/operator/kube', 'controller/operator
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   // The domain: batch → task → webhook, credit, upload → workspace, and below them the four edges, which know no noun.
   'core/error.ts': [],
+  'core/address.ts': [],
   'core/runtime': [],
   'core/runtime/concurrency': [],
   'core/runtime/metrics': [],
@@ -39,7 +40,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/storage': ['core/runtime'],
   'core/db/tables': [],
   'core/db/metrics': ['core/runtime'],
-  'core/db': ['core/db/tables', 'core/db/metrics', 'core/runtime'],
+  // Migrations compute the keys of addresses.
+  'core/db': ['core/address.ts', 'core/db/tables', 'core/db/metrics', 'core/runtime'],
   'core/idempotency': rows,
   'core/model': rows,
   'core/rate-limit': rows,

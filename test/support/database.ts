@@ -57,10 +57,11 @@ export async function createTestDatabase(serverUrl = inject('databaseUrl')): Pro
   return openTestDatabase(serverUrl, name)
 }
 
-/** An empty database, without even the first migration. */
-export async function createEmptyDatabase(serverUrl = inject('databaseUrl')): Promise<TestDatabase> {
+/** An empty database, without even the first migration; `options` are those of CREATE DATABASE. */
+export async function createEmptyDatabase(options = ''): Promise<TestDatabase> {
+  const serverUrl = inject('databaseUrl')
   const name = `t_${randomBytes(6).toString('hex')}`
-  await asAdmin(serverUrl, (client) => client.query(`create database ${name} template template0`))
+  await asAdmin(serverUrl, (client) => client.query(`create database ${name} template template0 ${options}`))
   return openTestDatabase(serverUrl, name)
 }
 

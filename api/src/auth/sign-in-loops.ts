@@ -1,6 +1,7 @@
 // What signing in leaves to be done beside the requests: what people ask for without signing in, and cleaning up.
 import type { Db } from '@matte/core/db/database'
 import { doAccountRequests } from '@matte/core/identity/account/do-account-requests'
+import { keyAddresses } from '@matte/core/identity/account/key-addresses'
 import { isInvited } from '@matte/core/identity/account/operator-queries'
 import { cleanSignIn } from '@matte/core/identity/clean-sign-in'
 import { type Loop, loop } from '@matte/core/runtime/loop'
@@ -12,6 +13,8 @@ import type { Registration } from '../settings/accounts.ts'
 /** For requests of a replica that has died; those of this one wake it. */
 const requestsEveryMs = 1_000
 const cleanEveryMs = 60_000
+/** During an upgrade, an account that the older release made cannot log in for this long. */
+const keysEveryMs = 2_000
 
 type Deps = {
   readonly masterKeys: MasterKeys
@@ -29,3 +32,6 @@ export function accountRequests(db: Db, { masterKeys, appUrl, registration }: De
 
 export const signInCleaner = (db: Db, logger: Logger): Service =>
   loop({ name: 'sign-in-cleaner', everyMs: cleanEveryMs, run: () => cleanSignIn(db), logger })
+
+export const addressKeys = (db: Db, logger: Logger): Service =>
+  loop({ name: 'address-keys', everyMs: keysEveryMs, run: () => keyAddresses(db), logger })

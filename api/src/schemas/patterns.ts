@@ -1,12 +1,11 @@
-/** One @, no blank, no sign that means something in a header of a mail; the mail that arrives proves the rest. */
-const email = '^[^\\s@<>()\\[\\],;:"\\\\\\u0000-\\u001f\\u007f]+@[^\\s@<>()\\[\\],;:"\\\\\\u0000-\\u001f\\u007f]+$'
+import { addressPattern } from '@matte/core/address'
 
 /** Forms of texts that a pattern alone does not explain. */
 export const patterns = {
   colour: '^(transparent|#[0-9A-Fa-f]{6}([0-9A-Fa-f]{2})?)$',
   margin: '^[0-9]{1,5}(%|px)$',
-  email,
-  emailOrEmpty: `^$|${email}`,
+  email: addressPattern,
+  emailOrEmpty: `^$|${addressPattern}`,
   /** PostgreSQL's text takes every character but one. */
   storable: '^[^\\u0000]*$',
   /** A name that mails are sent with: no line breaks, markup, web or mail addresses. */

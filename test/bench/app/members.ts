@@ -1,5 +1,6 @@
 // People who are signed in, with tasks to read, and accounts to sign in with.
 
+import { foldAddress } from '@matte/core/address'
 import { signAccessToken } from '@matte/core/identity/access-token'
 import { readSigningKeys } from '@matte/core/identity/signing-keys'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
@@ -49,7 +50,7 @@ let made = 0
 
 async function givenMember({ db, env, api }: World, workspaceId: string, passwordHash: string) {
   const email = `bench-${made++}@example.com`
-  const user = { email, email_verified_at: new Date(), password_hash: passwordHash }
+  const user = { email, email_key: foldAddress(email), email_verified_at: new Date(), password_hash: passwordHash }
   const { id: userId } = await db.insertInto('app_user').values(user).returning('id').executeTakeFirstOrThrow()
   await db.insertInto('membership').values({ workspace_id: workspaceId, user_id: userId, role: 'owner' }).execute()
   const expires_at = new Date(Date.now() + 24 * 60 * 60 * 1_000)

@@ -1,5 +1,6 @@
 // People who are signed in, as rows and a signed token: what registering and logging in would have made.
 import { randomBytes } from 'node:crypto'
+import { foldAddress } from '@matte/core/address'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
 import { signAccessToken } from '@matte/core/identity/access-token'
@@ -39,7 +40,7 @@ export async function givenPerson(db: Db, api: Issuer, options: PersonOptions = 
   const { plan = 'pro', credits = 100, member, email = `p-${randomBytes(6).toString('hex')}@example.com` } = options
   const { id: userId } = await db
     .insertInto('app_user')
-    .values({ email, email_verified_at: new Date() })
+    .values({ email, email_key: foldAddress(email), email_verified_at: new Date() })
     .returning('id')
     .executeTakeFirstOrThrow()
   const { id: personalWorkspaceId } = await insertWorkspace(db, { name: email, plan })

@@ -1,5 +1,6 @@
 // People who registered with somebody's code, as rows.
 import { randomBytes } from 'node:crypto'
+import { foldAddress } from '@matte/core/address'
 import { readBalance } from '@matte/core/credit/balance'
 import type { Db } from '@matte/core/db/database'
 import { readCode } from '@matte/core/referral/code'
@@ -28,9 +29,9 @@ export async function register(
   { email = newAddress(), code, from, hoursAgo = 0, verified = true }: Registration = {},
 ) {
   const { rows } = await sql<{ id: string }>`
-    insert into app_user (email, email_verified_at, referral_code, registered_from, created_at)
-    values (${email}, case when ${verified}::boolean then now() end, ${code ?? null}::text, ${from ?? null}::inet,
-            now() - ${hoursAgo}::float8 * interval '1 hour')
+    insert into app_user (email, email_key, email_verified_at, referral_code, registered_from, created_at)
+    values (${email}, ${foldAddress(email)}, case when ${verified}::boolean then now() end, ${code ?? null}::text,
+            ${from ?? null}::inet, now() - ${hoursAgo}::float8 * interval '1 hour')
     returning id`.execute(db)
   const id = rows[0]?.id ?? ''
   const { id: workspaceId } = await insertWorkspace(db, { name: 'personal', plan: 'internal' })

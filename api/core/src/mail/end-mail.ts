@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { MailRef } from './claim-mails.ts'
 
-const ended = { to_address: null, data_sealed: null, claim: null, claimed_until: null } as const
+const ended = { to_address: null, to_key: null, data_sealed: null, claim: null, claimed_until: null } as const
 
 /** Of a pending mail with this claim; undefined: the claim is somebody else's by now, and nothing was written. */
 const claimed = (db: Db, { id, claim }: MailRef) =>

@@ -1,7 +1,7 @@
 // Mails that a stranger can have sent to an address, counted by the address, whoever asks (A108): of each kind some at
 // once, and then one at a time. Whether an account has the address changes nothing, so that the count tells nobody.
-import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
+import { hashAddress } from '../address.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 
@@ -18,7 +18,7 @@ const rooms: Readonly<Record<Kind, { readonly burst: number; readonly everyMinut
 /** False: the address has had enough of them. The last row to be locked: nothing waits for another while it has it. */
 export async function takeMailRoom(tx: Db, kind: Kind, email: string): Promise<boolean> {
   const { burst, everyMinutes } = rooms[kind]
-  const address = createHash('sha256').update(email.toLowerCase()).digest()
+  const address = hashAddress(email)
   const every = sql`${everyMinutes}::int * interval '1 minute'`
   // Not the transaction's time: it may have begun before the mail that it waited for.
   const { rows } = await sql`

@@ -18,8 +18,8 @@ export async function giveUpOldMails(db: Db, { limit = 500 }: SweepPass = {}): P
        order by created_at limit ${limit} for update skip locked
     )
     update mail m
-       set status = 'failed', completed_at = now(), to_address = null, data_sealed = null, claim = null,
-           claimed_until = null, error = concat_ws(' ', 'EXPIRED', m.error)
+       set status = 'failed', completed_at = now(), to_address = null, to_key = null, data_sealed = null,
+           claim = null, claimed_until = null, error = concat_ws(' ', 'EXPIRED', m.error)
       from old where m.id = old.id
     returning m.template`.execute(db)
   return rows.map(({ template }) => template)

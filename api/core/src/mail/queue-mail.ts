@@ -1,5 +1,6 @@
 // Mails are rows, written in the transaction that is their reason and sent by the dispatcher when they are due (D73).
 import { randomUUID } from 'node:crypto'
+import { foldAddress } from '../address.ts'
 import type { Db } from '../db/database.ts'
 import { type MasterKeys, seal } from '../runtime/seal.ts'
 import type { MailData } from './templates.ts'
@@ -22,6 +23,7 @@ export async function queueMail(tx: Db, masterKeys: MasterKeys, mail: NewMail): 
       mail_key: mail.key,
       user_id: mail.userId,
       to_address: mail.to,
+      to_key: foldAddress(mail.to),
       template: mail.template,
       data_sealed: seal(masterKeys, id, JSON.stringify(mail.data)),
     })

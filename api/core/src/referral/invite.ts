@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { foldAddress } from '../address.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
@@ -37,14 +38,20 @@ export function inviteByMail(db: Db, masterKeys: MasterKeys, invitation: Invitat
       .where('id', '=', userId)
       .forNoKeyUpdate()
       .executeTakeFirstOrThrow()
-    if (inviter.email.toLowerCase() === email.toLowerCase()) throw invalidParam('/body/email', 'is your own')
+    if (foldAddress(inviter.email) === foldAddress(email)) throw invalidParam('/body/email', 'is your own')
     const earlier = await findEarlier(tx, userId, email)
     if (earlier !== undefined) return earlier
     await refuseTooMany(tx, userId)
     const sendsMail = (await countMails(tx, email)) < mailsPerAddress && (await takeMailRoom(tx, 'invited', email))
     const { id } = await tx
       .insertInto('referral')
-      .values({ referrer_id: userId, email, status: 'invited', invited_at: sql<Date>`now()` })
+      .values({
+        referrer_id: userId,
+        email,
+        email_key: foldAddress(email),
+        status: 'invited',
+        invited_at: sql<Date>`now()`,
+      })
       .returning('id')
       .executeTakeFirstOrThrow()
     const data = { inviterName: inviter.name ?? inviter.email, url: linkOf(await readCode(tx, userId)) }
@@ -60,7 +67,7 @@ const findEarlier = (tx: Db, userId: string, email: string) =>
     .leftJoin('app_user as u', 'u.id', 'r.invited_id')
     .select('r.id')
     .where('r.referrer_id', '=', userId)
-    .where(sql<boolean>`lower(coalesce(r.email, u.email)) = lower(${email})`)
+    .where(sql<boolean>`coalesce(r.email_key, u.email_key) = ${foldAddress(email)}`)
     .executeTakeFirst()
 
 async function refuseTooMany(tx: Db, userId: string): Promise<void> {
@@ -79,7 +86,7 @@ async function countMails(tx: Db, email: string): Promise<number> {
   const { count } = await tx
     .selectFrom('referral')
     .select((select) => select.fn.countAll<number>().as('count'))
-    .where(sql<boolean>`lower(email) = lower(${email}) and invited_at > now() - interval '7 days'`)
+    .where(sql<boolean>`email_key = ${foldAddress(email)} and invited_at > now() - interval '7 days'`)
     .executeTakeFirstOrThrow()
   return count
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { foldAddress } from '../address.ts'
 import type { Db } from '../db/database.ts'
 
 /** Whether a team has invited the address, which may then register where registration is by invitation (D73). */
@@ -6,7 +7,7 @@ export async function hasOpenInvite(db: Db, email: string): Promise<boolean> {
   const invite = await db
     .selectFrom('team_invite')
     .select('id')
-    .where(sql<boolean>`lower(email) = lower(${email})`)
+    .where('email_key', '=', foldAddress(email))
     .where('ended_at', 'is', null)
     .where('expires_at', '>', sql<Date>`now()`)
     .limit(1)

@@ -1,3 +1,5 @@
+import { isAddress } from '@matte/core/address'
+import { listDuplicates, takeAddress } from '@matte/core/identity/account/duplicate-accounts'
 import {
   disableUser,
   enableUser,
@@ -77,9 +79,43 @@ const invite: Command = {
   options: ['email'],
   run: async ({ db }, given) => {
     const email = required(given, 'email')
-    if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 254) throw new UsageError('--email must be an address')
+    if (!isAddress(email)) throw new UsageError('--email must be an address')
     await inviteToRegister(db, email)
     return { email, invited: true }
+  },
+}
+
+const duplicatesAtOnce = 1_000
+
+const duplicates: Command = {
+  name: 'user duplicates',
+  usage: '',
+  summary: 'list the accounts that cannot log in, because another account has the same address, and that account',
+  options: [],
+  run: async ({ db }) => {
+    const users = await listDuplicates(db, duplicatesAtOnce)
+    return {
+      duplicates: users.map((user) => ({
+        userId: user.id,
+        email: user.email,
+        createdAt: user.created_at.toISOString(),
+        verifiedAt: user.email_verified_at?.toISOString() ?? null,
+        loginsOpen: user.heldBy,
+      })),
+    }
+  },
+}
+
+const take: Command = {
+  name: 'user take-address',
+  usage: '--user ID',
+  summary: 'let a duplicate account log in with its address, instead of the account that has the address now',
+  options: ['user'],
+  run: async ({ db }, given) => {
+    const userId = requiredUuid(given, 'user')
+    const takenFrom = await takeAddress(db, userId)
+    if (takenFrom === undefined) throw new CommandError(`there is no account ${userId}`)
+    return { userId, takenFrom }
   },
 }
 
@@ -94,4 +130,4 @@ const end: Command = {
   },
 }
 
-export const userCommands: readonly Command[] = [find, disable, enable, resetFactor, invite, end]
+export const userCommands: readonly Command[] = [find, disable, enable, resetFactor, invite, duplicates, take, end]

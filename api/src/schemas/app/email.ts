@@ -5,7 +5,7 @@ import { optionalCode, passwordField } from './two-factor.ts'
 
 export const emailChangeRequest = Type.Object(
   {
-    newEmail: Type.String({ format: 'email', minLength: 3, maxLength: 254, pattern: patterns.storable }),
+    newEmail: Type.String({ minLength: 3, maxLength: 254, pattern: patterns.email }),
     password: passwordField,
     code: optionalCode,
   },

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { patterns } from '../patterns.ts'
 import { named, nullable, oneOf } from '../schema.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -65,7 +66,7 @@ export const newReferralInvitation = Type.Object(
     email: Type.String({
       minLength: 3,
       maxLength: 254,
-      pattern: '^[^\\s@]+@[^\\s@]+$',
+      pattern: patterns.email,
       description: 'Whom to invite.',
     }),
   },

@@ -24,6 +24,9 @@ import { up as paymentEnds } from './0022-payment-ends.ts'
 import { up as people } from './0023-people.ts'
 import { up as modelProperties } from './0024-model-properties.ts'
 import { up as failingEndpoints } from './0025-failing-endpoints.ts'
+import { up as addressKey } from './0026-address-key.ts'
+import { up as addressKeys } from './0027-address-keys.ts'
+import { up as uniqueAddress } from './0028-unique-address.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -52,4 +55,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0023-people': { up: people },
   '0024-model-properties': { up: modelProperties },
   '0025-failing-endpoints': { up: failingEndpoints },
+  '0026-address-key': { up: addressKey },
+  '0027-address-keys': { up: addressKeys },
+  '0028-unique-address': { up: uniqueAddress },
 }

@@ -3,8 +3,10 @@ import type { Generated } from 'kysely'
 /** A person who can sign in. Table `app_user`, since `user` is a word of SQL. */
 export type AppUserTable = {
   id: Generated<string>
-  /** As it was given; unique in lower case among those that are not erased. */
+  /** As the person gave it; mails go to it. */
   email: string
+  /** Key of the address (D85), unique. Null: the account is erased, or another account has the key. */
+  email_key: string | null
   email_verified_at: Date | null
   /** Argon2id in PHC form (D15). Null: no password, after erasure. */
   password_hash: string | null

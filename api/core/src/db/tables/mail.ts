@@ -8,6 +8,8 @@ export type MailTable = {
   user_id: string | null
   /** Null once it is sent or given up, like `data_sealed`. */
   to_address: string | null
+  /** Key of that address (D85). */
+  to_key: string | null
   template: string
   /** What the template is filled with, sealed under the master keys: it may hold a token. */
   data_sealed: string | null
@@ -24,7 +26,7 @@ export type MailTable = {
 
 /** Mails to an address that strangers have caused (A108). */
 export type MailRoomTable = {
-  /** SHA-256 of the address in lower case. */
+  /** SHA-256 of the address's key (D85). */
   address: Buffer
   kind: 'asked' | 'invited'
   /** When the address has room as if none had been sent. */

@@ -14,6 +14,8 @@ export type ReferralTable = {
   invited_id: string | null
   /** The address that was invited; null when the link was enough. */
   email: string | null
+  /** Key of that address (D85). */
+  email_key: string | null
   /** `review`: the reward has fallen due, and an operator has to say whether it is granted. */
   status: 'invited' | 'joined' | 'review' | 'rewarded' | 'refused'
   /** Why it goes to review, as far as it is known. */

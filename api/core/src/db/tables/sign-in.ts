@@ -27,6 +27,8 @@ export type AccountRequestTable = {
   id: Generated<number>
   kind: 'register' | 'verify-email' | 'reset-password'
   email: string
+  /** Key of the address (D85). */
+  email_key: string | null
   password_hash: string | null
   name: string | null
   referral_code: string | null
@@ -50,7 +52,7 @@ export type LoginEventTable = {
 }
 
 export type LoginFailureTable = {
-  /** SHA-256 of the address in lower case. */
+  /** SHA-256 of the address's key (D85). */
   account: Buffer
   /** The client's, or '' for all of them together. */
   network: string
@@ -63,7 +65,7 @@ export type LoginFailureTable = {
 }
 
 export type RegistrationInviteTable = {
-  /** In lower case. */
+  /** Key of the address (D85). */
   email: string
   created_at: Generated<Date>
 }

@@ -14,8 +14,10 @@ export type MemberCreditMonthTable = {
 export type TeamInviteTable = {
   id: Generated<string>
   workspace_id: string
-  /** As it was given. */
+  /** As the inviter gave it. */
   email: string
+  /** Key of the address (D85). */
+  email_key: string | null
   role: 'admin' | 'billing' | 'member'
   /** SHA-256 of the token (D17). */
   token_hash: Buffer

@@ -6,13 +6,14 @@
 // mail may be in the mailbox, a second registration with another password leaves the account without any: whoever
 // clicks is its owner and signed in, and is sent a link to set a password. A day without a click, and the newer counts.
 import { sql } from 'kysely'
+import { foldAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { takeMailRoom } from '../../mail/mail-room.ts'
 import { isQueued, queueMail } from '../../mail/queue-mail.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { type AccountRequest, listDueRequests, postponeRequest, takeRequest } from './due-requests.ts'
 import { canHaveToken, countLiveTokens } from './live-tokens.ts'
-import { createMailToken } from './mail-token.ts'
+import { createMailToken, deleteMailTokens } from './mail-token.ts'
 
 /** Whether an address may be registered: by anybody, or by those invited. */
 type MayRegister = (tx: Db, email: string) => Promise<boolean>
@@ -65,14 +66,25 @@ const handlers: Readonly<Record<AccountRequest['kind'], Handler>> = {
 }
 
 async function register(tx: Db, deps: RequestDeps, request: AccountRequest): Promise<void> {
+  if (await registerOnce(tx, deps, request)) return
+  // Another transaction registered the address after the lookup, so a second lookup finds the account.
+  if (await registerOnce(tx, deps, request)) return
+  throw new Error('an account that no lookup finds has this address')
+}
+
+/** False: the address was taken between the lookup and the insert. */
+async function registerOnce(tx: Db, deps: RequestDeps, request: AccountRequest): Promise<boolean> {
   const user = await lockAccount(tx, request.email)
-  if (user?.disabled_at) return
-  if (user?.email_verified_at) return tellOwner(tx, deps, user)
-  if (!(await deps.mayRegister(tx, request.email))) return
+  if (user?.disabled_at) return true
+  if (user?.email_verified_at) {
+    await tellOwner(tx, deps, user)
+    return true
+  }
+  if (!(await deps.mayRegister(tx, request.email))) return true
   const account = user === undefined ? await insertAccount(tx, request) : await registerAgain(tx, user, request)
-  // Undefined: another transaction has registered the address since it was looked up; this one is judged after it.
-  if (account === undefined) return register(tx, deps, request)
+  if (account === undefined) return false
   await sendVerification(tx, deps, account)
+  return true
 }
 
 type Account = NonNullable<Awaited<ReturnType<typeof lockAccount>>>
@@ -83,14 +95,14 @@ function lockAccount(tx: Db, email: string) {
   return tx
     .selectFrom('app_user')
     .select(accountColumns)
-    .where(sql<boolean>`lower(email) = ${email.toLowerCase()}`)
+    .where('email_key', '=', foldAddress(email))
     .where('erased_at', 'is', null)
     .forUpdate()
     .executeTakeFirst()
 }
 
 const valuesOf = ({ email, password_hash, name, referral_code, ip_address }: AccountRequest) => ({
-  ...{ email, password_hash, name, referral_code },
+  ...{ email, email_key: foldAddress(email), password_hash, name, referral_code },
   registered_from: ip_address,
 })
 
@@ -98,22 +110,30 @@ function insertAccount(tx: Db, request: AccountRequest): Promise<Account | undef
   return tx
     .insertInto('app_user')
     .values(valuesOf(request))
-    .onConflict((conflict) => conflict.doNothing())
+    .onConflict((conflict) => conflict.column('email_key').where('email_key', 'is not', null).doNothing())
     .returning(accountColumns)
     .executeTakeFirst()
 }
 
-/** The head of this file says why. The same password for the same address has the same hash (`registrationSalt`). */
+/**
+ * The head of this file says why. The same password for the same address has the same hash (`registrationSalt`). The
+ * returned address is the stored one, which mails go to.
+ */
 async function registerAgain(tx: Db, user: Account, request: AccountRequest): Promise<Account> {
   if (request.password_hash === user.password_hash) return user
   const isContested = (await countLiveTokens(tx, { purpose: 'verify-email', userId: user.id })) > 0
   const nobodys = { password_hash: null, name: null, referral_code: null, registered_from: null }
-  await tx
-    .updateTable('app_user')
+  const account = tx.updateTable('app_user').where('id', '=', user.id)
+  if (!isContested) {
+    // A link in the mailbox of a replaced spelling must not set a password.
+    await deleteMailTokens(tx, 'reset-password', user.id)
+    // First without a key: a trigger removes the key if only the spelling changes (0026-address-key.ts).
+    await account.set({ email_key: null }).execute()
+  }
+  return account
     .set(isContested ? nobodys : valuesOf(request))
-    .where('id', '=', user.id)
-    .execute()
-  return user
+    .returning(accountColumns)
+    .executeTakeFirstOrThrow()
 }
 
 /** Once an hour, so that nobody's mailbox can be filled from here. */

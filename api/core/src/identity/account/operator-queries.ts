@@ -1,5 +1,6 @@
 // What an operator does to accounts, by matte-admin.
 import { sql } from 'kysely'
+import { foldAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { hasOpenInvite } from '../../workspace/open-invite.ts'
 import { endSessions } from '../session/session-queries.ts'
@@ -26,7 +27,7 @@ export async function findUserByEmail(db: Db, email: string) {
         .where('s.expires_at', '>', sql<Date>`now()`)
         .as('sessions'),
     )
-    .where(sql<boolean>`lower(u.email) = ${email.toLowerCase()}`)
+    .where('u.email_key', '=', foldAddress(email))
     .where('u.erased_at', 'is', null)
     .executeTakeFirst()
 }
@@ -62,7 +63,7 @@ export async function enableUser(db: Db, userId: string): Promise<boolean> {
 export async function inviteToRegister(db: Db, email: string): Promise<void> {
   await db
     .insertInto('registration_invite')
-    .values({ email: email.toLowerCase() })
+    .values({ email: foldAddress(email) })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }
@@ -72,7 +73,7 @@ export async function isInvited(tx: Db, email: string): Promise<boolean> {
   const row = await tx
     .selectFrom('registration_invite')
     .select('email')
-    .where('email', '=', email.toLowerCase())
+    .where('email', '=', foldAddress(email))
     .executeTakeFirst()
   return row !== undefined || hasOpenInvite(tx, email)
 }

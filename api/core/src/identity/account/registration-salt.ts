@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto'
+import { foldAddress } from '../../address.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 
 /**
@@ -10,5 +11,5 @@ export function registrationSalt(keys: MasterKeys, email: string): Buffer {
   const [key] = keys.values()
   if (key === undefined) throw new Error('no master key')
   const derived = Buffer.from(hkdfSync('sha256', key, '', 'matte registration salt', 32))
-  return createHmac('sha256', derived).update(email.toLowerCase()).digest().subarray(0, 16)
+  return createHmac('sha256', derived).update(foldAddress(email)).digest().subarray(0, 16)
 }

@@ -1,6 +1,7 @@
 // The click in the mail: the address is its reader's. The account gets its personal workspace and is signed in, all in
 // one transaction.
 import { sql } from 'kysely'
+import { foldAddress } from '../../address.ts'
 import { grantPlanCredits } from '../../credit/plan-grant.ts'
 import type { Db } from '../../db/database.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
@@ -35,18 +36,20 @@ export function verifyAddress(
     await grantPlanCredits(tx, { workspaceId, plan, credits: freeCredits, period: null })
     const message = 'Welcome to Matte: your account is ready.'
     await publishPersonalEvent(tx, id, { event: 'welcome', key: id, fields: { message } })
-    await tx.deleteFrom('registration_invite').where('email', '=', email.toLowerCase()).execute()
+    await tx.deleteFrom('registration_invite').where('email', '=', foldAddress(email)).execute()
     // Two registered the address with different passwords, so that neither counts (do-account-requests.ts).
     if (password_hash === null) await sendPasswordLink(tx, { masterKeys, appUrl }, { userId: id, email })
     return startSession(tx, { userId: id, method: 'verify_email', client })
   })
 }
 
+/** An account without a key shares its address with another account, which has it (D85). */
 const markVerified = (tx: Db, userId: string) =>
   tx
     .updateTable('app_user')
     .set({ email_verified_at: sql<Date>`now()` })
     .where('id', '=', userId)
+    .where('email_key', 'is not', null)
     .where('email_verified_at', 'is', null)
     .where('disabled_at', 'is', null)
     .where('erased_at', 'is', null)

@@ -2,6 +2,7 @@
 // belongs to somebody already is said to nobody before that: asking does the same either way.
 import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
+import { foldAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
@@ -31,7 +32,7 @@ export async function askForEmail({ db, masterKeys }: Keys, wish: Wish): Promise
   const refused = await db.transaction().execute(async (tx) => {
     const { userId, newEmail } = wish
     const { email } = await lockPerson(tx, userId)
-    if (email.toLowerCase() === newEmail.toLowerCase()) throw invalidParam('/body/newEmail', 'is your address already')
+    if (foldAddress(email) === foldAddress(newEmail)) throw invalidParam('/body/newEmail', 'is your address already')
     await refuseTooMany(tx, userId)
     const refused = await takeCodeIfOn(tx, masterKeys, { userId, code: wish.code })
     if (refused !== undefined) return refused
@@ -87,12 +88,14 @@ export async function confirmEmail(db: Db, userId: string, token: string): Promi
       await freeUnproven(tx, userId, newEmail)
       // A link that lies in the mailbox of the address before would still open the account.
       await deleteMailTokens(tx, 'reset-password', userId)
-      await sql`update app_user set email = ${newEmail}, email_verified_at = now() where id = ${userId}`.execute(tx)
+      const key = foldAddress(newEmail)
+      await sql`update app_user set email = ${newEmail}, email_key = ${key}, email_verified_at = now()
+                 where id = ${userId}`.execute(tx)
       return newEmail
     })
   } catch (error) {
     // Two accounts that confirm it at once: the index lets one of them have it.
-    if (error instanceof Error && 'constraint' in error && error.constraint === 'app_user_email') {
+    if (error instanceof Error && 'constraint' in error && error.constraint === 'app_user_email_key') {
       throw new MatteError('CONFLICT', 'Another account has this address.', { cause: error })
     }
     throw error
@@ -114,7 +117,7 @@ async function takeChange(tx: Db, userId: string, token: string): Promise<string
 async function freeUnproven(tx: Db, userId: string, email: string): Promise<void> {
   const { rows } = await sql<{ id: string }>`
     select id from app_user
-     where lower(email) = lower(${email}) and erased_at is null and email_verified_at is null and id <> ${userId}
+     where email_key = ${foldAddress(email)} and erased_at is null and email_verified_at is null and id <> ${userId}
        for no key update`.execute(tx)
   for (const { id } of rows) {
     await tx.deleteFrom('mail_token').where('user_id', '=', id).execute()

@@ -1,13 +1,13 @@
 // Logging in (D15). Known and unknown addresses take the same way: an attempt is counted, the account is looked up, one
 // password is hashed, one row of history is written. No connection is held while the password is hashed.
-import { sql } from 'kysely'
+import { foldAddress, hashAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import type { PasswordHasher, Verify } from '../password/password-hasher.ts'
 import type { SignInClient } from '../session/sign-in-client.ts'
 import { admit, type FoundAccount, type Judged } from './admit.ts'
 import { answerMsAfter, tellOwnerAfter } from './delay.ts'
-import { accountHash, takeAttempt } from './login-attempts.ts'
+import { takeAttempt } from './login-attempts.ts'
 import { insertFailedLogin } from './login-events.ts'
 import { warnOwner } from './warn-owner.ts'
 
@@ -31,7 +31,7 @@ export const logIn = (deps: LoginDeps, given: Credentials): Promise<Login> =>
   deps.hasher.inTurn((verify) => judgeLogin(deps, given, verify))
 
 async function judgeLogin({ db, masterKeys }: LoginDeps, given: Credentials, verify: Verify): Promise<Login> {
-  const account = accountHash(given.email)
+  const account = hashAddress(given.email)
   const [attempt, found] = await Promise.all([
     takeAttempt(db, { account, network: given.network }),
     findAccount(db, given.email),
@@ -52,7 +52,7 @@ const findAccount = (db: Db, email: string) =>
   db
     .selectFrom('app_user')
     .select(['id', 'email', 'password_hash'])
-    .where(sql<boolean>`lower(email) = ${email.toLowerCase()}`)
+    .where('email_key', '=', foldAddress(email))
     .where('erased_at', 'is', null)
     .executeTakeFirst()
 

@@ -1,13 +1,9 @@
 // Attempts to log in, counted by the address that was given, whether an account has it or not (D15). An attempt counts
 // as a failure before its password is judged, and the right one takes that back: so a hundred guesses sent at once are
 // judged no more than a hundred sent one after the other.
-import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { waitSecondsAfter } from './delay.ts'
-
-/** What is counted under: no address stands in the table. */
-export const accountHash = (email: string): Buffer => createHash('sha256').update(email.toLowerCase()).digest()
 
 type From = { readonly account: Buffer; readonly network: string }
 

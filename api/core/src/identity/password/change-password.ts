@@ -1,10 +1,11 @@
 // A new password, by the token of a mail or by who is signed in. With it other sessions end, so that who learned the
 // old one is out within seconds (D14).
 import { randomUUID } from 'node:crypto'
+import { hashAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { publishPersonalEvent } from '../../notification/personal-event.ts'
 import { deleteMailTokens, findMailToken, takeMailToken } from '../account/mail-token.ts'
-import { accountHash, forgetFailures } from '../login/login-attempts.ts'
+import { forgetFailures } from '../login/login-attempts.ts'
 import { endSessions } from '../session/session-queries.ts'
 import { checkNewPassword } from './new-password.ts'
 import type { PasswordHasher } from './password-hasher.ts'
@@ -35,7 +36,7 @@ export async function resetPassword(
       .executeTakeFirst()
     if (user === undefined) return undefined
     await endSessions(tx, userId)
-    await forgetFailures(tx, accountHash(user.email))
+    await forgetFailures(tx, hashAddress(user.email))
     await announce(tx, userId)
     return userId
   })

@@ -1,9 +1,10 @@
+import { hashAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { tellOwnerAfter } from '../login/delay.ts'
-import { accountHash, forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
+import { forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
 import { warnOwner } from '../login/warn-owner.ts'
 import type { PasswordHasher, Verify } from './password-hasher.ts'
 
@@ -40,7 +41,7 @@ async function confirm(
     .select(['id', 'email', 'password_hash'])
     .where('id', '=', userId)
     .executeTakeFirst()
-  const account = accountHash(user?.email ?? '')
+  const account = hashAddress(user?.email ?? '')
   const attempt = await takeAttempt(db, { account, network })
   if (!attempt.allowed) throw tooManyFailures(attempt.waitSeconds)
   const stored = user?.password_hash ?? null

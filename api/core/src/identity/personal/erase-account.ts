@@ -1,7 +1,7 @@
 // The end of an account: what says who somebody was goes, in one transaction; what others have a part in stays and
 // names nobody (the ledger, invoices, a team's tasks, its log).
-import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
+import { foldAddress, hashAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
@@ -124,12 +124,11 @@ async function eraseRows(tx: Db, userId: string, email: string): Promise<void> {
     if (of === 'workspace' || (erased !== 'rows' && 'kept' in erased)) continue
     const [table = '', column = ''] = place.split('.')
     const [name, ref] = [sql.table(table), sql.ref(column)]
-    const owner = of === 'person' ? sql`${ref} = ${userId}` : sql`lower(${ref}) = lower(${email})`
+    const owner = of === 'person' ? sql`${ref} = ${userId}` : sql`${ref} = ${foldAddress(email)}`
     if (erased === 'rows') await sql`delete from ${name} where ${owner}`.execute(tx)
     else await sql`update ${name} set ${emptied(erased.columns)} where ${owner}`.execute(tx)
   }
-  const account = createHash('sha256').update(email.toLowerCase()).digest()
-  await tx.deleteFrom('login_failure').where('account', '=', account).execute()
+  await tx.deleteFrom('login_failure').where('account', '=', hashAddress(email)).execute()
 }
 
 const emptied = (columns: readonly string[]) => sql.join(columns.map((name) => sql`${sql.ref(name)} = null`))

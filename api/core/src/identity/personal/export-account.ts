@@ -2,6 +2,7 @@
 // memory at once, and between two pieces no connection is held, however slowly the client reads. Price: it is no
 // picture of one moment; what changes meanwhile is in it or not.
 import { type RawBuilder, sql } from 'kysely'
+import { foldAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { personalData, type Section } from './personal-data.ts'
 import { findProfile } from './profile.ts'
@@ -45,7 +46,7 @@ async function listWorkspaceIds(db: Db, userId: string): Promise<Workspaces> {
 }
 
 /** The value to look for, and what else a row must be. */
-type Owned = { readonly value: string; readonly lower?: true; readonly also: RawBuilder<boolean> }
+type Owned = { readonly value: string; readonly also: RawBuilder<boolean> }
 
 const anyRow = sql<boolean>`true`
 
@@ -55,7 +56,7 @@ function ownersOf(
   { workspaces, maker }: { readonly workspaces: Workspaces; readonly maker: string | undefined },
 ): readonly Owned[] {
   if (of === 'person') return [{ value: id, also: anyRow }]
-  if (of === 'address') return [{ value: email, lower: true, also: anyRow }]
+  if (of === 'address') return [{ value: foldAddress(email), also: anyRow }]
   const own = workspaceId === null ? [] : [{ value: workspaceId, also: anyRow }]
   if (maker === undefined) return own
   const others = workspaces.filter((workspace) => workspace.id !== workspaceId)
@@ -78,15 +79,14 @@ type Part = Owned & { readonly after: readonly string[] | undefined }
 type Row = Record<string, unknown> & { readonly position: readonly string[] }
 
 /** The position as text keeps the microseconds that a Date of ours would lose. */
-async function readRows(db: Db, { table, column, section }: Found, { value, lower, also, after }: Part) {
+async function readRows(db: Db, { table, column, section }: Found, { value, also, after }: Part) {
   const order = sql.join(section.order.map((name) => sql.ref(name)))
   const position = sql.join(section.order.map((name) => sql`${sql.ref(name)}::text`))
   const shown = sql.join(section.columns.map((name) => sql`${sql.ref(name)} as ${sql.ref(camelCase(name))}`))
   const next = after === undefined ? anyRow : sql<boolean>`(${order}) > (${sql.join(after)})`
-  const owner = lower ? sql<boolean>`lower(${column}) = lower(${value})` : sql<boolean>`${column} = ${value}`
   const { rows } = await sql<Row>`
     select ${shown}, array[${position}] as position from ${table}
-     where ${owner} and ${also} and ${next} order by ${order} limit ${rowsAtOnce}`.execute(db)
+     where ${column} = ${value} and ${also} and ${next} order by ${order} limit ${rowsAtOnce}`.execute(db)
   return rows
 }
 

@@ -22,8 +22,8 @@ export async function lockPerson(tx: Db, userId: string): Promise<{ readonly ema
 export async function anonymise(tx: Db, userId: string): Promise<void> {
   await sql`
     update app_user
-       set email = 'erased-' || id || '@erased.invalid', email_verified_at = null, password_hash = null, name = null,
-           locale = default, time_zone = default, avatar_url = null, referral_code = null, registered_from = null,
-           erased_at = now()
+       set email = 'erased-' || id || '@erased.invalid', email_key = null, email_verified_at = null,
+           password_hash = null, name = null, locale = default, time_zone = default, avatar_url = null,
+           referral_code = null, registered_from = null, erased_at = now()
      where id = ${userId}`.execute(tx)
 }

@@ -11,7 +11,7 @@ export type Section = {
 }
 
 type PersonalColumn = {
-  /** Whose rows it finds: the person's, those with an e-mail address, or those of a workspace. */
+  /** Owner of the rows it finds: a person, an e-mail address (the column has its key, D85) or a workspace. */
   readonly of: 'person' | 'address' | 'workspace'
   /** A section of the export, or why there is none. An index begins with the column. */
   readonly shown: Section | string
@@ -80,7 +80,7 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
     shown: section('mails', 'id template status to_address created_at completed_at'),
     erased: 'rows',
   },
-  'mail.to_address': { of: 'address', shown: elsewhere, erased: 'rows' },
+  'mail.to_key': { of: 'address', shown: elsewhere, erased: 'rows' },
   'notification.user_id': {
     of: 'person',
     shown: section('notifications', 'id workspace_id type title body data read_at created_at', 'created_at id'),
@@ -97,7 +97,7 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
     erased: 'rows',
   },
   'referral.invited_id': { of: 'person', shown: 'whoever invited is told of it', erased: work },
-  'referral.email': { of: 'address', shown: 'an invitation that somebody else wrote', erased: 'rows' },
+  'referral.email_key': { of: 'address', shown: 'an invitation that somebody else wrote', erased: 'rows' },
   'referral_code.user_id': {
     of: 'person',
     shown: section('referralCode', 'code created_at', 'user_id'),
@@ -110,10 +110,10 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
     shown: 'the hash of an address, for a day',
     erased: { kept: 'a hash, which goes within a day' },
   },
-  'account_request.email': { of: 'address', shown: 'done in a moment', erased: 'rows' },
+  'account_request.email_key': { of: 'address', shown: 'done in a moment', erased: 'rows' },
   'registration_invite.email': { of: 'address', shown: 'the operator’s list', erased: 'rows' },
   'member_credit_month.user_id': { of: 'person', shown: elsewhere, erased: counted },
-  'team_invite.email': {
+  'team_invite.email_key': {
     of: 'address',
     shown: section('invitations', 'workspace_id role created_at expires_at ended_at ending', 'created_at id'),
     erased: 'rows',

@@ -27,7 +27,7 @@ async function join(tx: Db, userId: string): Promise<number> {
     .set({ referral_judged_at: sql<Date>`now()` })
     .where('id', '=', userId)
     .where('referral_judged_at', 'is', null)
-    .returning(['email', 'referral_code'])
+    .returning(['email_key', 'referral_code'])
     .executeTakeFirst()
   if (user === undefined) return 0 // another replica's
   const referrer = await findReferrer(tx, user.referral_code ?? '')
@@ -36,6 +36,7 @@ async function join(tx: Db, userId: string): Promise<number> {
     invited_id: userId,
     // The account has it, and takes it along when it is erased.
     email: null,
+    email_key: null,
     status: 'joined',
     joined_at: sql<Date>`now()`,
     check_at: sql<Date>`now()`,
@@ -46,7 +47,7 @@ async function join(tx: Db, userId: string): Promise<number> {
     .set(joined)
     .where('referrer_id', '=', referrer.id)
     .where('status', '=', 'invited')
-    .where(sql<boolean>`lower(email) = lower(${user.email})`)
+    .where('email_key', '=', user.email_key)
     .returning('id')
     .executeTakeFirst()
   if (invited !== undefined) return 1

@@ -70,9 +70,7 @@ async function readInvite(tx: Db, tokenHash: Buffer, userId: string): Promise<In
     .select(sql<boolean>`i.expires_at <= now()`.as('expired'))
     .select(isUnbacked.as('isUnbacked'))
     .select(
-      sql<boolean>`coalesce(lower(u.email) = lower(i.email) and u.email_verified_at is not null, false)`.as(
-        'isForPerson',
-      ),
+      sql<boolean>`coalesce(u.email_key = i.email_key and u.email_verified_at is not null, false)`.as('isForPerson'),
     )
     .where('i.token_hash', '=', tokenHash)
     .executeTakeFirst()

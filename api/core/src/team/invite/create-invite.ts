@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { foldAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { createOnce, type OnceRequest } from '../../idempotency/create-once.ts'
@@ -54,7 +55,7 @@ async function isMember(tx: Db, teamId: string, email: string): Promise<boolean>
     .innerJoin('app_user as u', 'u.id', 's.user_id')
     .select('u.id')
     .where('s.workspace_id', '=', teamId)
-    .where(sql<boolean>`lower(u.email) = lower(${email})`)
+    .where('u.email_key', '=', foldAddress(email))
     .executeTakeFirst()
   return member !== undefined
 }
@@ -64,7 +65,7 @@ const replaceOpen = (tx: Db, teamId: string, email: string) =>
     .updateTable('team_invite')
     .set({ ended_at: sql<Date>`now()`, ending: 'replaced' })
     .where('workspace_id', '=', teamId)
-    .where(sql<boolean>`lower(email) = lower(${email})`)
+    .where('email_key', '=', foldAddress(email))
     .where('ended_at', 'is', null)
     .execute()
 
@@ -76,6 +77,7 @@ const insertInvite = (tx: Db, { inviter, email, role, token }: NewInvite): Promi
     .values({
       workspace_id: inviter.teamId,
       email,
+      email_key: foldAddress(email),
       role,
       token_hash: hashInviteToken(token),
       invited_by: inviter.userId,
@@ -92,7 +94,7 @@ async function sendInvite(tx: Db, masterKeys: MasterKeys, { team, invite, url }:
   const account = await findAccount(tx, email)
   await queueMail(tx, masterKeys, {
     key: `team-invitation:${id}`,
-    to: email,
+    to: account?.email ?? email,
     userId: account?.id ?? null,
     template: 'team-invitation',
     data: { teamName: team.name, inviterEmail: inviter.email, role, url },
@@ -107,8 +109,8 @@ async function sendInvite(tx: Db, masterKeys: MasterKeys, { team, invite, url }:
 const findAccount = (tx: Db, email: string) =>
   tx
     .selectFrom('app_user')
-    .select('id')
-    .where(sql<boolean>`lower(email) = lower(${email})`)
+    .select(['id', 'email'])
+    .where('email_key', '=', foldAddress(email))
     .where('erased_at', 'is', null)
     .where('disabled_at', 'is', null)
     .where('email_verified_at', 'is not', null)

@@ -1,6 +1,7 @@
 // Invitations are mails to whom the inviter likes, so they are counted (A100): by person and by team, lest many be
 // sent; by address mail-room.ts counts. The rows that are counted are the mails that were sent.
 import { sql } from 'kysely'
+import { foldAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { lockCount } from '../lock-count.ts'
@@ -34,7 +35,7 @@ export async function refuseTooMany(tx: Db, { teamId, userId }: TeamMember, emai
            count(*) filter (where workspace_id = ${teamId}) as team,
            (select count(*) from team_invite
              where workspace_id = ${teamId} and ended_at is null and expires_at > now()
-               and lower(email) <> lower(${email})) as open
+               and email_key is distinct from ${foldAddress(email)}) as open
       from recent`.execute(tx)
   const counts = rows[0] as Counts // an aggregate without GROUP BY has one row
   if (counts.open >= openInvitesMax) {

@@ -94,7 +94,7 @@ prepare erase_account_24 as
 delete from "mail" where "user_id" = $1;
 
 prepare erase_account_25 as
-delete from "mail" where lower("to_address") = lower($1);
+delete from "mail" where "to_key" = $1;
 
 prepare erase_account_26 as
 delete from "notification" where "user_id" = $1;
@@ -106,7 +106,7 @@ prepare erase_account_28 as
 delete from "referral" where "referrer_id" = $1;
 
 prepare erase_account_29 as
-delete from "referral" where lower("email") = lower($1);
+delete from "referral" where "email_key" = $1;
 
 prepare erase_account_30 as
 delete from "referral_code" where "user_id" = $1;
@@ -118,20 +118,20 @@ prepare erase_account_32 as
 delete from "notification_due" where "user_id" = $1;
 
 prepare erase_account_33 as
-delete from "account_request" where lower("email") = lower($1);
+delete from "account_request" where "email_key" = $1;
 
 prepare erase_account_34 as
-delete from "registration_invite" where lower("email") = lower($1);
+delete from "registration_invite" where "email" = $1;
 
 prepare erase_account_35 as
-delete from "team_invite" where lower("email") = lower($1);
+delete from "team_invite" where "email_key" = $1;
 
 prepare erase_account_36 as
 delete from "login_failure" where "account" = $1;
 
 prepare erase_account_37 as
 update app_user
-   set email = 'erased-' || id || '@erased.invalid', email_verified_at = null, password_hash = null, name = null,
-       locale = default, time_zone = default, avatar_url = null, referral_code = null, registered_from = null,
-       erased_at = now()
+   set email = 'erased-' || id || '@erased.invalid', email_key = null, email_verified_at = null,
+       password_hash = null, name = null, locale = default, time_zone = default, avatar_url = null,
+       referral_code = null, registered_from = null, erased_at = now()
  where id = $1;

@@ -6,7 +6,7 @@ with old as materialized (
    order by created_at limit $2 for update skip locked
 )
 update mail m
-   set status = 'failed', completed_at = now(), to_address = null, data_sealed = null, claim = null,
-       claimed_until = null, error = concat_ws(' ', 'EXPIRED', m.error)
+   set status = 'failed', completed_at = now(), to_address = null, to_key = null, data_sealed = null,
+       claim = null, claimed_until = null, error = concat_ws(' ', 'EXPIRED', m.error)
   from old where m.id = old.id
 returning m.template;

@@ -4,8 +4,8 @@ select "id" from "app_user" where "referral_code" is not null and "referral_judg
   limit $2;
 
 prepare join_referred_2 as
-update "app_user" set "referral_judged_at" = now() where "id" = $1 and "referral_judged_at" is null returning "email",
-  "referral_code";
+update "app_user" set "referral_judged_at" = now() where "id" = $1 and "referral_judged_at" is null
+  returning "email_key", "referral_code";
 
 prepare join_referred_3 as
 select "u"."id" from "referral_code" as "c" inner join "app_user" as "u" on "u"."id" = "c"."user_id"
@@ -28,9 +28,9 @@ network(set_masklen(u.registered_from, case when family(u.registered_from) = 4 t
     from app_user u where u.id = $3;
 
 prepare join_referred_5 as
-update "referral" set "invited_id" = $1, "email" = $2, "status" = $3, "joined_at" = now(), "check_at" = now(),
-  "suspicion" = $4 where "referrer_id" = $5 and "status" = $6 and lower(email) = lower($7) returning "id";
+update "referral" set "invited_id" = $1, "email" = $2, "email_key" = $3, "status" = $4, "joined_at" = now(),
+  "check_at" = now(), "suspicion" = $5 where "referrer_id" = $6 and "status" = $7 and "email_key" = $8 returning "id";
 
 prepare join_referred_6 as
-insert into "referral" ("invited_id", "email", "status", "joined_at", "check_at", "suspicion",
-  "referrer_id") values ($1, $2, $3, now(), now(), $4, $5) on conflict ("invited_id") do nothing;
+insert into "referral" ("invited_id", "email", "email_key", "status", "joined_at", "check_at", "suspicion",
+  "referrer_id") values ($1, $2, $3, $4, now(), now(), $5, $6) on conflict ("invited_id") do nothing;

@@ -15,5 +15,5 @@ select count(*) filter (where invited_by = $3) as inviter,
        count(*) filter (where workspace_id = $4) as team,
        (select count(*) from team_invite
          where workspace_id = $5 and ended_at is null and expires_at > now()
-           and lower(email) <> lower($6)) as open
+           and email_key is distinct from $6) as open
   from recent;
