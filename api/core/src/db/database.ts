@@ -5,9 +5,9 @@ import type { Logger } from 'pino'
 import { systemClock } from '../runtime/clock.ts'
 import type { EdgeMetrics } from '../runtime/metrics/edge-metrics.ts'
 import type { Service } from '../runtime/service.ts'
+import { askServer } from './connections/stuck-connections.ts'
 import { failFastPool } from './fail-fast-pool.ts'
 import { observeDatabase, unobserved } from './metrics/database-metrics.ts'
-import { askServer } from './stuck-connections.ts'
 import type { Tables } from './tables/index.ts'
 
 /** A pool or a transaction alike: every query function takes this first. */

@@ -10,10 +10,15 @@ import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Clock } from '../runtime/clock.ts'
+import {
+  type FindWorking,
+  processOf,
+  type StuckConnections,
+  stuckConnections,
+} from './connections/stuck-connections.ts'
 import { makeDo } from './make-do.ts'
 import type { DatabaseObserver } from './metrics/database-metrics.ts'
 import { type StatementNames, statementNames } from './statement-names.ts'
-import { type FindWorking, processOf, type StuckConnections, stuckConnections } from './stuck-connections.ts'
 
 /** A connection could not be made a moment ago. Its code is SQL's class for connections, 08. */
 export class DatabaseAway extends Error {
