@@ -46,6 +46,9 @@ type FailFastOptions = {
   /** True for a server that takes no more connections. */
   readonly hasNoRoom: (error: unknown) => boolean
   readonly findWorking: FindWorking
+  readonly names?: StatementNames
+  /** Statements that are sent with each BEGIN. */
+  readonly withBegin?: string
   readonly observer: DatabaseObserver
   readonly logger: Pick<Logger, 'warn'>
 }
@@ -53,16 +56,17 @@ type FailFastOptions = {
 /** What the wrappers of all connections share. */
 type Shared = Pick<FailFastOptions, 'clock' | 'observer'> & {
   readonly names: StatementNames
+  readonly withBegin: string | undefined
   readonly stuck: StuckConnections
 }
 type Guarded = { readonly client: PostgresPoolClient; readonly madeAtMs: number }
 
 export function failFastPool(pool: pg.Pool, options: FailFastOptions): FailFastPool {
-  const { clock, isAway, findWorking, observer, ...room } = options
+  const { clock, isAway, findWorking, observer, names = statementNames(), withBegin, ...room } = options
   const waiting = new Set<{ readonly sinceMs: number }>() // in the order of their coming
   const connectWithin = makeDo(pool, { clock, ...room })
   const stuck = stuckConnections({ clock, findWorking })
-  const guard = createGuard({ clock, observer, names: statementNames(), stuck })
+  const guard = createGuard({ clock, observer, names, withBegin, stuck })
   let away: { readonly cause: unknown; retryAtMs: number } | undefined
 
   function refuseWhileAway(): void {
@@ -140,18 +144,19 @@ function createGuard(shared: Shared): (client: pg.PoolClient) => Guarded {
 }
 
 function guardClient(client: pg.PoolClient, shared: Shared): PostgresPoolClient {
-  const { names, stuck } = shared
+  const { names, withBegin, stuck } = shared
   const statement = { pid: processOf(client), drop: () => void endAtOnce(client) }
   const observe = observeStatements(shared)
   let unfit = false
   const query = async (text: string, given: readonly unknown[] = []): Promise<unknown> => {
     const values = [...given]
-    const { inTransaction, ended } = observe(text)
+    const { begins, inTransaction, ended } = observe(text)
+    const sent = begins && withBegin !== undefined ? `${text}; ${withBegin}` : text
     const name = values.length === 0 ? undefined : names.nameOf(text)
     const answered = stuck.watch(statement)
     let failure: unknown
     try {
-      return await client.query({ text, values, ...(name !== undefined && { name }) })
+      return await client.query({ text: sent, values, ...(name !== undefined && { name }) })
     } catch (error) {
       failure = error
       const stale = isStale(error)
@@ -184,6 +189,7 @@ function observeStatements({ clock, observer }: Pick<Shared, 'clock' | 'observer
     if (begins) begunMs = sinceMs
     else if (ends) begunMs = undefined
     return {
+      begins,
       inTransaction: begunMs !== undefined,
       ended: (error: unknown): void => {
         const nowMs = clock.monotonicMs()
