@@ -5,7 +5,7 @@
 // While the server has no room for one more connection, the pool makes do with those that it has (make-do.ts).
 // A statement that gets no answer, in time or from a server that knows nothing of it (stuck-connections.ts), takes its
 // connection with it: its own ROLLBACK and the next user would wait behind it. Statements that come again are prepared
-// (statement-names.ts).
+// (statement-names.ts). A statement outside of a transaction is sent once more after a deadlock.
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -163,9 +163,8 @@ function guardClient(client: pg.PoolClient, shared: Shared): PostgresPoolClient 
       const silent = error instanceof Error && error.message === 'Query read timeout'
       unfit ||= stale || silent
       if (silent) statement.drop()
-      if (!stale) throw error
-      names.renew()
-      if (inTransaction) throw error // which the error has ended
+      if (stale) names.renew()
+      if (inTransaction || !(stale || isDeadlock(error))) throw error // the error has ended the transaction
       return await client.query({ text, values })
     } finally {
       answered()
@@ -202,6 +201,10 @@ function observeStatements({ clock, observer }: Pick<Shared, 'clock' | 'observer
 
 /** The driver cuts a connection off that has a statement without an answer, and refuses what follows on it. */
 const endAtOnce = (client: pg.PoolClient & { end?: () => Promise<void> }): Promise<void> | undefined => client.end?.()
+
+/** PostgreSQL has chosen this statement, and rolled it back; the other one goes on. */
+export const isDeadlock = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '40P01'
 
 /** A prepared statement whose table has been altered since. */
 const isStale = (error: unknown): boolean =>
