@@ -1,5 +1,6 @@
 import { auditSettings } from '@matte/core/audit/settings'
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
+import { databaseSettings } from '@matte/core/database-settings'
 import { checkPayments, paymentSettings } from '@matte/core/payment/settings'
 import {
   ConfigError,
@@ -39,7 +40,7 @@ export const configSchema = {
     { description: 'origin that callers use, such as https://matte.example.com' },
     parseOrigin,
   ),
-  databaseUrl: secret('DATABASE_URL', { description: 'postgres://user:password@host:5432/database' }),
+  ...databaseSettings,
   databasePoolMax: int('DATABASE_POOL_MAX', {
     description: 'most database connections of this process; README.md adds them up',
     default: 10,

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import { type Bus, openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
+import { connectionOf } from '@matte/core/database-settings'
 import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { signingKeysCache } from '@matte/core/identity/signing-keys-cache'
@@ -106,9 +107,9 @@ function sharedLoops({ config, db, bucket, bus, registry, stopping, logger }: Sh
 }
 
 function openEdges(config: Config, metrics: EdgeMetrics, logger: Logger) {
-  const { databaseUrl, databasePoolMax: poolMax, natsUrl, natsStreamPrefix: prefix } = config
+  const { databasePoolMax: poolMax, natsUrl, natsStreamPrefix: prefix } = config
   return {
-    database: openDatabase({ url: databaseUrl, poolMax, logger, metrics, applicationName: 'matte-api' }),
+    database: openDatabase({ ...connectionOf(config), poolMax, logger, metrics, applicationName: 'matte-api' }),
     bucket: openStore(config, metrics),
     bus: openBus({ url: natsUrl, prefix, logger, metrics, name: 'matte-api' }),
   }

@@ -1,5 +1,6 @@
 import { auditSettings } from '@matte/core/audit/settings'
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
+import { databaseSettings } from '@matte/core/database-settings'
 import { defaultLicencePolicy, parseLicencePolicy } from '@matte/core/model/licence-policy'
 import {
   ConfigError,
@@ -21,7 +22,7 @@ import { defaultPlans } from '@matte/core/workspace/plan'
 import type { StaticModel } from './worker/routing/static-pods.ts'
 
 export const schema = {
-  databaseUrl: secret('DATABASE_URL', { description: 'PostgreSQL 15 to 18, as a postgresql:// URL' }),
+  ...databaseSettings,
   databasePoolMax: int('DATABASE_POOL_MAX', {
     default: 10,
     min: 2,

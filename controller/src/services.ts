@@ -4,6 +4,7 @@ import { openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/durables'
 import { createNudge } from '@matte/core/bus/nudge'
+import { connectionOf } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { describeConfig } from '@matte/core/runtime/env'
@@ -69,13 +70,19 @@ export async function buildServices(config: Config): Promise<{ logger: Logger; s
 type Edges = ReturnType<typeof openEdges>
 
 function openEdges(config: Config, logger: Logger) {
-  const { databaseUrl: url, databasePoolMax: poolMax } = config
+  const { databasePoolMax: poolMax } = config
   const registry = createRegistry('controller')
   const metrics = createEdgeMetrics(registry, [
     ...(['database', 'nats', 'store', 'triton'] as const),
     ...(config.tritonPools ? (['kubernetes'] as const) : []),
   ])
-  const database = openDatabase({ url, poolMax, applicationName: 'matte-controller', logger, metrics })
+  const database = openDatabase({
+    ...connectionOf(config),
+    poolMax,
+    applicationName: 'matte-controller',
+    logger,
+    metrics,
+  })
   const bucket = openBucket({
     internalEndpoint: config.s3Endpoint,
     publicEndpoint: config.s3Endpoint,

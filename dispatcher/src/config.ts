@@ -1,4 +1,5 @@
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
+import { databaseSettings } from '@matte/core/database-settings'
 import { checkPayments, paymentSettings } from '@matte/core/payment/settings'
 import {
   choice,
@@ -34,7 +35,7 @@ const deniedNetworks: Setting<readonly string[]> = {
 }
 
 export const schema = {
-  databaseUrl: secret('DATABASE_URL', { description: 'PostgreSQL 15 to 18, as a postgresql:// URL' }),
+  ...databaseSettings,
   databasePoolMax: int('DATABASE_POOL_MAX', {
     default: 10,
     min: 2,

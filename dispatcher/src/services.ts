@@ -2,6 +2,7 @@
 import { openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/durables'
+import { connectionOf } from '@matte/core/database-settings'
 import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { createPaymentMetrics } from '@matte/core/payment/payment-metrics'
@@ -39,9 +40,15 @@ export async function buildServices(config: Config): Promise<Services> {
   const logger = createLogger('dispatcher', config.logLevel)
   logger.info({ config: describeConfig(schema, config) }, 'configuration read')
   const registry = createRegistry('dispatcher')
-  const { databaseUrl: url, databasePoolMax: poolMax, natsStreamPrefix: prefix } = config
+  const { databasePoolMax: poolMax, natsStreamPrefix: prefix } = config
   const metrics = createEdgeMetrics(registry, ['database', 'nats'])
-  const database = openDatabase({ url, poolMax, logger, metrics, applicationName: 'matte-dispatcher' })
+  const database = openDatabase({
+    ...connectionOf(config),
+    poolMax,
+    logger,
+    metrics,
+    applicationName: 'matte-dispatcher',
+  })
   const { db } = database
   const settings = settingsCache(db, logger)
   const bus = openBus({ url: config.natsUrl, prefix, logger, metrics, name: 'matte-dispatcher' })

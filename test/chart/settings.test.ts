@@ -8,6 +8,7 @@ import { findMissing, render } from './helm.ts'
 /** What is in the Secrets that the values name. */
 const secrets: Readonly<Record<string, string>> = {
   DATABASE_URL: 'postgresql://matte:secret@database/matte',
+  DATABASE_DIRECT_URL: 'postgresql://matte:secret@direct/matte',
   NATS_URL: 'nats://token@nats',
   S3_ACCESS_KEY_ID: 'id',
   S3_SECRET_ACCESS_KEY: 'secret',
@@ -22,6 +23,7 @@ const price = { plan: 'pro', interval: 'year', amount: 29_000, currency: 'EUR' }
 
 const values = {
   publicUrl: 'https://matte.example.com',
+  database: { pooler: 'transaction', directSecret: { name: 'direct' } },
   mail: {
     ...{ existingSecret: { name: 'mail' }, from: 'Matte <no-reply@example.com>', tls: 'opportunistic' },
     ...{ concurrency: 7, perMinute: 90 },
@@ -70,6 +72,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
       ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open' },
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
       auditRetentionDays: 90,
+      ...{ databasePooler: 'transaction', databaseDirectUrl: 'postgresql://matte:secret@direct/matte' },
       ...{ paymentsProvider: 'stripe', stripeSecretKey: 'rk_live_secret', stripeWebhookSecret: 'whsec_secret' },
       ...{ creditPacks: [pack], planPrices: [price], invoiceSeller: { name: 'Example Ltd' } },
       paymentsSelfRefundDays: 0,

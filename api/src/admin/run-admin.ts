@@ -1,10 +1,11 @@
 // The program matte-admin as a function. It talks to the database (`sweep` to the store too) and migrates the schema
 // first, so it works before any process of the service has run.
 import { auditSettings } from '@matte/core/audit/settings'
+import { connectionOf, databaseSettings } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { openPayments, paymentSettings } from '@matte/core/payment/settings'
-import { ConfigError, choice, int, json, optionalSecret, parseEnv, secret } from '@matte/core/runtime/env'
+import { ConfigError, choice, int, json, optionalSecret, parseEnv } from '@matte/core/runtime/env'
 import { createLogger } from '@matte/core/runtime/logger'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
@@ -16,7 +17,7 @@ import { storeOf, storeSchema, toStoreOf, toStoreSchema } from './store.ts'
 
 /** `MAX_QUEUE_AGE_SECONDS`, `AUDIT_RETENTION_DAYS` and `PLANS` are those of the service's own processes. */
 const configSchema = {
-  databaseUrl: secret('DATABASE_URL', { description: 'postgres://user:password@host:5432/database' }),
+  ...databaseSettings,
   plans: json('PLANS', { description: 'changes to the plans, as the API has them', default: defaultPlans }, parsePlans),
   environment: choice('MATTE_ENV', ['development', 'production'], {
     description: 'production refuses what is for trials only',
@@ -58,7 +59,7 @@ async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<R
   const config = parseEnv(configSchema, env)
   // Standard output carries the result alone.
   const logger = createLogger('admin', 'warn', { write: (line) => void stderr.write(line) })
-  const database = openDatabase({ url: config.databaseUrl, poolMax: 2, logger, applicationName: 'matte-admin' })
+  const database = openDatabase({ ...connectionOf(config), poolMax: 2, logger, applicationName: 'matte-admin' })
   const { db } = database
   try {
     const { withoutDatabase = false } = asked.command

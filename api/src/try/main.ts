@@ -6,6 +6,7 @@ import { writeSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { connectionOf, databaseSettings } from '@matte/core/database-settings'
 import { int, optionalSecret, optionalText, parseEnv, text } from '@matte/core/runtime/env'
 import { runMain } from '@matte/core/runtime/main'
 import { readBundledPhoto } from './bundled-photo.ts'
@@ -19,7 +20,9 @@ const schema = {
     default: 'http://127.0.0.1:8080',
   }),
   apiKey: optionalSecret('MATTE_API_KEY', { description: 'key of the workspace; or --key' }),
-  databaseUrl: optionalSecret('DATABASE_URL', { description: 'needed with RECEIVER_HOST' }),
+  // Without RECEIVER_HOST nothing asks the database, and no URL is needed.
+  ...databaseSettings,
+  databaseUrl: optionalSecret(databaseSettings.databaseUrl.variable, { description: 'needed with RECEIVER_HOST' }),
   receiverHost: optionalText('RECEIVER_HOST', { description: 'name of this pod for the dispatcher: checks a webhook' }),
   receiverPort: int('RECEIVER_PORT', { description: 'port that the webhook comes to', default: 9_000, max: 65_535 }),
 }
@@ -73,7 +76,8 @@ await runMain(async () => {
   const connection = { origin: config.origin, apiKey: values.key }
   const { receiverHost: host, databaseUrl } = config
   if (host !== undefined && databaseUrl !== undefined) {
-    await tryWithWebhook(connection, { host, port: config.receiverPort, databaseUrl })
+    const database = connectionOf({ ...config, databaseUrl })
+    await tryWithWebhook(connection, { host, port: config.receiverPort, database })
     return
   }
   if (values.count !== '1') {

@@ -1,6 +1,7 @@
 // A receiver of webhooks for the test of an installation: it keeps what arrives, and the guard of the dispatcher is
 // opened for it alone while it listens.
 import { createServer } from 'node:http'
+import type { Connection } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
 import { readSettings, writeSetting } from '@matte/core/setting/setting-queries'
 import { serviceSignature } from '@matte/core/webhook/signature'
@@ -20,10 +21,10 @@ type ReceiverOptions = {
   /** Name by which the dispatcher reaches this process. */
   readonly host: string
   readonly port: number
-  readonly databaseUrl: string
+  readonly database: Connection
 }
 
-export async function openReceiver({ host, port, databaseUrl }: ReceiverOptions): Promise<WebhookReceiver> {
+export async function openReceiver({ host, port, database }: ReceiverOptions): Promise<WebhookReceiver> {
   const waiting = new Map<string, (delivery: Delivery) => void>()
   const arrived = new Map<string, Delivery>()
   const server = createServer((request, response) => {
@@ -39,7 +40,7 @@ export async function openReceiver({ host, port, databaseUrl }: ReceiverOptions)
     })
   })
   await new Promise<void>((resolve) => server.listen(port, resolve))
-  const closeGuard = await openGuard(databaseUrl, `${host}:${port}`)
+  const closeGuard = await openGuard(database, `${host}:${port}`)
   return {
     url: `http://${host}:${port}/`,
     delivered: async (taskId) => {
@@ -61,11 +62,11 @@ export function isSignedBy(secret: string, { signature, body }: Delivery): boole
 }
 
 /** Allows one private target, and answers what takes it back; other targets in the setting stay. */
-async function openGuard(databaseUrl: string, wanted: string): Promise<() => Promise<void>> {
+async function openGuard(connection: Connection, wanted: string): Promise<() => Promise<void>> {
   const target = parseAllowedTarget(wanted)
   if (target === undefined) throw new Error(`${wanted} is no target`)
   const logger = pino({ level: 'warn' }, pino.destination(2))
-  const database = openDatabase({ url: databaseUrl, poolMax: 1, logger, applicationName: 'matte-try' })
+  const database = openDatabase({ ...connection, poolMax: 1, logger, applicationName: 'matte-try' })
   const change = async (edit: (targets: readonly string[]) => readonly string[]): Promise<void> => {
     const { allowedTargets } = await readSettings(database.db)
     await writeSetting(database.db, 'webhooks.allowedTargets', edit(allowedTargets))

@@ -24,6 +24,14 @@
 {{- $own := .Values.database.existingSecret -}}
 {{- include "matte.fromSecret" (dict "name" "DATABASE_URL" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "DATABASE_URL" (ne $own.name ""))) }}
 - { name: DATABASE_POOL_MAX, value: {{ .Values.database.poolMax | quote }} }
+{{- if eq .Values.database.pooler "transaction" }}
+- { name: DATABASE_POOLER, value: transaction }
+{{- end }}
+{{- with .Values.database.directSecret }}
+{{- if .name }}
+{{ include "matte.fromSecret" (dict "name" "DATABASE_DIRECT_URL" "secret" .name "key" .key) }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "matte.env.nats" -}}

@@ -72,6 +72,23 @@ function given() {
 }
 
 describe('failFastPool', () => {
+  it('sends a statement once more after a deadlock, outside of a transaction', async () => {
+    const { fake, pool } = given()
+    const sent: string[] = []
+    const query = async ({ text }: { text: string }) => {
+      sent.push(text)
+      const isSecond = sent.filter((each) => each === text).length === 2
+      if (text.startsWith('update') && !isSecond) throw Object.assign(new Error('deadlock'), { code: '40P01' })
+      return { rows: [] }
+    }
+    fake.answerWith(() => Promise.resolve({ ...fake.client, query }))
+    const client = await pool.connect()
+    await client.query('update a', [])
+    await client.query('begin', [])
+    await expect(client.query('update b', [])).rejects.toMatchObject({ code: '40P01' })
+    expect(sent).toEqual(['update a', 'update a', 'begin', 'update b'])
+  })
+
   it('answers everybody at once that the database is away, and lets one in a while try', async () => {
     const { fake, pool, pass } = given()
     fake.answerWith(() => Promise.reject(new Refused()))

@@ -5,15 +5,20 @@
 // While the server has no room for one more connection, the pool makes do with those that it has (make-do.ts).
 // A statement that gets no answer, in time or from a server that knows nothing of it (stuck-connections.ts), takes its
 // connection with it: its own ROLLBACK and the next user would wait behind it. Statements that come again are prepared
-// (statement-names.ts).
+// (statement-names.ts). A statement outside of a transaction is sent once more after a deadlock.
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Clock } from '../runtime/clock.ts'
+import {
+  type FindWorking,
+  processOf,
+  type StuckConnections,
+  stuckConnections,
+} from './connections/stuck-connections.ts'
 import { makeDo } from './make-do.ts'
 import type { DatabaseObserver } from './metrics/database-metrics.ts'
 import { type StatementNames, statementNames } from './statement-names.ts'
-import { type FindWorking, processOf, type StuckConnections, stuckConnections } from './stuck-connections.ts'
 
 /** A connection could not be made a moment ago. Its code is SQL's class for connections, 08. */
 export class DatabaseAway extends Error {
@@ -41,6 +46,9 @@ type FailFastOptions = {
   /** True for a server that takes no more connections. */
   readonly hasNoRoom: (error: unknown) => boolean
   readonly findWorking: FindWorking
+  readonly names?: StatementNames
+  /** Statements that are sent with each BEGIN. */
+  readonly withBegin?: string
   readonly observer: DatabaseObserver
   readonly logger: Pick<Logger, 'warn'>
 }
@@ -48,16 +56,17 @@ type FailFastOptions = {
 /** What the wrappers of all connections share. */
 type Shared = Pick<FailFastOptions, 'clock' | 'observer'> & {
   readonly names: StatementNames
+  readonly withBegin: string | undefined
   readonly stuck: StuckConnections
 }
 type Guarded = { readonly client: PostgresPoolClient; readonly madeAtMs: number }
 
 export function failFastPool(pool: pg.Pool, options: FailFastOptions): FailFastPool {
-  const { clock, isAway, findWorking, observer, ...room } = options
+  const { clock, isAway, findWorking, observer, names = statementNames(), withBegin, ...room } = options
   const waiting = new Set<{ readonly sinceMs: number }>() // in the order of their coming
   const connectWithin = makeDo(pool, { clock, ...room })
   const stuck = stuckConnections({ clock, findWorking })
-  const guard = createGuard({ clock, observer, names: statementNames(), stuck })
+  const guard = createGuard({ clock, observer, names, withBegin, stuck })
   let away: { readonly cause: unknown; retryAtMs: number } | undefined
 
   function refuseWhileAway(): void {
@@ -135,27 +144,27 @@ function createGuard(shared: Shared): (client: pg.PoolClient) => Guarded {
 }
 
 function guardClient(client: pg.PoolClient, shared: Shared): PostgresPoolClient {
-  const { names, stuck } = shared
+  const { names, withBegin, stuck } = shared
   const statement = { pid: processOf(client), drop: () => void endAtOnce(client) }
   const observe = observeStatements(shared)
   let unfit = false
   const query = async (text: string, given: readonly unknown[] = []): Promise<unknown> => {
     const values = [...given]
-    const { inTransaction, ended } = observe(text)
+    const { begins, inTransaction, ended } = observe(text)
+    const sent = begins && withBegin !== undefined ? `${text}; ${withBegin}` : text
     const name = values.length === 0 ? undefined : names.nameOf(text)
     const answered = stuck.watch(statement)
     let failure: unknown
     try {
-      return await client.query({ text, values, ...(name !== undefined && { name }) })
+      return await client.query({ text: sent, values, ...(name !== undefined && { name }) })
     } catch (error) {
       failure = error
       const stale = isStale(error)
       const silent = error instanceof Error && error.message === 'Query read timeout'
       unfit ||= stale || silent
       if (silent) statement.drop()
-      if (!stale) throw error
-      names.renew()
-      if (inTransaction) throw error // which the error has ended
+      if (stale) names.renew()
+      if (inTransaction || !(stale || isDeadlock(error))) throw error // the error has ended the transaction
       return await client.query({ text, values })
     } finally {
       answered()
@@ -179,6 +188,7 @@ function observeStatements({ clock, observer }: Pick<Shared, 'clock' | 'observer
     if (begins) begunMs = sinceMs
     else if (ends) begunMs = undefined
     return {
+      begins,
       inTransaction: begunMs !== undefined,
       ended: (error: unknown): void => {
         const nowMs = clock.monotonicMs()
@@ -191,6 +201,10 @@ function observeStatements({ clock, observer }: Pick<Shared, 'clock' | 'observer
 
 /** The driver cuts a connection off that has a statement without an answer, and refuses what follows on it. */
 const endAtOnce = (client: pg.PoolClient & { end?: () => Promise<void> }): Promise<void> | undefined => client.end?.()
+
+/** PostgreSQL has chosen this statement, and rolled it back; the other one goes on. */
+export const isDeadlock = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '40P01'
 
 /** A prepared statement whose table has been altered since. */
 const isStale = (error: unknown): boolean =>

@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import type { Check } from '../runtime/health.ts'
 import { pause, type Service } from '../runtime/service.ts'
 import { checkClock } from './check-clock.ts'
-import { warnOfRoom } from './connection-room.ts'
+import { warnOfRoom } from './connections/connection-room.ts'
 import { type Database, type Db, isDatabaseUnavailable } from './database.ts'
 import { checkSchema, type Migrations, migrateToLatest } from './migrate.ts'
 import { migrations } from './migrations/index.ts'
@@ -85,6 +85,7 @@ async function bringUp(database: Database, options: SchemaOptions, { signal, rep
 /** On a connection for this try alone. False: another replica is migrating. */
 async function tryOnce(database: Database, options: SchemaOptions, { signal, report }: Course): Promise<boolean> {
   const { logger, tableWaitMs = 3_000, migrations: list = migrations } = options
+  await database.checkSessions(signal)
   const alone = database.openAlone(signal)
   try {
     if ((await checkSchema(alone, list)) !== undefined) {
@@ -96,7 +97,8 @@ async function tryOnce(database: Database, options: SchemaOptions, { signal, rep
       const names = await migrateToLatest(alone, list)
       if (names.length > 0) logger.info({ migrations: names }, 'schema migrated')
     }
-    await warnOfRoom(alone, database.poolMax, logger)
+    // A pooler in transaction mode takes more connections than the server has.
+    if (database.pooler === 'session') await warnOfRoom(alone, database.poolMax, logger)
     return true
   } finally {
     await alone.destroy() // and the lock with it

@@ -67,6 +67,8 @@ const isClaimed = (task: Omit<Try, 'again'>): task is ClaimedTask => task.id !==
  * Rejected: SKIP LOCKED on the workspace, since a create holds that lock for a commit, and a claim that skipped the
  * only busy workspace slept until its timer. Rejected as well: locking while choosing (`order by … limit 1 for update`),
  * since a row that fails its second check stays locked while the next one is waited for, and two claims deadlock.
+ * And `for update` on the workspace: it waits for transactions that only refer to the row, such as a creation under an
+ * idempotency key, and PostgreSQL queues the end of a run behind that wait, which the creation waits for.
  */
 async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume: boolean): Promise<Try> {
   const names = Object.keys(plans)
@@ -99,7 +101,7 @@ async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume
     ), slot as materialized (
       select w.id from workspace w
        where w.id = (select id from seen_slot) and w.processing < (select concurrent from seen_slot)
-         for update
+         for no key update
     ), first as materialized (
       select t.id from task t
        where t.workspace_id = (select id from slot) and t.status = 'queued'

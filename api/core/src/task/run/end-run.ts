@@ -6,6 +6,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { settleParts } from '../../credit/hold.ts'
 import type { Db } from '../../db/database.ts'
+import { isDeadlock } from '../../db/fail-fast-pool.ts'
 import type { Foreground } from '../../db/tables/task.ts'
 import { insertDeliveries, toDeliveries } from '../../webhook/create-deliveries.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
@@ -72,7 +73,17 @@ export async function endRun<From extends keyof EndingFrom>(
   run: RunRef<From>,
   ending: EndingFrom[From],
 ): Promise<EndedTask | undefined> {
-  if (run.batchId === null) return moveAll(db, run, ending)
+  const { batchId } = run
+  if (batchId === null) return moveAll(db, run, ending) // one statement, which the pool repeats after a deadlock
+  const end = (): Promise<EndedTask | undefined> => endChild(db, { ...run, batchId }, ending)
+  return end().catch((error: unknown) => (isDeadlock(error) ? end() : Promise.reject(error)))
+}
+
+async function endChild(
+  db: Db,
+  run: RunRef & { readonly batchId: string },
+  ending: Ending,
+): Promise<EndedTask | undefined> {
   const { batchId } = run
   try {
     return await db.transaction().execute(async (tx) => {

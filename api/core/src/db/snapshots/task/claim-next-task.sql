@@ -29,7 +29,7 @@ with running as materialized (
 ), slot as materialized (
   select w.id from workspace w
    where w.id = (select id from seen_slot) and w.processing < (select concurrent from seen_slot)
-     for update
+     for no key update
 ), first as materialized (
   select t.id from task t
    where t.workspace_id = (select id from slot) and t.status = 'queued'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
-import type { Db } from './database.ts'
+import type { Db } from '../database.ts'
 
 /**
  * Warns when the server could not even serve this process alone. How many processes there are nobody knows here; the

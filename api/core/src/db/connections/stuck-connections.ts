@@ -2,7 +2,7 @@
 // the same from here, so the server is asked over a new connection: what it knows of as working is left alone, the rest
 // is dropped (A55). Idle connections of that age are as dead and are not used again.
 import pg from 'pg'
-import type { Clock } from '../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** A statement is asked after when it has had no answer for so long. Claims of 15 s survive the failover that way. */
 const silentMs = 2_000

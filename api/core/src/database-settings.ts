@@ -1,0 +1,32 @@
+import { ConfigError, choice, type Infer, optionalSecret, type Schema, secret } from './runtime/env.ts'
+
+/** Where PostgreSQL is and how connections reach it; a part of the settings of every process. */
+export const databaseSettings = {
+  databaseUrl: secret('DATABASE_URL', { description: 'PostgreSQL 15 to 18, as a postgresql:// URL' }),
+  databasePooler: choice('DATABASE_POOLER', ['session', 'transaction'], {
+    description: 'set it to transaction when DATABASE_URL leads to a pooler in transaction mode',
+    default: 'session',
+  }),
+  databaseDirectUrl: optionalSecret('DATABASE_DIRECT_URL', {
+    description: 'for migrations: the same database without a pooler in transaction mode; absent: DATABASE_URL',
+  }),
+} as const satisfies Schema
+
+/** How a process reaches its database. */
+export type Connection = {
+  readonly url: string
+  readonly pooler: 'session' | 'transaction'
+  /** For what needs a server session of its own. */
+  readonly directUrl: string
+}
+
+/** @throws ConfigError when a pooler in transaction mode is the only way to the database */
+export function connectionOf(settings: Infer<typeof databaseSettings>): Connection {
+  const { databaseUrl: url, databasePooler: pooler, databaseDirectUrl: directUrl } = settings
+  if (pooler === 'transaction' && directUrl === undefined) {
+    throw new ConfigError(
+      'DATABASE_DIRECT_URL is missing: with DATABASE_POOLER=transaction migrations need a URL of PostgreSQL itself',
+    )
+  }
+  return { url, pooler, directUrl: directUrl ?? url }
+}

@@ -1,0 +1,85 @@
+// A real PgBouncer in front of the tests' PostgreSQL, with the settings that Debian's package has.
+import { randomBytes } from 'node:crypto'
+import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type RunningServer, startServer } from '@matte/local/lifecycle/server'
+import { unprivilegedUser } from '@matte/local/servers/unprivileged-user'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { freePorts } from '../support/free-ports.ts'
+import { reportSkip } from '../support/report/skips.ts'
+
+const program = '/usr/sbin/pgbouncer'
+
+/** True, with a reason reported, on a machine without PgBouncer. */
+export function isPgbouncerMissing(matching: string): boolean {
+  const missing = !existsSync(program)
+  if (missing) reportSkip({ matching, reason: "no pgbouncer: install Debian's package pgbouncer" })
+  return missing
+}
+
+export type Pooler = Pick<RunningServer, 'stop'> & {
+  /** URL of the database that `url` names, through the pooler. */
+  through(url: string): string
+}
+
+type PoolerOptions = {
+  readonly mode: 'session' | 'transaction'
+  /** Connections to PostgreSQL for one database and user. */
+  readonly poolSize: number
+}
+
+/** Starts one on a free port. PgBouncer refuses to run as root, as PostgreSQL does. */
+export async function startPgbouncer({ mode, poolSize }: PoolerOptions): Promise<Pooler> {
+  const server = new URL(inject('databaseUrl'))
+  const [port = 0] = await freePorts(1)
+  const dir = join(inject('runDir'), `pgbouncer-${randomBytes(4).toString('hex')}`)
+  mkdirSync(dir, { recursive: true })
+  const [users, settings] = [join(dir, 'users.txt'), join(dir, 'pgbouncer.ini')]
+  writeFileSync(users, `"${server.username}" "${server.password}"\n`)
+  writeFileSync(
+    settings,
+    `[databases]
+* = host=${server.hostname} port=${server.port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = ${users}
+pool_mode = ${mode}
+default_pool_size = ${poolSize}
+max_client_conn = 200
+`,
+  )
+  const user = await unprivilegedUser()
+  chmodSync(dir, 0o755)
+  if (user) for (const path of [dir, users, settings]) chownSync(path, user.uid, user.gid)
+  const through = (url: string): string => Object.assign(new URL(url), { host: `127.0.0.1:${port}` }).href
+  const running = await startServer({
+    name: 'pgbouncer',
+    command: program,
+    args: [settings],
+    env: { PATH: process.env.PATH },
+    ...(user && { uid: user.uid, gid: user.gid }),
+    url: through(server.href),
+    ports: [port],
+    ready: () => answers(through(server.href)),
+    logFile: join(dir, 'pgbouncer.log'),
+    lifetime: 'attached',
+    stopSignal: 'SIGINT',
+  })
+  return { through, stop: () => running.stop() }
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query('select 1')
+    return true
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
