@@ -14,21 +14,25 @@ try {
   const unlock = await takeLock(runDir, { name: 'make down', say })
   try {
     const names = listRecords(runDir)
-    const stopped = [
+    const stops = [
       ...(await stopAll(names.filter((name) => processNames.includes(name)))),
       ...(await stopAll(names.filter((name) => !processNames.includes(name)))),
     ]
-    if (stopped.every((was) => !was)) say('Nothing was running.')
+    const errors = stops.flatMap((stop) => (stop.status === 'rejected' ? [stop.reason] : []))
+    if (errors.length > 0) throw new AggregateError(errors)
+    if (stops.every((stop) => stop.status === 'fulfilled' && !stop.value)) say('Nothing was running.')
   } finally {
     unlock()
   }
 } catch (error) {
-  process.stderr.write(`make down: ${error instanceof Error ? error.message : error}\n`)
+  const errors = error instanceof AggregateError ? error.errors : [error]
+  for (const one of errors) process.stderr.write(`make down: ${one instanceof Error ? one.message : one}\n`)
   process.exitCode = 1
 }
 
-function stopAll(names: readonly string[]): Promise<boolean[]> {
-  return Promise.all(names.map(stopOne))
+/** One that cannot be stopped does not keep the others from it. */
+function stopAll(names: readonly string[]): Promise<PromiseSettledResult<boolean>[]> {
+  return Promise.allSettled(names.map(stopOne))
 }
 
 async function stopOne(name: string): Promise<boolean> {

@@ -25,5 +25,21 @@ is_running() {
 # A pipe without data: waiting on it takes no process, unlike sleep.
 exec {empty}<> <(:)
 while is_running; do read -rt 1 -u "$empty" || true; done
-kill -KILL -- "-$server" 2>/dev/null || true
+
+# Other programs of the group are the caller's, such as the rest of a pipe.
+list_stubs() {
+  local path stat fields
+  for path in /proc/[0-9]*/stat; do
+    { read -r stat <"$path"; } 2>/dev/null || continue
+    read -ra fields <<<"${stat##*) }"
+    [[ ${fields[2]} == "$server" && $stat == *'(triton_python_b'* && ${fields[0]} != Z ]] || continue
+    echo "${stat%% *}"
+  done
+}
+for _ in {1..50}; do
+  mapfile -t stubs < <(list_stubs)
+  ((${#stubs[@]})) || break
+  kill -KILL "${stubs[@]}" 2>/dev/null || true
+  read -rt 0.1 -u "$empty" || true
+done
 rm -f "/dev/shm/matte_${server}_"*

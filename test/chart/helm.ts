@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { rootDir } from '@matte/local/paths'
 import { parseAllDocuments } from 'yaml'
+import { matteImage, tritonImage } from '../image/image-names.ts'
 import { reportSkip } from '../support/report/skips.ts'
 import type { Manifest } from './manifest.ts'
 
@@ -48,7 +49,7 @@ function has(program: string, args: readonly string[]): boolean {
 }
 
 /** Images of an installation with no values; a node that lacks one would wait for a registry. */
-const images = ['matte/matte:', 'matte/triton:', 'postgres:15-bookworm', 'library/nats:2', 'versitygw:v1']
+const images = [matteImage, tritonImage, 'postgres:15-bookworm', 'library/nats:2', 'versitygw:v1']
 
 /** Why these tests cannot run here; each reason is reported once. */
 export function findMissing(part: 'helm' | 'cluster'): string | undefined {

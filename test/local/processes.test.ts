@@ -61,7 +61,8 @@ describe('the helpers of a killed server', () => {
     startServer({
       name: 'parent',
       command: '/bin/sh',
-      args: ['-c', 'sleep 600 & wait'],
+      // Only programs of this checkout are taken for helpers left behind, such as its Node.
+      args: ['-c', '"$0" -e "setInterval(() => {}, 1000)" & wait', process.execPath],
       env: {},
       url: '',
       ports: [],

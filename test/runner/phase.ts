@@ -55,19 +55,25 @@ export function testPhase({ project, files = [], reportsDir, root }: TestPhase):
   const name = `${project} tests`
   const reportFile = join(reportsDir, `${project}.json`)
   const reasonsFile = join(reportsDir, `${project}.skips`)
-  const options = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
+  const errorsFile = join(reportsDir, `${project}.errors`)
+  const errorsReporter = join(import.meta.dirname, 'errors-reporter.ts')
+  const options = ['--reporter=default', '--reporter=json', `--reporter=${errorsReporter}`]
+  options.push(`--outputFile.json=${reportFile}`)
   if (root !== undefined) options.push('--root', root)
 
   const run = async (paths: readonly string[], signal: AbortSignal): Promise<PhaseResult> => {
-    for (const file of [reportFile, reasonsFile]) rmSync(file, { force: true })
+    for (const file of [reportFile, reasonsFile, errorsFile]) rmSync(file, { force: true })
     const args = ['run', '--project', project, ...options, ...paths]
-    const succeeded = await runProgram('vitest', args, { signal, env: { [skipReasonsVariable]: reasonsFile } })
-    const report = readReport(reportFile)
+    const env = { [skipReasonsVariable]: reasonsFile, MATTE_ERRORS: errorsFile }
+    const succeeded = await runProgram('vitest', args, { signal, env })
+    const report = readJson<TestReport>(reportFile)
     if (report === undefined) return failure(`${name}: vitest ended without a report; its output says why`)
     const result = summarize(report, countSkips(report, readSkipReasons(reasonsFile)))
-    // A run can fail without a failed file: an unhandled error, or servers that do not start.
-    if (succeeded || result.failed > 0) return result
-    return { ...result, failed: 1, failures: [`${name}: an error outside the tests; the output of vitest shows it`] }
+    // A run can fail without a failed file: an unhandled error, or servers that do not start or stop.
+    const errors = readJson<readonly string[]>(errorsFile) ?? []
+    const failures = errors.map((message) => `${name}: an error outside the tests: ${message}`)
+    if (!succeeded && result.failed === 0 && errors.length === 0) failures.push(`${name}: see the output of vitest`)
+    return { ...result, failed: result.failed + failures.length, failures }
   }
   const runFile = (path: string, signal: AbortSignal) => run([relative(root ?? process.cwd(), path)], signal)
   return { name, run: (signal) => run(files, signal), runFile }
@@ -87,9 +93,9 @@ function summarize(report: TestReport, skips: PhaseResult['skips']): PhaseResult
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 
-function readReport(file: string): TestReport | undefined {
+function readJson<T>(file: string): T | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as TestReport
+    return JSON.parse(readFileSync(file, 'utf8')) as T
   } catch {
     return undefined
   }

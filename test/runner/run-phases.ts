@@ -51,7 +51,7 @@ export async function runPhases(phases: readonly Phase[], options: Options): Pro
     stumbles.push(...result.failedFiles.map((file) => ({ phase, file })))
   }
   const isRepeated = stumbles.length <= flakyFilesMax && !signal.aborted
-  const seconds = isRepeated ? await repeat(stumbles, time) : []
+  const seconds = isRepeated ? await repeat(stumbles, time, signal) : []
   const passedNow = seconds.filter(({ result }) => result.failed === 0 && result.passed > 0)
   const isFlaky = ({ file }: Stumble): boolean => passedNow.some(({ stumble }) => stumble.file === file)
 
@@ -76,13 +76,13 @@ export async function runPhases(phases: readonly Phase[], options: Options): Pro
 
 type Time = (name: string, run: (signal: AbortSignal) => Promise<PhaseResult>) => Promise<PhaseResult>
 
-async function repeat(stumbles: readonly Stumble[], time: Time) {
+async function repeat(stumbles: readonly Stumble[], time: Time, signal: AbortSignal) {
   const repeated: { readonly stumble: Stumble; readonly result: PhaseResult }[] = []
   for (const stumble of stumbles) {
     const { phase, file } = stumble
     const { runFile } = phase
-    if (!runFile) continue
-    const result = await time(`again, alone: ${file.path.split('/').at(-1)}`, (signal) => runFile(file.path, signal))
+    if (!runFile || signal.aborted) continue
+    const result = await time(`again, alone: ${file.path.split('/').at(-1)}`, () => runFile(file.path, signal))
     repeated.push({ stumble, result })
   }
   return repeated

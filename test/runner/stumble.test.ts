@@ -23,7 +23,7 @@ const run = () =>
 
 it('names a test that fails on every second run once, and counts the run as passed', async () => {
   const { passed, failed, summary } = await run()
-  expect({ passed, failed }).toEqual({ passed: 3, failed: 0 })
+  expect({ passed, failed }).toEqual({ passed: 4, failed: 0 })
   const lines = summary.filter((line) => /every second run/.test(line))
   expect(lines).toEqual([
     expect.stringMatching(
@@ -35,6 +35,14 @@ it('names a test that fails on every second run once, and counts the run as pass
 it('passes without a flaky line when nothing fails', async () => {
   writeFileSync(join(dir, 'mark'), '')
   const { passed, failed, summary } = await run()
-  expect({ passed, failed }).toEqual({ passed: 3, failed: 0 })
+  expect({ passed, failed }).toEqual({ passed: 4, failed: 0 })
   expect(summary.filter((line) => line.startsWith('flaky'))).toEqual([])
+})
+
+it('is red for an error outside the tests, also beside a test that passes the second time', async () => {
+  vi.stubEnv('STUMBLE_REJECTION', 'on')
+  const { failed, summary } = await run()
+  expect(failed).toBe(1)
+  expect(summary).toContain('failed: stumbling tests: an error outside the tests: nothing handles this')
+  expect(summary.filter((line) => line.startsWith('flaky: '))).toHaveLength(1)
 })

@@ -12,15 +12,15 @@ it('are different, also when asked for at once', async () => {
 
 it('are different in two programs at once', async () => {
   const program = `import(${JSON.stringify(join(import.meta.dirname, 'free-ports.ts'))})
-    .then(({ freePorts }) => freePorts(8_000))
+    .then(({ freePorts }) => freePorts(200))
     .then((ports) => process.stdout.write(JSON.stringify(ports) + '\\n'))
   setInterval(() => {}, 1_000)`
   const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
   try {
     const [line] = await once(createInterface(child.stdout), 'line')
     const theirs = JSON.parse(String(line)) as number[]
-    const ours = await freePorts(8_000)
-    expect(new Set([...theirs, ...ours]).size).toBe(16_000)
+    const ours = await freePorts(200)
+    expect(new Set([...theirs, ...ours]).size).toBe(400)
   } finally {
     child.kill('SIGKILL')
   }

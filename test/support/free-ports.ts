@@ -19,7 +19,7 @@ export async function freePorts(count: number): Promise<number[]> {
   while (ports.length < count) {
     const port = reserved.shift()
     if (port === undefined) {
-      reserving = reserving.then(reserveBlock)
+      reserving = reserving.catch(() => {}).then(reserveBlock)
       await reserving
     } else if (await isPortFree(port)) ports.push(port)
   }

@@ -67,6 +67,7 @@ export async function startShared(
     project.provide('tritonAddress', triton.url)
     project.provide('runDir', runDir)
   } catch (error) {
+    keepRunDir(runDir) // the error names a log in it
     await stopAll()
     throw error
   }

@@ -44,13 +44,14 @@ it('keeps the folder of a failed run for a day', () => {
   expect(existsSync(failed)).toBe(false)
 })
 
-it('removes temporary files that are older than a day, but for the cache', () => {
-  const names = ['matte-old', 'matte-new', 'matte-compile-cache', 'python_env_a1B2c3', 'other']
+it('removes temporary folders of ours that are older than a day, and no folder of the user', () => {
+  const [old, fresh] = ['matte-run-dir-a1B2c3', 'matte-run-dir-d4E5f6']
+  const names = [old, fresh, 'python_env_a1B2c3', 'matte-compile-cache', 'matte-main', 'matte-my-photos', 'other']
   for (const name of names) mkdirSync(join(parent, name))
-  for (const name of names.filter((one) => one !== 'matte-new')) makeOld(join(parent, name))
+  for (const name of names.filter((one) => one !== fresh)) makeOld(join(parent, name))
   createRunDir(parent)
   const left = names.filter((name) => existsSync(join(parent, name)))
-  expect(left).toEqual(['matte-new', 'matte-compile-cache', 'other'])
+  expect(left).toEqual([fresh, 'matte-compile-cache', 'matte-main', 'matte-my-photos', 'other'])
 })
 
 it('ends the processes of a run that was killed', async () => {
@@ -79,4 +80,23 @@ it('ends with its runner, whose children are killed and whose folder is removed'
   runner.kill('SIGKILL')
   await until('its child has ended', () => identify(pid) === undefined)
   await until('its folder is removed', () => !existsSync(dir))
+})
+
+it('ends servers that a worker of a killed run has started', async () => {
+  const module = (path: string) => JSON.stringify(join(import.meta.dirname, path))
+  const worker = `import(${module('../../local/src/lifecycle/server.ts')}).then(({ startServer }) => startServer({
+    name: 'sleep', command: '/bin/sleep', args: ['600'], env: { PATH: process.env.PATH }, ports: [], url: '',
+    ready: async () => true, logFile: process.env.MATTE_TEST_RUN + '/log', lifetime: 'attached',
+  })).then(({ pid }) => process.stdout.write(pid + '\\n'))
+  setInterval(() => {}, 1_000)`
+  const runner = `import(${module('run-dir.ts')}).then(({ startRun }) => {
+    startRun(${JSON.stringify(parent)})
+    require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(worker)}], { stdio: 'inherit' })
+  })
+  setInterval(() => {}, 1_000)`
+  const child = spawn(process.execPath, ['-e', runner], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
+  const server = Number(await new Promise((resolve) => child.stdout?.once('data', resolve)))
+  expect(identify(server)).toBeDefined()
+  process.kill(-(child.pid ?? 0), 'SIGKILL')
+  await until('the server has ended', () => identify(server) === undefined)
 })

@@ -71,8 +71,17 @@ function removeLeftovers(parent: string): void {
       // Without an owner's file it is just being made, or just being removed by its run.
     }
   }
-  for (const name of names) removeOld(parent, name)
+  for (const name of names) {
+    try {
+      removeOld(parent, name)
+    } catch {
+      // Another program uses it, or another run removes it at the same time.
+    }
+  }
 }
+
+/** Names of mkdtemp with a prefix of this repository: words, then six characters with a capital letter or a digit. */
+const temporaryName = /^matte(-[a-z]+)+-(?=.*[A-Z\d])\w{6}$/
 
 /** Removes temporary files that a killed check, program or Triton left and that nothing has changed for a day. */
 function removeOld(parent: string, name: string): void {
@@ -80,7 +89,7 @@ function removeOld(parent: string, name: string): void {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat?.uid !== process.getuid?.() || stat === undefined || Date.now() - stat.mtimeMs < keptForMs) return
   const isRun = existsSync(ownerFile(path)) || existsSync(keptFile(path))
-  if (name.startsWith('matte-') && name !== 'matte-compile-cache' && !isRun) removeRunDir(path)
+  if (temporaryName.test(name) && !isRun && !existsSync(join(path, '.git'))) removeRunDir(path)
   // Triton makes this folder at its start and removes it at a clean stop. It stays empty for this repository's models.
   if (/^python_env_\w{6}$/.test(name) && readdirSync(path).length === 0) rmdirSync(path)
 }

@@ -1,11 +1,14 @@
 // The process group of a server. Each server leads a group and a session, which the helpers that it forks join.
-import { readdirSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { isAlive, type ProcessIdentity } from './process-identity.ts'
 import { readBootId, readStat } from './process-stat.ts'
 
+const checkout = resolve(import.meta.dirname, '../../..')
+
 /** Signals the server and its helpers. Nothing happens when the server has ended. */
 export function signalGroup(server: ProcessIdentity, signal: NodeJS.Signals): void {
-  if (isAlive(server)) sendToGroup(server.pid, signal)
+  if (isAlive(server)) send(-server.pid, signal)
 }
 
 /** Pids of a server's helpers that run, also after the server's end. */
@@ -19,19 +22,30 @@ export function listHelpers(server: number): number[] {
 
 /**
  * Kills the helpers of a server that has ended. True: there were some. The kernel gives no new process the number of a
- * group that has members, so a stranger with that number means that the group is gone.
+ * group that has members, so a stranger with that number means that the group is gone. A stranger that took the number
+ * later may have ended too, so only programs of this checkout are killed.
  */
 export function killHelpersLeftBehind({ pid, born }: ProcessIdentity): boolean {
   const holder = readStat(pid)
   const hasServerEnded = holder ? holder.born === born && holder.hasEnded : born.startsWith(`${readBootId()}/`)
-  if (!hasServerEnded || listHelpers(pid).length === 0) return false
-  sendToGroup(pid, 'SIGKILL')
-  return true
+  if (!hasServerEnded) return false
+  const helpers = listHelpers(pid).filter((helper) => readProgram(helper).startsWith(checkout))
+  for (const helper of helpers) send(helper, 'SIGKILL')
+  return helpers.length > 0
 }
 
-function sendToGroup(group: number, signal: NodeJS.Signals): void {
+/** Path of the program that a process runs; '' when the process has ended. */
+function readProgram(pid: number): string {
   try {
-    process.kill(-group, signal)
+    return readlinkSync(`/proc/${pid}/exe`)
+  } catch {
+    return ''
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }

@@ -164,7 +164,9 @@ function spawnProcess(launch: Launch): ProcessRecord {
  */
 function guard({ pid, leftovers }: ProcessRecord): () => void {
   const args = [join(import.meta.dirname, 'guard.sh'), String(pid), ...leftovers]
-  const child = spawn('/bin/sh', args, { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  // Without this program's environment: the end of a test run kills each process that names the run.
+  const env = { PATH: process.env.PATH }
+  const child = spawn('/bin/sh', args, { cwd: '/', detached: true, env, stdio: ['pipe', 'ignore', 'ignore'] })
   child.on('error', () => {})
   child.stdin.on('error', () => {})
   child.unref()
