@@ -66,8 +66,9 @@ export const makers: Readonly<Record<string, Make>> = {
     row(
       team,
       ({ w, u }) => sql`
-        insert into team_invite (workspace_id, email, role, token_hash, invited_by, expires_at)
-        values (${w}, 'invited@example.com', 'member', ${randomBytes(32)}, ${u}, now() + interval '7 days')
+        insert into team_invite (workspace_id, email, email_key, role, token_hash, invited_by, expires_at)
+        values (${w}, 'invited@example.com', 'invited@example.com', 'member', ${randomBytes(32)}, ${u},
+                now() + interval '7 days')
         returning id`,
     ),
   orderId: order,

@@ -63,12 +63,13 @@ const missingHelm = (): string | undefined => (has('helm', ['version']) ? undefi
 function missingCluster(): string | undefined {
   if (!has('kubectl', ['get', '--raw=/readyz', '--request-timeout=5s']))
     return 'there is no cluster in the kube context'
-  const known = execFileSync('kubectl', [
-    'get',
-    'nodes',
-    '-o',
-    'jsonpath={.items[*].status.images[*].names}',
-  ]).toString()
-  const missing = images.filter((image) => !known.includes(image))
+  const missing = listMissingImages()
   return missing.length === 0 ? undefined : `no node has ${missing.join(', ')}: see make images`
+}
+
+/** Images that no node reports; a kubelet reports a new image some seconds after it was loaded. */
+export function listMissingImages(): string[] {
+  const names = ['get', 'nodes', '-o', 'jsonpath={.items[*].status.images[*].names}', '--request-timeout=5s']
+  const known = execFileSync('kubectl', names, { stdio: ['ignore', 'pipe', 'ignore'] }).toString()
+  return images.filter((image) => !known.includes(image))
 }
