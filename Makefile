@@ -109,8 +109,8 @@ soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compa
 ##@ Ship it
 
 images: ## build the two container images with docker, or CONTAINER_TOOL=podman
-	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/matte:$(version) .
-	@$(or $(CONTAINER_TOOL),docker) build -t docker.io/matte/triton:$(version) -f models/Dockerfile .
+	@$(or $(CONTAINER_TOOL),docker) build -t localhost/matte/matte:$(version) .
+	@$(or $(CONTAINER_TOOL),docker) build -t localhost/matte/triton:$(version) -f models/Dockerfile .
 
 chart: $(installed) ## lint and test the chart, also on the cluster of the kube context, and package it into dist/
 	@vitest run --project chart --project chart-on-cluster $(ARGS)

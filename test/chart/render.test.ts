@@ -73,6 +73,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     expect(withToken.map((owner) => owner.replace(/-[0-9a-f]{8}$/, '')).sort()).toEqual([
       'Deployment matte-controller',
       'Job matte-setup',
+      'Pod matte-test',
     ])
   })
 
@@ -96,6 +97,15 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     const pools = manifests.find(({ metadata }) => metadata.name === 'matte-pools')?.data ?? {}
     images.push(...Object.values(pools).map((spec) => JSON.parse(spec).image))
     expect(images.filter((image) => !image.startsWith('mirror.example.com/matte/'))).toEqual([])
+  })
+
+  it('takes its own images from no registry by default', async () => {
+    const { manifests } = await render()
+    const deployments = podsOf(manifests.filter(({ kind }) => kind === 'Deployment'))
+    const images = deployments.flatMap((pod) => containersOf(pod).map(({ image }) => image as string))
+    const pools = manifests.find(({ metadata }) => metadata.name === 'matte-pools')?.data ?? {}
+    images.push(...Object.values(pools).map((spec) => JSON.parse(spec).image))
+    expect(images.filter((image) => !image.startsWith('localhost/matte/'))).toEqual([])
   })
 
   it('leaves user ids to the platform when told to', async () => {

@@ -6,5 +6,5 @@ import { rootDir } from '@matte/local/paths'
 export const { version } = JSON.parse(readFileSync(join(rootDir, 'package.json'), 'utf8')) as {
   readonly version: string
 }
-export const matteImage = `docker.io/matte/matte:${version}`
-export const tritonImage = `docker.io/matte/triton:${version}`
+export const matteImage = `localhost/matte/matte:${version}`
+export const tritonImage = `localhost/matte/triton:${version}`

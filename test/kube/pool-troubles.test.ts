@@ -104,7 +104,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
 
   it('says that Triton exits again and again', async () => {
     const podPatch = {
-      spec: { containers: [{ name: 'triton', image: 'matte/fake-triton:e2e', command: ['false'] }] },
+      spec: { containers: [{ name: 'triton', image: 'localhost/matte/fake-triton:e2e', command: ['false'] }] },
     }
     await pools.apply('crashing', { podPatch })
     await degraded('crashing', 'PodCrashing')

@@ -14,7 +14,7 @@ import { fieldManager, revisionLabels, revisionName, revisionSelector } from '@m
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { pino } from 'pino'
 
-export const fakeImage = 'matte/fake-triton:e2e'
+export const fakeImage = 'localhost/matte/fake-triton:e2e'
 
 const nodes = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', clusterScoped: true } as const
 type Node = KubeObject & { status?: { images?: { names?: string[] }[] } }

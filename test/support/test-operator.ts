@@ -88,7 +88,7 @@ export async function startOperator({
   }
 }
 
-export const fakeImage = 'matte/fake-triton:e2e'
+export const fakeImage = 'localhost/matte/fake-triton:e2e'
 
 /** Starts, rolls and drains in seconds. */
 const smallPool: Partial<PoolSpecInput> = {

@@ -10,6 +10,7 @@ import { connectionOf, databaseSettings } from '@matte/core/database-settings'
 import { int, optionalSecret, optionalText, parseEnv, text } from '@matte/core/runtime/env'
 import { runMain } from '@matte/core/runtime/main'
 import { readBundledPhoto } from './bundled-photo.ts'
+import { openCluster, rejectOnMissingImage } from './missing-images.ts'
 import { type CutOut, call, removeBackground } from './remove-background.ts'
 import { tryMany } from './try-many.ts'
 import { isSignedBy, openReceiver } from './webhook-receiver.ts'
@@ -24,6 +25,10 @@ const schema = {
   ...databaseSettings,
   databaseUrl: optionalSecret(databaseSettings.databaseUrl.variable, { description: 'needed with RECEIVER_HOST' }),
   receiverHost: optionalText('RECEIVER_HOST', { description: 'name of this pod for the dispatcher: checks a webhook' }),
+  kubeNamespace: optionalText('KUBE_NAMESPACE', {
+    description: 'namespace of the release: names pods without their image',
+  }),
+  release: text('RELEASE', { description: 'name of the release, with KUBE_NAMESPACE', default: 'matte' }),
   receiverPort: int('RECEIVER_PORT', { description: 'port that the webhook comes to', default: 9_000, max: 65_535 }),
 }
 
@@ -63,6 +68,21 @@ async function tryWithWebhook(connection: Connection, options: Parameters<typeof
   }
 }
 
+/** Fails as soon as a pod of the release cannot pull its image, without waiting for `work`. */
+async function whileImagesAreFound<T>(namespace: string, release: string, work: Promise<T>): Promise<T> {
+  const ended = new AbortController()
+  const warn = (text: string): void => void process.stderr.write(`${text}\n`)
+  const missing = openCluster(namespace).then((cluster) =>
+    rejectOnMissingImage(cluster, { release, signal: ended.signal, warn }),
+  )
+  try {
+    return await Promise.race([work, missing])
+  } finally {
+    ended.abort()
+    missing.catch(() => {})
+  }
+}
+
 await runMain(async () => {
   const config = parseEnv(schema, process.env)
   const { values } = parseArgs({
@@ -77,7 +97,8 @@ await runMain(async () => {
   const { receiverHost: host, databaseUrl } = config
   if (host !== undefined && databaseUrl !== undefined) {
     const database = connectionOf({ ...config, databaseUrl })
-    await tryWithWebhook(connection, { host, port: config.receiverPort, database })
+    const work = tryWithWebhook(connection, { host, port: config.receiverPort, database })
+    await (config.kubeNamespace ? whileImagesAreFound(config.kubeNamespace, config.release, work) : work)
     return
   }
   if (values.count !== '1') {

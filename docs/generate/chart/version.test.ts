@@ -10,7 +10,7 @@ describe('the version of the root package.json', () => {
 
   it('replaces the tag of matte/triton in values.yaml', () => {
     const before =
-      'image:\n  repository: docker.io/matte/matte\npools:\n  demo:\n    image: docker.io/matte/triton:0.1.0\n'
+      'image:\n  repository: localhost/matte/matte\npools:\n  demo:\n    image: localhost/matte/triton:0.1.0\n'
     expect(writeImageVersion(before, '1.2.3')).toBe(before.replace('0.1.0', '1.2.3'))
   })
 

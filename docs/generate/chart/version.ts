@@ -14,9 +14,9 @@ export function writeChartVersion(before: string, version = readVersion()): stri
   return replaceOnce(withVersion, /^appVersion: .*$/gm, `appVersion: ${version}`)
 }
 
-/** The tag of `matte/triton` in values.yaml. @throws Error when the image is missing */
+/** The tag of `localhost/matte/triton` in values.yaml. @throws Error when the image is missing */
 export function writeImageVersion(before: string, version = readVersion()): string {
-  return replaceOnce(before, /(?<=^ *image: docker\.io\/matte\/triton):.*$/gm, `:${version}`)
+  return replaceOnce(before, /(?<=^ *image: localhost\/matte\/triton):.*$/gm, `:${version}`)
 }
 
 function replaceOnce(text: string, pattern: RegExp, replacement: string): string {

@@ -23,8 +23,8 @@ const image = (variable: string, name: string, file: string): Image => ({
   isNamed: Boolean(process.env[variable]),
 })
 
-const fake = image('E2E_FAKE_IMAGE', 'matte/fake-triton:e2e', 'test/e2e/fake-triton/Dockerfile')
-const triton = image('E2E_TRITON_IMAGE', 'matte/triton:e2e', 'models/Dockerfile')
+const fake = image('E2E_FAKE_IMAGE', 'localhost/matte/fake-triton:e2e', 'test/e2e/fake-triton/Dockerfile')
+const triton = image('E2E_TRITON_IMAGE', 'localhost/matte/triton:e2e', 'models/Dockerfile')
 
 /** Pods by the dozen: real gRPC, no inference. */
 export const fakeImage = fake.name
