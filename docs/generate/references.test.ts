@@ -8,6 +8,8 @@ const sound: Readonly<Record<string, string>> = {
     '# Guide\n\n## Two `words`, here\n\n[one](contract.md), [two](#two-words-here), [web](https://a.b/c)\n',
   'api/src/app.ts': '// Keeps D1, see `docs/guide.md`.\n',
   'api/src/routes/tasks.ts': '',
+  'test/a.test.ts':
+    "describe('tasks', () => {\n  it.each([\n    [1],\n  ])(\n    'ends %s', run)\n  it(\"keeps a caller's order\", run)\n})",
 }
 
 const problemsOf = (changes: Readonly<Record<string, string>>): string[] =>
@@ -32,6 +34,7 @@ describe('findDangling', () => {
     ['a folder', 'x.ts', '/** In `api/gone/`. */', 'x.ts:1 the path api/gone/ does not exist'],
     ['a path in a command', 'x.md', '`make e2e ARGS=api/gone.ts`', 'x.md:1 the path api/gone.ts does not exist'],
     ['a path without quotes', 'x.ts', '// See api/gone.ts.', 'x.ts:1 the path api/gone.ts does not exist'],
+    ['a test', 'x.md', '`test/a.test.ts` "ends"', 'x.md:1 test/a.test.ts has no test "ends"'],
     ['a path with no ending', 'x.md', '`api/src/gone`', 'x.md:1 the path api/src/gone does not exist'],
   ])('finds %s that is missing', (_, path, text, problem) => {
     expect(problemsOf({ [path]: text })).toEqual([problem])
@@ -40,6 +43,10 @@ describe('findDangling', () => {
   it('takes a path from the root, from beside the file, and by its end', () => {
     const text = '`api/src/routes/tasks.ts` `routes/tasks.ts` `src/routes/`'
     expect(problemsOf({ 'api/src/notes.md': text })).toEqual([])
+  })
+
+  it('finds a test by its whole title', () => {
+    expect(problemsOf({ 'x.md': '`test/a.test.ts` "ends %s", `test/a.test.ts` "keeps a caller\'s order"' })).toEqual([])
   })
 
   it('leaves alone what only looks like a reference', () => {

@@ -1,5 +1,5 @@
-// What the sources and documents refer to by name: rules of docs/contract.md (D…), decisions of DECISIONS.md (A…), links
-// and paths. Pure: the tree is given as texts by path.
+// References in sources and documents: rules of docs/contract.md (D…), decisions of DECISIONS.md (A…), links, paths and
+// tests. Pure: the tree is given as texts by path.
 import { posix } from 'node:path'
 
 type Tree = {
@@ -21,6 +21,7 @@ export function findDangling(tree: Tree): Dangling[] {
 }
 
 type Index = {
+  readonly files: ReadonlyMap<string, string>
   readonly rules: ReadonlySet<string>
   /** Headings of each Markdown file, as GitHub writes them into a link. */
   readonly anchors: ReadonlyMap<string, ReadonlySet<string>>
@@ -39,6 +40,7 @@ function buildIndex({ files }: Tree): Index {
   )
   const markdown = [...files].filter(([path]) => path.endsWith('.md'))
   return {
+    files,
     rules: new Set(rules),
     anchors: new Map(markdown.map(([path, text]) => [path, anchorsOf(text)])),
     names: new Set([...paths].flatMap(endsOf)),
@@ -81,6 +83,7 @@ function checkFile(index: Index, path: string, text: string): Dangling[] {
       ...findRules(index, content),
       ...(isMarkdown ? findLinks(index, path, prose) : []),
       ...findPaths(index, path, prose),
+      ...(isMarkdown ? findTests(index, prose) : []),
     ]
     return problems.map((problem) => ({ path, line: at + 1, problem }))
   })
@@ -106,6 +109,20 @@ function findLinks({ paths, anchors }: Index, path: string, prose: string): stri
     if (anchor !== undefined && !anchors.get(target)?.has(anchor)) return [`the link ${link} leads to no heading`]
     return []
   })
+}
+
+/** A test as documents name it: its file in backticks, then its title in double quotes. */
+function findTests({ files }: Index, prose: string): string[] {
+  return [...prose.matchAll(/`([\w./-]+\.test\.ts)` "([^"]+)"/g)].flatMap(([, file = '', title = '']) => {
+    const text = files.get(file)
+    if (text === undefined || hasTest(text, title)) return []
+    return [`${file} has no test "${title}"`]
+  })
+}
+
+function hasTest(text: string, title: string): boolean {
+  const escaped = title.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return new RegExp(`\\(\\s*(['"\`])${escaped}\\1,`).test(text.replaceAll("\\'", "'"))
 }
 
 function findPaths(index: Index, path: string, prose: string): string[] {
