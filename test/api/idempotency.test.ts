@@ -194,7 +194,7 @@ describe('the same request under one Idempotency-Key', () => {
     const request = await givenRequest()
     const bodyHash = createHash('sha256').update(JSON.stringify(request.body)).digest()
     const identity = {
-      workspaceId: request.workspaceId,
+      owner: { workspaceId: request.workspaceId },
       method: 'POST',
       path: '/api/v1/open/developer/tasks',
       key: request.key,

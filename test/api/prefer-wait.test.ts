@@ -145,24 +145,39 @@ describe('Prefer: wait=N', () => {
 describe('the waits of a process', () => {
   const never = new AbortController().signal
 
+  it('are a quarter for each workspace, and for each member over all workspaces', async () => {
+    const { db } = world
+    const waits = taskWaits(db, pino({ level: 'silent' }))
+    const { id } = await givenTask(db, await givenWorkspace(db))
+    const wait = (...holders: string[]) => waits.untilEnded(id, { waitMs: 600_000, signal: never, holders })
+    const open = Array.from({ length: 250 }, (_, i) => wait(`workspace ${i % 5}`, 'person'))
+    expect(await wait('another workspace', 'person')).toBeNull()
+    open.push(wait('workspace 0', 'another person'), wait('another workspace'))
+    waits.end()
+    expect(await Promise.all(open)).toEqual(Array(252).fill(undefined))
+  })
+
   it('are bounded, end with their caller, and all end at once', async () => {
     const { db } = world
     const waits = taskWaits(db, pino({ level: 'silent' }))
     await waits.start()
     const { id } = await givenTask(db, await givenWorkspace(db))
     const gone = new AbortController()
-    const open = Array.from({ length: 1_000 }, (_, i) => waits.untilEnded(id, 600_000, i === 0 ? gone.signal : never))
-    expect(await waits.untilEnded(id, 600_000, never)).toBeNull()
+    const wait = (holders: string[], signal = never) => waits.untilEnded(id, { waitMs: 600_000, signal, holders })
+    // A thousand, of four holders.
+    const open = Array.from({ length: 1_000 }, (_, i) => wait([`holder ${i % 4}`], i === 0 ? gone.signal : never))
+    expect(await wait(['another'])).toBeNull()
     gone.abort()
     expect(await open[0]).toBeUndefined()
-    const freed = waits.untilEnded(id, 600_000, never)
+    const freed = wait(['another'])
     await succeed(db, id)
     for (const wait of [...open.slice(1), freed]) expect(await wait).toMatchObject({ id, status: 'succeeded' })
     const last = await givenTask(db, await givenWorkspace(db))
-    const waiting = waits.untilEnded(last.id, 600_000, never)
+    const options = { waitMs: 600_000, signal: never, holders: ['one'] }
+    const waiting = waits.untilEnded(last.id, options)
     waits.end()
     expect(await waiting).toBeUndefined()
-    expect(await waits.untilEnded(last.id, 600_000, never)).toBeUndefined()
+    expect(await waits.untilEnded(last.id, options)).toBeUndefined()
     await waits.stop()
   })
 })

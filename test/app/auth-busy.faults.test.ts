@@ -13,6 +13,7 @@ import { until } from '../support/until.ts'
 
 const world = useApi()
 const network = '192.0.2.1'
+const from = { network: '192.0.2.0/24', client: network }
 const client = { ipAddress: null, userAgent: null }
 const password = 'a wrong password'
 const free = passwordHasher({ atOnce: 1, waitingMax: 10 })
@@ -26,8 +27,8 @@ describe('a password that was not judged, for want of room', () => {
     const { masterKeys } = world.api.config
     const send = (hasher: typeof free): Promise<unknown> =>
       what === 'login'
-        ? logIn({ db: world.db, masterKeys, hasher }, { email, password, network, client })
-        : confirmPassword({ db: world.db, masterKeys, hasher }, { userId, password, network, path: '/body/password' })
+        ? logIn({ db: world.db, masterKeys, hasher }, { email, password, from, client })
+        : confirmPassword({ db: world.db, masterKeys, hasher }, { userId, password, from, path: '/body/password' })
     const read = async () => {
       const { rows } = await sql<{ failures: number; waits: boolean }>`
         select failures, allowed_at > now() as waits from login_failure
@@ -45,8 +46,8 @@ describe('a password that was not judged, for want of room', () => {
 describe('two attempts of one account from one network at once', () => {
   it('wait for each other and never in a ring: the right password of one, and the next of the other', async () => {
     const { db } = world
-    const from = { account: Buffer.alloc(32, 7), network }
-    await takeAttempt(db, from)
+    const pair = { account: Buffer.alloc(32, 7), network }
+    await takeAttempt(db, pair)
     const areWaiting = (count: number) =>
       until(`${count} wait for a lock`, async () => {
         const { rows } = await sql`
@@ -54,10 +55,10 @@ describe('two attempts of one account from one network at once', () => {
         return rows.length === count
       })
     const both = await db.transaction().execute(async (tx) => {
-      await sql`select from login_failure where account = ${from.account} and network = '' for update`.execute(tx)
-      const forgotten = forgetAttempt(db, from)
+      await sql`select from login_failure where account = ${pair.account} and network = '' for update`.execute(tx)
+      const forgotten = forgetAttempt(db, pair)
       await areWaiting(1)
-      const taken = takeAttempt(db, from)
+      const taken = takeAttempt(db, pair)
       await areWaiting(2)
       return { done: Promise.allSettled([forgotten, taken]) }
     })

@@ -72,6 +72,29 @@ describe('places', () => {
     })
   })
 
+  it('are a quarter for a member too, over all workspaces of that member', async () => {
+    const [{ person }, two, three] = [await given(), await given(), await given()]
+    const inWorkspace = async ({ workspace }: Member): Promise<Pick<Person, 'accessToken'>> => {
+      const membership = { workspace_id: workspace.id, user_id: person.userId, role: 'member' } as const
+      await world.db.insertInto('membership').values(membership).execute()
+      const path = `/users/workspaces/${workspace.id}/switch`
+      return (await person.client.call<{ accessToken: string }>('POST', path)).data
+    }
+    const first = await follow(person)
+    await follow(await inWorkspace(two))
+    const { accessToken } = await inWorkspace(three)
+    const before = await metricOf('matte_task_streams_refused_total', 'reason="person"')
+    expect((await readEvents(world.api.url, accessToken)).status).toBe(429)
+    expect(await metricOf('matte_task_streams_refused_total', 'reason="person"')).toBe(before + 1)
+    await follow(three.person)
+    await first.close()
+    await until('the member has a place again', async () => {
+      const stream = await readEvents(world.api.url, accessToken)
+      opened.push(stream)
+      return stream.status === 200
+    })
+  })
+
   it('are bounded for the process, and hold no place in work', async () => {
     const before = await metricOf('matte_task_streams_refused_total', 'reason="replica"')
     const members = await Promise.all(Array.from({ length: 5 }, () => given()))

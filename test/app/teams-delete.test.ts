@@ -13,10 +13,12 @@ import { until } from '../support/until.ts'
 const world = useApi()
 const password = 'correct horse battery staple'
 
+const anyOwner = { network: '', client: '', account: '' }
+
 /** A team whose owner has a password. */
 async function givenOwned(options: { plan?: string; credits?: number } = {}): Promise<Team> {
   const team = await givenTeam(world, options)
-  const password_hash = await passwordHasher({ atOnce: 1, waitingMax: 1 }).hash(password)
+  const password_hash = await passwordHasher({ atOnce: 1, waitingMax: 1 }).hash(anyOwner, password)
   await world.db.updateTable('app_user').set({ password_hash }).where('id', '=', team.owner.userId).execute()
   return team
 }

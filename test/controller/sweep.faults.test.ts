@@ -21,8 +21,12 @@ describe('the sweeper of the controller', () => {
     await sql`
       insert into idempotency_record (workspace_id, method, path, key, body_hash, created_at)
       values (${workspace.id}, 'POST', '/tasks', 'old', sha256(''), now() - interval '25 hours')`.execute(db)
-    await until('the record is deleted', async () => {
-      const { rows } = await sql`select from idempotency_record`.execute(db)
+    await sql`
+      insert into personal_idempotency_record (user_id, method, path, key, body_hash, created_at)
+      values (gen_random_uuid(), 'POST', '/teams', 'old', sha256(''), now() - interval '25 hours')`.execute(db)
+    await until('the records are deleted', async () => {
+      const { rows } = await sql`
+        select from idempotency_record union all select from personal_idempotency_record`.execute(db)
       return rows.length === 0
     })
     expect(await readTask(db, task.id)).toMatchObject({ dead_letter: 'due' })

@@ -48,7 +48,7 @@ describe('an order', () => {
     const { deps } = paymentWorld(db)
     const buyer = await givenBuyer(db)
     const once = {
-      ...{ workspaceId: buyer.workspaceId, method: 'POST', path: '/orders', key: randomUUID() },
+      ...{ owner: { workspaceId: buyer.workspaceId }, method: 'POST', path: '/orders', key: randomUUID() },
       ...{ bodyHash: randomBytes(32), status: 201 },
     }
     const send = () =>

@@ -70,7 +70,7 @@ describe('a retry', () => {
     const bucket = memoryBucket()
     await bucket.put(task.source_key, onePixelPng, { contentType: 'image/png' })
     const path = `/tasks/${task.id}/retry`
-    const once = { workspaceId, method: 'POST', path, key: 'a', bodyHash: Buffer.alloc(32), status: 200 }
+    const once = { owner: { workspaceId }, method: 'POST', path, key: 'a', bodyHash: Buffer.alloc(32), status: 200 }
     const request = { workspaceId, plan, id: task.id, once, traceparent: null }
     await retryTask(db, bucket, request)
     // The twin looked for an outcome before there was one, and now goes on.

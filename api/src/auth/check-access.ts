@@ -5,6 +5,7 @@ import { type Plan, type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Role } from '@matte/core/workspace/role'
 import type { Scope } from '@matte/core/workspace/scope'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Access } from '../access.ts'
 import type { Capacity } from '../limit/capacity.ts'
 import { limitAddress, limitRequests } from '../limit/limit-requests.ts'
 import type { RateLimiter } from '../limit/rate-limiter.ts'
@@ -26,6 +27,11 @@ declare module 'fastify' {
     caller: RequestCaller
     /** Set on the routes of members, `self` included; there `role` may be null. */
     member: Member
+    /**
+     * Those whose share of places a request takes that stays open: its workspace, and the member who sent it. A key
+     * counts for its workspace alone, since one person may make the keys of many workspaces that pay.
+     */
+    holders: readonly string[]
   }
 }
 
@@ -38,13 +44,18 @@ type AuthDeps = KeyDeps &
     readonly openRequestsPerMinute: number
   }
 
+/** Decorations without a value, so that the shape of a request is fixed; the hook below sets them. */
+function decorateRequests(app: FastifyInstance): void {
+  app.decorateRequest('caller', null as unknown as FastifyRequest['caller'])
+  app.decorateRequest('member', null as unknown as FastifyRequest['member'])
+  app.decorateRequest('holders', null as unknown as FastifyRequest['holders'])
+  app.decorateRequest('tokenEndsAtMs', 0)
+}
+
 /** Credential, plan, scope or role, and rate limit, before the body is read. */
 export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   const { limiter, capacity } = deps
-  // Decorations without a value, so that the shape of a request is fixed; the hook below sets them.
-  app.decorateRequest('caller', null as unknown as FastifyRequest['caller'])
-  app.decorateRequest('member', null as unknown as FastifyRequest['member'])
-  app.decorateRequest('tokenEndsAtMs', 0)
+  decorateRequests(app)
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public' } = request.routeOptions.config
     if (access === 'public' || access === 'provider') return
@@ -54,8 +65,8 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
         ? await byKey(deps, access.scope, { request, reply })
         : await byToken(deps, access === 'self' ? undefined : access.roles, { request, reply })
     request.caller = caller
-    const holder = access === 'self' ? personOf(caller) : `workspace:${caller.workspaceId}`
-    await limitRequests(limiter, { holder, requestsPerMinute: caller.planLimits.requestsPerMinute }, reply)
+    const { requestsPerMinute } = caller.planLimits
+    await limitRequests(limiter, { ...payersOf(access, caller), requestsPerMinute }, reply)
   })
 
   async function byKey(deps: AuthDeps, scope: Scope, exchange: Exchange): Promise<RequestCaller> {
@@ -74,6 +85,7 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
       })
     }
     deps.usage.note(apiKeyId)
+    exchange.request.holders = [caller.workspaceId]
     return { ...caller, planLimits }
   }
 
@@ -81,10 +93,9 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
     const { own, member } = await authenticateMember(deps, exchange.request, exchange.reply)
     if (member === undefined || (roles !== undefined && member.role === null)) {
       // Whoever is no member learns not even that the workspace is there (D10), and asks at their own expense.
-      const holder = personOf(own)
-      capacity.countFor(exchange.request, holder)
+      capacity.countFor(exchange.request, personOf(own))
       const { requestsPerMinute } = planNamed(deps.plans, own.plan)
-      await limitRequests(limiter, { holder, requestsPerMinute }, exchange.reply)
+      await limitRequests(limiter, { holder: payingPerson(own), requestsPerMinute }, exchange.reply)
       throw new MatteError('NOT_FOUND', 'There is no such workspace.')
     }
     capacity.countFor(exchange.request, roles === undefined ? personOf(member) : member.workspaceId)
@@ -95,11 +106,23 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
     }
     exchange.request.member = member
     const { workspaceId, plan, userId } = member
+    exchange.request.holders = [workspaceId, personOf(member)]
     return { workspaceId, plan, planLimits: planNamed(deps.plans, plan), userId }
   }
 }
 
 /** What concerns a person alone is no workspace's to pay: a token of it outlives the membership by minutes. */
 const personOf = ({ userId }: { readonly userId: string | null }): string => `person:${userId}`
+
+type Payer = Pick<RequestCaller, 'userId' | 'plan'>
+
+/** A workspace on the plan Free costs nothing to make, so a person's requests to all of them have one limit. */
+const payingPerson = ({ userId, plan }: Payer): string => (plan === 'free' ? `free:${userId}` : personOf({ userId }))
+
+function payersOf(access: Exclude<Access, 'public' | 'open' | 'provider'>, caller: RequestCaller) {
+  if (access === 'self') return { holder: payingPerson(caller) }
+  const isFreeMember = 'roles' in access && caller.plan === 'free'
+  return { holder: `workspace:${caller.workspaceId}`, member: isFreeMember ? payingPerson(caller) : undefined }
+}
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }

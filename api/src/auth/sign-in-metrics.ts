@@ -28,6 +28,11 @@ export const signInMetrics = {
     labels: { state: ['running', 'waiting'] },
     reader: 'saturation',
   }),
+  hashesRefused: counter({
+    name: 'matte_password_hashes_refused_total',
+    help: 'Passwords that were refused because too many waited, when they came or later, in favour of other networks.',
+    reader: 'saturation',
+  }),
   hashDuration: histogram({
     name: 'matte_password_hash_duration_seconds',
     help: 'Time of one Argon2id hash of a password. Its wait for a turn is not in it.',
@@ -40,16 +45,19 @@ export type SignInMetrics = {
   readonly countLogin: (outcome: (typeof loginOutcomes)[number]) => void
   readonly countRefresh: (outcome: (typeof refreshOutcomes)[number]) => void
   readonly observeHash: (seconds: number) => void
+  readonly countRefused: () => void
 }
 
 export function createSignInMetrics(registry: Registry): SignInMetrics {
   const logins = signInMetrics.logins.register(registry)
   const refreshes = signInMetrics.refreshes.register(registry)
+  const hashesRefused = signInMetrics.hashesRefused.register(registry)
   const hashDuration = signInMetrics.hashDuration.register(registry)
   return {
     countLogin: (outcome) => logins.inc({ outcome }),
     countRefresh: (outcome) => refreshes.inc({ outcome }),
     observeHash: (seconds) => hashDuration.observe(seconds),
+    countRefused: () => hashesRefused.inc(),
   }
 }
 

@@ -7,8 +7,9 @@ type Bounds = { readonly passwordHashesMax: number; readonly passwordHashesWaiti
 /** What the routes of signing in share: the pool of hashes, and what is counted. */
 export function createSignIn({ passwordHashesMax, passwordHashesWaitingMax }: Bounds, registry: Registry) {
   const signIn = createSignInMetrics(registry)
-  const { observeHash } = signIn
-  const hasher = passwordHasher({ atOnce: passwordHashesMax, waitingMax: passwordHashesWaitingMax, observeHash })
+  const { observeHash, countRefused } = signIn
+  const bounds = { atOnce: passwordHashesMax, waitingMax: passwordHashesWaitingMax }
+  const hasher = passwordHasher({ ...bounds, observeHash, countRefused })
   gaugeHashes(registry, hasher.counts)
   return { hasher, signIn }
 }

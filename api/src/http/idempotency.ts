@@ -23,16 +23,20 @@ declare module 'fastify' {
   }
 }
 
-const keyHeader = Type.Optional(
-  Type.String({
-    minLength: 1,
-    maxLength: 255,
-    description:
-      'Chosen by you, new for each new request. The same request sent again within 24 h answers what the first ' +
-      'one made, ' +
-      'with `Idempotent-Replayed: true`, and makes and charges nothing.',
-  }),
-)
+const keyHeader = (scope: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'Chosen by you, new for each new request. The same request sent again within 24 h answers what the first ' +
+        `one made, with \`Idempotent-Replayed: true\`, and makes and charges nothing. ${scope}`,
+    }),
+  )
+const scopes = {
+  workspace: 'The key counts within the workspace, whichever member or API key sends it.',
+  person: 'The key counts for you, whichever workspace the token is for.',
+}
 
 /** To be called before the routes are registered. */
 export function honourIdempotencyKeys(app: FastifyInstance, db: Db): void {
@@ -67,7 +71,8 @@ function documentKey(route: RouteOptions): void {
   const { properties = {} } = (route.schema?.headers ?? {}) as {
     properties?: Record<string, ReturnType<typeof Type.Any>>
   }
-  route.schema = { ...route.schema, headers: Type.Object({ ...properties, 'Idempotency-Key': keyHeader }) }
+  const scope = route.config?.access === 'self' ? scopes.person : scopes.workspace
+  route.schema = { ...route.schema, headers: Type.Object({ ...properties, 'Idempotency-Key': keyHeader(scope) }) }
 }
 
 /** The one 2xx that the route's schema documents. */
@@ -77,7 +82,12 @@ function successStatus({ method, url, schema }: RouteOptions): number {
   return Number(status)
 }
 
-function identify({ caller, method, headers, routeOptions, params, body }: FastifyRequest, status: number) {
+/** What concerns a person alone is the same request in each workspace, and never that of another member. */
+const ownerOf = ({ caller, member, routeOptions }: FastifyRequest): OnceRequest['owner'] =>
+  routeOptions.config.access === 'self' ? { userId: member.userId } : { workspaceId: caller.workspaceId }
+
+function identify(request: FastifyRequest, status: number) {
+  const { method, headers, routeOptions, params, body } = request
   const key = headers['idempotency-key']
   if (typeof key !== 'string') return undefined
   // The ids of a path in one spelling: `%61` and `A` name the task that `a` names.
@@ -86,7 +96,7 @@ function identify({ caller, method, headers, routeOptions, params, body }: Fasti
   const bodyHash = createHash('sha256')
     .update(canonicalJson(body ?? null))
     .digest()
-  return { workspaceId: caller.workspaceId, method, path, key, bodyHash, status }
+  return { owner: ownerOf(request), method, path, key, bodyHash, status }
 }
 
 /**

@@ -1,5 +1,6 @@
 // Requests that come while a statement is on its way are counted by the next one together, so that the more there are,
-// the fewer statements each of them costs; alone, none waits.
+// the fewer statements each of them costs; alone, none waits. Subjects that one request counts at once go into one
+// statement.
 import type { Db } from '@matte/core/db/database'
 import { countRequests, type RateWindow } from '@matte/core/rate-limit/rate-window-queries'
 import type { Clock } from '@matte/core/runtime/clock'
@@ -21,6 +22,7 @@ export function gatheredCount(db: Db, monotonicMs: Clock['monotonicMs']): (asked
 
   async function askUntilNoneWaits(): Promise<void> {
     asking = true
+    await undefined // the caller may have another subject to count
     while (waiting.size > 0) {
       const asked = waiting
       waiting = new Map()

@@ -5,20 +5,49 @@ import { clientNetwork } from './client-network.ts'
 import type { RateLimiter, RateVerdict } from './rate-limiter.ts'
 
 /** Whose request it is: a workspace's, whatever key or member sends it, or a person's own. */
-type Payer = { readonly holder: string; readonly requestsPerMinute: number }
+type Payer = {
+  readonly holder: string
+  /** Counts under the same limit, and only refuses: the headers are the holder's. */
+  readonly member?: string | undefined
+  readonly requestsPerMinute: number
+}
 
 /**
- * Counts the request against the limit of who pays for it, and puts the headers of D6 on the answer, be it an error or
- * not.
+ * Counts the request against the limit of its payer, and puts the headers of D6 on the answer, be it an error or not.
  * @throws MatteError RATE_LIMIT_EXCEEDED
  */
 export async function limitRequests(
   limiter: RateLimiter,
-  { holder, requestsPerMinute }: Payer,
+  { holder, member, requestsPerMinute }: Payer,
   reply: FastifyReply,
 ): Promise<void> {
-  const verdict = await limiter.take(holder, requestsPerMinute)
-  const { limit, remaining, resetsAt, resetsInSeconds } = verdict
+  const subjects = member === undefined ? [holder] : [holder, member]
+  const verdict = await takeAll(limiter, subjects, requestsPerMinute)
+  noteLimit(verdict, reply)
+  if (verdict.allowed) return
+  if (verdict.subject !== member) {
+    const message = `Your plan takes ${verdict.limit} requests a minute; try again later.`
+    throw rateLimitExceeded(verdict, reply, { limitName: 'requests', message })
+  }
+  const message = `Your Free workspaces take ${verdict.limit} requests of yours a minute together; try again later.`
+  throw rateLimitExceeded(verdict, reply, { limitName: 'person', message })
+}
+
+type SubjectVerdict = RateVerdict & { readonly subject: string }
+
+/** The first refusal, or the verdict on the first subject. A refusal that is known counts for none of them. */
+async function takeAll(limiter: RateLimiter, subjects: readonly string[], limit: number): Promise<SubjectVerdict> {
+  for (const subject of subjects) {
+    const refused = limiter.refusal(subject, limit)
+    if (refused !== undefined) return { ...refused, subject }
+  }
+  const verdicts = await Promise.all(
+    subjects.map(async (subject) => ({ ...(await limiter.take(subject, limit)), subject })),
+  )
+  return (verdicts.find(({ allowed }) => !allowed) ?? verdicts[0]) as SubjectVerdict // there is one for each subject
+}
+
+function noteLimit({ limit, remaining, resetsAt, resetsInSeconds }: RateVerdict, reply: FastifyReply): void {
   reply.headers({
     'x-ratelimit-limit': limit,
     'x-ratelimit-remaining': remaining,
@@ -26,9 +55,6 @@ export async function limitRequests(
     'ratelimit-policy': `"default";q=${limit};w=${windowSeconds}`,
     ratelimit: `"default";r=${remaining};t=${resetsInSeconds}`,
   })
-  if (verdict.allowed) return
-  const message = `Your plan takes ${limit} requests a minute; try again later.`
-  throw rateLimitExceeded(verdict, reply, { limitName: 'requests', message })
 }
 
 /**
@@ -53,7 +79,10 @@ export function rateLimitExceeded(
   {
     limitName,
     message,
-  }: { readonly limitName: 'requests' | 'credentials' | 'address' | 'exports'; readonly message: string },
+  }: {
+    readonly limitName: 'requests' | 'person' | 'credentials' | 'address' | 'exports'
+    readonly message: string
+  },
 ): MatteError {
   reply.header('retry-after', resetsInSeconds)
   return new MatteError('RATE_LIMIT_EXCEEDED', message, {

@@ -1,7 +1,7 @@
 // Where the requests of this process are: in work, or waiting for something slow, which takes no place in work (A53).
 // What is slow is a body, which a client may send as slowly as it likes, and the object store, which may hang. In each
 // room a workspace has a quarter of the places; until the credential is judged, so has a key.
-import { Room } from './room.ts'
+import { Room } from '@matte/core/runtime/concurrency/room'
 
 /** Where a request is, for whom, and how many looks at the store it waits for. */
 type Stay = { room: Room; readonly holder: string; looks: number }

@@ -11,7 +11,9 @@ export const signInSettings = {
     max: 64,
   }),
   passwordHashesWaitingMax: int('PASSWORD_HASHES_WAITING_MAX', {
-    description: 'passwords that wait for their turn; more are answered 429 with details.limit capacity',
+    description:
+      'passwords that wait for their turn, which networks take by turns; past it the newest of the network with most ' +
+      'are answered 429 with details.limit capacity',
     default: 500,
     min: 0,
   }),

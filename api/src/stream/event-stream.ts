@@ -7,6 +7,8 @@ import type { EndReason } from './stream-metrics.ts'
 export type StreamOf = {
   readonly workspaceId: string
   readonly sessionId: string
+  /** Those whose share of places it counts for, the workspace among them. */
+  readonly holders: readonly string[]
   /** When the access token expires, by the clock of this process. */
   readonly tokenEndsAtMs: number
   /** The event after which it begins. */
@@ -21,6 +23,7 @@ const waitingMax = 16 * 1_024
 export class EventStream extends Readable {
   readonly workspaceId: string
   readonly sessionId: string
+  readonly holders: readonly string[]
   readonly tokenEndsAtMs: number
   /** The last event that it was sent. */
   after: number
@@ -30,10 +33,11 @@ export class EventStream extends Readable {
   #stuckSinceMs: number | undefined
   #sentAtMs = 0
 
-  constructor({ workspaceId, sessionId, tokenEndsAtMs, after, outgoing }: StreamOf) {
+  constructor({ workspaceId, sessionId, holders, tokenEndsAtMs, after, outgoing }: StreamOf) {
     super({ highWaterMark: waitingMax })
     this.workspaceId = workspaceId
     this.sessionId = sessionId
+    this.holders = holders
     this.tokenEndsAtMs = tokenEndsAtMs
     this.after = after
     this.#outgoing = outgoing

@@ -2,7 +2,7 @@ import { counter, gauge } from '@matte/core/runtime/metrics/define'
 import type { Registry } from 'prom-client'
 
 /** Why there was no place; `stopping`: the process ends, and another one has places. */
-export type RefusalReason = 'replica' | 'workspace' | 'stopping'
+export type RefusalReason = 'replica' | 'workspace' | 'person' | 'stopping'
 /** `rights`: the session ended or the membership went; `slow`: nothing was taken for a while. */
 export type EndReason = 'client' | 'token' | 'rights' | 'slow' | 'stopping'
 
@@ -19,8 +19,10 @@ export const streamMetrics = {
   }),
   refused: counter({
     name: 'matte_task_streams_refused_total',
-    help: 'Streams that were not opened because the process or the workspace has as many as it may, or is stopping.',
-    labels: { reason: ['replica', 'workspace', 'stopping'] },
+    help:
+      'Streams that were not opened because the process, the workspace or the person has as many as it may, or the ' +
+      'process is stopping.',
+    labels: { reason: ['replica', 'workspace', 'person', 'stopping'] },
     reader: 'saturation',
   }),
   ended: counter({

@@ -6,13 +6,13 @@ import type { Bus } from '@matte/core/bus/bus'
 import { listen } from '@matte/core/bus/listen'
 import { subjects } from '@matte/core/bus/streams'
 import type { Db } from '@matte/core/db/database'
+import { Room } from '@matte/core/runtime/concurrency/room'
 import { repeat } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
 import { readLastEventId } from '@matte/core/task/history/read-changes'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { capacityExceeded } from '../errors/answer-error.ts'
-import { Room } from '../limit/room.ts'
 import { changeReader } from './change-reader.ts'
 import { EventStream, type StreamOf } from './event-stream.ts'
 import { createStreamMetrics, type RefusalReason } from './stream-metrics.ts'
@@ -28,7 +28,7 @@ const retryMs = () => 1_000 + Math.floor(Math.random() * 2_000)
 export type TaskStreams = Service & {
   /**
    * Begins behind the event `after`, or with what comes next where none is given.
-   * @throws MatteError RATE_LIMIT_EXCEEDED: as many are open as may be, a quarter of them for one workspace
+   * @throws MatteError RATE_LIMIT_EXCEEDED: as many are open as may be, a quarter of them for one workspace or person
    */
   open(wanted: Omit<StreamOf, 'after'> & { readonly after: number | undefined }): Promise<Readable>
 }
@@ -56,19 +56,20 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
     if (room.holds(workspaceId)) reader.look(workspaceId)
   }
 
-  function findRefusal(workspaceId: string): RefusalReason | undefined {
+  function findRefusal({ workspaceId, holders }: Pick<StreamOf, 'workspaceId' | 'holders'>): RefusalReason | undefined {
     if (stopping.aborted) return 'stopping'
-    if (room.hasPlace(workspaceId)) return undefined
-    return room.taken < streamsMax ? 'workspace' : 'replica'
+    if (room.hasPlace(...holders)) return undefined
+    if (room.isFull) return 'replica'
+    return room.hasShare(workspaceId) ? 'person' : 'workspace'
   }
 
   const open: TaskStreams['open'] = async ({ after, ...of }) => {
-    const refusal = findRefusal(of.workspaceId)
+    const refusal = findRefusal(of)
     if (refusal !== undefined) {
       metrics.refused(refusal)
       throw capacityExceeded()
     }
-    room.enter(of.workspaceId)
+    room.enter(...of.holders)
     try {
       const last = await readLastEventId(db, of.workspaceId)
       // One beyond the last is of a history that was lost, as by a backup that was put back.
@@ -76,7 +77,7 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
       of.outgoing.on('drain', () => reader.look(of.workspaceId))
       return begin(stream)
     } catch (error) {
-      room.leave(of.workspaceId)
+      room.leave(...of.holders)
       throw error
     }
   }
@@ -85,7 +86,7 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
     streams.add(stream)
     stream.once('close', () => {
       streams.delete(stream)
-      room.leave(stream.workspaceId)
+      room.leave(...stream.holders)
       metrics.ended(stream.endReason ?? 'client')
     })
     // The id alone tells a client where it is before anything has happened.

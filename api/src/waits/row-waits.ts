@@ -1,6 +1,7 @@
 // Callers that wait for something to become of a row (D43). One loop a process asks for all of them in one statement,
 // so a waiting caller holds a socket and no database connection. A process that dies takes its sockets along; the rows
 // are none the wiser.
+import { Room } from '@matte/core/runtime/concurrency/room'
 import { loop } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { deferred, pause, type Service } from '@matte/core/runtime/service'
@@ -8,17 +9,27 @@ import type { Logger } from 'pino'
 
 /** What a wait is late by, at most. Ten primary-key look-ups of a list a second weigh nothing beside the tasks. */
 const everyMs = 100
-/** Open waits of a process, so that one statement's list and the open sockets stay small; more do not wait. */
+/**
+ * Open waits of a process, so that one statement's list and the open sockets stay small, a quarter of them for each
+ * holder; more do not wait.
+ */
 const waitsMax = 1_000
 
 export type RowWaits<R> = Service & {
   /**
    * The row once it is there as awaited. Undefined: not within `waitMs`, or the signal came first, or this process
-   * stops. Null: too many wait already, so this one did not.
+   * stops. Null: too many wait already, of all or of one of the holders, so this one did not.
    */
-  untilEnded(id: string, waitMs: number, signal: AbortSignal): Promise<R | undefined | null>
+  untilEnded(id: string, wanted: Wanted): Promise<R | undefined | null>
   /** Ends every wait now; later ones do not begin. */
   end(): void
+}
+
+type Wanted = {
+  readonly waitMs: number
+  readonly signal: AbortSignal
+  /** Those whose share of waits it counts for. */
+  readonly holders: readonly string[]
 }
 
 type Wait<R> = { readonly id: string; readonly ended: (row: R) => void }
@@ -32,6 +43,7 @@ type RowWaitsOptions<R> = {
 
 export function rowWaits<R extends { readonly id: string }>({ name, read, logger }: RowWaitsOptions<R>): RowWaits<R> {
   const waits = new Set<Wait<R>>()
+  const room = new Room(waitsMax)
   const ending = new AbortController()
   let added = deferred<void>()
 
@@ -48,8 +60,8 @@ export function rowWaits<R extends { readonly id: string }>({ name, read, logger
     return {}
   }
 
-  async function untilEnded(id: string, waitMs: number, signal: AbortSignal): Promise<R | undefined | null> {
-    if (waits.size >= waitsMax) return null
+  async function untilEnded(id: string, { waitMs, signal, holders }: Wanted): Promise<R | undefined | null> {
+    if (!room.hasPlace(...holders)) return null
     const over = new AbortController()
     let found: R | undefined
     const wait: Wait<R> = {
@@ -60,9 +72,11 @@ export function rowWaits<R extends { readonly id: string }>({ name, read, logger
       },
     }
     waits.add(wait)
+    room.enter(...holders)
     added.resolve()
     await pause(waitMs, AbortSignal.any([over.signal, signal, ending.signal]))
     waits.delete(wait)
+    room.leave(...holders)
     return found
   }
 

@@ -67,6 +67,7 @@ const longStatementLines = 6
 const plans = defaultPlans
 const plan = plans.pro as Plan
 const workspaceId = 'workspace'
+const keyed = { method: 'POST', path: '/', key: 'key', bodyHash: Buffer.alloc(32) }
 const common = {
   ...{ workspaceId, modelVersion: 'service-v2', callbackUrl: null, output: null, createdBy: null, traceparent: null },
 }
@@ -101,8 +102,9 @@ const statements: Readonly<Record<string, Sending>> = {
     },
   },
   'idempotency/take-key': {
-    send: (db) => takeKey(db, { workspaceId, method: 'POST', path: '/', key: 'key', bodyHash: Buffer.alloc(32) }),
+    send: (db) => takeKey(db, { ...keyed, owner: { workspaceId } }),
   },
+  'idempotency/take-personal-key': { send: (db) => takeKey(db, { ...keyed, owner: { userId: 'person' } }) },
   'model/replace-models': {
     send: (db) => replaceModels(db, [{ name: 'a', pool: 'a', tritonModel: 'a', isDefault: true }]),
   },

@@ -1,9 +1,12 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-/** What identifies a request (D42): the caller's key within workspace, method and path, and the body behind it. */
+/** Owner of a key: a workspace, or a person on operations about that person alone. */
+export type KeyOwner = { readonly workspaceId: string } | { readonly userId: string }
+
+/** What identifies a request (D42): the caller's key within owner, method and path, and the body behind it. */
 export type RequestIdentity = {
-  readonly workspaceId: string
+  readonly owner: KeyOwner
   readonly method: string
   /** Without the query; ids in it in one spelling. */
   readonly path: string
@@ -22,17 +25,23 @@ type RememberedRequest = {
 const rememberedHours = 24
 const expired = sql<boolean>`created_at <= now() - ${rememberedHours} * interval '1 hour'`
 
+const ofWorkspaces = { table: sql.raw('idempotency_record'), owner: sql.raw('workspace_id') }
+const ofPersons = { table: sql.raw('personal_idempotency_record'), owner: sql.raw('user_id') }
+
+const placeOf = (owner: KeyOwner) =>
+  'userId' in owner ? { ...ofPersons, id: owner.userId } : { ...ofWorkspaces, id: owner.workspaceId }
+
+function rowOf({ owner, method, path, key }: RequestIdentity) {
+  const place = placeOf(owner)
+  return sql`${place.owner} = ${place.id} and method = ${method} and path = ${path} and key = ${key}`
+}
+
 /** What was answered under this key. Undefined: nothing yet, nothing but refusals, or too long ago. */
-export function findRequest(db: Db, request: RequestIdentity): Promise<RememberedRequest | undefined> {
-  return db
-    .selectFrom('idempotency_record')
-    .select(['body_hash as bodyHash', sql<string>`resource_id`.as('resourceId'), sql<number>`status`.as('status')])
-    .where('workspace_id', '=', request.workspaceId)
-    .where('method', '=', request.method)
-    .where('path', '=', request.path)
-    .where('key', '=', request.key)
-    .where(sql<boolean>`not (${expired})`)
-    .executeTakeFirst()
+export async function findRequest(db: Db, request: RequestIdentity): Promise<RememberedRequest | undefined> {
+  const { rows } = await sql<RememberedRequest>`
+    select body_hash as "bodyHash", resource_id as "resourceId", status from ${placeOf(request.owner).table}
+     where ${rowOf(request)} and not (${expired})`.execute(db)
+  return rows[0]
 }
 
 /**
@@ -41,14 +50,15 @@ export function findRequest(db: Db, request: RequestIdentity): Promise<Remembere
  * makes sure that it never has to wait for an insert that is not.
  */
 export async function takeKey(tx: Db, request: RequestIdentity): Promise<'taken' | 'busy' | 'used'> {
-  const { workspaceId, method, path, key, bodyHash } = request
+  const { method, path, key, bodyHash } = request
+  const { table, owner, id } = placeOf(request.owner)
   const { rows } = await sql<{ free: boolean; taken: boolean }>`
     with lock as materialized (
-      select pg_try_advisory_xact_lock(hashtextextended(${JSON.stringify([workspaceId, method, path, key])}, 0)) as free
+      select pg_try_advisory_xact_lock(hashtextextended(${JSON.stringify([id, method, path, key])}, 0)) as free
     ), taken as (
-      insert into idempotency_record as r (workspace_id, method, path, key, body_hash)
-      select ${workspaceId}::uuid, ${method}, ${path}, ${key}, ${bodyHash}::bytea from lock where free
-      on conflict (workspace_id, key, method, path) do update set
+      insert into ${table} as r (${owner}, method, path, key, body_hash)
+      select ${id}::uuid, ${method}, ${path}, ${key}, ${bodyHash}::bytea from lock where free
+      on conflict (${owner}, key, method, path) do update set
         body_hash = excluded.body_hash, resource_id = null, status = null, created_at = now()
        where r.created_at <= now() - ${rememberedHours} * interval '1 hour'
       returning 1
@@ -62,23 +72,22 @@ export async function takeKey(tx: Db, request: RequestIdentity): Promise<'taken'
 /** Completes the record that `takeKey` began, in the same transaction. */
 export async function recordOutcome(
   tx: Db,
-  { workspaceId, method, path, key }: RequestIdentity,
+  request: RequestIdentity,
   { resourceId, status }: { resourceId: string; status: number },
 ): Promise<void> {
-  await tx
-    .updateTable('idempotency_record')
-    .set({ resource_id: resourceId, status })
-    .where('workspace_id', '=', workspaceId)
-    .where('method', '=', method)
-    .where('path', '=', path)
-    .where('key', '=', key)
-    .execute()
+  await sql`
+    update ${placeOf(request.owner).table} set resource_id = ${resourceId}, status = ${status}
+     where ${rowOf(request)}`.execute(tx)
 }
 
 /** Deletes some of what is no longer read: a sweep repeats it. Answers how many. */
 export async function deleteExpiredRequests(db: Db): Promise<number> {
-  const { numAffectedRows } = await sql`
-    delete from idempotency_record where ctid = any(array(
-      select ctid from idempotency_record where ${expired} limit 1000 for update skip locked))`.execute(db)
-  return Number(numAffectedRows ?? 0)
+  let deleted = 0
+  for (const { table } of [ofWorkspaces, ofPersons]) {
+    const { numAffectedRows } = await sql`
+      delete from ${table} where ctid = any(array(
+        select ctid from ${table} where ${expired} limit 1000 for update skip locked))`.execute(db)
+    deleted += Number(numAffectedRows ?? 0)
+  }
+  return deleted
 }

@@ -48,8 +48,8 @@ export const taskStreamRoutes: FastifyPluginAsyncTypebox<StreamRouteDeps> = asyn
     handler: async (request, reply) => {
       const { workspaceId, sessionId } = request.member
       const position = request.headers['last-event-id']
-      const { tokenEndsAtMs } = request
-      const of = { workspaceId, sessionId, tokenEndsAtMs, outgoing: reply.raw }
+      const { holders, tokenEndsAtMs } = request
+      const of = { workspaceId, sessionId, holders, tokenEndsAtMs, outgoing: reply.raw }
       const stream = await streams.open({ ...of, after: position ? Number(position) : undefined })
       return reply.headers(headers).send(stream)
     },

@@ -69,7 +69,8 @@ async function waitForAttempt({ attempts, maxWaitSeconds }: TestDeps, id: string
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())
   request.makeRoom()
-  const attempted = await attempts.untilEnded(id, seconds * 1_000, gone.signal)
+  const { holders } = request
+  const attempted = await attempts.untilEnded(id, { waitMs: seconds * 1_000, signal: gone.signal, holders })
   if (wanted !== undefined && attempted !== null) notePreference(reply, `wait=${seconds}`)
   return attempted
 }

@@ -38,7 +38,7 @@ export function newTaskAnswer({ db, links, waits, maxWaitSeconds }: NewTaskDeps)
     const gone = new AbortController()
     reply.raw.once('close', () => gone.abort())
     request.makeRoom()
-    return waits.untilEnded(id, seconds * 1_000, gone.signal)
+    return waits.untilEnded(id, { waitMs: seconds * 1_000, signal: gone.signal, holders: request.holders })
   }
 
   return {

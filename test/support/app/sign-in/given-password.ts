@@ -5,11 +5,12 @@ import type { Person } from '../people.ts'
 
 export const password = 'violet tractor under moss'
 const hasher = passwordHasher({ atOnce: 2, waitingMax: 100 })
+const anyOwner = { network: '', client: '', account: '' }
 let stored: Promise<string> | undefined
 
 /** They can sign in with `password`. */
 export async function givePassword(db: Db, { userId }: Pick<Person, 'userId'>): Promise<void> {
-  stored ??= hasher.hash(password)
+  stored ??= hasher.hash(anyOwner, password)
   await db
     .updateTable('app_user')
     .set({ password_hash: await stored })

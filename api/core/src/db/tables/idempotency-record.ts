@@ -1,8 +1,7 @@
 import type { Generated } from 'kysely'
 
 /** One request under an `Idempotency-Key` that was answered 2xx; remembered for 24 h (D42). */
-export type IdempotencyRecordTable = {
-  workspace_id: string
+type RememberedRequestTable = {
   method: string
   path: string
   key: string
@@ -13,3 +12,8 @@ export type IdempotencyRecordTable = {
   status: number | null
   created_at: Generated<Date>
 }
+
+export type IdempotencyRecordTable = RememberedRequestTable & { workspace_id: string }
+
+/** Of operations about a person, whatever workspace the token is for. */
+export type PersonalIdempotencyRecordTable = RememberedRequestTable & { user_id: string }

@@ -5,7 +5,7 @@ import type { BatchTable } from './batch.ts'
 import type { CreditEntryTable, CreditHoldTable, CreditLotTable } from './credit.ts'
 import type { CreditAdjustmentTable, CreditExpiryWarningTable, CreditLowBalanceTable } from './credit-event.ts'
 import type { DeliveryAttemptTable, DeliveryTable } from './delivery.ts'
-import type { IdempotencyRecordTable } from './idempotency-record.ts'
+import type { IdempotencyRecordTable, PersonalIdempotencyRecordTable } from './idempotency-record.ts'
 import type { InferenceWindowTable } from './inference-window.ts'
 import type { MailRoomTable, MailTable, NotificationDueTable } from './mail.ts'
 import type { ModelTable } from './model.ts'
@@ -57,6 +57,7 @@ export type Tables = {
   delivery_attempt: DeliveryAttemptTable
   email_change: EmailChangeTable
   idempotency_record: IdempotencyRecordTable
+  personal_idempotency_record: PersonalIdempotencyRecordTable
   inference_window: InferenceWindowTable
   invoice: InvoiceTable
   invoice_counter: InvoiceCounterTable

@@ -4,6 +4,7 @@ import { foldAddress, hashAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import type { PasswordHasher, Verify } from '../password/password-hasher.ts'
+import { type PasswordClient, turnOfAddress } from '../password/password-turn.ts'
 import type { SignInClient } from '../session/sign-in-client.ts'
 import { admit, type FoundAccount, type Judged } from './admit.ts'
 import { answerMsAfter, tellOwnerAfter } from './delay.ts'
@@ -16,8 +17,7 @@ type LoginDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly ha
 type Credentials = {
   readonly email: string
   readonly password: string
-  /** The client's, as failures are counted by. */
-  readonly network: string
+  readonly from: PasswordClient
   readonly client: SignInClient
 }
 
@@ -28,18 +28,17 @@ type Login =
 
 /** @throws MatteError RATE_LIMIT_EXCEEDED when too many passwords wait to be hashed; nothing was counted then */
 export const logIn = (deps: LoginDeps, given: Credentials): Promise<Login> =>
-  deps.hasher.inTurn((verify) => judgeLogin(deps, given, verify))
+  deps.hasher.inTurn(turnOfAddress(given.from, given.email), (verify) => judgeLogin(deps, given, verify))
 
 async function judgeLogin({ db, masterKeys }: LoginDeps, given: Credentials, verify: Verify): Promise<Login> {
   const account = hashAddress(given.email)
-  const [attempt, found] = await Promise.all([
-    takeAttempt(db, { account, network: given.network }),
-    findAccount(db, given.email),
-  ])
+  const { client: network } = given.from
+  const [attempt, found] = await Promise.all([takeAttempt(db, { account, network }), findAccount(db, given.email)])
   if (!attempt.allowed) return { outcome: 'delayed', waitSeconds: attempt.waitSeconds, answerMs: 0 }
   const isRight = await verify(found?.password_hash ?? null, given.password)
   const answerMs = answerMsAfter(attempt.failures)
-  if (found !== undefined && isRight) return { ...(await admit(db, { ...given, found, account })), answerMs }
+  if (found !== undefined && isRight)
+    return { ...(await admit(db, { found, account, network, client: given.client })), answerMs }
   const judged = await db
     .transaction()
     .execute((tx) =>

@@ -9,8 +9,11 @@ import { forgetFailures } from '../login/login-attempts.ts'
 import { endSessions } from '../session/session-queries.ts'
 import { checkNewPassword } from './new-password.ts'
 import type { PasswordHasher } from './password-hasher.ts'
+import { type PasswordClient, turnOfPerson } from './password-turn.ts'
 
 type PasswordDeps = { readonly db: Db; readonly hasher: PasswordHasher }
+
+type Reset = { readonly token: string; readonly newPassword: string; readonly from: PasswordClient }
 
 /**
  * Whose it was: all sessions end, a second factor stays on. Undefined: the token does not work, or no longer.
@@ -18,12 +21,12 @@ type PasswordDeps = { readonly db: Db; readonly hasher: PasswordHasher }
  */
 export async function resetPassword(
   { db, hasher }: PasswordDeps,
-  { token, newPassword }: { readonly token: string; readonly newPassword: string },
+  { token, newPassword, from }: Reset,
 ): Promise<string | undefined> {
   const userId = await findMailToken(db, 'reset-password', token)
   if (userId === undefined) return undefined
   await checkFor(db, userId, newPassword)
-  const passwordHash = await hasher.hash(newPassword)
+  const passwordHash = await hasher.hash(turnOfPerson(from, userId), newPassword)
   return db.transaction().execute(async (tx) => {
     if ((await takeMailToken(tx, 'reset-password', token)) === undefined) return undefined
     const user = await tx
@@ -49,6 +52,7 @@ type Change = {
   readonly currentHash: string
   readonly newPassword: string
   readonly endOtherSessions: boolean
+  readonly from: PasswordClient
 }
 
 /**
@@ -57,10 +61,10 @@ type Change = {
  */
 export async function changePassword(
   { db, hasher }: PasswordDeps,
-  { userId, sessionId, currentHash, newPassword, endOtherSessions }: Change,
+  { userId, sessionId, currentHash, newPassword, endOtherSessions, from }: Change,
 ): Promise<boolean> {
   await checkFor(db, userId, newPassword)
-  const passwordHash = await hasher.hash(newPassword)
+  const passwordHash = await hasher.hash(turnOfPerson(from, userId), newPassword)
   return db.transaction().execute(async (tx) => {
     const { numUpdatedRows } = await tx
       .updateTable('app_user')

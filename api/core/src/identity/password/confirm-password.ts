@@ -7,6 +7,7 @@ import { tellOwnerAfter } from '../login/delay.ts'
 import { forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
 import { warnOwner } from '../login/warn-owner.ts'
 import type { PasswordHasher, Verify } from './password-hasher.ts'
+import { type PasswordClient, turnOfPerson } from './password-turn.ts'
 
 export type ConfirmationDeps = {
   readonly db: Db
@@ -17,8 +18,7 @@ export type ConfirmationDeps = {
 type Confirmation = {
   readonly userId: string
   readonly password: string
-  /** The client's, as failures are counted by. */
-  readonly network: string
+  readonly from: PasswordClient
   /** Of the password in the request, such as `/body/password`. */
   readonly path: string
 }
@@ -29,11 +29,11 @@ type Confirmation = {
  * @throws MatteError INVALID_PARAMS: it is wrong; RATE_LIMIT_EXCEEDED: too many were, or too many wait
  */
 export const confirmPassword = (deps: ConfirmationDeps, given: Confirmation): Promise<string> =>
-  deps.hasher.inTurn((verify) => confirm(deps, given, verify))
+  deps.hasher.inTurn(turnOfPerson(given.from, given.userId), (verify) => confirm(deps, given, verify))
 
 async function confirm(
   { db, masterKeys }: ConfirmationDeps,
-  { userId, password, network, path }: Confirmation,
+  { userId, password, from, path }: Confirmation,
   verify: Verify,
 ): Promise<string> {
   const user = await db
@@ -42,6 +42,7 @@ async function confirm(
     .where('id', '=', userId)
     .executeTakeFirst()
   const account = hashAddress(user?.email ?? '')
+  const { client: network } = from
   const attempt = await takeAttempt(db, { account, network })
   if (!attempt.allowed) throw tooManyFailures(attempt.waitSeconds)
   const stored = user?.password_hash ?? null

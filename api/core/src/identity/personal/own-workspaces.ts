@@ -28,6 +28,25 @@ export function listOwnWorkspaces(db: Db, userId: string): Promise<OwnWorkspace[
     .execute()
 }
 
+type OwnIn = { readonly userId: string; readonly workspaceId: string }
+
+/** This workspace if the person is a member of it, else the personal one. Undefined: erased. */
+export function findOwnWorkspace(db: Db, { userId, workspaceId }: OwnIn) {
+  return db
+    .selectFrom('workspace as w')
+    .leftJoin('membership as m', (join) => join.onRef('m.workspace_id', '=', 'w.id').on('m.user_id', '=', userId))
+    .select(['w.id', 'w.plan'])
+    .where((eb) =>
+      eb.or([
+        eb('w.personal_of', '=', userId),
+        eb.and([eb('w.id', '=', workspaceId), eb('m.user_id', 'is not', null)]),
+      ]),
+    )
+    .orderBy((eb) => eb('w.id', '=', workspaceId), 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
 /** Undefined: erased. */
 export function findPersonalWorkspace(db: Db, userId: string) {
   return db.selectFrom('workspace').select(['id', 'plan']).where('personal_of', '=', userId).executeTakeFirst()

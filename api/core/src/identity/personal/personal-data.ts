@@ -67,6 +67,7 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
     shown: section('emailChanges', 'new_email created_at expires_at', 'created_at'),
     erased: 'rows',
   },
+  'personal_idempotency_record.user_id': { of: 'person', shown: 'gone after a day', erased: 'rows' },
   'mfa_token.user_id': { of: 'person', shown: token, erased: 'rows' },
   'mail_token.user_id': { of: 'person', shown: token, erased: 'rows' },
   'recovery_code.user_id': { of: 'person', shown: token, erased: 'rows' },

@@ -7,7 +7,6 @@ import { issueTokens } from '@matte/core/identity/session/issue-tokens'
 import { refreshSession } from '@matte/core/identity/session/refresh-session'
 import { pause } from '@matte/core/runtime/service'
 import { Type } from 'typebox'
-import { clientNetwork } from '../../../limit/client-network.ts'
 import {
   loginRequest,
   refreshRequest,
@@ -17,7 +16,7 @@ import {
 } from '../../../schemas/app/auth.ts'
 import { tokensSchema } from '../../../schemas/app/tokens.ts'
 import { openResponses, refer, success } from '../../../schemas/schema.ts'
-import { clientOf } from '../own-password.ts'
+import { clientOf, passwordClientOf } from '../own-password.ts'
 import { toProfileView } from '../users/read-profile.ts'
 import { type AuthDeps, tags } from './auth-deps.ts'
 
@@ -58,8 +57,8 @@ export const loginRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps
     const startedAt = performance.now()
     // It waits for a password to be hashed, in a queue with a bound of its own.
     request.makeRoom()
-    const { body, ip } = request
-    const done = await logIn(deps, { ...body, network: clientNetwork(ip), client: clientOf(request) })
+    const given = { ...request.body, from: passwordClientOf(request), client: clientOf(request) }
+    const done = await logIn(deps, given)
     signIn.countLogin(done.outcome)
     const leftMs = done.answerMs - (performance.now() - startedAt)
     if (leftMs > 0) await pause(leftMs)

@@ -5,7 +5,6 @@ import { askForReset } from '@matte/core/identity/account/account-requests'
 import { changePassword, resetPassword } from '@matte/core/identity/password/change-password'
 import { confirmPassword } from '@matte/core/identity/password/confirm-password'
 import { invalidParam } from '@matte/core/invalid-params'
-import { clientNetwork } from '../../../limit/client-network.ts'
 import {
   changePasswordRequest,
   emailRequest,
@@ -14,6 +13,7 @@ import {
   resetSentSchema,
 } from '../../../schemas/app/auth.ts'
 import { openResponses, refer, selfResponses, success } from '../../../schemas/schema.ts'
+import { passwordClientOf } from '../own-password.ts'
 import { type AuthDeps, linkRefused, requireOn, tags } from './auth-deps.ts'
 
 const changed = success('It is changed.', refer(passwordChangedSchema))
@@ -58,23 +58,23 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<PasswordDeps> = async (ap
   app.post('/password/reset', { schema: reset, config: open }, async (request) => {
     requireOn(deps.resets)
     request.makeRoom()
-    const userId = await resetPassword(deps, request.body)
+    const userId = await resetPassword(deps, { ...request.body, from: passwordClientOf(request) })
     if (userId === undefined) throw linkRefused()
     deps.nudge.delivery(userId)
     return { status: 'password_changed' as const }
   })
 
   app.post('/password/change', { schema: change, config: { access: 'self' } }, async (request) => {
-    const { member, body, ip } = request
+    const { member, body } = request
     const { userId, sessionId } = member
     const { currentPassword, newPassword } = body
     if (currentPassword === newPassword) throw invalidParam('/body/newPassword', 'is the one that you have')
     request.makeRoom()
-    const network = clientNetwork(ip)
+    const from = passwordClientOf(request)
     const path = '/body/currentPassword'
-    const currentHash = await confirmPassword(deps, { userId, password: currentPassword, network, path })
+    const currentHash = await confirmPassword(deps, { userId, password: currentPassword, from, path })
     const endOtherSessions = body.endOtherSessions ?? true
-    if (!(await changePassword(deps, { userId, sessionId, currentHash, newPassword, endOtherSessions }))) {
+    if (!(await changePassword(deps, { userId, sessionId, currentHash, newPassword, endOtherSessions, from }))) {
       throw new MatteError('CONFLICT', 'Your password was changed by another request.')
     }
     deps.nudge.delivery(userId)

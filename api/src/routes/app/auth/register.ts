@@ -5,6 +5,7 @@ import { askForAccount, askForVerification } from '@matte/core/identity/account/
 import { registrationSalt } from '@matte/core/identity/account/registration-salt'
 import { verifyAddress } from '@matte/core/identity/account/verify-address'
 import { checkNewPassword } from '@matte/core/identity/password/new-password'
+import { turnOfAddress } from '@matte/core/identity/password/password-turn'
 import { clientAddress } from '../../../client-address.ts'
 import {
   emailRequest,
@@ -14,7 +15,7 @@ import {
   verificationSentSchema,
 } from '../../../schemas/app/auth.ts'
 import { openResponses, refer, success } from '../../../schemas/schema.ts'
-import { clientOf } from '../own-password.ts'
+import { clientOf, passwordClientOf } from '../own-password.ts'
 import { type AuthDeps, linkRefused, requireOn, tags, toSignedIn } from './auth-deps.ts'
 
 const sent = success('Said whatever the address.', refer(verificationSentSchema))
@@ -57,7 +58,8 @@ export const registerRoutes: FastifyPluginAsyncTypebox<RegisterDeps> = async (ap
     const { email, password, name, referralCode } = request.body
     checkNewPassword(password, '/body/password', [email, name])
     request.makeRoom()
-    const passwordHash = await hasher.hash(password, registrationSalt(masterKeys, email))
+    const turn = turnOfAddress(passwordClientOf(request), email)
+    const passwordHash = await hasher.hash(turn, password, registrationSalt(masterKeys, email))
     await askForAccount(db, {
       ...{ email, passwordHash },
       name: name || null,

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type ConfirmationDeps, confirmPassword } from '@matte/core/identity/password/confirm-password'
+import type { ConfirmationDeps } from '@matte/core/identity/password/confirm-password'
 import { deleteTeam } from '@matte/core/team/delete-team'
-import { clientNetwork } from '../../../limit/client-network.ts'
 import { teamDeletion } from '../../../schemas/app/team.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
 import { deletedSchema } from '../../../schemas/webhook.ts'
+import { confirmOwnPassword } from '../own-password.ts'
 import { tags, teamParams } from './team-params.ts'
 import { actorOf, requireTeam } from './team-request.ts'
 
@@ -24,12 +24,9 @@ const schema = {
 export const teamDeletionRoutes: FastifyPluginAsyncTypebox<ConfirmationDeps> = async (app, deps) => {
   const config = { access: { roles: ['owner'] } } as const
   app.delete('/:teamId', { schema, config, onRequest: requireTeam(deps.db) }, async (request) => {
-    const { ip, body } = request
     const owner = actorOf(request)
-    request.makeRoom() // a hash waits its turn
-    const { password, confirmCreditLoss } = body
-    const { userId } = owner
-    await confirmPassword(deps, { userId, password, network: clientNetwork(ip), path: '/body/password' })
+    const { password, confirmCreditLoss } = request.body
+    await confirmOwnPassword(deps, request, password)
     await deleteTeam(deps.db, { owner, confirmCreditLoss: confirmCreditLoss ?? false })
     return { id: owner.teamId, deleted: true as const }
   })

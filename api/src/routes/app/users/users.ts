@@ -4,8 +4,9 @@ import { readBalance } from '@matte/core/credit/balance'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { countLoginEvents, listLoginEvents } from '@matte/core/identity/login/list-login-events'
-import { findPersonalWorkspace, listOwnWorkspaces, workspacesMax } from '@matte/core/identity/personal/own-workspaces'
+import { listOwnWorkspaces, workspacesMax } from '@matte/core/identity/personal/own-workspaces'
 import { updateProfile } from '@matte/core/identity/personal/profile'
+import { readOwnPlan } from '@matte/core/identity/personal/read-own-plan'
 import type { FindSubscription } from '@matte/core/identity/personal/subscription'
 import { issueTokens, type TokenIssuer } from '@matte/core/identity/session/issue-tokens'
 import { switchWorkspace } from '@matte/core/identity/session/switch-workspace'
@@ -28,7 +29,7 @@ import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
 import { toWholeList } from '../../../views/whole-list.ts'
 import { type AccountDeps, accountRoutes } from './account.ts'
 import { readProfileChanges } from './profile-changes.ts'
-import { readProfile } from './read-profile.ts'
+import { accountDeleted, readProfile } from './read-profile.ts'
 
 type UserDeps = AccountDeps & {
   readonly db: Db
@@ -58,7 +59,7 @@ const getSubscription = {
   summary: 'Get plan, limits and credits',
   description:
     'Of the workspace of the access token; of your personal one, if you are no longer a member there. ' +
-    '`workspaceId` says which.',
+    '`workspaceId` says which. All of it is of one moment, and as new as the request.',
   tags,
   response: selfResponses(200, success('The plan.', refer(ownSubscriptionSchema)), []),
 }
@@ -116,14 +117,10 @@ export const userRoutes: FastifyPluginAsyncTypebox<UserDeps> = async (app, deps)
 const workspaceRoutes: FastifyPluginAsyncTypebox<UserDeps> = async (app, deps) => {
   const { db } = deps
   app.get('/subscription', { schema: getSubscription, config }, async ({ member }) => {
-    const own = member.role === null ? await findPersonalWorkspace(db, member.userId) : undefined
-    const { id: workspaceId, plan } = own ?? { id: member.workspaceId, plan: member.plan }
-    const [subscription, balance] = await Promise.all([
-      deps.findSubscription(db, workspaceId),
-      readBalance(db, workspaceId),
-    ])
-    const limits = planNamed(deps.plans, plan)
-    return toOwnSubscriptionView({ workspaceId, plan, limits, subscription, balance })
+    // Nothing of it is the member's, which another replica may have read seconds ago.
+    const own = await readOwnPlan({ ...deps, readBalance }, member)
+    if (own === undefined) throw accountDeleted()
+    return toOwnSubscriptionView({ ...own, limits: planNamed(deps.plans, own.plan) })
   })
 
   app.get('/workspaces', { schema: getWorkspaces, config }, async ({ member }) => {

@@ -23,6 +23,15 @@ describe('a room of eight places', () => {
     expect([room.taken, room.hasPlace('a')]).toEqual([0, true])
   })
 
+  it('counts a place for all of its holders', () => {
+    const room = new Room(8)
+    room.enter('a', 'person')
+    room.enter('b', 'person')
+    expect([room.hasPlace('c', 'person'), room.hasPlace('c', 'other'), room.taken]).toEqual([false, true, 2])
+    room.leave('a', 'person')
+    expect([room.hasPlace('c', 'person'), room.taken]).toEqual([true, 1])
+  })
+
   it('has one for each holder however small it is', () => {
     expect(new Room(1).hasPlace('a')).toBe(true)
   })

@@ -1,0 +1,24 @@
+import { type Kysely, sql } from 'kysely'
+
+// Idempotency keys of operations about a person belong to the person (D42), and go with the person. A table apart,
+// since another primary key of idempotency_record would lock out every creation while its index is built. The release
+// before goes on writing such keys by workspace; new pods do not look there.
+const statements = [
+  `create table personal_idempotency_record (
+    user_id uuid not null,
+    method text not null,
+    path text not null,
+    key text not null check (length(key) between 1 and 255),
+    body_hash bytea not null check (octet_length(body_hash) = 32),
+    resource_id uuid,
+    status smallint check (status between 200 and 299),
+    created_at timestamptz not null default now(),
+    primary key (user_id, key, method, path),
+    check ((resource_id is null) = (status is null))
+  )`,
+  `create index personal_idempotency_record_age on personal_idempotency_record (created_at)`,
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}
