@@ -30,7 +30,7 @@ export const teamDeletionRoutes: FastifyPluginAsyncTypebox<ConfirmationDeps> = a
     const { password, confirmCreditLoss } = body
     const { userId } = owner
     await confirmPassword(deps, { userId, password, network: clientNetwork(ip), path: '/body/password' })
-    await deleteTeam(deps.db, { owner, confirmCreditLoss: confirmCreditLoss ?? false })
+    await deleteTeam(deps.db, { owner, confirmCreditLoss })
     return { id: owner.teamId, deleted: true as const }
   })
 }
