@@ -4,6 +4,7 @@ import { errorCodes } from '@matte/core/error'
 import { writeOut } from '@matte/generate/write-out'
 import { describe, expect, it } from 'vitest'
 import { useApi } from './given.ts'
+import { releasedOperations } from './released-operations.ts'
 
 const world = useApi()
 
@@ -97,6 +98,19 @@ describe('GET /api/v1/openapi.json', () => {
     const ids = operationsOf(await read()).map(({ operationId }) => operationId)
     expect(ids.every((id) => /^[a-z][A-Za-z]+$/.test(id))).toBe(true)
     expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('keeps the id of every released operation', async () => {
+    const { paths } = await readServed()
+    const now = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`]),
+    )
+    expect(Object.fromEntries(now)).toMatchObject(releasedOperations)
+  })
+
+  it('stays small enough to be read by a generator', async () => {
+    const written = (await read()) as object
+    expect(JSON.stringify(await readServed()).length).toBeLessThan(JSON.stringify(written).length / 2)
   })
 
   it('has every reference lead somewhere within itself', async () => {
