@@ -1,11 +1,12 @@
 import { readConfig } from '@matte/api/config'
 import { buildServices } from '@matte/api/services'
+import { writeOut } from './write-out.ts'
 
 /**
- * The OpenAPI document of the API as it is in this checkout. The application is built and never started: every address
- * is that of nobody, and nothing is connected.
+ * The OpenAPI document of the API as it is in this checkout, as it is served. The application is built and never
+ * started: every address is that of nobody, and nothing is connected.
  */
-export async function buildDocument(): Promise<object> {
+export async function buildServedDocument(): Promise<object> {
   const config = readConfig({
     PUBLIC_URL: 'https://matte.invalid',
     DATABASE_URL: 'postgres://nobody@matte.invalid/matte',
@@ -19,3 +20,6 @@ export async function buildDocument(): Promise<object> {
   const { app } = await buildServices(config)
   return app.swagger()
 }
+
+/** The same with the parameters, bodies and responses of each operation written out. */
+export const buildDocument = async (): Promise<object> => writeOut(await buildServedDocument())

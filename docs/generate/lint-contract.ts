@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
-import { buildDocument } from './build-document.ts'
+import { buildServedDocument } from './build-document.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'matte-contract-'))
 try {
   const file = join(dir, 'openapi.json')
-  writeFileSync(file, JSON.stringify(await buildDocument(), null, 2))
+  writeFileSync(file, JSON.stringify(await buildServedDocument(), null, 2))
   const args = ['lint', file, '--config', join(rootDir, 'docs/generate/contract.yaml'), '--format', 'stylish']
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
   const { status, error } = spawnSync('redocly', args, { stdio: 'inherit', env })

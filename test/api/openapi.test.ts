@@ -1,8 +1,10 @@
 // The document and the page that shows it. That answers keep to the document is ownership.test.ts and
 // schemathesis.faults.test.ts; that the document keeps to the rules of documents is `make check`.
 import { errorCodes } from '@matte/core/error'
+import { writeOut } from '@matte/generate/write-out'
 import { describe, expect, it } from 'vitest'
 import { useApi } from './given.ts'
+import { releasedOperations } from './released-operations.ts'
 
 const world = useApi()
 
@@ -16,7 +18,7 @@ type Operation = {
   tags: string[]
   deprecated?: boolean
   security?: unknown
-  parameters?: { in: string; name: string }[]
+  parameters?: { in: string; name: string; example?: unknown }[]
   requestBody?: { required: boolean; content: Record<string, Media> }
   responses: Record<string, { description: string; headers: Json; content: Record<string, Media>; links?: Json }>
 }
@@ -27,8 +29,8 @@ type Document = {
   components: Record<string, Json>
 }
 
-const read = async (): Promise<Document> =>
-  (await (await fetch(`${world.api.url}/api/v1/openapi.json`)).json()) as Document
+const readServed = async () => (await fetch(`${world.api.url}/api/v1/openapi.json`)).json() as Promise<Document>
+const read = async (): Promise<Document> => writeOut(await readServed()) as Document
 const operationsOf = ({ paths }: Document) => Object.values(paths).flatMap((methods) => Object.values(methods))
 
 const developerOperationsOf = (document: Document) =>
@@ -98,8 +100,21 @@ describe('GET /api/v1/openapi.json', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
+  it('keeps the id of every released operation', async () => {
+    const { paths } = await readServed()
+    const now = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`]),
+    )
+    expect(Object.fromEntries(now)).toMatchObject(releasedOperations)
+  })
+
+  it('stays small enough to be read by a generator', async () => {
+    const written = (await read()) as object
+    expect(JSON.stringify(await readServed()).length).toBeLessThan(JSON.stringify(written).length / 2)
+  })
+
   it('has every reference lead somewhere within itself', async () => {
-    const document = await read()
+    const document = await readServed()
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(
       ([, reference = '']) => reference,
     )
@@ -111,8 +126,10 @@ describe('GET /api/v1/openapi.json', () => {
     }
   })
 
-  it('shows an example of every body, every success and every code', async () => {
-    for (const { operationId, requestBody, responses } of operationsOf(await read())) {
+  it('shows an example of every parameter, every body, every success and every code', async () => {
+    for (const { operationId, parameters = [], requestBody, responses } of operationsOf(await read())) {
+      for (const { name, example } of parameters)
+        expect({ operationId, name, shown: example ?? 'text' }).not.toMatchObject({ shown: 'text' })
       const body = requestBody?.content['application/json']
       if (body !== undefined) expect({ operationId, example: body.example }).toHaveProperty('example')
       for (const [status, { description, content }] of Object.entries(responses)) {

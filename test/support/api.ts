@@ -6,6 +6,7 @@ import type { Service } from '@matte/core/runtime/service'
 import { pino } from 'pino'
 import { inject } from 'vitest'
 import { type Client, createClient } from './client.ts'
+import { checkAnswers } from './declared-answers.ts'
 import { freePorts } from './free-ports.ts'
 
 export type TestApi = {
@@ -15,6 +16,7 @@ export type TestApi = {
   readonly healthUrl: string
   readonly config: Config
   client(apiKey: string): Client
+  /** @throws Error naming each answer that the OpenAPI document does not declare */
   stop(): Promise<void>
 }
 
@@ -40,8 +42,13 @@ export async function startApi(variables: Record<string, string> & { DATABASE_UR
     LOG_LEVEL: 'silent',
     ...variables,
   })
-  const { services } = await buildServices(config, pino({ level: config.logLevel }))
-  const stop = await startAll(services)
+  const { app, services } = await buildServices(config, pino({ level: config.logLevel }))
+  const answers = checkAnswers(app.server, app.swagger())
+  const stopServices = await startAll(services)
+  const stop = async (): Promise<void> => {
+    await stopServices()
+    answers.end()
+  }
   const healthUrl = `http://127.0.0.1:${healthPort}`
   return { url, healthUrl, config, client: (apiKey) => createClient(url, apiKey), stop }
 }

@@ -31,6 +31,7 @@ const keyHeader = (scope: string) =>
       description:
         'Chosen by you, new for each new request. The same request sent again within 24 h answers what the first ' +
         `one made, with \`Idempotent-Replayed: true\`, and makes and charges nothing. ${scope}`,
+      examples: ['order-4711'],
     }),
   )
 const scopes = {
@@ -87,14 +88,15 @@ const ownerOf = ({ caller, member, routeOptions }: FastifyRequest): OnceRequest[
   routeOptions.config.access === 'self' ? { userId: member.userId } : { workspaceId: caller.workspaceId }
 
 function identify(request: FastifyRequest, status: number) {
-  const { method, headers, routeOptions, params, body } = request
+  const { method, headers, routeOptions, params, sentBody } = request
   const key = headers['idempotency-key']
   if (typeof key !== 'string') return undefined
   // The ids of a path in one spelling: `%61` and `A` name the task that `a` names.
   const ids = params as Readonly<Record<string, string>>
   const path = (routeOptions.url ?? '').replace(/:(\w+)/g, (_, name: string) => (ids[name] ?? '').toLowerCase())
+  // As it was sent: a default that changes with a release leaves the keys of before it as they are.
   const bodyHash = createHash('sha256')
-    .update(canonicalJson(body ?? null))
+    .update(canonicalJson(sentBody ?? null))
     .digest()
   return { owner: ownerOf(request), method, path, key, bodyHash, status }
 }

@@ -56,7 +56,8 @@ import {
   rotatedWebhookEndpointSchema,
   webhookEndpointSchema,
 } from '../schemas/webhook.ts'
-import { type ApiDocument, completeDocument, idempotentMark } from './document/complete-document.ts'
+import { type ApiDocument, idempotentMark } from './document/api-document.ts'
+import { completeDocument } from './document/complete-document.ts'
 
 export const openapiPath = '/api/v1/openapi.json'
 
@@ -226,9 +227,14 @@ type Documented = FastifySchema & {
 }
 
 const requestIdHeader = Type.Optional(
-  Type.String({ description: 'Adopted as the id of the request if it is 1 to 128 printable ASCII characters.' }),
+  Type.String({
+    description: 'Adopted as the id of the request if it is 1 to 128 printable ASCII characters.',
+    examples: ['5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10'],
+  }),
 )
-const preferHeader = Type.Optional(Type.String({ description: '`handling=strict` refuses unknown fields.' }))
+const preferHeader = Type.Optional(
+  Type.String({ description: '`handling=strict` refuses unknown fields.', examples: ['handling=strict'] }),
+)
 
 /** For the document alone: the credential, and what every route takes. */
 function describeRoute(schema: FastifySchema, url: string, config: FastifyContextConfig | undefined) {
@@ -243,7 +249,11 @@ function describeRoute(schema: FastifySchema, url: string, config: FastifyContex
     tags: legacy ? ['Deprecated'] : tags,
     description: more === undefined ? needs : `${more}\n\n${needs}`,
     headers: Type.Object({ 'X-Request-Id': requestIdHeader, Prefer: preferHeader, ...propertiesOf(headers) }),
-    params: Type.Object(Object.fromEntries(Object.keys(propertiesOf(params)).map((name) => [name, id]))),
+    params: Type.Object(
+      Object.fromEntries(
+        Object.entries(propertiesOf(params)).map(([name, schema]) => [name, name.endsWith('Id') ? id : schema]),
+      ),
+    ),
     security,
     ...extensions,
     ...(config?.idempotent && { [idempotentMark]: true }),

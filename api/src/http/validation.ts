@@ -8,9 +8,14 @@ import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { escapePointer, issuesMax } from '../errors/issues.ts'
+import { fillDefaults } from './fill-defaults.ts'
 import { notePreference, readPreferences } from './prefer.ts'
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body without unknown and absent fields, before its defaults are filled in. */
+    sentBody: unknown
+  }
   interface FastifyContextConfig {
     /**
      * Throws the route's not-found unless the id in its path is the caller's. For routes that read it in their handler
@@ -38,7 +43,8 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
   let validator: Validator | undefined
   return (value: unknown) => {
     validator ??= compile()
-    return validator.Check(value) ? { value } : { error: findErrors(validator, value) }
+    if (!validator.Check(value)) return { error: findErrors(validator, value) }
+    return { value: httpPart === 'body' || httpPart === 'querystring' ? fillDefaults(schema, value) : value }
   }
 }
 
@@ -82,10 +88,12 @@ function lowerNames(schema: TSchema): TSchema {
 
 /** Before validation: drops absent and unknown fields of body and query, and names the unknown ones. */
 export function ignoreUnknownFields(app: FastifyInstance): void {
+  app.decorateRequest('sentBody', undefined)
   app.addHook('preValidation', (request, reply, done) => {
     const { schema, config } = request.routeOptions
     if (schema === undefined || config.envelope === false) return done()
     const unknown = [...cleanQuery(request, schema.querystring), ...cleanBody(request, schema.body)]
+    request.sentBody = request.body
     const strict = readPreferences(request.headers.prefer).get('handling')?.toLowerCase() === 'strict'
     if (strict) notePreference(reply, 'handling=strict')
     if (unknown.length > 0) {

@@ -3,8 +3,8 @@ import { deliveryStatuses } from '@matte/core/webhook/delivery/list-deliveries'
 import { testEvent } from '@matte/core/webhook/event-catalog'
 import { webhookEvents } from '@matte/core/webhook/events'
 import { Type } from 'typebox'
-import { pageQuery } from './page.ts'
-import { named, nullable, oneOf } from './schema.ts'
+import { pageQuery, spanQuery } from './page.ts'
+import { named, nullable, oneOf, withDefault } from './schema.ts'
 
 const time = () => Type.String({ format: 'date-time' })
 const uuid = () => Type.String({ format: 'uuid' })
@@ -78,15 +78,12 @@ export const deliverySchema = named(
   },
 )
 
-const date = { description: 'YYYY-MM-DD (UTC, the day included) or an ISO 8601 timestamp.' }
-
 /** Query of a list of deliveries. */
 export const deliveryQuery = Type.Object({
   ...pageQuery,
   status: Type.Optional(oneOf(deliveryStatuses)),
   event: Type.Optional(oneOf([...webhookEvents, testEvent])),
-  startDate: Type.Optional(Type.String(date)),
-  endDate: Type.Optional(Type.String(date)),
+  ...spanQuery,
 })
 
 export const recoverRequest = Type.Object(
@@ -94,7 +91,7 @@ export const recoverRequest = Type.Object(
     since: Type.String({
       description: 'YYYY-MM-DD (UTC) or an ISO 8601 timestamp: what has failed since, by its latest attempt.',
     }),
-    dryRun: Type.Optional(nullable(Type.Boolean({ description: 'True: only count.' }))),
+    dryRun: withDefault(nullable(Type.Boolean({ description: 'True: only count.' })), false),
   },
   { examples: [{ since: '2026-11-21T09:00:00Z', dryRun: true }] },
 )

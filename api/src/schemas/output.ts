@@ -1,6 +1,7 @@
+import { defaultOutput } from '@matte/core/task/output'
 import { Type } from 'typebox'
 import { patterns } from './patterns.ts'
-import { nullable } from './schema.ts'
+import { nullable, withDefault } from './schema.ts'
 
 /** Longest side that can be asked for: what the widest of the formats can hold. */
 const maxSideMax = 65_535
@@ -12,28 +13,30 @@ const maxSideMax = 65_535
 export const outputSchema = nullable(
   Type.Object(
     {
-      format: Type.Optional(
+      format: withDefault(
         nullable(
           Type.String({
             description:
-              'png, webp or jpeg, as far as your plan has it; png by default. A WebP has at most 16,383 pixels a ' +
-              'side, a JPEG 65,500; where the result has more, the task fails with INPUT_TOO_LARGE.',
+              'png, webp or jpeg, as far as your plan has it. A WebP has at most 16,383 pixels a ' +
+              'side, a JPEG 65,500; if the result has more, the task fails with INPUT_TOO_LARGE.',
           }),
         ),
+        defaultOutput.format,
       ),
-      background: Type.Optional(
+      background: withDefault(
         nullable(
           Type.String({
             pattern: patterns.colour,
-            description:
-              '`transparent` (the default), `#rrggbb` or `#rrggbbaa`. JPEG gets white under what is not opaque.',
+            description: '`transparent`, `#rrggbb` or `#rrggbbaa`. JPEG gets white under what is not opaque.',
           }),
         ),
+        defaultOutput.background,
       ),
-      crop: Type.Optional(
+      crop: withDefault(
         nullable(Type.Boolean({ description: 'Cut to the box of the foreground; without one the image stays whole.' })),
+        defaultOutput.crop,
       ),
-      cropMargin: Type.Optional(
+      cropMargin: withDefault(
         nullable(
           Type.String({
             pattern: patterns.margin,
@@ -42,6 +45,7 @@ export const outputSchema = nullable(
               "foreground's box. It ends at the image's edge.",
           }),
         ),
+        defaultOutput.cropMargin,
       ),
       maxSide: Type.Optional(
         nullable(
@@ -52,12 +56,13 @@ export const outputSchema = nullable(
           }),
         ),
       ),
-      channels: Type.Optional(
+      channels: withDefault(
         Type.Unsafe<'rgba' | 'alpha' | null>({
           type: ['string', 'null'],
           enum: ['rgba', 'alpha', null],
           description: '`alpha`: the matte alone, as one grey channel.',
         }),
+        defaultOutput.channels,
       ),
     },
     {

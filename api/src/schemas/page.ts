@@ -1,26 +1,51 @@
 import { totalMax } from '@matte/core/db/page'
 import { type TSchema, Type } from 'typebox'
-import { nullable } from './schema.ts'
+import { nullable, withDefault } from './schema.ts'
 
 export const pageSizeMax = 100
 /** Numbers of up to 15 digits are exact; see http/validation.ts. */
 const pageMax = 999_999_999_999_999
 
+export const firstPage = 1
+const pageSizeDefault = 20
+
+const exampleCursor = 'MTc5NTI1MzQwMDAwMDAwMC4wZDlmMmYzYy03ZjViLTRmMGUtOGI1NS0wYThhN2M1YmUwYzEuMg'
+
 /** Query parameters of a list (D36). */
 export const pageQuery = {
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: pageMax, description: 'First page is 1, the default.' })),
-  pageSize: Type.Optional(Type.Integer({ minimum: 1, maximum: pageSizeMax, description: '20 by default.' })),
+  page: withDefault(
+    Type.Integer({ minimum: 1, maximum: pageMax, description: 'The first page is 1.', examples: [1] }),
+    firstPage,
+  ),
+  pageSize: withDefault(
+    Type.Integer({ minimum: 1, maximum: pageSizeMax, description: 'Records on a page.', examples: [20] }),
+    pageSizeDefault,
+  ),
   cursor: Type.Optional(
-    Type.String({ description: '`nextCursor` of the page before, instead of `page`: equally fast at any depth.' }),
+    Type.String({
+      description: '`nextCursor` of the page before, instead of a `page` after the first: equally fast at any depth.',
+      examples: [exampleCursor],
+    }),
   ),
 }
+
+const day = (example: string) =>
+  Type.Optional(
+    Type.String({
+      description: 'YYYY-MM-DD (UTC, the day included) or an ISO 8601 timestamp.',
+      examples: [example],
+    }),
+  )
+
+/** Query parameters of a list that a time span narrows (D36). */
+export const spanQuery = { startDate: day('2026-11-01'), endDate: day('2026-11-21T12:00:00Z') }
 
 /** A page of a list, newest first (D36). */
 export const pageOf = <S extends TSchema>(items: S) =>
   Type.Object({
     items: Type.Array(items),
-    page: Type.Integer(),
-    pageSize: Type.Integer(),
+    page: Type.Integer({ examples: [firstPage] }),
+    pageSize: Type.Integer({ examples: [pageSizeDefault] }),
     total: Type.Integer({ description: `Records that match, over all pages; counted up to ${totalMax}.` }),
     totalIsMinimum: Type.Optional(
       Type.Literal(true, { description: 'There are more than `total`; absent when it is exact.' }),

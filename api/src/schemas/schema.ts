@@ -1,5 +1,5 @@
 import { type ErrorCode, errorCodes } from '@matte/core/error'
-import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { type Static, type TObject, type TProperties, type TSchema, type TUnsafe, Type } from 'typebox'
 import { httpStatus } from '../errors/http-status.ts'
 
 /** A schema by its `$id`, as the document and the serializer refer to it; it must be added with `addSchema`. */
@@ -9,6 +9,13 @@ export const refer = <S extends TSchema & { $id: string }>(schema: S) =>
 /** The schema or null, as JSON Schema 2020-12 and OpenAPI 3.1 write it. */
 export const nullable = <S extends TSchema & { type: string }>(schema: S) =>
   Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, 'null'] })
+
+/**
+ * An optional field with a default. The validator fills it in (http/fill-defaults.ts), so a handler always reads a
+ * value, and the value that the document states is the one that applies.
+ */
+export const withDefault = <S extends TSchema>(schema: S, value: NonNullable<Static<S>>) =>
+  Type.Optional(Type.Unsafe({ ...schema, default: value })) as unknown as TUnsafe<NonNullable<Static<S>>>
 
 /** One of a closed list of texts. */
 export const oneOf = <const T extends readonly string[]>(values: T, options: { description?: string } = {}) =>
@@ -66,8 +73,8 @@ const ofKeys: readonly ErrorCode[] = [
 
 const ofEverybody: readonly ErrorCode[] = ['RATE_LIMIT_EXCEEDED', 'INVALID_PARAMS', 'SYSTEM_INTERNAL_ERROR']
 const ofSelf: readonly ErrorCode[] = ['AUTH_INVALID_TOKEN', ...ofEverybody]
-/** NOT_FOUND: not a member of the workspace, or no longer. */
-const ofMembers: readonly ErrorCode[] = ['AUTH_FORBIDDEN', 'NOT_FOUND', ...ofSelf]
+/** NOT_FOUND: not a member of the workspace, or no longer. AUTH_FORBIDDEN is settled by http/declared-errors.ts. */
+const ofMembers: readonly ErrorCode[] = ['NOT_FOUND', ...ofSelf]
 
 /** The responses of a route by status: its success and, named in the descriptions, every code it can answer. */
 export const responses = <S extends TSchema>(status: 200 | 201, data: S, codes: readonly ErrorCode[]) =>
@@ -87,10 +94,26 @@ export const openResponses = <S extends TSchema>(status: 200 | 201, data: S, cod
 
 type Answers<S> = { readonly status: 200 | 201; readonly data: S; readonly codes: readonly ErrorCode[] }
 
-function respond<S extends TSchema>(always: readonly ErrorCode[], { status, data, codes }: Answers<S>) {
-  const byStatus = Map.groupBy([...new Set([...always, ...codes])], (code) => httpStatus[code])
-  const errors = Object.fromEntries(
+const respond = <S extends TSchema>(always: readonly ErrorCode[], { status, data, codes }: Answers<S>) => ({
+  [status]: data,
+  ...errorAnswers([...always, ...codes]),
+})
+
+/** Error responses by status; the description of each is the list of its codes, in the order of the interface. */
+export function errorAnswers(codes: readonly ErrorCode[]) {
+  const byStatus = Map.groupBy(
+    errorCodes.filter((code) => codes.includes(code)),
+    (code) => httpStatus[code],
+  )
+  return Object.fromEntries(
     [...byStatus].map(([number, names]) => [number, { description: names.join(', '), ...refer(errorSchema) }]),
   )
-  return { [status]: data, ...errors }
 }
+
+/** Codes of an error response. @throws Error when its description names something that is no code */
+export const codesOf = ({ description }: { readonly description: string }): ErrorCode[] =>
+  description.split(', ').map((text) => {
+    const code = errorCodes.find((each) => each === text)
+    if (code === undefined) throw new Error(`an error answer names ${text}, which is no code`)
+    return code
+  })

@@ -1,12 +1,14 @@
 import { webhookEvents } from '@matte/core/webhook/events'
 import { Type } from 'typebox'
 import { patterns } from './patterns.ts'
-import { named, nullable, oneOf } from './schema.ts'
+import { named, nullable, oneOf, withDefault } from './schema.ts'
 
 const time = () => Type.String({ format: 'date-time' })
 
 /** Characters of an endpoint's own note. */
 const descriptionLengthMax = 500
+/** A day (D63). */
+const overlapSecondsDefault = 86_400
 /** A week: who has not changed a receiver by then has forgotten it. */
 const overlapSecondsMax = 7 * 24 * 60 * 60
 
@@ -78,30 +80,26 @@ const targetUrl = Type.String({
   format: 'uri',
   description: 'http or https. Private network addresses are refused.',
 })
-const optional = {
-  // A list with every event twice has room; what is named twice is subscribed once.
-  eventTypes: Type.Optional(
-    nullable(
-      Type.Array(oneOf(webhookEvents), {
-        maxItems: 2 * webhookEvents.length,
-        description: 'Events to subscribe to; empty, the default, means all.',
-      }),
-    ),
+// A list with every event twice has room; what is named twice is subscribed once.
+const eventTypes = nullable(
+  Type.Array(oneOf(webhookEvents), {
+    maxItems: 2 * webhookEvents.length,
+    description: 'Events to subscribe to; an empty list means all.',
+  }),
+)
+const description = Type.Optional(
+  nullable(
+    Type.String({
+      maxLength: descriptionLengthMax,
+      pattern: patterns.storable,
+      description: 'Your own note; empty takes it away.',
+    }),
   ),
-  description: Type.Optional(
-    nullable(
-      Type.String({
-        maxLength: descriptionLengthMax,
-        pattern: patterns.storable,
-        description: 'Your own note; empty takes it away.',
-      }),
-    ),
-  ),
-}
+)
 
 /** The body of creation. */
 export const webhookRequest = Type.Object(
-  { targetUrl, ...optional },
+  { targetUrl, eventTypes: withDefault(eventTypes, []), description },
   { examples: [{ targetUrl: example.targetUrl, eventTypes: example.eventTypes }] },
 )
 
@@ -109,7 +107,8 @@ export const webhookRequest = Type.Object(
 export const webhookPatch = Type.Object(
   {
     targetUrl: Type.Optional(nullable(targetUrl)),
-    ...optional,
+    eventTypes: Type.Optional(eventTypes),
+    description,
     status: Type.Optional(
       Type.Unsafe<'enabled' | 'disabled' | null>({ type: ['string', 'null'], enum: ['enabled', 'disabled', null] }),
     ),
@@ -119,14 +118,15 @@ export const webhookPatch = Type.Object(
 
 export const rotateRequest = Type.Object(
   {
-    overlapSeconds: Type.Optional(
+    overlapSeconds: withDefault(
       nullable(
         Type.Integer({
           minimum: 0,
           maximum: overlapSecondsMax,
-          description: 'For so long the secret before stays in force as well: 86400 by default, 0 ends it at once.',
+          description: 'The secret before stays in force for so long as well; 0 ends it at once.',
         }),
       ),
+      overlapSecondsDefault,
     ),
   },
   { examples: [{ overlapSeconds: 3_600 }] },

@@ -46,7 +46,7 @@ describe('a cursor', () => {
       total: { total: 100, isMinimum: false },
       next: position,
     })
-    const { after, page } = readTaskQuery({ cursor: nextCursor ?? '' })
+    const { after, page } = readTaskQuery({ page: 1, pageSize: 20, cursor: nextCursor ?? '' })
     expect(after).toMatchObject(position)
     expect(page).toBe(5)
   })
@@ -58,6 +58,8 @@ describe('a cursor', () => {
     Buffer.from('1.2.3').toString('base64url'),
     Buffer.from(`x.${position.id}.1`).toString('base64url'),
   ])('%j is refused', (cursor) => {
-    expect(() => readTaskQuery({ cursor })).toThrow(expect.objectContaining({ code: 'INVALID_PARAMS' }))
+    expect(() => readTaskQuery({ page: 1, pageSize: 20, cursor })).toThrow(
+      expect.objectContaining({ code: 'INVALID_PARAMS' }),
+    )
   })
 })

@@ -3,11 +3,12 @@
 import type { ListPosition, ListTotal } from '@matte/core/db/page'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { TaskStatus } from '@matte/core/task/task'
+import { firstPage } from '../schemas/page.ts'
 import { isUuid } from '../uuid.ts'
 
 type TaskQuery = {
-  readonly page?: number | undefined
-  readonly pageSize?: number | undefined
+  readonly page: number
+  readonly pageSize: number
   readonly cursor?: string | undefined
   readonly status?: TaskStatus | undefined
   readonly startDate?: string | undefined
@@ -23,8 +24,6 @@ type TaskPageRequest = {
   readonly before?: Date
 }
 
-const pageSizeDefault = 20
-
 /** Ids of ledger entries, which are numbers. */
 export const isEntryId = (text: string): boolean => /^\d{1,18}$/.test(text)
 
@@ -34,7 +33,7 @@ export const isEntryId = (text: string): boolean => /^\d{1,18}$/.test(text)
  */
 export function readTaskQuery(query: TaskQuery, isId = isUuid): TaskPageRequest {
   const issues: Issue[] = []
-  const { cursor, pageSize = pageSizeDefault } = query
+  const { cursor, pageSize } = query
   const start = query.startDate === undefined ? undefined : parseDay(query.startDate)
   const end = query.endDate === undefined ? undefined : parseDay(query.endDate)
   const position = cursor === undefined ? undefined : decodeCursor(cursor, isId)
@@ -43,11 +42,11 @@ export function readTaskQuery(query: TaskQuery, isId = isUuid): TaskPageRequest 
   if (start && end && start.from >= end.before)
     issues.push({ path: '/query/endDate', message: 'must not lie before startDate' })
   if (position === null) issues.push({ path: '/query/cursor', message: 'must be the nextCursor of a page' })
-  if (cursor !== undefined && query.page !== undefined) {
+  if (cursor !== undefined && query.page !== firstPage) {
     issues.push({ path: '/query/cursor', message: 'must not come together with page' })
   }
   if (issues.length > 0) throw invalidParams(issues)
-  const page = position?.page ?? query.page ?? 1
+  const page = position?.page ?? query.page
   return {
     page,
     pageSize,

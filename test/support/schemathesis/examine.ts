@@ -4,6 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { ErrorCode } from '@matte/core/error'
+import { writeOut } from '@matte/generate/write-out'
 import { rootDir } from '@matte/local/paths'
 import { sayToTerminal } from '@matte/local/say'
 import { inject } from 'vitest'
@@ -39,7 +40,8 @@ type Wanted = {
 
 /** The service's own document, with those of its paths that are wanted. */
 export async function readDocument(url: string, wants: (path: string) => boolean): Promise<Document> {
-  const document = (await (await fetch(`${url}/api/v1/openapi.json`)).json()) as Document
+  const served = (await (await fetch(`${url}/api/v1/openapi.json`)).json()) as object
+  const document = writeOut(served) as Document
   return { ...document, paths: Object.fromEntries(Object.entries(document.paths).filter(([path]) => wants(path))) }
 }
 

@@ -141,7 +141,7 @@ export const eventCatalog = {
         type: 'string',
         format: 'uri',
         description: 'Opens the invitation.',
-        example: 'https://app.example.com/invite?token=…',
+        example: 'https://app.example.com/invite?token=0f1e2d3c4b5a',
       },
       message: message('ann@example.com invites you to the team Studio.'),
     },

@@ -1,31 +1,40 @@
-/** As much of a schema as an example needs; references lead to `#/components/schemas/`. */
+/** Parts of a schema that an example needs; references lead to `#/components/schemas/`. */
 export type JsonSchema = {
   readonly $ref?: string
   readonly type?: string | readonly string[]
-  readonly properties?: Readonly<Record<string, object>>
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly items?: JsonSchema
   readonly enum?: readonly unknown[]
+  readonly default?: unknown
   readonly examples?: readonly unknown[]
   readonly required?: readonly string[]
   readonly allOf?: readonly JsonSchema[]
+  readonly anyOf?: readonly JsonSchema[]
 }
 
-const referencePrefix = '#/components/schemas/'
+export const schemaPrefix = '#/components/schemas/'
 
 /**
- * A value of the schema: its own example where it has one, else one made of its parts. Numbers are 1, what may be null
- * is null, a list has one item.
+ * A value of the schema: its own example, or one made of its parts. Numbers are 1, a value that may be null is null, a
+ * list has one item, and an optional member is there if it has an example of its own.
  */
 export function buildExample(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): unknown {
-  const { $ref, type, properties = {}, items = {}, examples, enum: values } = schema
-  if ($ref !== undefined) return buildExample(schemas[$ref.slice(referencePrefix.length)] ?? {}, schemas)
+  const { $ref, type, items = {}, examples, enum: values, anyOf } = schema
+  if ($ref !== undefined) return buildExample(schemas[$ref.slice(schemaPrefix.length)] ?? {}, schemas)
   if (examples?.[0] !== undefined) return examples[0]
+  if (schema.default !== undefined) return schema.default
   if (values !== undefined) return values[0]
+  if (anyOf?.[0] !== undefined) return buildExample(anyOf[0], schemas)
   if (Array.isArray(type) && type.includes('null')) return null
   if (type === 'array') return [buildExample(items, schemas)]
   if (type === 'integer' || type === 'number') return 1
   if (type === 'boolean') return true
   if (type !== 'object') return 'text'
-  const entries = Object.entries(properties).map(([name, property]) => [name, buildExample(property, schemas)])
-  return Object.fromEntries(entries)
+  return Object.fromEntries(
+    shownMembers(schema).map(([name, property]) => [name, buildExample(property, schemas)] as const),
+  )
 }
+
+const shownMembers = ({ properties = {}, required = [] }: JsonSchema): [string, JsonSchema][] =>
+  Object.entries(properties).filter(([name, { examples }]) => required.includes(name) || examples !== undefined)

@@ -15,7 +15,7 @@ import {
   lotSchema,
   newAlertSettings,
 } from '../../schemas/app/credit.ts'
-import { pageOf, pageQuery } from '../../schemas/page.ts'
+import { pageOf, pageQuery, spanQuery } from '../../schemas/page.ts'
 import { memberResponses, oneOf, refer, success } from '../../schemas/schema.ts'
 import { toExpiryAlertView, toLedgerEntryView, toLotView } from '../../views/app/credit-view.ts'
 import { buildPage, isEntryId, readTaskQuery } from '../../views/task-page.ts'
@@ -39,8 +39,7 @@ const ledger = {
   querystring: Type.Object({
     ...pageQuery,
     type: Type.Optional(oneOf(entryTypes)),
-    startDate: Type.Optional(Type.String({ description: '`YYYY-MM-DD` (UTC, inclusive) or an ISO 8601 timestamp.' })),
-    endDate: Type.Optional(Type.String({ description: '`YYYY-MM-DD` (UTC, inclusive) or an ISO 8601 timestamp.' })),
+    ...spanQuery,
   }),
   response: memberResponses(200, success('One page.', pageOf(refer(ledgerEntrySchema))), []),
 }

@@ -2,7 +2,6 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { apiKeyNotFound, endApiKey, readApiKey } from '@matte/core/workspace/key/end-key'
 import { makeKey, rollKey } from '@matte/core/workspace/key/make-key'
-import { scopes } from '@matte/core/workspace/scope'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { apiKeyRequest, newApiKeySchema, rollRequest } from '../../schemas/app/developer.ts'
@@ -13,8 +12,6 @@ import { toApiKeyView } from '../../views/api-key-view.ts'
 import { centre, centreTags as tags } from '../task/front.ts'
 
 const apiKeyId = Type.Object({ apiKeyId: Type.String() })
-/** A day, as secrets have it. */
-const overlapSecondsDefault = 86_400
 
 const create = {
   operationId: 'appCreateApiKey',
@@ -61,7 +58,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyDeps> = async (app, { db })
       workspaceId: caller.workspaceId,
       userId: member.userId,
       name,
-      scopes: [...new Set(body.scopes ?? scopes)],
+      scopes: [...new Set(body.scopes)],
       expiresAt: expiresAt == null ? null : new Date(expiresAt),
       once,
     })
@@ -78,7 +75,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyDeps> = async (app, { db })
       workspaceId: caller.workspaceId,
       userId: member.userId,
       id: ownForm(params.apiKeyId),
-      overlapSeconds: body.overlapSeconds ?? overlapSecondsDefault,
+      overlapSeconds: body.overlapSeconds,
       once,
     })
     return { ...toApiKeyView(made), key }

@@ -11,9 +11,6 @@ import { appSurface, type SurfaceDeps } from '../both/surface.ts'
 import { centre, centreTags as tags } from '../task/front.ts'
 import { keyRoutes } from './developer-keys.ts'
 
-/** A day (D63). */
-const overlapSecondsDefault = 86_400
-
 const rotate = {
   operationId: 'appRotateSigningSecret',
   summary: 'Give the workspace a new secret for its callbacks',
@@ -38,7 +35,7 @@ export const developerRoutes: FastifyPluginAsyncTypebox<SurfaceDeps> = async (ap
   app.post('/signing-secret/rotate', { schema: rotate, config: centre }, async ({ caller, body }) => {
     const { signingSecret, previousUntil } = await rotateCallbackSecret(db, masterKeys, {
       workspaceId: caller.workspaceId,
-      overlapSeconds: body.overlapSeconds ?? overlapSecondsDefault,
+      overlapSeconds: body.overlapSeconds,
     })
     return { signingSecret, previousSecretExpiresAt: previousUntil?.toISOString() ?? null }
   })

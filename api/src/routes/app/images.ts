@@ -9,7 +9,7 @@ import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 import { roles } from '@matte/core/workspace/role'
 import { Type } from 'typebox'
 import { downloadSchema, taskEventSchema } from '../../schemas/app/task-event.ts'
-import { memberResponses, oneOf, refer, success } from '../../schemas/schema.ts'
+import { memberResponses, oneOf, refer, success, withDefault } from '../../schemas/schema.ts'
 import { isUuid } from '../../uuid.ts'
 import { toTaskEventView } from '../../views/app/task-event-view.ts'
 import { type ResultLinks, timedLink } from '../../views/result-links.ts'
@@ -27,7 +27,10 @@ const eventsSchema = {
   tags,
   params,
   querystring: Type.Object({
-    runs: Type.Optional(oneOf(['current', 'all'], { description: 'Of the current run, the default, or of all.' })),
+    runs: withDefault(
+      oneOf(['current', 'all'], { description: 'Events of the current run, or of all runs.' }),
+      'current',
+    ),
   }),
   response: memberResponses(200, success('The events.', Type.Array(refer(taskEventSchema))), ['NOT_FOUND']),
 }
@@ -46,7 +49,7 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, { d
   app.get('/images/:taskId/events', { schema: eventsSchema, config }, async ({ caller, params, query }) => {
     const { workspaceId } = caller
     const { taskId } = params
-    const { runs = 'current' } = query
+    const { runs } = query
     const events = isUuid(taskId) ? await listTaskEvents(db, { workspaceId, taskId, runs }) : []
     if (events.length === 0) throw taskNotFound() // each run begins with an event
     return events.map(toTaskEventView)

@@ -8,7 +8,7 @@ import { changePreferences, type PreferenceChange, readPreferences } from '@matt
 import { Type } from 'typebox'
 import { notificationPreferenceSchema, notificationSchema, preferencesRequest } from '../../schemas/app/notification.ts'
 import { pageOf, pageQuery } from '../../schemas/page.ts'
-import { oneOf, refer, selfResponses, success } from '../../schemas/schema.ts'
+import { oneOf, refer, selfResponses, success, withDefault } from '../../schemas/schema.ts'
 import { isUuid } from '../../uuid.ts'
 import { toNotificationView } from '../../views/app/notification-view.ts'
 import { buildPage, readTaskQuery } from '../../views/task-page.ts'
@@ -25,7 +25,7 @@ const listSchema = {
   tags,
   querystring: Type.Object({
     ...pageQuery,
-    unread: Type.Optional(oneOf(['true', 'false'], { description: '`true`: unread ones alone.' })),
+    unread: withDefault(oneOf(['true', 'false'], { description: '`true`: unread ones alone.' }), 'false'),
   }),
   response: selfResponses(200, success('One page.', pageOf(refer(notificationSchema))), []),
 }

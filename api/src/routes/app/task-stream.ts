@@ -20,7 +20,11 @@ const streamSchema = {
   tags: ['Images'],
   headers: Type.Object({
     'Last-Event-ID': Type.Optional(
-      Type.String({ pattern: '^([0-9]{1,15})?$', description: 'The `id` of the last event that you have.' }),
+      Type.String({
+        pattern: '^([0-9]{1,15})?$',
+        description: 'The `id` of the last event that you have.',
+        examples: ['1024'],
+      }),
     ),
   }),
   response: memberResponses(

@@ -97,7 +97,7 @@ export const deliveryRoutes: FastifyPluginAsyncTypebox<DeliveryDeps> = async (ap
     if (since === undefined) {
       throw invalidParam('/body/since', 'must be a date, YYYY-MM-DD, or an ISO 8601 timestamp')
     }
-    const dryRun = body.dryRun ?? false
+    const { dryRun } = body
     const recovery = { workspaceId: caller.workspaceId, endpointId: ownForm(params.webhookId), since, dryRun }
     const { count, more, id } = await recoverDeliveries(db, recovery)
     if (id !== undefined) nudge.delivery(id)

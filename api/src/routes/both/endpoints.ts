@@ -41,8 +41,6 @@ export type EndpointDeps = {
 }
 
 const webhookId = Type.Object({ webhookId: Type.String() })
-/** A day (D63). */
-const overlapSecondsDefault = 86_400
 
 const schemasOf = ({ tags, responses, operationId }: Front) => ({
   create: {
@@ -121,7 +119,7 @@ const collectionRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (app, de
       workspaceId: request.caller.workspaceId,
       targetUrl,
       url: await readTarget(targetUrl, deps),
-      eventTypes: eventTypes ?? [],
+      eventTypes,
       description: description || null,
       once: request.once,
     })
@@ -178,7 +176,7 @@ const singleRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (app, deps) 
     const { previousUntil, signingSecret, ...endpoint } = await rotateEndpointSecret(db, masterKeys, {
       workspaceId: caller.workspaceId,
       id: ownForm(params.webhookId),
-      overlapSeconds: body.overlapSeconds ?? overlapSecondsDefault,
+      overlapSeconds: body.overlapSeconds,
     })
     return {
       ...toWebhookView(endpoint),

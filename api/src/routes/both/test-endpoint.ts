@@ -40,6 +40,7 @@ const schemaOf = ({ tags, responses, operationId }: Front) => ({
         description:
           '`wait=N` waits at most N seconds for the attempt, in place of as long as the service grants (25 by ' +
           'default). `handling=strict` refuses unknown fields.',
+        examples: ['wait=5'],
       }),
     ),
   }),

@@ -2,7 +2,6 @@ import { findBatchRefusal } from '@matte/core/batch/create-batch'
 import { malformedIssue } from '@matte/core/batch/inspect-sources'
 import { MatteError } from '@matte/core/error'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
-import { defaultModelVersion } from '@matte/core/model/model-queries'
 import { isKeyForm } from '@matte/core/storage/object-key'
 import type { RequestedOutput } from '@matte/core/task/output'
 import type { Plan } from '@matte/core/workspace/plan'
@@ -62,11 +61,10 @@ const itemsToldMax = 1_000
  *   TASK_BATCH_SIZE_EXCEEDED
  */
 export async function readBatchRequest(body: Body, plan: Plan, deps: TaskRequestDeps): Promise<BatchRequest> {
-  const { imageUrls, modelVersion = null, callbackUrl = null, output = null } = body
-  const version = modelVersion ?? defaultModelVersion
+  const { imageUrls, modelVersion, callbackUrl = null, output = null } = body
   const { allowedTargets } = deps.settings.current()
   const found = await Promise.all([
-    judgeModel(version, deps.models),
+    judgeModel(modelVersion, deps.models),
     callbackUrl === null
       ? undefined
       : judgeTarget('/body/callbackUrl', callbackUrl, { allowedTargets, deniedNetworks: deps.deniedNetworks }),
@@ -76,7 +74,7 @@ export async function readBatchRequest(body: Body, plan: Plan, deps: TaskRequest
   const malformed = issues.length > 0 || refusal !== undefined ? findMalformed(imageUrls) : []
   if (issues.length > 0 || malformed.length > 0) throw refuse(issues, malformed)
   if (refusal !== undefined) throw refusal
-  return { imageUrls, modelVersion: version, callbackUrl, output }
+  return { imageUrls, modelVersion, callbackUrl, output }
 }
 
 function findRefusal(plan: Plan, size: number, { settings }: TaskRequestDeps): MatteError | undefined {

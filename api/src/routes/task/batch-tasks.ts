@@ -15,7 +15,7 @@ import { Type } from 'typebox'
 import type { ApiMetrics } from '../../http/metrics.ts'
 import { batchSchema, batchSummarySchema } from '../../schemas/batch.ts'
 import { pageOf, pageQuery, pageSizeMax } from '../../schemas/page.ts'
-import { refer, success } from '../../schemas/schema.ts'
+import { refer, success, withDefault } from '../../schemas/schema.ts'
 import { isUuid } from '../../uuid.ts'
 import { toBatchSummary, toBatchView, toNewBatchView } from '../../views/batch-view.ts'
 import type { ResultLinks } from '../../views/result-links.ts'
@@ -68,9 +68,7 @@ const listSchema = ({ operationId, tags, responses }: Front) => ({
   tags: tags.batches,
   querystring: Type.Object({
     ...pageQuery,
-    pageSize: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: pageSizeMax, description: `${pageSizeMax} by default.` }),
-    ),
+    pageSize: withDefault(pageQuery.pageSize, pageSizeMax),
   }),
   response: responses(200, success('One page.', pageOf(refer(batchSummarySchema))), []),
 })
@@ -120,7 +118,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
   })
 
   app.get(path, { schema: listSchema(front), config: read }, async ({ query, caller }) => {
-    const wanted = readTaskQuery({ ...query, pageSize: query.pageSize ?? pageSizeMax })
+    const wanted = readTaskQuery(query)
     const { pageSize, offset, after } = wanted
     // One more than the page shows whether another follows.
     const [rows, total] = await Promise.all([

@@ -6,17 +6,17 @@ import type { RequestedOutput } from '@matte/core/task/output'
 import { type Static, Type } from 'typebox'
 import type { ModelCache } from '../../model-cache.ts'
 import { outputSchema } from '../../schemas/output.ts'
-import { nullable } from '../../schemas/schema.ts'
+import { nullable, withDefault } from '../../schemas/schema.ts'
 import { inMaintenance, judgeModel, judgeTarget } from './request-checks.ts'
 
 const modelVersionWords =
-  'Omitted: the platform default. `service-v2` is always valid; a name that is not is refused with those that are.'
+  'Omitted, it is the platform default. `service-v2` is always valid; a name that is not is refused with those that are.'
 
 /** The body of task creation. */
 export const taskRequest = Type.Object(
   {
     imageUrl: Type.String({ description: 'objectKey of an upload grant. Other URLs cannot be fetched.' }),
-    modelVersion: Type.Optional(nullable(Type.String({ description: modelVersionWords }))),
+    modelVersion: withDefault(nullable(Type.String({ description: modelVersionWords })), defaultModelVersion),
     callbackUrl: Type.Optional(
       nullable(
         Type.String({
@@ -53,7 +53,7 @@ type TaskRequest = {
  */
 export async function readTaskRequest(body: Body, deps: TaskRequestDeps): Promise<TaskRequest> {
   const { allowedTargets, maintenance } = deps.settings.current()
-  const modelVersion = body.modelVersion ?? defaultModelVersion
+  const { modelVersion } = body
   const callbackUrl = body.callbackUrl ?? null
   const found = await Promise.all([
     judgeImageUrl(body.imageUrl),

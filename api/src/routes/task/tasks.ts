@@ -12,7 +12,7 @@ import type { Inspected } from '@matte/core/upload/inspect-object'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ApiMetrics } from '../../http/metrics.ts'
-import { pageOf, pageQuery } from '../../schemas/page.ts'
+import { pageOf, pageQuery, spanQuery } from '../../schemas/page.ts'
 import { oneOf, refer, success } from '../../schemas/schema.ts'
 import { taskSchema } from '../../schemas/task.ts'
 import { isUuid } from '../../uuid.ts'
@@ -34,7 +34,6 @@ export type TaskDeps = TaskRequestDeps &
   }
 
 const taskId = Type.Object({ taskId: Type.String() })
-const date = { description: 'YYYY-MM-DD (UTC, the day included) or an ISO 8601 timestamp.' }
 
 const createSchema = ({ operationId, tags, responses }: Front) => ({
   operationId: operationId('createTask'),
@@ -48,6 +47,7 @@ const createSchema = ({ operationId, tags, responses }: Front) => ({
           '`wait=N` waits for the end of the task, at most N seconds and at most what the service grants ' +
           '(25 by default); the answer has `Preference-Applied` and the task as it is by then. ' +
           '`handling=strict` refuses unknown fields.',
+        examples: ['wait=20'],
       }),
     ),
   }),
@@ -64,8 +64,7 @@ const listSchema = ({ operationId, tags, responses }: Front) => ({
   querystring: Type.Object({
     ...pageQuery,
     status: Type.Optional(oneOf(taskStatuses)),
-    startDate: Type.Optional(Type.String(date)),
-    endDate: Type.Optional(Type.String(date)),
+    ...spanQuery,
   }),
   response: responses(200, success('One page.', pageOf(refer(taskSchema))), []),
 })

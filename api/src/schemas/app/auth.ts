@@ -1,7 +1,7 @@
 import { passwordLength } from '@matte/core/identity/password/new-password'
 import { Type } from 'typebox'
 import { patterns } from '../patterns.ts'
-import { named, nullable, oneOf, refer } from '../schema.ts'
+import { named, nullable, oneOf, refer, withDefault } from '../schema.ts'
 import { tokensSchema } from './tokens.ts'
 import { profileSchema } from './user.ts'
 
@@ -50,8 +50,9 @@ export const changePasswordRequest = Type.Object(
   {
     currentPassword: password,
     newPassword,
-    endOtherSessions: Type.Optional(
-      nullable(Type.Boolean({ description: 'True by default: whoever knows the former password is out.' })),
+    endOtherSessions: withDefault(
+      nullable(Type.Boolean({ description: 'True: a session that the former password opened ends.' })),
+      true,
     ),
   },
   { examples: [{ currentPassword: 'amber kettle over slate', newPassword: examplePassword, endOtherSessions: true }] },

@@ -132,12 +132,12 @@ const alertSettings = {
     maximum: thresholdMax,
     description:
       '`credits.low_balance` is sent when a task that succeeds leaves fewer available; once, until credits are ' +
-      'granted again. 10 by default; 0 sends none.',
+      'granted again. A new workspace has 10; 0 sends none.',
   }),
   expiryDaysBefore: Type.Integer({
     minimum: 1,
     maximum: 30,
-    description: '`credits.expiration_warning` is sent so many days before a lot expires. 7 by default.',
+    description: '`credits.expiration_warning` is sent so many days before a lot expires. A new workspace has 7.',
   }),
 }
 const examples = [{ lowBalanceThreshold: 50, expiryDaysBefore: 14 }]

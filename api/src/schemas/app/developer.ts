@@ -2,9 +2,11 @@ import { scopes } from '@matte/core/workspace/scope'
 import { Type } from 'typebox'
 import { apiKeySchema } from '../api-key.ts'
 import { patterns } from '../patterns.ts'
-import { named, nullable, oneOf } from '../schema.ts'
+import { named, nullable, oneOf, withDefault } from '../schema.ts'
 
 const nameLengthMax = 200
+/** A day. */
+const overlapSecondsDefault = 86_400
 /** A week: who has not given the new one to its users by then has forgotten it. */
 const overlapSecondsMax = 7 * 24 * 60 * 60
 
@@ -33,14 +35,15 @@ export const newApiKeySchema = named(
 export const apiKeyRequest = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: nameLengthMax, pattern: patterns.storable }),
-    scopes: Type.Optional(
+    scopes: withDefault(
       nullable(
         Type.Array(oneOf(scopes), {
           minItems: 1,
           maxItems: 2 * scopes.length,
-          description: 'What it may do; without a list everything.',
+          description: 'Scopes of the key; without a list it has all.',
         }),
       ),
+      [...scopes],
     ),
     expiresAt: Type.Optional(
       nullable(Type.String({ format: 'date-time', description: 'In the future; without it the key has no end.' })),
@@ -50,18 +53,16 @@ export const apiKeyRequest = Type.Object(
 )
 
 const overlap = (description: string) =>
-  Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: overlapSecondsMax, description })))
+  withDefault(nullable(Type.Integer({ minimum: 0, maximum: overlapSecondsMax, description })), overlapSecondsDefault)
 
 export const rollRequest = Type.Object(
-  { overlapSeconds: overlap('For so long the old key works as well: 86400 by default, 0 revokes it at once.') },
+  { overlapSeconds: overlap('The old key works for so long as well; 0 revokes it at once.') },
   { examples: [{ overlapSeconds: 3_600 }] },
 )
 
 export const secretRotationRequest = Type.Object(
   {
-    overlapSeconds: overlap(
-      'For so long the secret before stays in force as well: 86400 by default, 0 ends it at once.',
-    ),
+    overlapSeconds: overlap('The secret before stays in force for so long as well; 0 ends it at once.'),
   },
   { examples: [{ overlapSeconds: 3_600 }] },
 )

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { patterns } from '../patterns.ts'
-import { named, nullable, oneOf } from '../schema.ts'
+import { named, nullable, oneOf, withDefault } from '../schema.ts'
 
 const id = () => Type.String({ format: 'uuid' })
 const time = (description?: string) =>
@@ -283,17 +283,17 @@ export const sandboxRequest = Type.Object(
         '`fail`: the charge is declined, and may be tried again. `delay`: its events come 30 s later. ' +
         '`duplicate`: each comes twice. `reorder`: they come last first.',
     }),
-    declineRenewals: Type.Optional(
-      Type.Unsafe<boolean | null>({
-        type: ['boolean', 'null'],
-        description: 'Later charges of the subscription are declined.',
-      }),
+    declineRenewals: withDefault(
+      nullable(Type.Boolean({ description: 'Later charges of the subscription are declined.' })),
+      false,
     ),
-    failRefunds: Type.Optional(
-      Type.Unsafe<boolean | null>({
-        type: ['boolean', 'null'],
-        description: 'Refunds of it come back an hour after they have succeeded, as from a closed account.',
-      }),
+    failRefunds: withDefault(
+      nullable(
+        Type.Boolean({
+          description: 'Refunds of it come back an hour after they have succeeded, as from a closed account.',
+        }),
+      ),
+      false,
     ),
   },
   { examples: [{ outcome: 'succeed' }] },

@@ -1,7 +1,7 @@
 import { roles } from '@matte/core/workspace/role'
 import { Type } from 'typebox'
 import { patterns } from '../patterns.ts'
-import { named, nullable, oneOf } from '../schema.ts'
+import { named, nullable, oneOf, withDefault } from '../schema.ts'
 
 const id = () => Type.String({ format: 'uuid' })
 const time = () => Type.String({ format: 'date-time' })
@@ -44,12 +44,13 @@ export const teamRequest = Type.Object({ name: teamName }, { examples: [{ name: 
 export const teamDeletion = Type.Object(
   {
     password: Type.String({ minLength: 1, maxLength: 1_024, description: 'Yours, as the owner.' }),
-    confirmCreditLoss: Type.Optional(
+    confirmCreditLoss: withDefault(
       nullable(
         Type.Boolean({
           description: 'The credits that are left are given up; without it they are a reason to refuse.',
         }),
       ),
+      false,
     ),
   },
   { examples: [{ password: 'correct horse battery staple', confirmCreditLoss: true }] },
@@ -74,21 +75,22 @@ export const roleRequest = Type.Object(
     role: oneOf(roles, {
       description: 'Only an owner gives the roles owner and billing, and changes the role of an owner.',
     }),
-    adoptKeys: Type.Optional(
+    adoptKeys: withDefault(
       Type.Boolean({
-        description:
-          'An owner takes over the API keys of who is no longer owner or admin, which are revoked otherwise.',
+        description: 'An owner takes over the API keys of a member who loses the role; otherwise they are revoked.',
       }),
+      false,
     ),
   },
   { examples: [{ role: 'billing' }] },
 )
 
 export const removalQuery = Type.Object({
-  adoptKeys: Type.Optional(
+  adoptKeys: withDefault(
     oneOf(['true', 'false'], {
-      description: 'An owner takes over the API keys that the member has made, which are revoked otherwise.',
+      description: 'An owner takes over the API keys that the member made; otherwise they are revoked.',
     }),
+    'false',
   ),
 })
 

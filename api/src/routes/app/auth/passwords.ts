@@ -67,13 +67,12 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<PasswordDeps> = async (ap
   app.post('/password/change', { schema: change, config: { access: 'self' } }, async (request) => {
     const { member, body } = request
     const { userId, sessionId } = member
-    const { currentPassword, newPassword } = body
+    const { currentPassword, newPassword, endOtherSessions } = body
     if (currentPassword === newPassword) throw invalidParam('/body/newPassword', 'is the one that you have')
     request.makeRoom()
     const from = passwordClientOf(request)
     const path = '/body/currentPassword'
     const currentHash = await confirmPassword(deps, { userId, password: currentPassword, from, path })
-    const endOtherSessions = body.endOtherSessions ?? true
     if (!(await changePassword(deps, { userId, sessionId, currentHash, newPassword, endOtherSessions, from }))) {
       throw new MatteError('CONFLICT', 'Your password was changed by another request.')
     }

@@ -107,10 +107,8 @@ export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
   }
   const payOptions = { schema: sandboxSchema, config: { access }, onRequest: inSandbox }
   app.post('/sandbox/checkout/:orderId', payOptions, async (request) => {
-    const { outcome, declineRenewals, failRefunds } = request.body
     const { id } = await find(request)
-    const payer = { declineRenewals: declineRenewals === true, failRefunds: failRefunds === true }
-    await paySandbox(payments, { orderId: id, outcome, ...payer })
+    await paySandbox(payments, { orderId: id, ...request.body })
     nudge.delivery(id)
     return toOrderView(await find(request))
   })

@@ -13,7 +13,7 @@ const eventSchema = {
     'The signature is over the raw body, in the header that the provider uses (`Stripe-Signature`). An event counts ' +
     'once by its id, in whatever order events come; it is answered when all that it means is stored.',
   tags: ['Payments'],
-  params: Type.Object({ provider: Type.String() }),
+  params: Type.Object({ provider: Type.String({ examples: ['stripe'] }) }),
   response: openResponses(200, success('It is stored.', refer(eventReceiptSchema)), [
     'AUTH_INVALID_TOKEN',
     'NOT_FOUND',

@@ -3,15 +3,13 @@ import { countChanges, listChanges } from '@matte/core/audit/list-changes'
 import type { Db } from '@matte/core/db/database'
 import { Type } from 'typebox'
 import { auditEntrySchema } from '../../../schemas/app/team.ts'
-import { pageOf, pageQuery } from '../../../schemas/page.ts'
+import { pageOf, pageQuery, spanQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
 import { toAuditEntryView } from '../../../views/app/team-view.ts'
 import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
 import { tags, teamParams } from './team-params.ts'
 
 type AuditDeps = { readonly db: Db }
-
-const day = (description: string) => Type.Optional(Type.String({ description }))
 
 const listSchema = {
   operationId: 'listTeamChanges',
@@ -20,8 +18,7 @@ const listSchema = {
   params: teamParams,
   querystring: Type.Object({
     ...pageQuery,
-    startDate: day('Changed on or after this day, or this ISO 8601 time.'),
-    endDate: day('Changed on or before this day, or this ISO 8601 time.'),
+    ...spanQuery,
   }),
   response: memberResponses(200, success('One page.', pageOf(refer(auditEntrySchema))), []),
 }

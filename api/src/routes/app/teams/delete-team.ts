@@ -27,7 +27,7 @@ export const teamDeletionRoutes: FastifyPluginAsyncTypebox<ConfirmationDeps> = a
     const owner = actorOf(request)
     const { password, confirmCreditLoss } = request.body
     await confirmOwnPassword(deps, request, password)
-    await deleteTeam(deps.db, { owner, confirmCreditLoss: confirmCreditLoss ?? false })
+    await deleteTeam(deps.db, { owner, confirmCreditLoss })
     return { id: owner.teamId, deleted: true as const }
   })
 }

@@ -49,7 +49,10 @@ const deleteSchema = {
   tags,
   params: memberParams,
   querystring: removalQuery,
-  response: memberResponses(200, success('No member any more.', refer(deletedSchema)), ['CONFLICT']),
+  response: memberResponses(200, success('No member any more.', refer(deletedSchema)), [
+    'AUTH_FORBIDDEN', // every member may leave, and only some remove others
+    'CONFLICT',
+  ]),
 }
 const transferSchema = {
   operationId: 'transferTeam',
@@ -74,7 +77,7 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberDeps> = async (app, {
   const patchOptions = { schema: patchSchema, config: manage, onRequest: requireMember(db) }
   app.patch('/:teamId/members/:userId', patchOptions, async (request) => {
     const { params, body } = request
-    const { role, adoptKeys = false } = body
+    const { role, adoptKeys } = body
     const userId = ownForm(params.userId, memberNotFound)
     return toMemberView(await changeRole(db, { actor: actorOf(request), userId, role, adoptKeys }))
   })

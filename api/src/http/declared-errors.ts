@@ -1,0 +1,33 @@
+// A route names the codes that it can answer beside it (schemas/schema.ts). Two of them follow from the rest of its
+// declaration and are settled here: AUTH_FORBIDDEN from the roles that it asks for, INVALID_PARAMS from what it reads.
+import { roles } from '@matte/core/workspace/role'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { isOperation } from '../access.ts'
+import { codesOf, errorAnswers } from '../schemas/schema.ts'
+
+type Answers = Readonly<Record<string, { readonly description: string }>>
+
+/** To be called before the document is made of the routes. */
+export function settleDeclaredErrors(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const { schema, config } = route
+    if (schema?.response === undefined || !isOperation(config ?? {})) return
+    const answers = Object.entries(schema.response as Answers)
+    const successes = answers.filter(([status]) => Number(status) < 400)
+    const refusals = answers.filter(([status]) => Number(status) >= 400)
+    const codes = new Set(refusals.flatMap(([, answer]) => codesOf(answer)))
+    if (asksForRole(route)) codes.add('AUTH_FORBIDDEN')
+    if (!readsInput(route)) codes.delete('INVALID_PARAMS')
+    route.schema = { ...schema, response: { ...Object.fromEntries(successes), ...errorAnswers([...codes]) } }
+  })
+}
+
+/** Every member is in one of all roles. */
+function asksForRole({ config }: RouteOptions): boolean {
+  const { access } = config ?? {}
+  return typeof access === 'object' && 'roles' in access && access.roles.length < roles.length
+}
+
+/** Strict handling refuses unknown query parameters on every route with an envelope (http/validation.ts). */
+const readsInput = ({ config, schema = {} }: RouteOptions): boolean =>
+  config?.envelope !== false || [schema.body, schema.querystring, schema.headers].some((part) => part !== undefined)
