@@ -133,15 +133,14 @@ describe('GET /webhooks', () => {
     const ids: string[] = []
     for (let i = 0; i < 3; i++) ids.unshift((await create(caller)).data.id)
     const page = await list(caller)
-    expect(page).toMatchObject({ page: 1, pageSize: 100, total: 3, totalPages: 1, nextCursor: null })
+    expect(page).toMatchObject({ page: 1, pageSize: 20, total: 3, totalPages: 1, nextCursor: null })
     expect(page.items.map(({ id }) => id)).toEqual(ids)
   })
 
   it('is an empty page for a workspace without any', async () => {
     expect(await list(await world.caller())).toEqual({
       items: [],
-      page: 1,
-      pageSize: 100,
+      ...{ page: 1, pageSize: 20 },
       total: 0,
       totalPages: 0,
       nextCursor: null,

@@ -2,7 +2,8 @@ import { totalMax } from '@matte/core/db/page'
 import { type TSchema, Type } from 'typebox'
 import { nullable } from './schema.ts'
 
-export const pageSizeMax = 100
+export const pageSizeDefault = 20
+const pageSizeMax = 100
 /** Numbers of up to 15 digits are exact; see http/validation.ts. */
 const pageMax = 999_999_999_999_999
 
@@ -20,7 +21,9 @@ export const pageOf = <S extends TSchema>(items: S) =>
   Type.Object({
     items: Type.Array(items),
     page: Type.Integer(),
-    pageSize: Type.Integer(),
+    pageSize: Type.Integer({
+      description: 'As asked for, 20 by default; a list that is always whole has `total` or 20.',
+    }),
     total: Type.Integer({ description: `Records that match, over all pages; counted up to ${totalMax}.` }),
     totalIsMinimum: Type.Optional(
       Type.Literal(true, { description: 'There are more than `total`; absent when it is exact.' }),

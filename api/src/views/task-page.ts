@@ -3,6 +3,7 @@
 import type { ListPosition, ListTotal } from '@matte/core/db/page'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { TaskStatus } from '@matte/core/task/task'
+import { pageSizeDefault } from '../schemas/page.ts'
 import { isUuid } from '../uuid.ts'
 
 type TaskQuery = {
@@ -22,8 +23,6 @@ type TaskPageRequest = {
   readonly from?: Date
   readonly before?: Date
 }
-
-const pageSizeDefault = 20
 
 /** Ids of ledger entries, which are numbers. */
 export const isEntryId = (text: string): boolean => /^\d{1,18}$/.test(text)

@@ -14,7 +14,7 @@ import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ApiMetrics } from '../../http/metrics.ts'
 import { batchSchema, batchSummarySchema } from '../../schemas/batch.ts'
-import { pageOf, pageQuery, pageSizeMax } from '../../schemas/page.ts'
+import { pageOf, pageQuery } from '../../schemas/page.ts'
 import { refer, success } from '../../schemas/schema.ts'
 import { isUuid } from '../../uuid.ts'
 import { toBatchSummary, toBatchView, toNewBatchView } from '../../views/batch-view.ts'
@@ -66,12 +66,7 @@ const listSchema = ({ operationId, tags, responses }: Front) => ({
   operationId: operationId('listBatches'),
   summary: 'List your batches without their tasks, newest first',
   tags: tags.batches,
-  querystring: Type.Object({
-    ...pageQuery,
-    pageSize: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: pageSizeMax, description: `${pageSizeMax} by default.` }),
-    ),
-  }),
+  querystring: Type.Object(pageQuery),
   response: responses(200, success('One page.', pageOf(refer(batchSummarySchema))), []),
 })
 const getSchema = ({ operationId, tags, responses }: Front) => ({
@@ -120,7 +115,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
   })
 
   app.get(path, { schema: listSchema(front), config: read }, async ({ query, caller }) => {
-    const wanted = readTaskQuery({ ...query, pageSize: query.pageSize ?? pageSizeMax })
+    const wanted = readTaskQuery(query)
     const { pageSize, offset, after } = wanted
     // One more than the page shows whether another follows.
     const [rows, total] = await Promise.all([

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { changeRole, transferOwnership } from '@matte/core/team/change-role'
 import { teamNotFound } from '@matte/core/team/lock-team'
-import { listMembers, memberNotFound, membersMax } from '@matte/core/team/member-queries'
+import { listMembers, memberNotFound } from '@matte/core/team/member-queries'
 import { removeMember } from '@matte/core/team/remove-member'
 import { findTeam } from '@matte/core/team/team-queries'
 import { roles } from '@matte/core/workspace/role'
@@ -68,7 +68,7 @@ const own = { access: { roles: ['owner'] } } as const
 export const memberRoutes: FastifyPluginAsyncTypebox<MemberDeps> = async (app, { db }) => {
   app.get('/:teamId/members', { schema: listSchema, config: manage }, async ({ caller }) => {
     const members = await listMembers(db, caller.workspaceId)
-    return toWholeList(members.map(toMemberView), membersMax)
+    return toWholeList(members.map(toMemberView))
   })
 
   const patchOptions = { schema: patchSchema, config: manage, onRequest: requireMember(db) }

@@ -82,7 +82,7 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
 
   app.get('', { schema: listSchema, config: { access: 'self' } }, async ({ member }) => {
     const teams = await listTeams(db, member.userId)
-    return toWholeList(teams.map(toTeamView), teams.length)
+    return toWholeList(teams.map(toTeamView))
   })
 
   app.get('/:teamId', { schema: getSchema, config: { access: { roles } } }, async (request) => read(actorOf(request)))
