@@ -39,6 +39,7 @@ describe('POST /webhooks', () => {
       updatedAt: expect.any(String),
       lastDeliveryAt: null,
       lastDeliveryStatus: null,
+      ...{ pausedSince: null, droppedDeliveries: 0 },
       signingSecret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
     })
     const again = await caller.client.call<Endpoint>('GET', `/webhooks/${data.id}`)
@@ -230,13 +231,13 @@ describe('what waits for an endpoint', () => {
     })
   })
 
-  it('is canceled when it is disabled, and stays so', async () => {
+  it('is paused when it is disabled, and stays so', async () => {
     const { caller, id, delivery } = await given()
     await patch(caller, id, { eventTypes: [] })
     expect(await delivery()).toMatchObject({ status: 'pending' })
     await patch(caller, id, { status: 'disabled' })
     await patch(caller, id, { status: 'enabled' })
-    expect(await delivery()).toMatchObject({ status: 'canceled' })
+    expect(await delivery()).toMatchObject({ status: 'paused' })
   })
 
   it('is canceled when it is deleted', async () => {

@@ -18,6 +18,8 @@ type RequestCaller = {
   readonly planLimits: Plan
   /** Whose work it is: the member's, or of a key its maker's. Null: an operator made the key. */
   readonly userId: string | null
+  /** Undefined: the caller is signed in. */
+  readonly apiKeyId?: string
 }
 
 declare module 'fastify' {
@@ -74,7 +76,7 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
       })
     }
     deps.usage.note(apiKeyId)
-    return { ...caller, planLimits }
+    return { ...caller, planLimits, apiKeyId }
   }
 
   async function byToken(deps: AuthDeps, roles: readonly Role[] | undefined, exchange: Exchange) {
