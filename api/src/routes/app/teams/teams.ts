@@ -93,8 +93,9 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
     return read(actorOf(request))
   })
 
-  await teamDeletionRoutes(app, { ...deps, masterKeys: deps.config.masterKeys })
-  await memberRoutes(app, deps)
+  const { masterKeys } = deps.config
+  await teamDeletionRoutes(app, { ...deps, masterKeys })
+  await memberRoutes(app, { db, masterKeys })
   await inviteRoutes(app, deps)
   await teamCreditRoutes(app, deps)
   await billingRoutes(app, deps)
