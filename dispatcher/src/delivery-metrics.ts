@@ -20,8 +20,8 @@ export const deliveryMetrics = {
     reader: 'product',
     help:
       'Deliveries ended by this process: delivered, exhausted with the last attempt, or canceled since the endpoint ' +
-      'is deleted. Deliveries that the API cancels, with an endpoint or a retry, are not among them. A paused delivery ' +
-      'has not ended.',
+      'is deleted. Deliveries that the API cancels, with an endpoint or a retry, are not among them. A paused ' +
+      'delivery has not ended.',
     labels: { event: webhookEvents, outcome: outcomes },
   }),
   duration: histogram({
