@@ -8,12 +8,7 @@ import { pause } from '@matte/core/runtime/service'
 import { currentTraceparent, inSpan } from '@matte/core/runtime/tracing'
 import { type RetryPolicy, retryDelayMs } from '@matte/core/webhook/backoff'
 import type { ClaimedDelivery } from '@matte/core/webhook/claim-deliveries'
-import {
-  cancelClaimedDelivery,
-  giveBackDelivery,
-  type RecordedStatus,
-  recordAttempt,
-} from '@matte/core/webhook/end-attempt'
+import { giveBackDelivery, type RecordedStatus, recordAttempt, setAsideDelivery } from '@matte/core/webhook/end-attempt'
 import { readDialledEndpoint } from '@matte/core/webhook/endpoint/endpoint-secret'
 import { signatureHeaders } from '@matte/core/webhook/signature'
 import { getCallbackSecrets } from '@matte/core/workspace/secret/callback-secret'
@@ -54,8 +49,9 @@ export async function deliver(deps: DeliverDeps, assignment: Assignment, signal:
     await inSpan('webhook.deliver', options, async (span) => {
       const target = await readTarget(deps, delivery)
       if (target === undefined) {
-        countEnd(deps, delivery, (await cancelClaimedDelivery(deps.db, delivery))?.status)
-        log.info('delivery canceled: its endpoint is disabled or deleted')
+        const setAside = await setAsideDelivery(deps.db, delivery)
+        countEnd(deps, delivery, setAside?.status)
+        log.info({ next: setAside?.status ?? 'claim lost' }, 'delivery set aside: its endpoint is disabled or deleted')
         return
       }
       const result =
@@ -88,10 +84,10 @@ async function giveBack({ db, metrics }: DeliverDeps, delivery: ClaimedDelivery)
 function countEnd(
   { metrics }: DeliverDeps,
   { event }: ClaimedDelivery,
-  status: RecordedStatus | 'canceled' | undefined,
+  status: RecordedStatus | 'canceled' | 'paused' | undefined,
 ): void {
   if (status === undefined) metrics.claims.lost.inc({ kind: 'delivery' })
-  else if (status !== 'pending') metrics.ended.inc({ event, outcome: status })
+  else if (status !== 'pending' && status !== 'paused') metrics.ended.inc({ event, outcome: status })
 }
 
 type Target = { readonly targetUrl: string; readonly secret: string; readonly previousSecret?: string | undefined }

@@ -20,7 +20,8 @@ export const deliveryMetrics = {
     reader: 'product',
     help:
       'Deliveries ended by this process: delivered, exhausted with the last attempt, or canceled since the endpoint ' +
-      'is disabled or deleted. What the API cancels at once, with an endpoint or a retry, is not among them.',
+      'is deleted. Deliveries that the API cancels, with an endpoint or a retry, are not among them. A paused ' +
+      'delivery has not ended.',
     labels: { event: webhookEvents, outcome: outcomes },
   }),
   duration: histogram({

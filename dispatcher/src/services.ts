@@ -22,6 +22,7 @@ import { type Config, schema } from './config.ts'
 import { deliver } from './deliver.ts'
 import { createDeliveryMetrics } from './delivery-metrics.ts'
 import { creditLoops } from './due/credit-loops.ts'
+import { createEndpointMetrics } from './due/endpoint-metrics.ts'
 import { failingEndpointsLoop } from './due/failing-endpoints.ts'
 import { mailLoop } from './due/mails.ts'
 import { createNotificationMetrics } from './due/notification-metrics.ts'
@@ -79,7 +80,7 @@ export async function buildServices(config: Config): Promise<Services> {
       duePayments({ payments, wakeDeliveries: due.wake, logger }),
       ...creditLoops({ ...dueDeps, plans }),
       referralLoop({ ...dueDeps, rewardCredits }),
-      failingEndpointsLoop({ db, masterKeys: config.masterKeys, logger }),
+      failingEndpointsLoop({ db, masterKeys: config.masterKeys, metrics: createEndpointMetrics(registry), logger }),
       consume({ bus, durable, ready: due.untilFree, wake: due.wake, logger }),
     ],
   }

@@ -38,7 +38,7 @@ describe('GET /api-keys', () => {
         },
       ],
       page: 1,
-      pageSize: 100,
+      pageSize: 20,
       total: 1,
       totalPages: 1,
       nextCursor: null,

@@ -38,17 +38,27 @@ describe('GET /open/developer/batch-tasks', () => {
   it('answers a page of batches without their tasks, newest first', async () => {
     const { client, batches } = await givenBatches(3, 2)
     const page = await list(client)
-    expect(page).toMatchObject({ page: 1, pageSize: 100, total: 3, totalPages: 1, nextCursor: null })
+    expect(page).toMatchObject({ page: 1, pageSize: 20, total: 3, totalPages: 1, nextCursor: null })
     expect(page.items.map(({ id }) => id)).toEqual(batches.map(({ id }) => id).reverse())
     const { tasks, ...summary } = batches[2] as Batch
     expect(tasks).toHaveLength(2)
     expect(page.items[0]).toEqual(summary)
   })
 
+  it('has 20 batches unless asked for another number', async () => {
+    const { client } = await givenBatches(21)
+    const first = await list(client)
+    expect([first.items.length, first.pageSize, first.total, first.totalPages]).toEqual([20, 20, 21, 2])
+    const rest = await list(client, `?cursor=${first.nextCursor}`)
+    expect([rest.items.length, rest.page, rest.pageSize, rest.nextCursor]).toEqual([1, 2, 20, null])
+    const all = await list(client, '?pageSize=100')
+    expect([all.items.length, all.pageSize, all.totalPages]).toEqual([21, 100, 1])
+  })
+
   it('shows nobody else’s', async () => {
     await givenBatches(1)
     const { client } = await world.caller()
-    expect(await list(client)).toEqual({ items: [], page: 1, pageSize: 100, total: 0, totalPages: 0, nextCursor: null })
+    expect(await list(client)).toEqual({ items: [], page: 1, pageSize: 20, total: 0, totalPages: 0, nextCursor: null })
   })
 
   it('goes through all by page and by cursor alike', async () => {

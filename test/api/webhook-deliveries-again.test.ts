@@ -138,6 +138,12 @@ describe.each(surfaces)('POST /webhooks/deliveries/{id}/redeliver on the surface
       await changeEndpoint(world.db, { workspaceId, id: each }, { status: 'disabled' })
     await expect(redeliver(keeper, id)).rejects.toMatchObject({ status: 409, code: 'CONFLICT' })
     await changeEndpoint(world.db, { workspaceId, id: waiting.endpointId }, { status: 'enabled' })
+    expect(await redeliver(keeper, waiting.id)).toMatchObject({ status: 'pending' })
+    await world.db
+      .updateTable('delivery')
+      .set({ status: 'canceled', completed_at: sql`now()` })
+      .where('id', '=', waiting.id)
+      .execute()
     const canceled = { status: 409, code: 'CONFLICT', details: { status: 'canceled' } }
     await expect(redeliver(keeper, waiting.id)).rejects.toMatchObject(canceled)
     await deleteEndpoint(world.db, workspaceId, endpointId)

@@ -39,6 +39,7 @@ describe('POST /webhooks', () => {
       updatedAt: expect.any(String),
       lastDeliveryAt: null,
       lastDeliveryStatus: null,
+      ...{ pausedSince: null, droppedDeliveries: 0 },
       signingSecret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
     })
     const again = await caller.client.call<Endpoint>('GET', `/webhooks/${data.id}`)
@@ -133,15 +134,14 @@ describe('GET /webhooks', () => {
     const ids: string[] = []
     for (let i = 0; i < 3; i++) ids.unshift((await create(caller)).data.id)
     const page = await list(caller)
-    expect(page).toMatchObject({ page: 1, pageSize: 100, total: 3, totalPages: 1, nextCursor: null })
+    expect(page).toMatchObject({ page: 1, pageSize: 20, total: 3, totalPages: 1, nextCursor: null })
     expect(page.items.map(({ id }) => id)).toEqual(ids)
   })
 
   it('is an empty page for a workspace without any', async () => {
     expect(await list(await world.caller())).toEqual({
       items: [],
-      page: 1,
-      pageSize: 100,
+      ...{ page: 1, pageSize: 20 },
       total: 0,
       totalPages: 0,
       nextCursor: null,
@@ -231,13 +231,13 @@ describe('what waits for an endpoint', () => {
     })
   })
 
-  it('is canceled when it is disabled, and stays so', async () => {
+  it('is paused when it is disabled, and stays so', async () => {
     const { caller, id, delivery } = await given()
     await patch(caller, id, { eventTypes: [] })
     expect(await delivery()).toMatchObject({ status: 'pending' })
     await patch(caller, id, { status: 'disabled' })
     await patch(caller, id, { status: 'enabled' })
-    expect(await delivery()).toMatchObject({ status: 'canceled' })
+    expect(await delivery()).toMatchObject({ status: 'paused' })
   })
 
   it('is canceled when it is deleted', async () => {

@@ -6,12 +6,11 @@ import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
-import { sql } from 'kysely'
 import { afterEach, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createDispatcher } from '../dispatcher/in-process.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
-import { givenAccount, newPassword } from '../support/app/sign-in/accounts.ts'
+import { type Account, givenAccount, newPassword } from '../support/app/sign-in/accounts.ts'
 import { givePassword, password } from '../support/app/sign-in/given-password.ts'
 import { enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
 import { givenTeam } from '../support/app/teams.ts'
@@ -83,22 +82,18 @@ it('team.invitation arrives at the personal workspace of who is invited', async 
   expect(await arrived('team.invitation')).toMatchObject({ team_name: 'Shop', inviter_email: team.owner.email })
 })
 
-it('welcome arrives with the verified address, at an endpoint that is there by then', async () => {
-  const { db, api } = world
-  const { personalWorkspaceId } = await givenPerson(db, api)
-  const { arrived, endpointId } = await givenReceiver(personalWorkspaceId)
-  // The workspace is made with its welcome, in one transaction: nobody has an endpoint there so early.
-  const handOver = sql`
-    create function hand_over() returns trigger language plpgsql as $$ begin
-      update webhook_endpoint set workspace_id = new.id where id = ${sql.lit(endpointId)};
-      return null;
-    end $$`
-  await handOver.execute(db)
-  await sql`create trigger hand_over after insert on workspace for each row execute function hand_over()`.execute(db)
-  ends.push(() => sql`drop function hand_over cascade`.execute(db))
-  await givenAccount(world)
+it('welcome arrives at the first endpoint that the owner of a new account makes', async () => {
+  const account = await givenAccount(world)
+  const { arrived } = await givenReceiver((await ownWorkspace(account)).id)
   expect(await arrived('welcome')).toEqual({ event: 'welcome', message: expect.any(String) })
 })
+
+async function ownWorkspace({ client }: Account): Promise<{ readonly id: string }> {
+  const { data } = await client.call<{ items: { id: string }[] }>('GET', '/users/workspaces')
+  const [own] = data.items
+  if (own === undefined) throw new Error('no workspace')
+  return own
+}
 
 it('task.succeeded, task.failed and batch.completed arrive with the ends of tasks', async () => {
   const { db, api } = world

@@ -73,7 +73,7 @@ describe('a member', () => {
     expect([made.status, made.data.tasks.map(({ sourceUrl }) => sourceUrl)]).toEqual([201, imageUrls])
     const { id } = made.data
     expect(await read(someone, `/batch/${id}`)).toMatchObject({ id, status: 'processing', totalCount: 2 })
-    expect(await read(someone, '/batch')).toMatchObject({ items: [{ id }], total: 1, pageSize: 100 })
+    expect(await read(someone, '/batch')).toMatchObject({ items: [{ id }], total: 1, pageSize: 20 })
     expect((await someone.client.call('DELETE', `/tasks/batch/${id}`)).data).toMatchObject({ canceledCount: 2 })
     const rows = await world.db.selectFrom('task').select('created_by').where('batch_id', '=', id).execute()
     const batch = await world.db.selectFrom('batch').select('created_by').where('id', '=', id).executeTakeFirst()

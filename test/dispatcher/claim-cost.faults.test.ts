@@ -14,15 +14,22 @@ import { claimOptions } from './given.ts'
 const options = { ...claimOptions, limit: 32, perWorkspaceInFlight: 8 }
 const many = 100_000
 
-type Pending = { readonly count: number; readonly host: string; readonly dueAt: string; readonly owner?: string }
+type Pending = {
+  readonly count: number
+  readonly host: string
+  readonly dueAt: string
+  readonly owner?: string
+  /** `pending` unless given. */
+  readonly status?: 'paused'
+}
 
-/** Pending deliveries. `host`, `dueAt` and `owner` are SQL, in which `n` is the row's number. */
-async function givenPending(db: Db, { count, host, dueAt, owner }: Pending): Promise<void> {
+/** `host`, `dueAt` and `owner` are SQL, in which `n` is the row's number. */
+async function givenPending(db: Db, { count, host, dueAt, owner, status }: Pending): Promise<void> {
   const { id } = await givenWorkspace(db)
   await sql`
-    insert into delivery (workspace_id, event, event_key, target_url, target_host, body, due_at)
+    insert into delivery (workspace_id, event, event_key, target_url, target_host, body, due_at, status, completed_at)
     select ${sql.raw(owner ?? `'${id}'`)}, 'welcome', n::text, 'https://a.example/', ${sql.raw(host)}, '{}',
-           ${sql.raw(dueAt)}
+           ${sql.raw(dueAt)}, ${status ?? 'pending'}, case when ${status !== undefined} then now() end
       from generate_series(1, ${count}) as s (n)`.execute(db)
 }
 
@@ -57,6 +64,15 @@ const [due, notDue] = [`now() - n * interval '1 ms'`, `now() + interval '1 hour'
 // indexes of so many rows are two or three pages high and not one.
 const cases = [
   { name: 'hosts with nothing due', few: 0, host: hosts, dueAt: notDue, taken: 1, ratio: 2 },
+  {
+    name: 'deliveries of disabled endpoints',
+    few: 0,
+    host: hosts,
+    dueAt: due,
+    status: 'paused' as const,
+    taken: 1,
+    ratio: 2,
+  },
   { name: 'due deliveries to one host', few: 10, host: `'h.example:443'`, dueAt: due, taken: 5, ratio: 3 },
   { name: 'hosts with something due', few: 40, host: hosts, dueAt: due, taken: 9, ratio: 3 },
   {

@@ -53,7 +53,12 @@ describe('createEventDeliveries', () => {
     workspaceId = (await givenWorkspace(db)).id
   })
   const targets = async () => {
-    const rows = await db.selectFrom('delivery').select(['endpoint_id', 'target_url']).orderBy('target_url').execute()
+    const rows = await db
+      .selectFrom('delivery')
+      .select(['endpoint_id', 'target_url'])
+      .where('status', '=', 'pending')
+      .orderBy('target_url')
+      .execute()
     return rows.map((row) => [row.endpoint_id, row.target_url])
   }
 
@@ -99,6 +104,19 @@ describe('createEventDeliveries', () => {
     const subscribed = await givenEndpoint(db, workspaceId)
     await announce(db, workspaceId, { callbackUrl: target })
     expect(await targets()).toEqual([[subscribed.id, target]])
+  })
+
+  it('keeps the event for a disabled endpoint that subscribes to it as paused, once', async () => {
+    const paused = () =>
+      db.selectFrom('delivery').select(['endpoint_id', 'event']).where('status', '=', 'paused').execute()
+    const all = await givenEndpoint(db, workspaceId)
+    const other = await givenEndpoint(db, workspaceId, { events: ['task.failed'] })
+    for (const { id } of [all, other]) await changeEndpoint(db, { workspaceId, id }, { status: 'disabled' })
+    for (const key of ['same', 'same']) await announce(db, workspaceId, { key })
+    expect([await targets(), await paused()]).toEqual([[], [{ endpoint_id: all.id, event: 'welcome' }]])
+    // The target hears of the event by the callback.
+    await announce(db, workspaceId, { callbackUrl: target })
+    expect([await targets(), (await paused()).length]).toEqual([[[null, target]], 1])
   })
 
   it('takes a callback that equals a disabled endpoint for what it is', async () => {
@@ -237,7 +255,10 @@ describe('a dispatcher', () => {
     expect([receiver.received.length, moved.received.length]).toEqual([0, 1])
   })
 
-  it.each(['disabled', 'deleted'])('sends nothing to one that is %s, and cancels what waits', async (how) => {
+  it.each([
+    ['disabled', 'paused'],
+    ['deleted', 'canceled'],
+  ])('sends nothing to one that is %s: what waits is %s', async (how, status) => {
     const { receiver, endpoint } = await given()
     // As when the event was written at the very moment of the change: the delivery is pending all the same.
     await (how === 'disabled'
@@ -245,12 +266,13 @@ describe('a dispatcher', () => {
       : sql`update webhook_endpoint set deleted_at = now() where id = ${endpoint.id}`
     ).execute(database.db)
     const { lines, metrics } = await dispatch()
-    expect(await untilStatus(endpoint.id, 'canceled')).toMatchObject({ attempt: 0, claim: null })
+    expect(await untilStatus(endpoint.id, status)).toMatchObject({ attempt: 0, claim: null })
     expect(receiver.received).toEqual([])
     expect(lines).toContainEqual(
-      expect.objectContaining({ msg: 'delivery canceled: its endpoint is disabled or deleted' }),
+      expect.objectContaining({ msg: 'delivery set aside: its endpoint is disabled or deleted', next: status }),
     )
-    expect(await metrics()).toMatch(/matte_deliveries_ended_total{event="welcome",outcome="canceled",.*} 1/)
+    const ended = /matte_deliveries_ended_total{event="welcome",outcome="canceled",.*} (\d+)/.exec(await metrics())
+    expect(ended?.[1]).toBe(status === 'canceled' ? '1' : '0')
   })
 
   it('never writes a secret into its log', async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
 import { recoverDeliveries } from '@matte/core/webhook/delivery/recover-deliveries'
-import { cancelClaimedDelivery, recordAttempt } from '@matte/core/webhook/end-attempt'
+import { recordAttempt, setAsideDelivery } from '@matte/core/webhook/end-attempt'
 import { changeEndpoint, createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { findEndpoint } from '@matte/core/webhook/endpoint/endpoint-queries'
 import { judgeFailing } from '@matte/core/webhook/failing/judge-failing'
@@ -99,7 +99,7 @@ describe('an endpoint that fails', () => {
     expect(await mails()).toEqual(toBoth('endpoint-failing'))
   })
 
-  it('is disabled by a failure five days after the first; what has failed can be recovered', async () => {
+  it('is disabled by a failure five days after the first; what failed or was never tried is recoverable', async () => {
     const { workspaceId, id, read, attempt } = await given()
     await attempt('TIMEOUT')
     await letAge(id, 24 * 6)
@@ -112,10 +112,11 @@ describe('an endpoint that fails', () => {
     expect(await read()).toMatchObject({ status: 'disabled', disabled_reason: 'FAILING' })
     const { db } = database
     const statuses = await db.selectFrom('delivery').select('status').orderBy('status').execute()
-    expect(statuses.map(({ status }) => status)).toEqual(['canceled', 'exhausted', 'exhausted'])
+    expect(statuses.map(({ status }) => status)).toEqual(['exhausted', 'paused', 'paused'])
+    await announce(workspaceId)
     await changeEndpoint(db, { workspaceId, id }, { status: 'enabled' })
     const recovery = { workspaceId, endpointId: id, since: new Date(Date.now() - 60_000), dryRun: false }
-    expect(await recoverDeliveries(db, recovery)).toMatchObject({ count: 2 })
+    expect(await recoverDeliveries(db, recovery)).toMatchObject({ count: 4 })
     expect(await mails()).toEqual([...toBoth('endpoint-disabled'), ...toBoth('endpoint-failing')])
   })
 
@@ -221,11 +222,11 @@ describe('an endpoint that fails', () => {
     await makeDue(db)
     const claimed = [await claimOne(db), await claimOne(db)]
     await sql`update webhook_endpoint set status = 'disabled', disabled_reason = 'FAILING' where id = ${id}`.execute(db)
-    for (const one of claimed) await cancelClaimedDelivery(db, one)
-    const rows = await db.selectFrom('delivery').select(['status', 'attempt']).orderBy('status').execute()
+    for (const one of claimed) await setAsideDelivery(db, one)
+    const rows = await db.selectFrom('delivery').select(['status', 'attempt']).orderBy('attempt').execute()
     expect(rows).toEqual([
-      { status: 'canceled', attempt: 0 },
-      { status: 'exhausted', attempt: 1 },
+      { status: 'paused', attempt: 0 },
+      { status: 'paused', attempt: 1 },
     ])
   })
 

@@ -78,8 +78,11 @@ describe('the reward', () => {
     const { ann, bob } = await givenPair()
     const receiver = await startReceiver()
     const dispatcher = createDispatcher(db)
-    const target = { targetUrl: receiver.url, url: new URL(receiver.url), eventTypes: [], description: null }
-    const endpoint = await createEndpoint(db, masterKeys, { workspaceId: ann.workspaceId, ...target })
+    const target = { targetUrl: receiver.url, url: new URL(receiver.url), description: null }
+    const endpoint = await createEndpoint(db, masterKeys, {
+      ...{ workspaceId: ann.workspaceId, eventTypes: ['referral.reward'] },
+      ...target,
+    })
     const { logger } = dispatcher.deps
     const loop = referralLoop({ db, rewardCredits: reward, wake: dispatcher.due.wake, logger })
     ends.push(

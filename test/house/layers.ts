@@ -58,7 +58,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['core/identity/session', 'core/identity/two-factor'],
   ],
   // A verified address brings the credits of the plan Free; what an operator does to somebody is in the log.
-  'core/identity/account': [...signIn, 'core/credit', 'core/audit'],
+  // The fields of `welcome` are those of its later delivery.
+  'core/identity/account': [...signIn, 'core/credit', 'core/audit', 'core/webhook'],
   'core/identity/login': signIn,
   'core/identity/password': signIn,
   'core/identity/session': signIn,
@@ -71,6 +72,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...[...rows, 'core/idempotency', 'core/workspace', 'core/credit'],
     // Its log, where the request does not name it; the keys of members who go, and the endpoints of a team that does.
     ...['core/audit', 'core/workspace/key', 'core/webhook/endpoint'],
+    // Mails to owners about the endpoints of a member who goes.
+    ...['core/runtime', 'core/mail', 'core/webhook/failing'],
   ],
   'core/team/invite': [
     ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/audit'],
@@ -109,7 +112,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/webhook': [...rows, 'core/runtime', 'core/workspace', 'core/webhook/target'],
   'core/webhook/delivery': [...rows, 'core/workspace', 'core/webhook', 'core/webhook/endpoint'],
   'core/webhook/endpoint': [...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/webhook'],
-  'core/webhook/failing': [...rows, 'core/runtime', 'core/mail', 'core/webhook'],
+  'core/webhook/failing': [
+    ...[...rows, 'core/runtime', 'core/workspace', 'core/mail'],
+    ...['core/webhook', 'core/webhook/endpoint'],
+  ],
   'core/task': [
     ...rows,
     ...['core/storage', 'core/idempotency', 'core/workspace', 'core/credit', 'core/upload', 'core/webhook'],

@@ -33,7 +33,7 @@ const rules = {
     having count(d.id) <> (b.status = 'completed' and b.callback_url is not null)::int`,
   'a retried task reports no earlier failure any more': sql`
     select t.id from task t join delivery d on d.task_id = t.id
-     where d.event = 'task.failed' and d.run < t.run and d.status = 'pending'`,
+     where d.event = 'task.failed' and d.run < t.run and d.status in ('pending', 'paused')`,
   'the usage of a workspace counts its tasks rightly': sql`
     select w.id from workspace w
       left join lateral (

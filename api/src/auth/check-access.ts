@@ -19,6 +19,8 @@ type RequestCaller = {
   readonly planLimits: Plan
   /** Whose work it is: the member's, or of a key its maker's. Null: an operator made the key. */
   readonly userId: string | null
+  /** Undefined: the caller is signed in. */
+  readonly apiKeyId?: string
 }
 
 declare module 'fastify' {
@@ -86,7 +88,7 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
     }
     deps.usage.note(apiKeyId)
     exchange.request.holders = [caller.workspaceId]
-    return { ...caller, planLimits }
+    return { ...caller, planLimits, apiKeyId }
   }
 
   async function byToken(deps: AuthDeps, roles: readonly Role[] | undefined, exchange: Exchange) {

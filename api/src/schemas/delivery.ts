@@ -37,7 +37,9 @@ export const deliverySchema = named(
     batchId: nullable(uuid()),
     targetUrl: Type.String(),
     status: oneOf(deliveryStatuses, {
-      description: '`pending` until it is delivered, out of retries (`exhausted`), or `canceled`.',
+      description:
+        '`pending` until it is delivered, out of retries (`exhausted`), or `canceled`. `paused`: its endpoint was ' +
+        'disabled; recover or redeliver sends it.',
     }),
     requestBody: Type.String({ description: 'What is sent, byte for byte.' }),
     attemptCount: Type.Integer({ description: 'Attempts begun.' }),
@@ -89,7 +91,9 @@ export const deliveryQuery = Type.Object({
 export const recoverRequest = Type.Object(
   {
     since: Type.String({
-      description: 'YYYY-MM-DD (UTC) or an ISO 8601 timestamp: what has failed since, by its latest attempt.',
+      description:
+        'YYYY-MM-DD (UTC) or an ISO 8601 timestamp: what has failed since, by its latest attempt, and paused ' +
+        'deliveries of events since; `pausedSince` of the endpoint takes all of these.',
     }),
     dryRun: withDefault(nullable(Type.Boolean({ description: 'True: only count.' })), false),
   },

@@ -2,12 +2,12 @@ import { totalMax } from '@matte/core/db/page'
 import { type TSchema, Type } from 'typebox'
 import { nullable, withDefault } from './schema.ts'
 
-export const pageSizeMax = 100
+export const pageSizeDefault = 20
+const pageSizeMax = 100
 /** Numbers of up to 15 digits are exact; see http/validation.ts. */
 const pageMax = 999_999_999_999_999
 
 export const firstPage = 1
-const pageSizeDefault = 20
 
 const exampleCursor = 'MTc5NTI1MzQwMDAwMDAwMC4wZDlmMmYzYy03ZjViLTRmMGUtOGI1NS0wYThhN2M1YmUwYzEuMg'
 
@@ -45,7 +45,10 @@ export const pageOf = <S extends TSchema>(items: S) =>
   Type.Object({
     items: Type.Array(items),
     page: Type.Integer({ examples: [firstPage] }),
-    pageSize: Type.Integer({ examples: [pageSizeDefault] }),
+    pageSize: Type.Integer({
+      description: 'As asked for, 20 by default; a list that is always whole has `total` or 20.',
+      examples: [pageSizeDefault],
+    }),
     total: Type.Integer({ description: `Records that match, over all pages; counted up to ${totalMax}.` }),
     totalIsMinimum: Type.Optional(
       Type.Literal(true, { description: 'There are more than `total`; absent when it is exact.' }),

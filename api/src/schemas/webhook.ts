@@ -1,4 +1,5 @@
 import { webhookEvents } from '@matte/core/webhook/events'
+import { type Role, roles } from '@matte/core/workspace/role'
 import { Type } from 'typebox'
 import { patterns } from './patterns.ts'
 import { named, nullable, oneOf, withDefault } from './schema.ts'
@@ -16,7 +17,9 @@ const fields = {
   id: Type.String({ format: 'uuid' }),
   targetUrl: Type.String({ description: 'As you wrote it.' }),
   eventTypes: Type.Array(oneOf(webhookEvents), { description: 'Subscribed events; empty means all.' }),
-  status: oneOf(['enabled', 'disabled'], { description: 'Nothing is sent to a disabled endpoint.' }),
+  status: oneOf(['enabled', 'disabled'], {
+    description: 'Nothing is sent to a disabled endpoint: its deliveries are `paused`, and kept.',
+  }),
   disabledReason: nullable(
     Type.String({ description: '`OWNER`: you disabled it. `FAILING`: it did not answer with success for days.' }),
   ),
@@ -25,6 +28,30 @@ const fields = {
   updatedAt: time(),
   lastDeliveryAt: nullable({ ...time(), description: 'End of the latest attempt.' }),
   lastDeliveryStatus: nullable(Type.String({ description: 'How it went: `delivered` or `failed`.' })),
+  pausedSince: nullable({
+    ...time(),
+    description: 'Time of the oldest event that is kept as `paused`, for `since` of recover; null: there is none.',
+  }),
+  droppedDeliveries: Type.Integer({
+    description: 'Paused deliveries beyond 100,000, deleted oldest first since the endpoint was disabled.',
+  }),
+  createdBy: Type.Optional(
+    nullable(
+      Type.Object(
+        {
+          userId: Type.String({ format: 'uuid' }),
+          email: Type.String(),
+          name: nullable(Type.String()),
+          role: Type.Unsafe<Role | null>({
+            type: ['string', 'null'],
+            enum: [...roles, null],
+            description: 'Null: no longer a member.',
+          }),
+        },
+        { description: 'In the App API: the member who made it, or made the API key that did. Null: an operator.' },
+      ),
+    ),
+  ),
 }
 
 const example = {
@@ -38,6 +65,8 @@ const example = {
   updatedAt: '2026-11-21T09:30:00.000Z',
   lastDeliveryAt: null,
   lastDeliveryStatus: null,
+  pausedSince: null,
+  droppedDeliveries: 0,
 }
 
 const signingSecret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ='

@@ -17,7 +17,7 @@ export const toDeliveryView = (delivery: ShownDelivery): DeliveryView => ({
   attemptCount: delivery.attempt,
   nextAttemptAt: nextAttemptAt(delivery)?.toISOString() ?? null,
   createdAt: delivery.created_at.toISOString(),
-  completedAt: delivery.completed_at?.toISOString() ?? null,
+  completedAt: delivery.status === 'paused' ? null : (delivery.completed_at?.toISOString() ?? null),
   attempts: delivery.attempts.map((attempt) => ({
     attempt: attempt.attempt,
     endedAt: attempt.at.toISOString(),

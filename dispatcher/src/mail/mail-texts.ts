@@ -33,6 +33,12 @@ type Endpoint = { readonly targetHost: string; readonly endpointId: string; read
 const describe = ({ targetHost, endpointId, workspaceName }: Endpoint): string =>
   `No delivery to ${targetHost}, the webhook endpoint ${endpointId} of ${workspaceName},`
 
+const formerRights: Readonly<Record<DataOf<'member-endpoints'>['change'], (teamName: string) => string>> = {
+  demoted: (teamName) => `is no longer an owner or admin of ${teamName}`,
+  removed: (teamName) => `was removed from ${teamName}`,
+  left: (teamName) => `has left ${teamName}`,
+}
+
 /** In UTC, to the minute. */
 const dayOf = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`
 
@@ -116,6 +122,16 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
       'Once the receiver works, set the status of the endpoint to enabled, and have what failed before sent again.',
     ],
     reason: whoGetsIt,
+  }),
+  'member-endpoints': ({ teamName, memberEmail, change, endpoints }) => ({
+    subject: `Webhook endpoints that ${memberEmail} made in ${teamName}`,
+    paragraphs: [
+      `${memberEmail} ${formerRights[change](teamName)}. Webhook endpoints that this member made go on getting events:`,
+      ...endpoints.map(({ id, targetHost }) => `${targetHost}, the endpoint ${id}`),
+      'Check that each receiver still belongs to your team. Delete an endpoint that does not, and rotate the secret ' +
+        'of an endpoint that stays.',
+    ],
+    reason: 'You are an owner of this team at Matte. Mails of this kind cannot be switched off.',
   }),
   notification: ({ event, title, body }, { appUrl }) => ({
     subject: title,

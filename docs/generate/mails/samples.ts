@@ -59,6 +59,14 @@ export const mailSamples: Readonly<Record<string, RenderedMail>> = {
     { teamName: 'Shop & Co', inviterEmail: 'ada@example.com', role: 'member', url },
     place,
   ),
+  'member-endpoints': renderMail(
+    'member-endpoints',
+    {
+      ...{ teamName: 'Shop & Co', memberEmail: 'grace@example.com', change: 'removed' },
+      endpoints: [{ id: endpoint.endpointId, targetHost: endpoint.targetHost }],
+    },
+    place,
+  ),
   'referral-invitation': renderMail('referral-invitation', { inviterName: 'Ada', url }, place),
   ...Object.fromEntries(
     webhookEvents.map((event) => {

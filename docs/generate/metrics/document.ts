@@ -22,6 +22,7 @@ import { storeMetrics } from '@matte/core/storage/store-metrics'
 import { endingMetrics } from '@matte/core/task/run/ending-metrics'
 import { dueMetrics } from '@matte/core/webhook/due-metrics'
 import { deliveryMetrics } from '@matte/dispatcher/delivery-metrics'
+import { endpointMetrics } from '@matte/dispatcher/due/endpoint-metrics'
 import { notificationMetrics } from '@matte/dispatcher/due/notification-metrics'
 import { mailMetrics } from '@matte/dispatcher/mail/mail-metrics'
 import { replaceSection, toTable } from '../markdown.ts'
@@ -40,7 +41,10 @@ export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]
     ...[storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics],
     ...[kubeMetrics, poolMetrics, startMetrics],
   ],
-  dispatcher: [deliveryMetrics, dueMetrics, claimMetrics, mailMetrics, notificationMetrics, paymentMetrics],
+  dispatcher: [
+    ...[deliveryMetrics, dueMetrics, claimMetrics, endpointMetrics, mailMetrics, notificationMetrics],
+    paymentMetrics,
+  ],
 }
 
 const readers = ['alert', 'saturation', 'product'] as const

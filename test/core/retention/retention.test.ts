@@ -37,7 +37,7 @@ describe('retention', () => {
   const givenEndpoint = (workspaceId: string, eventTypes: readonly WebhookEvent[] = []) => {
     const href = 'http://receiver.example/all'
     const target = { text: href, href, host: 'receiver.example:80' }
-    const secret = { description: null, secretSealed: 'sealed' }
+    const secret = { description: null, secretSealed: 'sealed', createdBy: null }
     return insertEndpoint(database.db, { id: randomUUID(), workspaceId, target, eventTypes, ...secret })
   }
 

@@ -7,6 +7,7 @@ import { signAccessToken } from '@matte/core/identity/access-token'
 import { readSigningKeys } from '@matte/core/identity/signing-keys'
 import type { Role } from '@matte/core/workspace/role'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
+import { sql } from 'kysely'
 import type { TestApi } from '../api.ts'
 import { type AppClient, createAppClient } from './app-client.ts'
 
@@ -35,7 +36,10 @@ export type Issuer = {
   readonly config: Pick<TestApi['config'], 'masterKeys' | 'publicUrl'>
 }
 
-/** Someone with a verified address and a personal workspace, `pro` with 100 credits unless said otherwise. */
+/**
+ * Someone with a verified address and a personal workspace, `pro` with 100 credits unless said otherwise. The workspace
+ * is a month old, so that an endpoint of it gets no `welcome`.
+ */
 export async function givenPerson(db: Db, api: Issuer, options: PersonOptions = {}): Promise<Person> {
   const { plan = 'pro', credits = 100, member, email = `p-${randomBytes(6).toString('hex')}@example.com` } = options
   const { id: userId } = await db
@@ -44,7 +48,8 @@ export async function givenPerson(db: Db, api: Issuer, options: PersonOptions = 
     .returning('id')
     .executeTakeFirstOrThrow()
   const { id: personalWorkspaceId } = await insertWorkspace(db, { name: email, plan })
-  await db.updateTable('workspace').set({ personal_of: userId }).where('id', '=', personalWorkspaceId).execute()
+  const born = { personal_of: userId, created_at: sql<Date>`now() - interval '30 days'` }
+  await db.updateTable('workspace').set(born).where('id', '=', personalWorkspaceId).execute()
   await join(db, { workspaceId: personalWorkspaceId, userId, role: 'owner' })
   if (credits > 0) await grantCredits(db, { workspaceId: personalWorkspaceId, kind: 'test', amount: credits })
   if (member !== undefined) await join(db, { ...member, userId })

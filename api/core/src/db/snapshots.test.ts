@@ -49,6 +49,7 @@ import { createEventDeliveries } from '../webhook/create-deliveries.ts'
 import { countDeliveries, listDeliveries } from '../webhook/delivery/list-deliveries.ts'
 import { recoverDeliveries } from '../webhook/delivery/recover-deliveries.ts'
 import { redeliver } from '../webhook/delivery/redeliver.ts'
+import { endpointStatements } from '../webhook/delivery/snapshots.fixtures.ts'
 import { readDueState } from '../webhook/delivery-queries.ts'
 import { recordAttempt } from '../webhook/end-attempt.ts'
 import { deleteEndpoints } from '../webhook/endpoint/delete-endpoints.ts'
@@ -202,6 +203,7 @@ const statements: Readonly<Record<string, Sending>> = {
     send: (db) =>
       createEventDeliveries(db, { workspaceId, event: 'e', body: '{}', callbackUrl: null, of: { key: 'key' } }),
   },
+  ...endpointStatements,
   'webhook/delete-endpoints': { send: (db) => deleteEndpoints(db, workspaceId) },
   'webhook/list-deliveries': {
     send: async (db) => {

@@ -23,6 +23,13 @@ type Templates = {
   /** No delivery to a webhook endpoint has succeeded for days; it is disabled after `disabledAfterDays`. */
   'endpoint-failing': FailingEndpoint & { readonly disabledAfterDays: number }
   'endpoint-disabled': FailingEndpoint
+  /** To owners: the webhook endpoints of a former owner or admin. */
+  'member-endpoints': {
+    readonly teamName: string
+    readonly memberEmail: string
+    readonly change: 'demoted' | 'removed' | 'left'
+    readonly endpoints: readonly { readonly id: string; readonly targetHost: string }[]
+  }
   /** An event of the interface, as a notification. */
   notification: { readonly event: string; readonly title: string; readonly body: string }
 }

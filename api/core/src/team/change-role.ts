@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
+import type { MasterKeys } from '../runtime/seal.ts'
 import { endKeysOfMember } from '../workspace/key/member-keys.ts'
 import { makesKeys, type Role } from '../workspace/role.ts'
 import { refuseMoreOwned } from './create-team.ts'
@@ -8,6 +9,7 @@ import { endInvitesOf } from './end-invites.ts'
 import { findRole, lockTeam, type TeamMember } from './lock-team.ts'
 import { findMember, type MemberRow, memberNotFound } from './member-queries.ts'
 import { refuseRoleChange } from './member-rules.ts'
+import { tellOwnersOfEndpoints } from './tell-of-endpoints.ts'
 
 type RoleChange = {
   readonly actor: TeamMember
@@ -18,10 +20,12 @@ type RoleChange = {
 }
 
 /**
- * Gives a member another role. Who is no longer an owner or admin has no keys that work and no invitations left open.
+ * Gives a member another role. A former owner or admin has no keys that work and no invitations left open, and the
+ * owners get a list of the webhook endpoints that this member made.
  * @throws MatteError NOT_FOUND, AUTH_FORBIDDEN, CONFLICT: the last owner, or an owner of enough teams
  */
-export function changeRole(db: Db, { actor, userId, role, adoptKeys }: RoleChange): Promise<MemberRow> {
+export function changeRole(db: Db, masterKeys: MasterKeys, change: RoleChange): Promise<MemberRow> {
+  const { actor, userId, role, adoptKeys } = change
   const { teamId } = actor
   return db.transaction().execute(async (tx) => {
     const team = await lockTeam(tx, actor, ['owner', 'admin'])
@@ -35,6 +39,7 @@ export function changeRole(db: Db, { actor, userId, role, adoptKeys }: RoleChang
     if (!makesKeys(role)) {
       await endKeysOfMember(tx, { workspaceId: teamId, userId, actorId: actor.userId, adopts: adoptKeys })
       await endInvitesOf(tx, { teamId, userId })
+      if (makesKeys(target)) await tellOwnersOfEndpoints(tx, masterKeys, { team, userId, change: 'demoted' })
     }
     return (await findMember(tx, teamId, userId)) as MemberRow // whose role was read
   })

@@ -1,12 +1,14 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import type { MasterKeys } from '../runtime/seal.ts'
 import { endKeysOfMember } from '../workspace/key/member-keys.ts'
-import { roles } from '../workspace/role.ts'
+import { makesKeys, roles } from '../workspace/role.ts'
 import { countOtherOwners } from './change-role.ts'
 import { endInvitesOf } from './end-invites.ts'
 import { findRole, lockTeam, type TeamMember } from './lock-team.ts'
 import { memberNotFound } from './member-queries.ts'
 import { refuseRemoval } from './member-rules.ts'
+import { tellOwnersOfEndpoints } from './tell-of-endpoints.ts'
 
 type Removal = {
   readonly actor: TeamMember
@@ -16,10 +18,12 @@ type Removal = {
 }
 
 /**
- * Removes a member, or lets one leave. Sessions go on in the personal workspace, with their next refresh.
+ * Removes a member, or lets one leave. Sessions go on in the personal workspace, with their next refresh. The owners
+ * who are left get a list of the webhook endpoints that this member made.
  * @throws MatteError NOT_FOUND, AUTH_FORBIDDEN, CONFLICT: the last owner
  */
-export async function removeMember(db: Db, { actor, userId, adoptKeys }: Removal): Promise<void> {
+export async function removeMember(db: Db, masterKeys: MasterKeys, removal: Removal): Promise<void> {
+  const { actor, userId, adoptKeys } = removal
   const { teamId } = actor
   await db.transaction().execute(async (tx) => {
     const team = await lockTeam(tx, actor, roles)
@@ -33,6 +37,8 @@ export async function removeMember(db: Db, { actor, userId, adoptKeys }: Removal
     await endInvitesOf(tx, { teamId, userId })
     await moveSessions(tx, teamId, userId)
     await tx.deleteFrom('membership').where('workspace_id', '=', teamId).where('user_id', '=', userId).execute()
+    const change = isSelf ? 'left' : 'removed'
+    if (makesKeys(target)) await tellOwnersOfEndpoints(tx, masterKeys, { team, userId, change })
   })
 }
 

@@ -41,9 +41,10 @@ export async function createEventDeliveries(db: Db, event: EventDeliveries): Pro
 }
 
 /**
- * One row per target: every enabled endpoint that subscribes to the event (an empty list means all), and the callback
- * URL. A callback URL that is an enabled endpoint's own target is delivered once, as that endpoint's and with its
- * secret (D62). Also a part of a larger statement: `when` says whether the event has come true there.
+ * One row per target: every endpoint that subscribes to the event (an empty list means all), and the callback URL.
+ * The row of a disabled endpoint is paused (D90). A callback URL that is an enabled endpoint's own target is delivered
+ * once, as that endpoint's and with its secret (D62); a disabled endpoint with that target gets no row beside it.
+ * Also a part of a larger statement: `when` says whether the event has come true there.
  */
 export function insertDeliveries(event: EventDeliveries, when: RawBuilder<boolean>): RawBuilder<unknown> {
   const { workspaceId, callbackUrl, of } = event
@@ -55,24 +56,28 @@ export function insertDeliveries(event: EventDeliveries, when: RawBuilder<boolea
   return sql`
     with live as (
       select id, target_href, target_host, created_at,
+             case status when 'enabled' then 'pending' else 'paused' end as status,
              cardinality(event_types) = 0 or ${event.event} = any(event_types) as subscribed
         from webhook_endpoint
-       where workspace_id = ${workspaceId} and status = 'enabled' and deleted_at is null and ${when}
+       where workspace_id = ${workspaceId} and deleted_at is null and ${when}
     ), same as (
       -- One that gets the event anyway is taken first, or the target would hear of it twice.
-      select id from live where target_href = ${url?.href ?? null}::text
+      select id from live where target_href = ${url?.href ?? null}::text and status = 'pending'
        order by subscribed desc, created_at, id limit 1
-    ), target (id, target_url, target_host) as (
-      select id, target_href, target_host from live where subscribed or id in (select id from same)
+    ), target (id, target_url, target_host, status) as (
+      select id, target_href, target_host, status from live
+       where id in (select id from same)
+          or subscribed and (status = 'pending' or target_href is distinct from ${url?.href ?? null}::text)
       union all
-      select null, ${callbackUrl}::text, ${host}::text
+      select null, ${callbackUrl}::text, ${host}::text, 'pending'
        where ${callbackUrl}::text is not null and not exists (select from same) and ${when}
     )
     insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
-                          body, traceparent)
+                          body, traceparent, status, completed_at)
     select ${workspaceId}::uuid, ${task?.taskId ?? null}::uuid, ${task?.run ?? null}::int,
            ${other?.batchId ?? null}::uuid, ${other?.key ?? null}::text, ${event.event}, id, target_url, target_host,
-           ${event.body}, ${event.traceparent ?? null}::text
+           ${event.body}, ${event.traceparent ?? null}::text, status,
+           case status when 'paused' then now() end
       from target
     on conflict do nothing`
 }

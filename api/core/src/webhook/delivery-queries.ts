@@ -39,7 +39,7 @@ export function cancelTaskDeliveries(db: Db, { taskId, event, beforeRun }: Cance
     .where('task_id', '=', taskId)
     .where('event', '=', event)
     .where('run', '<', beforeRun)
-    .where('status', '=', 'pending')
+    .where('status', 'in', ['pending', 'paused'])
     .execute()
 }
 

@@ -4,7 +4,7 @@ import type { Db } from '../db/database.ts'
 import type { AttemptError, AttemptOutcome } from './attempt-outcome.ts'
 import { type RetryPolicy, retryDelayMs } from './backoff.ts'
 import type { ClaimedDelivery, ClaimRef } from './claim-deliveries.ts'
-import { canceled } from './delivery-queries.ts'
+import { testEvent } from './event-catalog.ts'
 
 export type RecordedStatus = 'delivered' | 'pending' | 'exhausted'
 
@@ -92,22 +92,23 @@ export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
 }
 
 /**
- * Ends a claimed delivery whose endpoint gets nothing any more; the attempt was not made and is not counted. What has
- * failed before is exhausted where failing disabled the endpoint, so that it can be recovered.
+ * Ends the claim of a delivery whose endpoint was found disabled or deleted; the attempt was not made and is not
+ * counted. Judged again in the statement: the delivery is paused for a disabled endpoint (D90), canceled for a deleted
+ * one, due again for one that was enabled meanwhile. A test is canceled in place of paused.
  * Undefined: the claim was lost.
  */
-export function cancelClaimedDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
-  return db
-    .updateTable('delivery')
-    .set({ ...canceled, attempt: attempt - 1, status: attempt > 1 ? exhaustedIfFailing : 'canceled' })
-    .where('id', '=', id)
-    .where('claim', '=', claim)
-    .where('attempt', '=', attempt)
-    .returning('status')
-    .executeTakeFirst()
+export async function setAsideDelivery(db: Db, { id, claim, attempt, event, endpointId }: SetAside) {
+  const { rows } = await sql<{ status: 'paused' | 'canceled' | 'pending' }>`
+    update delivery d
+       set status = s.status, completed_at = case when s.status = 'pending' then null else now() end,
+           claim = null, claimed_until = null, attempt = d.attempt - 1
+      from webhook_endpoint e
+     cross join lateral (
+        select case when e.deleted_at is not null then 'canceled' when e.status = 'enabled' then 'pending'
+                    when ${event}::text = ${testEvent} then 'canceled' else 'paused' end as status) s
+     where d.id = ${id} and d.claim = ${claim} and d.attempt = ${attempt} and e.id = ${endpointId}
+    returning d.status`.execute(db)
+  return rows[0]
 }
 
-const exhaustedIfFailing = sql<'exhausted' | 'canceled'>`
-  case when exists (select from webhook_endpoint e
-                     where e.id = delivery.endpoint_id and e.deleted_at is null and e.disabled_reason = 'FAILING')
-       then 'exhausted' else 'canceled' end`
+type SetAside = ClaimRef & Pick<ClaimedDelivery, 'event' | 'endpointId'>

@@ -147,7 +147,8 @@ export const eventCatalog = {
     },
   },
   welcome: {
-    description: 'Your account is ready.',
+    description:
+      'Your account is ready; sent to the first endpoint that listens to it, within 7 days after the account was made.',
     fields: { message: message('Welcome!') },
   },
   'security.password_changed': {

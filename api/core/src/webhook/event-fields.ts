@@ -14,4 +14,7 @@ export type EventFields = {
   readonly [E in Exclude<keyof Catalog, TaskEvent>]: { readonly event: E; readonly fields: FieldsOf<E> }
 }[Exclude<keyof Catalog, TaskEvent>]
 
+/** The fields of `welcome`, which is published at verification and delivered to a first endpoint (D90). */
+export const welcomeFields = { message: 'Welcome to Matte: your account is ready.' }
+
 export const buildEventBody = ({ event, fields }: EventFields): string => JSON.stringify({ event, ...fields })

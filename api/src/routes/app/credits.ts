@@ -110,7 +110,7 @@ export const creditRoutes: FastifyPluginAsyncTypebox<CreditDeps> = async (app, {
 
   app.get('/expiry-alerts', { schema: expiryAlerts, config: read }, async ({ caller }) => {
     const ending = await listEndingLots(db, caller.workspaceId)
-    return toWholeList(ending.map(toExpiryAlertView), endingLotsMax)
+    return toWholeList(ending.map(toExpiryAlertView))
   })
 
   app.get('/alert-settings', { schema: alertSettings, config: read }, ({ caller }) =>

@@ -41,5 +41,5 @@ export const developerRoutes: FastifyPluginAsyncTypebox<SurfaceDeps> = async (ap
   })
 
   const events = toEventViews()
-  app.get('/event-catalog', { schema: catalog, config: centre }, async () => toWholeList(events, events.length))
+  app.get('/event-catalog', { schema: catalog, config: centre }, async () => toWholeList(events))
 }

@@ -46,18 +46,20 @@ const schemasOf = ({ tags, responses, operationId }: Front) => ({
     operationId: operationId('redeliverWebhook'),
     summary: 'Send a delivery again',
     description:
-      'Whether it was delivered, is exhausted, or waits for a retry, which this takes the place of. The retry ' +
-      'schedule begins again; `id` and body stay. `CONFLICT` while an attempt is being made, and for what is canceled.',
+      'Whether it was delivered, is exhausted or paused, or waits for a retry, which this takes the place of. The ' +
+      'retry schedule begins again; `id` and body stay. `CONFLICT` while an attempt is being made, and for what is ' +
+      'canceled.',
     tags: tags.webhooks,
     params: deliveryId,
     response: responses(200, success('The delivery, due now.', refer(deliverySchema)), ['NOT_FOUND', 'CONFLICT']),
   },
   recover: {
     operationId: operationId('recoverWebhook'),
-    summary: 'Send everything again that has failed since a time',
+    summary: 'Send everything again that has failed or was paused since a time',
     description:
-      'What is exhausted, and what waits for a retry, if its latest attempt ended at that time or later; at most ' +
-      '10,000 deliveries a request.',
+      'What is exhausted, and what waits for a retry, if its latest attempt ended at that time or later; then what ' +
+      'is paused, if its event happened at that time or later, in the order of events. At most 10,000 deliveries a ' +
+      'request.',
     tags: tags.webhooks,
     params: webhookId,
     body: recoverRequest,

@@ -1,16 +1,12 @@
 // Webhook endpoints as resources (D60, D61); what is sent to them is the dispatcher's.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Settings } from '@matte/core/setting/setting'
-import {
-  changeEndpoint,
-  createEndpoint,
-  deleteEndpoint,
-  endpointNotFound,
-  endpointsMax,
-} from '@matte/core/webhook/endpoint/endpoint'
+import { changeEndpoint, createEndpoint, deleteEndpoint, endpointNotFound } from '@matte/core/webhook/endpoint/endpoint'
+import { type Maker, readMakers } from '@matte/core/webhook/endpoint/endpoint-maker'
 import { type EndpointRow, findEndpoint, listEndpoints } from '@matte/core/webhook/endpoint/endpoint-queries'
 import { rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
 import type { FastifyRequest } from 'fastify'
@@ -35,6 +31,7 @@ import { ownForm } from './own-form.ts'
 export type EndpointDeps = {
   readonly front: Front
   readonly db: Db
+  readonly nudge: Pick<Nudge, 'delivery'>
   readonly masterKeys: MasterKeys
   readonly settings: { current(): Settings }
   readonly deniedNetworks: readonly string[]
@@ -72,7 +69,8 @@ const schemasOf = ({ tags, responses, operationId }: Front) => ({
     summary: 'Change a webhook endpoint',
     description:
       'What is absent stays. Deliveries that wait go to the new target; those of an endpoint that is disabled ' +
-      'are canceled.',
+      'are paused, and later events as well. Once it is enabled again, recover with `since`, the `pausedSince` of ' +
+      'the answer, sends all of them in the order of their events.',
     tags: tags.webhooks,
     params: webhookId,
     body: webhookPatch,
@@ -81,7 +79,7 @@ const schemasOf = ({ tags, responses, operationId }: Front) => ({
   delete: {
     operationId: operationId('deleteWebhook'),
     summary: 'Delete a webhook endpoint',
-    description: 'Deliveries that wait for it are canceled.',
+    description: 'Deliveries that wait for it are canceled; paused ones cannot be recovered any more.',
     tags: tags.webhooks,
     params: webhookId,
     response: responses(200, success('It is deleted.', refer(deletedSchema)), ['NOT_FOUND']),
@@ -107,48 +105,50 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
 }
 
 const collectionRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (app, deps) => {
-  const { db, masterKeys, front } = deps
+  const { db, nudge, masterKeys, front } = deps
   const schemas = schemasOf(front)
-  const replay = async ({ caller }: FastifyRequest, id: string) =>
-    toWebhookView(await findOwn(db, caller.workspaceId, id))
+  const { toViews, toView } = endpointViews(deps)
+  const replay = async ({ caller }: FastifyRequest, id: string) => toView(await findOwn(db, caller.workspaceId, id))
   const createConfig = { access: front.access.writeWebhooks, idempotent: replay } as const
 
   app.post('/webhooks', { schema: schemas.create, config: createConfig }, async (request, reply) => {
     const { targetUrl, eventTypes, description } = request.body
-    const { signingSecret, ...endpoint } = await createEndpoint(db, masterKeys, {
+    const { signingSecret, welcomed, ...endpoint } = await createEndpoint(db, masterKeys, {
       workspaceId: request.caller.workspaceId,
+      maker: makerOf(request as FastifyRequest),
       targetUrl,
       url: await readTarget(targetUrl, deps),
       eventTypes,
       description: description || null,
       once: request.once,
     })
+    if (welcomed) nudge.delivery(endpoint.id)
     reply.code(201)
-    return { ...toWebhookView(endpoint), signingSecret }
+    return { ...(await toView(endpoint)), signingSecret }
   })
 
   app.get('/webhooks', { schema: schemas.list, config: { access: front.access.readWebhooks } }, async ({ caller }) => {
-    const endpoints = await listEndpoints(db, caller.workspaceId)
-    return toWholeList(endpoints.map(toWebhookView), endpointsMax)
+    return toWholeList(await toViews(await listEndpoints(db, caller.workspaceId)))
   })
 }
 
 const singleRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (app, deps) => {
-  const { db, masterKeys, front } = deps
+  const { db, nudge, masterKeys, front } = deps
   const [read, write] = [{ access: front.access.readWebhooks }, { access: front.access.writeWebhooks }]
   const schemas = schemasOf(front)
+  const { toView } = endpointViews(deps)
   /** The id is judged before the body (D4), so this runs before the body is read. */
   const exists = async (request: FastifyRequest): Promise<void> => {
     await findOwn(db, request.caller.workspaceId, (request.params as { webhookId: string }).webhookId)
   }
   app.get('/webhooks/:webhookId', { schema: schemas.get, config: { ...read, exists } }, async ({ caller, params }) =>
-    toWebhookView(await findOwn(db, caller.workspaceId, params.webhookId)),
+    toView(await findOwn(db, caller.workspaceId, params.webhookId)),
   )
 
   const patchOptions = { schema: schemas.patch, config: write, onRequest: exists }
   app.patch('/webhooks/:webhookId', patchOptions, async ({ caller, params, body }) => {
     const { targetUrl, eventTypes, status, description } = body
-    const endpoint = await changeEndpoint(
+    const { welcomed, ...endpoint } = await changeEndpoint(
       db,
       { workspaceId: caller.workspaceId, id: params.webhookId },
       {
@@ -158,7 +158,8 @@ const singleRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (app, deps) 
         description: description === '' ? null : (description ?? undefined),
       },
     )
-    return toWebhookView(endpoint)
+    if (welcomed) nudge.delivery(endpoint.id)
+    return toView(endpoint)
   })
 
   app.delete(
@@ -179,11 +180,31 @@ const singleRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (app, deps) 
       overlapSeconds: body.overlapSeconds,
     })
     return {
-      ...toWebhookView(endpoint),
+      ...(await toView(endpoint)),
       signingSecret,
       previousSecretExpiresAt: previousUntil?.toISOString() ?? null,
     }
   })
+}
+
+/** The credential that makes an endpoint. */
+function makerOf({ caller, member }: FastifyRequest): Maker {
+  return caller.apiKeyId === undefined ? { userId: member.userId } : { apiKeyId: caller.apiKeyId }
+}
+
+/** Endpoints as the surface shows them: the App API names their makers. */
+function endpointViews({ db, front }: Pick<EndpointDeps, 'db' | 'front'>) {
+  const toViews = async (endpoints: readonly EndpointRow[]) => {
+    if (!front.showMakers) return endpoints.map((endpoint) => toWebhookView(endpoint))
+    const ids = endpoints.map(({ id }) => id)
+    const makers = await readMakers(db, ids)
+    return endpoints.map((endpoint) => toWebhookView(endpoint, makers.get(endpoint.id) ?? null))
+  }
+  const toView = async (endpoint: EndpointRow) => {
+    const makers = front.showMakers ? await readMakers(db, [endpoint.id]) : undefined
+    return toWebhookView(endpoint, makers && (makers.get(endpoint.id) ?? null))
+  }
+  return { toViews, toView }
 }
 
 /** @throws MatteError NOT_FOUND, for another workspace's too */

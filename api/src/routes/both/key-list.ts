@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
-import { apiKeysMax, listApiKeys } from '@matte/core/workspace/api-key-queries'
+import { listApiKeys } from '@matte/core/workspace/api-key-queries'
 import { apiKeySchema } from '../../schemas/api-key.ts'
 import { pageOf } from '../../schemas/page.ts'
 import { refer, success } from '../../schemas/schema.ts'
@@ -20,6 +20,6 @@ export const keyListRoutes: FastifyPluginAsyncTypebox<KeyListDeps> = async (app,
   }
   app.get('/api-keys', { schema, config: { access: front.access.readApiKeys } }, async ({ caller }) => {
     const keys = await listApiKeys(db, caller.workspaceId)
-    return toWholeList(keys.map(toApiKeyView), apiKeysMax)
+    return toWholeList(keys.map(toApiKeyView))
   })
 }

@@ -9,9 +9,6 @@ import type { Front } from '../task/front.ts'
 
 export type ModelDeps = { readonly front: Front; readonly models: { valid(): Promise<readonly ListedModel[]> } }
 
-/** More than an installation has: a pool serves 16 at most. */
-const modelsMax = 1_000
-
 export const modelRoutes: FastifyPluginAsyncTypebox<ModelDeps> = async (app, { front, models }) => {
   const schema = {
     operationId: front.operationId('listModels'),
@@ -21,6 +18,6 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelDeps> = async (app, { f
     response: front.responses(200, success('All models.', pageOf(refer(modelSchema))), []),
   }
   app.get('/models', { schema, config: { access: front.access.readTasks } }, async () =>
-    toWholeList((await models.valid()).map(toModelView), modelsMax),
+    toWholeList((await models.valid()).map(toModelView)),
   )
 }

@@ -14,8 +14,8 @@ import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ApiMetrics } from '../../http/metrics.ts'
 import { batchSchema, batchSummarySchema } from '../../schemas/batch.ts'
-import { pageOf, pageQuery, pageSizeMax } from '../../schemas/page.ts'
-import { refer, success, withDefault } from '../../schemas/schema.ts'
+import { pageOf, pageQuery } from '../../schemas/page.ts'
+import { refer, success } from '../../schemas/schema.ts'
 import { isUuid } from '../../uuid.ts'
 import { toBatchSummary, toBatchView, toNewBatchView } from '../../views/batch-view.ts'
 import type { ResultLinks } from '../../views/result-links.ts'
@@ -66,10 +66,7 @@ const listSchema = ({ operationId, tags, responses }: Front) => ({
   operationId: operationId('listBatches'),
   summary: 'List your batches without their tasks, newest first',
   tags: tags.batches,
-  querystring: Type.Object({
-    ...pageQuery,
-    pageSize: withDefault(pageQuery.pageSize, pageSizeMax),
-  }),
+  querystring: Type.Object(pageQuery),
   response: responses(200, success('One page.', pageOf(refer(batchSummarySchema))), []),
 })
 const getSchema = ({ operationId, tags, responses }: Front) => ({

@@ -18,6 +18,8 @@ export type Front = {
   readonly operationId: (name: string) => string
   /** Whoever made a task or a batch is told of its end. */
   readonly notifyMaker: boolean
+  /** Answers have the maker of a webhook endpoint. */
+  readonly showMakers: boolean
   /** The responses of a route, its errors with the codes of this surface. */
   readonly responses: <S extends TSchema>(
     status: 200 | 201,
@@ -49,6 +51,7 @@ export const developerFront: Front = {
   },
   operationId: (name) => name,
   notifyMaker: false,
+  showMakers: false,
   responses: (status, data, codes) =>
     responses(
       status,
@@ -78,6 +81,7 @@ export const appFront: Front = {
   },
   operationId: (name) => `app${name.charAt(0).toUpperCase()}${name.slice(1)}`,
   notifyMaker: true,
+  showMakers: true,
   responses: (status, data, codes) =>
     memberResponses(
       status,

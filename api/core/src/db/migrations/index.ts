@@ -28,6 +28,7 @@ import { up as addressKey } from './0026-address-key.ts'
 import { up as addressKeys } from './0027-address-keys.ts'
 import { up as uniqueAddress } from './0028-unique-address.ts'
 import { up as personalIdempotency } from './0035-personal-idempotency.ts'
+import { up as pausedDeliveries } from './0036-paused-deliveries.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -60,4 +61,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0027-address-keys': { up: addressKeys },
   '0028-unique-address': { up: uniqueAddress },
   '0035-personal-idempotency': { up: personalIdempotency },
+  '0036-paused-deliveries': { up: pausedDeliveries },
 }

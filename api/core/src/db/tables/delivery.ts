@@ -16,7 +16,8 @@ export type DeliveryTable = {
   target_host: string
   /** The body as it is signed and sent, byte for byte (D63). */
   body: string
-  status: Generated<'pending' | 'delivered' | 'exhausted' | 'canceled'>
+  /** `paused`: the endpoint was disabled; kept to be recovered (D90). */
+  status: Generated<'pending' | 'delivered' | 'exhausted' | 'canceled' | 'paused'>
   /** Attempts begun. */
   attempt: Generated<number>
   /** Of those, the ones before the present retry schedule, which a redelivery begins again. */
@@ -26,6 +27,7 @@ export type DeliveryTable = {
   ready: Generated<boolean>
   claim: string | null
   claimed_until: Date | null
+  /** Null while it is pending. Retention counts from it, so a paused delivery has the time of its pause. */
   completed_at: Date | null
   traceparent: string | null
   created_at: Generated<Date>

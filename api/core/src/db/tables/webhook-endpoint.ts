@@ -31,5 +31,9 @@ export type WebhookEndpointTable = {
   failed_at: Generated<Date | null>
   /** Of the notices of that, how many were given. */
   failing_notices: Generated<number>
+  /** Paused deliveries that were deleted for their number since the endpoint was disabled (A150). */
+  dropped_deliveries: Generated<number>
+  /** The member, or the maker of the API key, that made it; null: an operator, or a release before this column. */
+  created_by: Generated<string | null>
   deleted_at: Date | null
 }

@@ -7,6 +7,7 @@ import type { Db } from '../../db/database.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
 import { publishPersonalEvent } from '../../notification/personal-event.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
+import { welcomeFields } from '../../webhook/event-fields.ts'
 import type { SignInClient } from '../session/sign-in-client.ts'
 import { type StartedSession, startSession } from '../session/start-session.ts'
 import { createMailToken, takeMailToken } from './mail-token.ts'
@@ -34,8 +35,7 @@ export function verifyAddress(
     const { id, email, name, password_hash } = user
     const workspaceId = await insertPersonalWorkspace(tx, { userId: id, name: name || email })
     await grantPlanCredits(tx, { workspaceId, plan, credits: freeCredits, period: null })
-    const message = 'Welcome to Matte: your account is ready.'
-    await publishPersonalEvent(tx, id, { event: 'welcome', key: id, fields: { message } })
+    await publishPersonalEvent(tx, id, { event: 'welcome', key: id, fields: welcomeFields })
     await tx.deleteFrom('registration_invite').where('email', '=', foldAddress(email)).execute()
     // Two registered the address with different passwords, so that neither counts (do-account-requests.ts).
     if (password_hash === null) await sendPasswordLink(tx, { masterKeys, appUrl }, { userId: id, email })

@@ -12,7 +12,7 @@ type OwnWorkspace = {
 }
 
 /** Workspaces that are answered in a list; nobody is in so many. */
-export const workspacesMax = 1_000
+const workspacesMax = 1_000
 
 /** Where a person is a member: the personal one first, then by the time of joining. */
 export function listOwnWorkspaces(db: Db, userId: string): Promise<OwnWorkspace[]> {

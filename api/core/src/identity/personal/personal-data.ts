@@ -123,6 +123,7 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
   'workspace.created_by': { of: 'person', shown: elsewhere, erased: work },
   'workspace.personal_of': { of: 'person', shown: elsewhere, erased: closed },
   'api_key.created_by': { of: 'person', shown: elsewhere, erased: work },
+  'webhook_endpoint.created_by': { of: 'person', shown: elsewhere, erased: work },
   'task.created_by': { of: 'person', shown: elsewhere, erased: work },
   'batch.created_by': { of: 'person', shown: elsewhere, erased: work },
   'payment_order.created_by': { of: 'person', shown: elsewhere, erased: books },
@@ -147,7 +148,10 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
   'delivery.workspace_id': { of: 'workspace', shown: 'copies of events', erased: swept },
   'webhook_endpoint.workspace_id': {
     of: 'workspace',
-    shown: section('webhooks', 'id target_url event_types status description created_at deleted_at', 'created_at id'),
+    shown: {
+      ...section('webhooks', 'id target_url event_types status description created_at deleted_at', 'created_at id'),
+      maker: 'created_by',
+    },
     erased: closed,
   },
   'payment_order.workspace_id': {

@@ -8,7 +8,7 @@ import { lockCount } from '../lock-count.ts'
 import type { TeamMember } from '../lock-team.ts'
 
 /** Open ones of a team; a list shows them whole. */
-export const openInvitesMax = 100
+const openInvitesMax = 100
 /** In 24 hours. */
 const perDayMax = { inviter: 50, team: 100 } as const
 /** Ended and expired ones are forgotten after this, with the next that is sent. */

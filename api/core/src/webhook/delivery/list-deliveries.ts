@@ -16,7 +16,7 @@ type DeliveryFilter = {
   readonly before?: Date | undefined
 }
 
-export const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'canceled'] as const
+export const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'canceled', 'paused'] as const
 
 function filtered(db: Db, { workspaceId, endpointId, status, event, from, before }: DeliveryFilter) {
   return (

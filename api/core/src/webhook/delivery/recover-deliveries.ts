@@ -1,6 +1,9 @@
 // After an outage of a receiver: everything that failed since a time is sent again, that which is exhausted and that
-// which waits for its next retry. In parts, each a transaction under the workspace's lock (see redeliver.ts), so that
-// neither creations nor claims wait for long; what died in between is done, and the same request does the rest.
+// which waits for its next retry; then the paused deliveries of events since that time (D90). In parts, each a
+// transaction under the workspace's lock (see redeliver.ts), so that neither creations nor claims wait for long. If
+// this process dies, the parts before are done, and the same request does the rest.
+//
+// Within a part deliveries fall due in the order of their events, a microsecond apart, and claims go by that time.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
@@ -12,7 +15,7 @@ import { dueAgain, isOvertaken } from './redeliver.ts'
 type Recovery = {
   readonly workspaceId: string
   readonly endpointId: string
-  /** The latest attempt ended at this time or later. */
+  /** The latest attempt ended, or the event of a paused delivery happened, at this time or later. */
   readonly since: Date
   /** Only counts. */
   readonly dryRun: boolean
@@ -38,7 +41,7 @@ export async function recoverDeliveries(db: Db, recovery: Recovery): Promise<Rec
   if (recovery.dryRun) return countFailed(db, recovery)
   let count = 0
   let id: string | undefined
-  for (const part of [exhausted, waiting]) {
+  for (const part of [exhausted, waiting, paused]) {
     for (;;) {
       const limit = Math.min(partMax, recoveredMax - count)
       if (limit === 0) return { count, more: (await countFailed(db, recovery)).count > 0, id }
@@ -63,31 +66,42 @@ async function recoverPart(db: Db, { workspaceId }: Recovery, part: ReturnType<t
 const recoverStatement = (part: ReturnType<typeof exhausted>) => sql<{ id: string }>`
     with failed as materialized (
       ${part} for update of d skip locked
+    ), ordered as (
+      select id, row_number() over (order by created_at desc, id desc) - 1 as behind from failed
     )
-    update delivery d set ${dueAgain}, target_url = e.target_href, target_host = e.target_host
-      from failed, webhook_endpoint e
-     where d.id = failed.id and e.id = d.endpoint_id and e.status = 'enabled' and e.deleted_at is null
+    update delivery d
+       set ${dueAgain(sql`now() - behind * interval '1 microsecond'`)},
+           target_url = e.target_href, target_host = e.target_host
+      from ordered, webhook_endpoint e
+     where d.id = ordered.id and e.id = d.endpoint_id and e.status = 'enabled' and e.deleted_at is null
     returning d.id`
 
 const exhausted = ({ workspaceId, endpointId, since }: Recovery, limit: number) => sql`
-      select d.id from delivery d
+      select d.id, d.created_at from delivery d
        where d.endpoint_id = ${endpointId} and d.workspace_id = ${workspaceId} and d.status = 'exhausted'
          and d.completed_at >= ${since} and not ${isOvertaken}
        order by d.completed_at limit ${limit}`
 
 /** Its retry lies ahead; one that is due or claimed is being sent anyway. */
 const waiting = ({ workspaceId, endpointId, since }: Recovery, limit: number) => sql`
-      select d.id from delivery d
+      select d.id, d.created_at from delivery d
        where d.endpoint_id = ${endpointId} and d.workspace_id = ${workspaceId} and d.status = 'pending'
          and d.claim is null and d.due_at > now()
          and exists (select from delivery_attempt where delivery_id = d.id and attempt = d.attempt and at >= ${since})
        limit ${limit}`
 
+const paused = ({ workspaceId, endpointId, since }: Recovery, limit: number) => sql`
+      select d.id, d.created_at from delivery d
+       where d.endpoint_id = ${endpointId} and d.workspace_id = ${workspaceId} and d.status = 'paused'
+         and d.created_at >= ${since} and not ${isOvertaken}
+       order by d.created_at, d.id limit ${limit}`
+
 async function countFailed(db: Db, recovery: Recovery): Promise<Recovered> {
   const bound = recoveredMax + 1
   const { rows } = await sql<{ count: number }>`
     select count(*) as count
-      from ((${exhausted(recovery, bound)}) union all (${waiting(recovery, bound)})) failed`.execute(db)
+      from ((${exhausted(recovery, bound)}) union all (${waiting(recovery, bound)})
+            union all (${paused(recovery, bound)})) failed`.execute(db)
   const count = rows[0]?.count ?? 0
   return { count: Math.min(count, recoveredMax), more: count > recoveredMax, id: undefined }
 }

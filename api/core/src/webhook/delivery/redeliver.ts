@@ -10,8 +10,9 @@ import { MatteError } from '../../error.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 import { findDelivery, type ShownDelivery } from './read-delivery.ts'
 
-/** What makes a delivery `d` due again, whatever it has become. */
-export const dueAgain = sql`status = 'pending', completed_at = null, due_at = now(), attempts_before = d.attempt`
+/** Columns that make a delivery `d` due again, whatever its status. `dueAt`: not in the future. */
+export const dueAgain = (dueAt = sql<Date>`now()`) =>
+  sql`status = 'pending', completed_at = null, due_at = ${dueAt}, attempts_before = d.attempt`
 
 /** Of a task that was retried since, which must not announce an earlier failure; in a statement with a delivery `d`. */
 export const isOvertaken = sql<boolean>`(d.event = 'task.failed' and exists (
@@ -33,7 +34,7 @@ export function redeliver(db: Db, { workspaceId, id }: DeliveryRef): Promise<Sho
     if (obstacle !== undefined) throw new MatteError('CONFLICT', obstacle, { details: { status: state.status } })
     await sql`
       update delivery d
-         set ${dueAgain},
+         set ${dueAgain()},
              target_url = coalesce((select target_href from webhook_endpoint where id = d.endpoint_id), d.target_url),
              target_host = coalesce((select target_host from webhook_endpoint where id = d.endpoint_id), d.target_host)
        where d.id = ${id}`.execute(tx)

@@ -12,6 +12,7 @@ type NewEndpoint = {
   readonly eventTypes: readonly WebhookEvent[]
   readonly description: string | null
   readonly secretSealed: string
+  readonly createdBy: string | null
 }
 
 export type EndpointTarget = { readonly text: string; readonly href: string; readonly host: string }
@@ -26,6 +27,7 @@ export function insertEndpoint(db: Db, endpoint: NewEndpoint): Promise<EndpointR
       event_types: [...endpoint.eventTypes],
       description: endpoint.description,
       secret_sealed: endpoint.secretSealed,
+      created_by: endpoint.createdBy,
     })
     .returning(endpointColumns)
     .executeTakeFirstOrThrow()
@@ -41,7 +43,10 @@ export type EndpointChanges = {
   readonly description?: string | null | undefined
 }
 
-/** Undefined: no such endpoint. A reason why it was disabled before is kept. */
+/**
+ * Undefined: no such endpoint. A reason why it was disabled before is kept. Dropped deliveries are counted from the
+ * time when it is disabled, and shown until it is disabled again.
+ */
 export function updateEndpoint(
   db: Db,
   { workspaceId, id }: EndpointRef,
@@ -56,7 +61,11 @@ export function updateEndpoint(
       ...((target !== undefined || status === 'enabled') && { failing_since: null, failing_notices: 0 }),
       ...(eventTypes && { event_types: [...eventTypes] }),
       ...(status === 'enabled' && { status, disabled_reason: null }),
-      ...(status === 'disabled' && { status, disabled_reason: sql<'OWNER'>`coalesce(disabled_reason, 'OWNER')` }),
+      ...(status === 'disabled' && {
+        status,
+        disabled_reason: sql<'OWNER'>`coalesce(disabled_reason, 'OWNER')`,
+        dropped_deliveries: sql<number>`case status when 'enabled' then 0 else dropped_deliveries end`,
+      }),
       ...(description !== undefined && { description }),
     })
     .where('id', '=', id)

@@ -1,10 +1,9 @@
 // Rows of `webhook_endpoint`. A deleted one stays, because deliveries refer to it, and is found by nothing here.
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { WebhookEndpointTable } from '../../db/tables/webhook-endpoint.ts'
 
-/** What its owner may see: everything but the secrets. */
-export const endpointColumns = [
+const columns = [
   'id',
   'target_url',
   'event_types',
@@ -15,9 +14,21 @@ export const endpointColumns = [
   'updated_at',
   'last_delivery_at',
   'last_delivery_status',
+  'dropped_deliveries',
 ] as const
 
-export type EndpointRow = Pick<Selectable<WebhookEndpointTable>, (typeof endpointColumns)[number]>
+/** Time of the event of the oldest paused delivery; null: there is none. */
+const pausedSince = sql<Date | null>`(
+  select d.created_at from delivery d
+   where d.endpoint_id = webhook_endpoint.id and d.status = 'paused'
+   order by d.created_at, d.id limit 1)`.as('paused_since')
+
+/** Columns that an owner may see: all but the secrets. */
+export const endpointColumns = [...columns, pausedSince] as const
+
+export type EndpointRow = Pick<Selectable<WebhookEndpointTable>, (typeof columns)[number]> & {
+  readonly paused_since: Date | null
+}
 
 /** Undefined: unknown, another workspace's, or deleted. */
 export function findEndpoint(db: Db, workspaceId: string, id: string): Promise<EndpointRow | undefined> {

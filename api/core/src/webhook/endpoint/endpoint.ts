@@ -18,10 +18,13 @@ import {
   markEndpointDeleted,
   updateEndpoint,
 } from './endpoint-changes.ts'
-import { liveEndpoints } from './endpoint-queries.ts'
+import { type Maker, requireEndpointMaker } from './endpoint-maker.ts'
+import { type EndpointRow, findEndpoint, liveEndpoints } from './endpoint-queries.ts'
+import { pauseEndpointDeliveries } from './pause-deliveries.ts'
+import { welcomeFirstListener } from './welcome.ts'
 
 /** D60; it also bounds the rows that one event can write. */
-export const endpointsMax = 100
+const endpointsMax = 100
 
 type EndpointInput = {
   readonly workspaceId: string
@@ -30,16 +33,25 @@ type EndpointInput = {
   readonly url: URL
   readonly eventTypes: readonly WebhookEvent[]
   readonly description: string | null
+  /** Undefined: an operator. */
+  readonly maker?: Maker | undefined
   readonly once?: OnceRequest | undefined
 }
 
-/** @throws MatteError CONFLICT past `endpointsMax`; what `createOnce` throws */
-export async function createEndpoint(db: Db, keys: MasterKeys, input: EndpointInput) {
-  const { workspaceId, targetUrl, url, eventTypes, description } = input
+type CreatedEndpoint = EndpointRow & {
+  readonly signingSecret: string
+  /** It has got `welcome`, which is due. */
+  readonly welcomed: boolean
+}
+
+/** @throws MatteError CONFLICT past `endpointsMax`; what `requireEndpointMaker` and `createOnce` throw */
+export async function createEndpoint(db: Db, keys: MasterKeys, input: EndpointInput): Promise<CreatedEndpoint> {
+  const { workspaceId, targetUrl, url, eventTypes, description, maker } = input
   const id = randomUUID()
   const signingSecret = generateSigningSecret()
   const endpoint = await createOnce(db, input.once, async (tx) => {
     await lockWorkspace(tx, workspaceId) // so that of two that come at once the second counts the first
+    const createdBy = maker === undefined ? null : await requireEndpointMaker(tx, workspaceId, maker)
     if ((await countEndpoints(tx, workspaceId)) >= endpointsMax) {
       throw new MatteError('CONFLICT', `A workspace has at most ${endpointsMax} webhook endpoints; delete one first.`, {
         details: { limit: endpointsMax },
@@ -47,7 +59,9 @@ export async function createEndpoint(db: Db, keys: MasterKeys, input: EndpointIn
     }
     const target = toTarget(targetUrl, url)
     const secretSealed = seal(keys, id, signingSecret)
-    return insertEndpoint(tx, { id, workspaceId, target, eventTypes: unique(eventTypes), description, secretSealed })
+    const common = { id, workspaceId, target, description, secretSealed, createdBy }
+    const inserted = await insertEndpoint(tx, { ...common, eventTypes: unique(eventTypes) })
+    return { ...inserted, welcomed: await welcomeFirstListener(tx, workspaceId, id) }
   })
   return { ...endpoint, signingSecret }
 }
@@ -64,20 +78,28 @@ type EndpointPatch = Omit<EndpointChanges, 'target'> & {
 }
 
 /**
- * What waits for an endpoint goes to its new target; what waits for one that is disabled is canceled.
+ * Deliveries that wait for the endpoint go to its new target, or are paused if it is disabled.
+ * `welcomed`: see `createEndpoint`.
  * @throws MatteError NOT_FOUND
  */
 export async function changeEndpoint(
   db: Db,
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
   patch: EndpointPatch,
-) {
+): Promise<EndpointRow & { readonly welcomed: boolean }> {
   const target = patch.target && toTarget(patch.target.targetUrl, patch.target.url)
   const eventTypes = patch.eventTypes && unique(patch.eventTypes)
-  const endpoint = await updateEndpoint(db, { workspaceId, id }, { ...patch, target, eventTypes })
-  if (endpoint === undefined) throw endpointNotFound()
-  if (endpoint.status === 'disabled') await cancelEndpointDeliveries(db, id)
-  else if (target !== undefined) await moveEndpointDeliveries(db, id, target)
+  const endpoint = await db.transaction().execute(async (tx) => {
+    await lockWorkspace(tx, workspaceId)
+    const changed = await updateEndpoint(tx, { workspaceId, id }, { ...patch, target, eventTypes })
+    if (changed === undefined) throw endpointNotFound()
+    return { ...changed, welcomed: await welcomeFirstListener(tx, workspaceId, id) }
+  })
+  if (endpoint.status === 'disabled') {
+    await pauseEndpointDeliveries(db, id)
+    return { ...endpoint, ...(await findEndpoint(db, workspaceId, id)) }
+  }
+  if (target !== undefined) await moveEndpointDeliveries(db, id, target)
   return endpoint
 }
 

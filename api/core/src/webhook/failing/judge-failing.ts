@@ -7,7 +7,7 @@ import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
 import type { MailData } from '../../mail/templates.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
-import { cancelEndpointDeliveries, canceled } from '../delivery-queries.ts'
+import { pauseEndpointDeliveries } from '../endpoint/pause-deliveries.ts'
 import { lockStaff } from './lock-staff.ts'
 
 /** Days without a success: of the first notice, of the second, and until a failure disables. */
@@ -27,20 +27,17 @@ const noticesDue = ({ now }: SweepPass) => sql<number>`(
 /** Gives notices and disables; returns how many endpoints it was. */
 export async function judgeFailing(db: Db, masterKeys: MasterKeys, pass: SweepPass = {}): Promise<number> {
   const failing = await failingEndpoints(db)
-    .select('e.id')
+    .select(['e.id', 'e.workspace_id as workspaceId'])
     .where(sql<boolean>`e.id <> all(${idsAside(pass)}::uuid[])`)
     .where(sql<boolean>`(${isDisabledBy} or e.failing_notices < ${noticesDue(pass)})`)
     .orderBy('e.failing_since')
     .limit(pass.limit ?? 100)
     .execute()
-  return sumEach(failing, pass, async ({ id }) => {
-    const judged = await db.transaction().execute((tx) => judge(tx, masterKeys, { id, pass }))
-    // After the commit: deliveries come before their endpoint in the order of locks (end-attempt.ts). Who dies before
-    // leaves deliveries that the dispatcher ends alike, one by one when it claims them.
-    if (judged === 'disabled') {
-      await exhaustTried(db, id)
-      await cancelEndpointDeliveries(db, id)
-    }
+  return sumEach(failing, pass, async ({ id, workspaceId }) => {
+    const judged = await db.transaction().execute((tx) => judge(tx, masterKeys, { id, workspaceId, pass }))
+    // After the commit: deliveries come before their endpoint in the order of locks (end-attempt.ts). If this process
+    // dies before, a dispatcher pauses them one by one when it claims them.
+    if (judged === 'disabled') await pauseEndpointDeliveries(db, id)
     return judged === undefined ? 0 : 1
   })
 }
@@ -54,15 +51,15 @@ const failingEndpoints = (db: Db) =>
     .where('e.status', '=', 'enabled')
     .where('e.deleted_at', 'is', null)
 
-type Judging = { readonly id: string; readonly pass: SweepPass }
+type Judging = { readonly id: string; readonly workspaceId: string; readonly pass: SweepPass }
 
 /** Undefined: it has succeeded since, or another replica was first. */
 async function judge(
   tx: Db,
   masterKeys: MasterKeys,
-  { id, pass }: Judging,
+  { id, workspaceId, pass }: Judging,
 ): Promise<'disabled' | 'noticed' | undefined> {
-  const staff = await lockStaff(tx, id)
+  const staff = await lockStaff(tx, workspaceId, ['owner', 'admin'])
   const row = await failingEndpoints(tx)
     .innerJoin('workspace as w', 'w.id', 'e.workspace_id')
     .select(['e.target_host', 'e.failing_notices', 'w.name'])
@@ -76,7 +73,7 @@ async function judge(
     .updateTable('webhook_endpoint')
     .set(
       row.disables
-        ? { status: 'disabled', disabled_reason: 'FAILING', updated_at: sql<Date>`now()` }
+        ? { status: 'disabled', disabled_reason: 'FAILING', updated_at: sql<Date>`now()`, dropped_deliveries: 0 }
         : { failing_notices: row.notices_due },
     )
     .where('id', '=', id)
@@ -95,13 +92,3 @@ async function judge(
   }
   return row.disables ? 'disabled' : 'noticed'
 }
-
-/** Ends what has failed at least once and would be tried again: it can be recovered, which what is canceled cannot. */
-const exhaustTried = (db: Db, endpointId: string) =>
-  db
-    .updateTable('delivery')
-    .set({ ...canceled, status: 'exhausted' })
-    .where('endpoint_id', '=', endpointId)
-    .where('status', '=', 'pending')
-    .where('attempt', '>', 0)
-    .execute()

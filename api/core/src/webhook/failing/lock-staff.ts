@@ -1,17 +1,17 @@
 import type { Db } from '../../db/database.ts'
+import type { Role } from '../../workspace/role.ts'
 
 /**
- * Owners and admins of an endpoint's workspace who can be written to, locked before the endpoint, as an erasure locks
- * people: it waits, and then takes their mails too, or it was first and they get none.
+ * Members of a workspace in these roles who can be written to. Locked before an endpoint, as an erasure locks people:
+ * it waits, and then takes their mails too, or it was first and they get none.
  */
-export const lockStaff = (tx: Db, endpointId: string) =>
+export const lockStaff = (tx: Db, workspaceId: string, roles: readonly Role[]) =>
   tx
-    .selectFrom('webhook_endpoint as e')
-    .innerJoin('membership as m', 'm.workspace_id', 'e.workspace_id')
+    .selectFrom('membership as m')
     .innerJoin('app_user as u', 'u.id', 'm.user_id')
     .select(['u.id', 'u.email'])
-    .where('e.id', '=', endpointId)
-    .where('m.role', 'in', ['owner', 'admin'])
+    .where('m.workspace_id', '=', workspaceId)
+    .where('m.role', 'in', roles)
     .where('u.email_verified_at', 'is not', null)
     .where('u.disabled_at', 'is', null)
     .where('u.erased_at', 'is', null)

@@ -36,8 +36,6 @@ export const catalogRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async 
     } = planNamed(plans, price.plan)
     return { ...price, monthlyCredits, requestsPerMinute, concurrentTasks, batchLimit, apiAccess }
   })
-  app.get('/plans', { schema: plansSchema, config: { access: { roles } } }, async () => toWholeList(offers, 1))
-  app.get('/credit-packs', { schema: packsSchema, config: { access: { roles } } }, async () =>
-    toWholeList([...packs], 1),
-  )
+  app.get('/plans', { schema: plansSchema, config: { access: { roles } } }, async () => toWholeList(offers))
+  app.get('/credit-packs', { schema: packsSchema, config: { access: { roles } } }, async () => toWholeList([...packs]))
 }

@@ -4,7 +4,6 @@ import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { acceptInvite } from '@matte/core/team/invite/accept-invite'
 import { createInvite } from '@matte/core/team/invite/create-invite'
-import { openInvitesMax } from '@matte/core/team/invite/invite-limits'
 import { findInvite, listInvites } from '@matte/core/team/invite/invite-queries'
 import { inviteNotFound, revokeInvite } from '@matte/core/team/invite/revoke-invite'
 import { teamNotFound } from '@matte/core/team/lock-team'
@@ -98,7 +97,7 @@ export const inviteRoutes: FastifyPluginAsyncTypebox<InviteDeps> = async (app, d
 
   app.get('/:teamId/invites', { schema: listSchema, config: manage }, async ({ caller }) => {
     const invites = await listInvites(db, caller.workspaceId)
-    return toWholeList(invites.map(toInviteView), openInvitesMax)
+    return toWholeList(invites.map(toInviteView))
   })
 
   app.delete(

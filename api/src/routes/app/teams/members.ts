@@ -1,8 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
+import type { MasterKeys } from '@matte/core/runtime/seal'
 import { changeRole, transferOwnership } from '@matte/core/team/change-role'
 import { teamNotFound } from '@matte/core/team/lock-team'
-import { listMembers, memberNotFound, membersMax } from '@matte/core/team/member-queries'
+import { listMembers, memberNotFound } from '@matte/core/team/member-queries'
 import { removeMember } from '@matte/core/team/remove-member'
 import { findTeam } from '@matte/core/team/team-queries'
 import { roles } from '@matte/core/workspace/role'
@@ -16,7 +17,7 @@ import { toWholeList } from '../../../views/whole-list.ts'
 import { ownForm, tags, teamParams } from './team-params.ts'
 import { actorOf, requireMember, requireTeam } from './team-request.ts'
 
-type MemberDeps = { readonly db: Db }
+type MemberDeps = { readonly db: Db; readonly masterKeys: MasterKeys }
 
 const memberParams = Type.Object({ teamId: Type.String(), userId: Type.String() })
 
@@ -34,7 +35,8 @@ const patchSchema = {
   description:
     'Only an owner changes the role of an owner, and only an owner gives the roles owner and billing. The last owner ' +
     'stays one. In force within 5 seconds. ' +
-    'Who is no longer owner or admin loses the API keys that they have made, unless `adoptKeys`, and the invitations.',
+    'Who is no longer owner or admin loses the API keys that they have made, unless `adoptKeys`, and the ' +
+    'invitations. The owners get a mail that lists the webhook endpoints that this member made.',
   tags,
   params: memberParams,
   body: roleRequest,
@@ -45,7 +47,8 @@ const deleteSchema = {
   summary: 'Remove a member, or leave',
   description:
     'Everybody may leave but the last owner; an admin removes whom no owner has to. API keys that the member has ' +
-    'made are revoked, and invitations that the member has sent no longer count.',
+    'made are revoked, and invitations that the member has sent no longer count. The owners get a mail that lists ' +
+    'the webhook endpoints that an owner or admin made.',
   tags,
   params: memberParams,
   querystring: removalQuery,
@@ -68,10 +71,10 @@ const manage = { access: { roles: ['owner', 'admin'] } } as const
 const everybody = { access: { roles } } as const
 const own = { access: { roles: ['owner'] } } as const
 
-export const memberRoutes: FastifyPluginAsyncTypebox<MemberDeps> = async (app, { db }) => {
+export const memberRoutes: FastifyPluginAsyncTypebox<MemberDeps> = async (app, { db, masterKeys }) => {
   app.get('/:teamId/members', { schema: listSchema, config: manage }, async ({ caller }) => {
     const members = await listMembers(db, caller.workspaceId)
-    return toWholeList(members.map(toMemberView), membersMax)
+    return toWholeList(members.map(toMemberView))
   })
 
   const patchOptions = { schema: patchSchema, config: manage, onRequest: requireMember(db) }
@@ -79,14 +82,14 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberDeps> = async (app, {
     const { params, body } = request
     const { role, adoptKeys } = body
     const userId = ownForm(params.userId, memberNotFound)
-    return toMemberView(await changeRole(db, { actor: actorOf(request), userId, role, adoptKeys }))
+    return toMemberView(await changeRole(db, masterKeys, { actor: actorOf(request), userId, role, adoptKeys }))
   })
 
   const deleteOptions = { schema: deleteSchema, config: everybody, onRequest: requireMember(db) }
   app.delete('/:teamId/members/:userId', deleteOptions, async (request) => {
     const { params, query } = request
     const id = ownForm(params.userId, memberNotFound)
-    await removeMember(db, { actor: actorOf(request), userId: id, adoptKeys: query.adoptKeys === 'true' })
+    await removeMember(db, masterKeys, { actor: actorOf(request), userId: id, adoptKeys: query.adoptKeys === 'true' })
     return { id, deleted: true as const }
   })
 

@@ -82,7 +82,7 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
 
   app.get('', { schema: listSchema, config: { access: 'self' } }, async ({ member }) => {
     const teams = await listTeams(db, member.userId)
-    return toWholeList(teams.map(toTeamView), teams.length)
+    return toWholeList(teams.map(toTeamView))
   })
 
   app.get('/:teamId', { schema: getSchema, config: { access: { roles } } }, async (request) => read(actorOf(request)))
@@ -93,8 +93,9 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
     return read(actorOf(request))
   })
 
-  await teamDeletionRoutes(app, { ...deps, masterKeys: deps.config.masterKeys })
-  await memberRoutes(app, deps)
+  const { masterKeys } = deps.config
+  await teamDeletionRoutes(app, { ...deps, masterKeys })
+  await memberRoutes(app, { db, masterKeys })
   await inviteRoutes(app, deps)
   await teamCreditRoutes(app, deps)
   await billingRoutes(app, deps)

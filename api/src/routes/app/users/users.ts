@@ -4,7 +4,7 @@ import { readBalance } from '@matte/core/credit/balance'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { countLoginEvents, listLoginEvents } from '@matte/core/identity/login/list-login-events'
-import { listOwnWorkspaces, workspacesMax } from '@matte/core/identity/personal/own-workspaces'
+import { listOwnWorkspaces } from '@matte/core/identity/personal/own-workspaces'
 import { updateProfile } from '@matte/core/identity/personal/profile'
 import { readOwnPlan } from '@matte/core/identity/personal/read-own-plan'
 import type { FindSubscription } from '@matte/core/identity/personal/subscription'
@@ -130,7 +130,7 @@ const workspaceRoutes: FastifyPluginAsyncTypebox<UserDeps> = async (app, deps) =
       current: workspace.id === member.workspaceId,
       joinedAt: joinedAt.toISOString(),
     }))
-    return toWholeList(views, workspacesMax)
+    return toWholeList(views)
   })
 
   app.post('/workspaces/:workspaceId/switch', { schema: postSwitch, config }, async (request) => {

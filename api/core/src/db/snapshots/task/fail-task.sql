@@ -79,24 +79,28 @@ with slot as materialized (
 ), delivery as (
 with live as (
   select id, target_href, target_host, created_at,
+         case status when 'enabled' then 'pending' else 'paused' end as status,
          cardinality(event_types) = 0 or $23 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $24 and status = 'enabled' and deleted_at is null and exists (select from moved)
+   where workspace_id = $24 and deleted_at is null and exists (select from moved)
 ), same as (
   -- One that gets the event anyway is taken first, or the target would hear of it twice.
-  select id from live where target_href = $25::text
+  select id from live where target_href = $25::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
-), target (id, target_url, target_host) as (
-  select id, target_href, target_host from live where subscribed or id in (select id from same)
+), target (id, target_url, target_host, status) as (
+  select id, target_href, target_host, status from live
+   where id in (select id from same)
+      or subscribed and (status = 'pending' or target_href is distinct from $26::text)
   union all
-  select null, $26::text, $27::text
-   where $28::text is not null and not exists (select from same) and exists (select from moved)
+  select null, $27::text, $28::text, 'pending'
+   where $29::text is not null and not exists (select from same) and exists (select from moved)
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
-                      body, traceparent)
-select $29::uuid, $30::uuid, $31::int,
-       $32::uuid, $33::text, $34, id, target_url, target_host,
-       $35, $36::text
+                      body, traceparent, status, completed_at)
+select $30::uuid, $31::uuid, $32::int,
+       $33::uuid, $34::text, $35, id, target_url, target_host,
+       $36, $37::text, status,
+       case status when 'paused' then now() end
   from target
 on conflict do nothing returning id)
 select *, (select count(*) from delivery) as deliveries, (select plan from slot) as plan,

@@ -81,24 +81,28 @@ with slot as materialized (
 ), delivery as (
 with live as (
   select id, target_href, target_host, created_at,
+         case status when 'enabled' then 'pending' else 'paused' end as status,
          cardinality(event_types) = 0 or $24 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $25 and status = 'enabled' and deleted_at is null and exists (select from moved)
+   where workspace_id = $25 and deleted_at is null and exists (select from moved)
 ), same as (
   -- One that gets the event anyway is taken first, or the target would hear of it twice.
-  select id from live where target_href = $26::text
+  select id from live where target_href = $26::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
-), target (id, target_url, target_host) as (
-  select id, target_href, target_host from live where subscribed or id in (select id from same)
+), target (id, target_url, target_host, status) as (
+  select id, target_href, target_host, status from live
+   where id in (select id from same)
+      or subscribed and (status = 'pending' or target_href is distinct from $27::text)
   union all
-  select null, $27::text, $28::text
-   where $29::text is not null and not exists (select from same) and exists (select from moved)
+  select null, $28::text, $29::text, 'pending'
+   where $30::text is not null and not exists (select from same) and exists (select from moved)
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
-                      body, traceparent)
-select $30::uuid, $31::uuid, $32::int,
-       $33::uuid, $34::text, $35, id, target_url, target_host,
-       $36, $37::text
+                      body, traceparent, status, completed_at)
+select $31::uuid, $32::uuid, $33::int,
+       $34::uuid, $35::text, $36, id, target_url, target_host,
+       $37, $38::text, status,
+       case status when 'paused' then now() end
   from target
 on conflict do nothing returning id)
 select *, (select count(*) from delivery) as deliveries, (select plan from slot) as plan,
@@ -108,23 +112,27 @@ select *, (select count(*) from delivery) as deliveries, (select plan from slot)
 prepare succeed_child_4 as
 with live as (
   select id, target_href, target_host, created_at,
+         case status when 'enabled' then 'pending' else 'paused' end as status,
          cardinality(event_types) = 0 or $1 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $2 and status = 'enabled' and deleted_at is null and true
+   where workspace_id = $2 and deleted_at is null and true
 ), same as (
   -- One that gets the event anyway is taken first, or the target would hear of it twice.
-  select id from live where target_href = $3::text
+  select id from live where target_href = $3::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
-), target (id, target_url, target_host) as (
-  select id, target_href, target_host from live where subscribed or id in (select id from same)
+), target (id, target_url, target_host, status) as (
+  select id, target_href, target_host, status from live
+   where id in (select id from same)
+      or subscribed and (status = 'pending' or target_href is distinct from $4::text)
   union all
-  select null, $4::text, $5::text
-   where $6::text is not null and not exists (select from same) and true
+  select null, $5::text, $6::text, 'pending'
+   where $7::text is not null and not exists (select from same) and true
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
-                      body, traceparent)
-select $7::uuid, $8::uuid, $9::int,
-       $10::uuid, $11::text, $12, id, target_url, target_host,
-       $13, $14::text
+                      body, traceparent, status, completed_at)
+select $8::uuid, $9::uuid, $10::int,
+       $11::uuid, $12::text, $13, id, target_url, target_host,
+       $14, $15::text, status,
+       case status when 'paused' then now() end
   from target
 on conflict do nothing;

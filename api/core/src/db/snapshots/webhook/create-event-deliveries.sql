@@ -1,23 +1,27 @@
 prepare create_event_deliveries as
 with live as (
   select id, target_href, target_host, created_at,
+         case status when 'enabled' then 'pending' else 'paused' end as status,
          cardinality(event_types) = 0 or $1 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $2 and status = 'enabled' and deleted_at is null and true
+   where workspace_id = $2 and deleted_at is null and true
 ), same as (
   -- One that gets the event anyway is taken first, or the target would hear of it twice.
-  select id from live where target_href = $3::text
+  select id from live where target_href = $3::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
-), target (id, target_url, target_host) as (
-  select id, target_href, target_host from live where subscribed or id in (select id from same)
+), target (id, target_url, target_host, status) as (
+  select id, target_href, target_host, status from live
+   where id in (select id from same)
+      or subscribed and (status = 'pending' or target_href is distinct from $4::text)
   union all
-  select null, $4::text, $5::text
-   where $6::text is not null and not exists (select from same) and true
+  select null, $5::text, $6::text, 'pending'
+   where $7::text is not null and not exists (select from same) and true
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
-                      body, traceparent)
-select $7::uuid, $8::uuid, $9::int,
-       $10::uuid, $11::text, $12, id, target_url, target_host,
-       $13, $14::text
+                      body, traceparent, status, completed_at)
+select $8::uuid, $9::uuid, $10::int,
+       $11::uuid, $12::text, $13, id, target_url, target_host,
+       $14, $15::text, status,
+       case status when 'paused' then now() end
   from target
 on conflict do nothing;

@@ -1,0 +1,21 @@
+import { type Kysely, sql } from 'kysely'
+
+// Deliveries of disabled endpoints, which are kept (D90), and the maker of an endpoint.
+const statements = [
+  `alter table delivery drop constraint delivery_status_check`,
+  // Every row satisfies the narrower constraint before, so the table is not read for it while it is locked.
+  `alter table delivery add constraint delivery_status_check
+     check (status in ('pending', 'delivered', 'exhausted', 'canceled', 'paused')) not valid`,
+  // Paused deliveries of an endpoint: listed newest first, recovered and dropped oldest first.
+  `create index delivery_paused on delivery (endpoint_id, created_at desc, id desc)
+     where status = 'paused' and endpoint_id is not null`,
+  `alter table webhook_endpoint
+     add column created_by uuid references app_user (id),
+     -- Paused deliveries that were deleted for their number since the endpoint was disabled.
+     add column dropped_deliveries bigint not null default 0`,
+  `create index webhook_endpoint_maker on webhook_endpoint (created_by) where created_by is not null`,
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}

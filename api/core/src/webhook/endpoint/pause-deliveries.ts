@@ -1,0 +1,27 @@
+import { sql } from 'kysely'
+import type { Db } from '../../db/database.ts'
+import { testEvent } from '../event-catalog.ts'
+
+/** Deliveries of one statement. */
+const pausedAtOnce = 2_000
+
+/**
+ * Pauses deliveries that wait for a disabled endpoint, and cancels a test. An attempt in flight is recorded; its retry
+ * is paused when it is claimed. Parts keep each statement short. If this process dies, a dispatcher pauses the rest.
+ * Enabling the endpoint ends the loop.
+ */
+export async function pauseEndpointDeliveries(db: Db, endpointId: string): Promise<void> {
+  for (let paused = pausedAtOnce; paused === pausedAtOnce; ) {
+    const { numAffectedRows = 0n } = await sql`
+      with waiting as materialized (
+        select id from delivery
+         where endpoint_id = ${endpointId} and status = 'pending' and claim is null
+           and exists (select from webhook_endpoint where id = ${endpointId} and status = 'disabled')
+         limit ${pausedAtOnce} for update skip locked
+      )
+      update delivery d
+         set status = case d.event when ${testEvent} then 'canceled' else 'paused' end, completed_at = now()
+        from waiting where d.id = waiting.id`.execute(db)
+    paused = Number(numAffectedRows)
+  }
+}
