@@ -83,7 +83,7 @@ function successStatus({ method, url, schema }: RouteOptions): number {
   return Number(status)
 }
 
-/** What concerns a person alone is the same request in each workspace, and never that of another member. */
+/** A request about a person alone is the same in each workspace, and never that of another member. */
 const ownerOf = ({ caller, member, routeOptions }: FastifyRequest): OnceRequest['owner'] =>
   routeOptions.config.access === 'self' ? { userId: member.userId } : { workspaceId: caller.workspaceId }
 

@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
 /** Owner of a key: a workspace, or a person on operations about that person alone. */
-export type KeyOwner = { readonly workspaceId: string } | { readonly userId: string }
+type KeyOwner = { readonly workspaceId: string } | { readonly userId: string }
 
-/** What identifies a request (D42): the caller's key within owner, method and path, and the body behind it. */
+/** Identity of a request (D42): the caller's key within owner, method and path, and the body behind it. */
 export type RequestIdentity = {
   readonly owner: KeyOwner
   readonly method: string

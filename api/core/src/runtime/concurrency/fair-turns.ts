@@ -1,7 +1,7 @@
-// Turns at something scarce for callers that nobody has judged yet. Networks take turns, in a network its clients, and
-// of a client the accounts that it names. A full queue takes a call of a network with few at the expense of the network
-// with most, so one network may use all of an idle queue and keeps nobody out of a busy one. An account has a quarter
-// of the queue, whatever networks name it.
+// Turns at a scarce resource for callers that are not judged yet. Networks take turns, in a network its clients, and
+// for a client the accounts that it names. A full queue accepts a call of a network with few and refuses the newest of
+// the network with most. So one network may use all of an idle queue, and keeps no other one out of a busy one. An
+// account has a quarter of the queue, whatever networks name it.
 import { OwnerTree } from './owner-tree.ts'
 
 /** Owners of a call, from the widest to the narrowest. */
@@ -43,7 +43,7 @@ export function fairTurns({ atOnce, waitingMax, refuse }: TurnOptions): FairTurn
   const accountMax = Math.max(1, Math.floor(waitingMax / 4))
   let running = 0
 
-  /** A call that gives way to one of this owner. Null: none has to. Undefined: none would, so there is no room. */
+  /** Finds the call that one of this owner replaces. Null: there is room. Undefined: it may replace none. */
   function findExcess(owner: TurnOwner): Waiting | null | undefined {
     const ofAccount = byAccount.of(owner.account)
     if (ofAccount !== undefined && ofAccount.size >= accountMax) return ofAccount.findExcess(placeInAccount(owner))

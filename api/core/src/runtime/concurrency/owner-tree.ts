@@ -53,7 +53,7 @@ export class OwnerTree<T> {
   }
 
   /**
-   * The item that gives way to a new one of this path: the newest of the owner with most items. Undefined if no owner
+   * Finds the item that a new one of this path replaces: the newest of the owner with most items. Undefined if no owner
    * has more than the new item's owner would have, so the new item has no better claim.
    */
   findExcess([owner, ...rest]: readonly string[]): T | undefined {
@@ -69,7 +69,7 @@ export class OwnerTree<T> {
     return largest === undefined ? this.#items.at(-1) : largest.#newest()
   }
 
-  /** Of equals the one whose turn comes last. */
+  /** Among equals, the owner whose turn comes last. */
   #largest(): OwnerTree<T> | undefined {
     let largest: OwnerTree<T> | undefined
     for (const branch of this.#owners.values()) {
