@@ -27,7 +27,6 @@ import { auditChanges } from './http/audit.ts'
 import { bodyLimitBytes, readDeclaredBodiesOnly } from './http/bodies.ts'
 import { answerClientErrors } from './http/client-error.ts'
 import { allowOrigins } from './http/cors.ts'
-import { settleDeclaredErrors } from './http/declared-errors.ts'
 import { honourIdempotencyKeys } from './http/idempotency.ts'
 import { endConnectionsWhileStopping } from './http/last-answers.ts'
 import { type ApiMetrics, createMetrics, observeRequests } from './http/metrics.ts'
@@ -115,7 +114,6 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
     deps.attempts.end()
   })
   app.setErrorHandler(answerErrors(metrics.countError))
-  settleDeclaredErrors(app)
   await documentRoutes(app, config.publicUrl)
 
   await app.register(healthRoutes, { readiness })

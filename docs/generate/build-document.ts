@@ -3,8 +3,8 @@ import { buildServices } from '@matte/api/services'
 import { writeOut } from './write-out.ts'
 
 /**
- * The OpenAPI document of the API as it is in this checkout, as it is served. The application is built and never
- * started: every address is that of nobody, and nothing is connected.
+ * The OpenAPI document that the API of this checkout serves. The application is built and never started: its addresses
+ * are invalid, and nothing is connected.
  */
 export async function buildServedDocument(): Promise<object> {
   const config = readConfig({

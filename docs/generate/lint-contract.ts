@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
-import { buildServedDocument } from './build-document.ts'
+import { buildDocument, buildServedDocument } from './build-document.ts'
+import { findMissingExamples } from './missing-examples.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'matte-contract-'))
 try {
@@ -18,4 +19,10 @@ try {
   process.exitCode = status ?? 1
 } finally {
   rmSync(dir, { recursive: true, force: true })
+}
+
+// The linter judges the examples that are there; these are not.
+for (const place of findMissingExamples(await buildDocument())) {
+  process.stderr.write(`${place} has no example: add \`examples\` to its schema.\n`)
+  process.exitCode = 1
 }

@@ -1,5 +1,4 @@
-// Reads an OpenAPI document operation by operation: what operations share stands in its components, and is written out
-// here where it is referred to.
+// Resolves the references of operations to shared parameters, bodies and responses in an OpenAPI document.
 
 type Part = { readonly $ref?: string; readonly schema?: Part; readonly content?: Readonly<Record<string, Part>> }
 type Operation = {

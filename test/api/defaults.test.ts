@@ -1,4 +1,4 @@
-// A default of the document is the value that applies: a request that leaves it out is answered like one that states it.
+// Defaults of the document are the values that apply: a request without one is answered like a request that states it.
 import { buildDocument } from '@matte/generate/build-document'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { givenPerson } from '../support/app/people.ts'

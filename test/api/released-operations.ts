@@ -1,5 +1,5 @@
-// Operations of the released document by id. Generated clients name their methods after these ids, so each stays with its
-// method and path; a new operation needs no line here before it is released.
+// Operations of the released document by id. Generated clients name their methods after these ids, so each id keeps its
+// method and path. A new operation needs no line here before its release.
 export const releasedOperations = {
   acceptTeamInvite: 'POST /api/v1/app/teams/invites/accept',
   appCancelBatch: 'DELETE /api/v1/app/tasks/batch/{batchId}',

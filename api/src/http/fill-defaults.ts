@@ -1,5 +1,5 @@
-// Fills in what a caller left out, from the defaults of the schema. No handler has a default of its own, so the
-// document cannot state another one.
+// Fills in the fields that a caller left out, from the defaults of the schema. Handlers have no defaults, so the
+// document always states the value that applies.
 
 type Schema = { readonly default?: unknown; readonly properties?: Readonly<Record<string, Schema>> }
 

@@ -58,6 +58,7 @@ import {
 } from '../schemas/webhook.ts'
 import { type ApiDocument, idempotentMark } from './document/api-document.ts'
 import { completeDocument } from './document/complete-document.ts'
+import { settleDeclaredErrors } from './document/declared-errors.ts'
 
 export const openapiPath = '/api/v1/openapi.json'
 
@@ -177,6 +178,7 @@ const tags = [
  * start.
  */
 export async function documentRoutes(app: FastifyInstance, publicUrl: string): Promise<void> {
+  settleDeclaredErrors(app)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',

@@ -73,7 +73,7 @@ const ofKeys: readonly ErrorCode[] = [
 
 const ofEverybody: readonly ErrorCode[] = ['RATE_LIMIT_EXCEEDED', 'INVALID_PARAMS', 'SYSTEM_INTERNAL_ERROR']
 const ofSelf: readonly ErrorCode[] = ['AUTH_INVALID_TOKEN', ...ofEverybody]
-/** NOT_FOUND: not a member of the workspace, or no longer. AUTH_FORBIDDEN is settled by http/declared-errors.ts. */
+/** NOT_FOUND: no member, or no longer. http/document/declared-errors.ts adds AUTH_FORBIDDEN if a role is needed. */
 const ofMembers: readonly ErrorCode[] = ['NOT_FOUND', ...ofSelf]
 
 /** The responses of a route by status: its success and, named in the descriptions, every code it can answer. */

@@ -68,7 +68,7 @@ function describeAnswers(components: ApiDocument['components'], operation: Opera
   return kinds
 }
 
-/** From an operation's `security`, which is empty if it needs none. */
+/** The credential that `security` names; an operation that needs none has an empty list. */
 const credentialOf = ({ security: [first] = [] }: Operation): 'key' | 'token' | 'none' =>
   first === undefined ? 'none' : Object.hasOwn(first, 'apiKey') ? 'key' : 'token'
 

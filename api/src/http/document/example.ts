@@ -16,8 +16,8 @@ export type JsonSchema = {
 export const schemaPrefix = '#/components/schemas/'
 
 /**
- * A value of the schema: its own example, or one made of its parts. Numbers are 1, a value that may be null is null, a
- * list has one item, and an optional member is there if it has an example of its own.
+ * A value of the schema: its own example, or one made of its parts. Numbers are 1, nullable values are null, and lists
+ * have one item. Optional members are left out unless they have an example.
  */
 export function buildExample(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): unknown {
   const { $ref, type, items = {}, examples, enum: values, anyOf } = schema

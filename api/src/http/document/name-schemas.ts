@@ -1,11 +1,11 @@
-// Gives the bodies of requests, and the envelopes and pages of answers, names of their own: a generated client has a type
-// for each.
+// Names the bodies of requests, the envelopes of answers and the pages of lists: a generated client has a type for
+// each.
 import { isReference, type Operation } from './api-document.ts'
 import { type JsonSchema, schemaPrefix } from './example.ts'
 
 type Schemas = Record<string, JsonSchema>
 
-/** Examples of answers stand beside them, so those of their schemas go. */
+/** Removes the examples of named schemas too: each answer shows its own. */
 export function nameSchemas(schemas: Schemas, operations: readonly Operation[]): void {
   for (const [name, { examples: _shown, ...schema }] of Object.entries(schemas)) schemas[name] = schema
   const bodyNames = new Map<string, string>()

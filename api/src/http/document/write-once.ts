@@ -31,11 +31,11 @@ export function writeOnce({ paths, components }: ApiDocument, kinds: ReadonlyMap
   }
 }
 
-/** What a success says differs by operation, and stands beside the reference to it. */
+/** The description of a success differs by operation; each reference has its own beside it. */
 const withoutWords = (answer: Response, kinds: ReadonlyMap<Response, AnswerKind>): Response =>
   (kinds.get(answer)?.status ?? 0) >= 400 ? answer : { ...answer, description: 'Success.' }
 
-/** More codes would make a name that nobody reads. */
+/** Longer names are hard to read. */
 const namedCodesMax = 3
 
 /** A success is named after its schema. A refusal is named after its codes, and after what changes its headers. */

@@ -10,7 +10,7 @@ import { nullable, withDefault } from '../../schemas/schema.ts'
 import { inMaintenance, judgeModel, judgeTarget } from './request-checks.ts'
 
 const modelVersionWords =
-  'Omitted, it is the platform default. `service-v2` is always valid; a name that is not is refused with those that are.'
+  '`service-v2` is always valid and means the platform default. The refusal of an invalid name lists the valid ones.'
 
 /** The body of task creation. */
 export const taskRequest = Type.Object(

@@ -2,8 +2,8 @@
 // declaration and are settled here: AUTH_FORBIDDEN from the roles that it asks for, INVALID_PARAMS from what it reads.
 import { roles } from '@matte/core/workspace/role'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { isOperation } from '../access.ts'
-import { codesOf, errorAnswers } from '../schemas/schema.ts'
+import { isOperation } from '../../access.ts'
+import { codesOf, errorAnswers } from '../../schemas/schema.ts'
 
 type Answers = Readonly<Record<string, { readonly description: string }>>
 

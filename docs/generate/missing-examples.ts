@@ -1,0 +1,36 @@
+type Media = { readonly example?: unknown; readonly examples?: object }
+type Operation = {
+  readonly operationId: string
+  readonly parameters?: readonly { readonly name: string; readonly example?: unknown }[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>
+}
+
+/** The value that the document makes of a text without an example (api/src/http/document/example.ts). */
+const placeholder = 'text'
+
+/** Parameters, bodies and answers of a document, written out, that have no example or one with a placeholder. */
+export function findMissingExamples(document: object): string[] {
+  const { paths } = document as { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }
+  return Object.values(paths)
+    .flatMap((methods) => Object.values(methods))
+    .flatMap(({ operationId, parameters = [], requestBody, responses }) => {
+      const media = Object.entries({ body: requestBody, ...responses }).flatMap(([name, part]) => {
+        const json = part?.content?.['application/json']
+        return json === undefined ? [] : [{ name, shown: json.example ?? json.examples }]
+      })
+      const shown = [...parameters.map(({ name, example }) => ({ name, shown: example })), ...media]
+      return shown.filter((each) => isMissing(each.shown)).map(({ name }) => `${operationId} ${name}`)
+    })
+}
+
+function isMissing(example: unknown): boolean {
+  if (example === undefined || example === placeholder) return true
+  return (
+    typeof example === 'object' &&
+    example !== null &&
+    Object.values(example).some(
+      (part) => part === placeholder || (typeof part === 'object' && part !== null && isMissing(part)),
+    )
+  )
+}
