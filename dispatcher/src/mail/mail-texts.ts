@@ -1,4 +1,6 @@
 // What each mail says. One description makes its text and its HTML (layout.ts), so that the two cannot differ.
+import { type PersonPlace, personFormat } from '@matte/core/mail/person-format'
+import { plainName } from '@matte/core/mail/plain-name'
 import type { DataOf, MailTemplate } from '@matte/core/mail/templates'
 
 export type MailContent = {
@@ -16,8 +18,8 @@ export type MailContent = {
 
 export type MailLink = { readonly label: string; readonly url: string }
 
-/** What every template knows beside its data. */
-export type MailPlace = {
+/** Known to every template beside its data. */
+export type MailPlace = PersonPlace & {
   /** Without it mails have no links of their own. */
   readonly appUrl: string | undefined
 }
@@ -28,13 +30,17 @@ const ignoreIt = 'If it was not you, ignore this mail: without the link nothing 
 
 const whoGetsIt = 'You are an owner or admin of this workspace at Matte. Mails of this kind cannot be switched off.'
 
-type Endpoint = { readonly targetHost: string; readonly endpointId: string; readonly workspaceName: string }
+type Endpoint = {
+  readonly targetHost: string
+  readonly endpointId: string
+  readonly workspaceName: string
+  readonly failingSince: string
+}
 
-const describe = ({ targetHost, endpointId, workspaceName }: Endpoint): string =>
-  `No delivery to ${targetHost}, the webhook endpoint ${endpointId} of ${workspaceName},`
-
-/** In UTC, to the minute. */
-const dayOf = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`
+const describeFailing = ({ failingSince, ...endpoint }: Endpoint, place: MailPlace): string =>
+  `No delivery to ${endpoint.targetHost}, the webhook endpoint ${endpoint.endpointId} of ` +
+  `${plainName(endpoint.workspaceName) ?? 'your workspace'}, has succeeded since ` +
+  personFormat(place).time(new Date(failingSince))
 
 export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
   'verify-email': ({ url }) => ({
@@ -78,41 +84,47 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
     ],
     reason: 'This is the address of an account at Matte whose address is being changed.',
   }),
-  'failed-logins': ({ failures }) => ({
+  'failed-logins': ({ failures }, place) => ({
     subject: 'Somebody may be guessing your password',
     paragraphs: [
-      `There were ${failures} failed attempts to sign in to your account. None of them got in.`,
+      `There were ${personFormat(place).number(failures)} failed attempts to sign in to your account. None of them got in.`,
       'Further attempts are slowed down. If it was not you, there is nothing that you must do; a long password that ' +
         'you use nowhere else and two-factor authentication keep such attempts out.',
     ],
     reason: 'This is the address of an account at Matte. Warnings of this kind cannot be switched off.',
   }),
-  'team-invitation': ({ teamName, inviterEmail, role, url }) => ({
-    subject: `${inviterEmail} invites you to ${teamName}`,
-    paragraphs: [`${inviterEmail} invites you to the team ${teamName} at Matte, in the role ${role}.`],
-    links: [{ label: 'See the invitation', url }],
-    note: 'The link works once, within 7 days, for somebody who is signed in with this address.',
-    reason: 'A member of the team gave this address. If you do not know the team, ignore this mail.',
-  }),
-  'referral-invitation': ({ inviterName, url }) => ({
-    subject: `${inviterName} invites you to Matte`,
-    paragraphs: [`${inviterName} uses Matte to remove the background of photos, and thinks that you might like it.`],
-    links: [{ label: 'Try Matte', url }],
-    reason: `${inviterName} gave this address. If you do not register, you get no other mail.`,
-  }),
-  'endpoint-failing': ({ disabledAfterDays, ...endpoint }) => ({
+  'team-invitation': ({ teamName, inviterEmail, role, url }) => {
+    const team = plainName(teamName)
+    return {
+      subject: `${inviterEmail} invites you to ${team ?? 'a team'}`,
+      paragraphs: [`${inviterEmail} invites you to ${team ? `the team ${team}` : 'a team'} at Matte, in the role ${role}.`],
+      links: [{ label: 'See the invitation', url }],
+      note: 'The link works once, within 7 days, for somebody who is signed in with this address.',
+      reason: 'A member of the team gave this address. If you do not know the team, ignore this mail.',
+    }
+  },
+  'referral-invitation': ({ inviterName, inviterEmail, url }) => {
+    const inviter = plainName(inviterName) ?? inviterEmail ?? 'Somebody'
+    return {
+      subject: `${inviter} invites you to Matte`,
+      paragraphs: [`${inviter} uses Matte to remove the background of photos, and thinks that you might like it.`],
+      links: [{ label: 'Try Matte', url }],
+      reason: `${inviter} gave this address. If you do not register, you get no other mail.`,
+    }
+  },
+  'endpoint-failing': ({ disabledAfterDays, ...endpoint }, place) => ({
     subject: `Your webhooks to ${endpoint.targetHost} fail`,
     paragraphs: [
-      `${describe(endpoint)} has succeeded since ${dayOf(endpoint.failingSince)}.`,
-      `Every delivery is tried again for hours. An endpoint that fails for ${disabledAfterDays} days is disabled, ` +
-        'and gets nothing until you enable it again. What failed before can be sent again.',
+      `${describeFailing(endpoint, place)}.`,
+      `Every delivery is tried again for hours. An endpoint that fails for ${personFormat(place).number(disabledAfterDays)} ` +
+        'days is disabled, and gets nothing until you enable it again. What failed before can be sent again.',
     ],
     reason: whoGetsIt,
   }),
-  'endpoint-disabled': (endpoint) => ({
+  'endpoint-disabled': (endpoint, place) => ({
     subject: `Your webhooks to ${endpoint.targetHost} are disabled`,
     paragraphs: [
-      `${describe(endpoint)} has succeeded since ${dayOf(endpoint.failingSince)}, so it was disabled.`,
+      `${describeFailing(endpoint, place)}, so it was disabled.`,
       'Once the receiver works, set the status of the endpoint to enabled, and have what failed before sent again.',
     ],
     reason: whoGetsIt,

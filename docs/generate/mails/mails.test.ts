@@ -1,8 +1,9 @@
+import { defaultPlace } from '@matte/core/mail/person-format'
 import { renderMail } from '@matte/dispatcher/mail/render-mail'
 import { describe, expect, it } from 'vitest'
 import { mailSamples } from './samples.ts'
 
-const place = { appUrl: 'https://app.example.com' }
+const place = { appUrl: 'https://app.example.com', ...defaultPlace }
 
 it('every mail reads like this', async () => {
   const texts = Object.entries(mailSamples).map(
@@ -44,7 +45,7 @@ describe('a mail', () => {
   it('has a subject of bounded length, and no links of its own where it is not known where they lead', () => {
     const title = 'x'.repeat(500)
     const data = { event: 'welcome', title, body: 'Hello.' }
-    const { subject, text } = renderMail('notification', data, { appUrl: undefined })
+    const { subject, text } = renderMail('notification', data, { ...defaultPlace, appUrl: undefined })
     expect(subject).toHaveLength(150)
     expect(text).not.toContain('http')
   })

@@ -1,0 +1,28 @@
+// The link of a sandbox checkout: whoever has it may pay or cancel that one order, as at any provider's checkout (D91). An
+// order's id is no secret, so the link is signed, with keys derived from the master keys: one that a key has signed is
+// good until that master key is taken out.
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import type { MasterKeys } from '../../../runtime/seal.ts'
+
+/** `<order id>.<signature>`, without a character that a query would escape. */
+export function signCheckout(masterKeys: MasterKeys, orderId: string): string {
+  const [first] = masterKeys.values()
+  if (first === undefined) throw new Error('no master key')
+  return `${orderId}.${signatureOf(first, orderId).toString('base64url')}`
+}
+
+/** The id of the order; undefined for a token that no master key has signed. */
+export function readCheckoutToken(masterKeys: MasterKeys, token: string): string | undefined {
+  const [orderId = '', signature = ''] = token.split('.')
+  const given = Buffer.from(signature, 'base64url')
+  const isSigned = [...masterKeys.values()].some((key) => {
+    const own = signatureOf(key, orderId)
+    return given.length === own.length && timingSafeEqual(given, own)
+  })
+  return isSigned ? orderId : undefined
+}
+
+const signatureOf = (masterKey: Buffer, orderId: string): Buffer =>
+  createHmac('sha256', Buffer.from(hkdfSync('sha256', masterKey, '', 'matte sandbox checkouts', 32)))
+    .update(orderId)
+    .digest()
