@@ -9,6 +9,7 @@ import { newEmail, newPassword } from '../support/app/sign-in/accounts.ts'
 import { givePassword, password } from '../support/app/sign-in/given-password.ts'
 import { enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
 import { givenTeam } from '../support/app/teams.ts'
+import { until } from '../support/until.ts'
 
 const masterKeys = `test:${Buffer.alloc(32, 1).toString('base64')}`
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', MASTER_KEYS: masterKeys })
@@ -59,8 +60,9 @@ describe('the link of a registration', () => {
     expect(dead.heading).toBe('This link does not work')
     const [known, unknown] = [await dead.submit({ email }), await dead.submit({ email: newEmail() })]
     expect(known.text).toBe(unknown.text)
-    const link = linkIn(await mailbox.untilMail(email, 'Confirm your address'), 'Confirm address')
-    expect((await (await visit(link)).submit({ password })).heading).toBe('Your address is confirmed')
+    const second = await until('the second mail', () => mailbox.mailsTo(email)[1])
+    const page = await visit(linkIn(second, 'Confirm address'))
+    expect((await page.submit({ password })).heading).toBe('Your address is confirmed')
   })
 
   it('asks for the password again when it is missing, beside the field', async () => {
@@ -165,6 +167,8 @@ it('the link of a referral leads to a page that registers with its code', async 
   expect(refused.html).toContain(`value="${email}"`)
   expect((await refused.submit({ email, password })).heading).toBe('Check your mail')
   await (await visit(linkIn(await mailbox.untilMail(email, 'Confirm your address'), 'Confirm address'))).submit({ password })
-  const { data } = await client.call<{ joined: number }>('GET', '/referral')
-  expect(data.joined).toBe(1)
+  await until('the referral is joined', async () => {
+    const { data } = await client.call<{ joined: number }>('GET', '/referral')
+    return data.joined === 1
+  })
 })

@@ -3,7 +3,7 @@
 import { type Config, readConfig } from '@matte/api/config'
 import { buildServices } from '@matte/api/services'
 import type { Service } from '@matte/core/runtime/service'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { inject } from 'vitest'
 import { type Client, createClient } from './client.ts'
 import { freePorts } from './free-ports.ts'
@@ -19,7 +19,10 @@ export type TestApi = {
 }
 
 /** `DATABASE_URL` is the one variable that has to be given. */
-export async function startApi(variables: Record<string, string> & { DATABASE_URL: string }): Promise<TestApi> {
+export async function startApi(
+  variables: Record<string, string> & { DATABASE_URL: string },
+  logger?: Logger,
+): Promise<TestApi> {
   const [port = 0, healthPort = 0] = await freePorts(2)
   const url = `http://127.0.0.1:${port}`
   const config = readConfig({
@@ -40,7 +43,7 @@ export async function startApi(variables: Record<string, string> & { DATABASE_UR
     LOG_LEVEL: 'silent',
     ...variables,
   })
-  const { services } = await buildServices(config, pino({ level: config.logLevel }))
+  const { services } = await buildServices(config, logger ?? pino({ level: config.logLevel }))
   const stop = await startAll(services)
   const healthUrl = `http://127.0.0.1:${healthPort}`
   return { url, healthUrl, config, client: (apiKey) => createClient(url, apiKey), stop }

@@ -41,8 +41,10 @@ export const answerErrorsBy =
     const known = toPublic(toMatteError(error), request)
     count(known.code)
     const status = httpStatus[known.code]
-    if (status >= 500) request.log.error({ err: error, code: known.code }, 'request failed')
-    else request.log.debug({ err: error, code: known.code }, 'request refused')
+    // The router's error repeats the address with its query, which may hold a token (D91).
+    const err = codeOf(error) === 'FST_ERR_BAD_URL' ? undefined : error
+    if (status >= 500) request.log.error({ err, code: known.code }, 'request failed')
+    else request.log.debug({ err, code: known.code }, 'request refused')
     const retryAfter = retryAfterOf(known)
     // The rate limiter has set it already.
     if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter)

@@ -10,6 +10,8 @@ export type Page = {
   readonly content: Html
   /** The page shows a form again because something was wrong with it. */
   readonly hasProblem?: boolean
+  /** Of a link that no longer works; any other page has the status that the reply has by then. */
+  readonly status?: 404
 }
 
 /** `default-src` allows the stylesheet and the icon; forms go to this origin alone. */
@@ -31,7 +33,11 @@ const headers = {
 }
 
 export const sendPage = (reply: FastifyReply, page: Page): FastifyReply =>
-  reply.headers(headers).type('text/html; charset=utf-8').send(toDocument(page).text)
+  reply
+    .code(page.status ?? reply.statusCode)
+    .headers(headers)
+    .type('text/html; charset=utf-8')
+    .send(toDocument(page).text)
 
 const toDocument = ({ title, content, hasProblem = false }: Page): Html => html`<!doctype html>
 <html lang="en">

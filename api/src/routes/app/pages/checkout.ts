@@ -59,6 +59,7 @@ const declined: Problem = { message: 'The card was declined. Try again, or cance
 
 const noCheckout: Page = {
   title: 'There is nothing to pay here',
+  status: 404,
   content: paragraph('The link is incomplete, or the order is gone. Read the order again for its link.'),
 }
 

@@ -62,6 +62,7 @@ ${forgotForm(given)}`,
 
 const deadLinkPage: Page = {
   title: 'This link does not work',
+  status: 404,
   content: html`${paragraph('It was used already, it is older than 10 minutes, or it is incomplete. Ask for another.')}
 ${forgotForm({})}`,
 }

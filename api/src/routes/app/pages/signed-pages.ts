@@ -74,11 +74,13 @@ type Change = { readonly userId: string; readonly action: string; readonly targe
 
 const deadChange: Page = {
   title: 'This link does not work',
+  status: 404,
   content: paragraph('It was used already, it is older than a day, or a later one took its place. Change it again.'),
 }
 
 const deadInvitation: Page = {
   title: 'This link does not work',
+  status: 404,
   content: paragraph('The invitation was used, taken back or replaced, or it is older than 7 days. Ask for a new one.'),
 }
 

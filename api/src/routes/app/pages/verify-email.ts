@@ -23,11 +23,11 @@ export const verifyEmailPages: FastifyPluginAsync<PageDeps> = async (app, deps) 
     path: '/verify-email',
     body: verifyBody,
     open: async ({ token }) =>
-      token && (await findMailToken(db, 'verify-email', token)) ? passwordPage(token) : askAgainPage(),
+      token && (await findMailToken(db, 'verify-email', token)) ? passwordPage(token) : deadLinkPage,
     again: ({ token }, problem) => passwordPage(token, problem),
     submit: async ({ token }, request) => {
       const session = await verifyAddress(deps, { token, client: clientOf(request) })
-      if (session === undefined) return askAgainPage()
+      if (session === undefined) return deadLinkPage
       // Nobody has its tokens: the page shows none.
       await endSession(db, session.userId, session.sessionId)
       deps.nudge.delivery(session.userId)
@@ -65,15 +65,25 @@ ${link('/forgot-password', 'Choose a new password')}`,
 
 type AskAgain = { readonly email?: string | undefined; readonly problem?: Problem }
 
-const askAgainPage = ({ email, problem }: AskAgain = {}): Page => ({
+const askAgainForm = ({ email, problem }: AskAgain = {}) => html`
+${renderForm({ path: '/verify-email/resend', fields: [emailField], submit: 'Send another link' }, { email }, problem)}
+${link('/login', 'Sign in')}`
+
+const askAgainPage = (given: AskAgain = {}): Page => ({
+  title: 'Confirm your address',
+  content: html`${paragraph('Enter the address that you registered with. You get another link by mail.')}
+${askAgainForm(given)}`,
+})
+
+const deadLinkPage: Page = {
   title: 'This link does not work',
+  status: 404,
   content: html`${paragraph(
     'It was used already, it is older than a day, or it is incomplete. If your address is confirmed, sign in. ' +
       'Otherwise, have another link sent.',
   )}
-${renderForm({ path: '/verify-email/resend', fields: [emailField], submit: 'Send another link' }, { email }, problem)}
-${link('/login', 'Sign in')}`,
-})
+${askAgainForm()}`,
+}
 
 const verifiedPage: Page = {
   title: 'Your address is confirmed',
