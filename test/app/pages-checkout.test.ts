@@ -1,10 +1,10 @@
 // The sandbox's checkout as a page: what a payer can do, by buttons.
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
-import { visit } from '../support/app/browser.ts'
 import { type Order, order } from '../support/app/payments.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
 import { sweepPayments } from '../support/app/sweep-payments.ts'
+import { visit } from '../support/app/visitor/browser.ts'
 
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
 const person = () => givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
@@ -66,7 +66,9 @@ describe('the checkout of the sandbox', () => {
     await (await checkoutOf(made)).submit({ declineRenewals: 'yes' }, { button: 'succeed' })
     expect(await statusOf(someone, made)).toBe('paid')
     const objects = world.db.selectFrom('sandbox_object').select('state').where('kind', '=', 'subscription')
-    expect((await objects.execute()).map(({ state }) => state)).toContainEqual(expect.objectContaining({ orderId: made.id, declines: true }))
+    expect((await objects.execute()).map(({ state }) => state)).toContainEqual(
+      expect.objectContaining({ orderId: made.id, declines: true }),
+    )
   })
 
   it('opens by its link alone: not by the id of an order, nor by the signature of another', async () => {

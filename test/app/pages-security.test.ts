@@ -6,9 +6,9 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { startApi, type TestApi } from '../support/api.ts'
-import { visit } from '../support/app/browser.ts'
 import { order } from '../support/app/payments.ts'
 import { givenPerson } from '../support/app/people.ts'
+import { visit } from '../support/app/visitor/browser.ts'
 import { useDatabase } from '../support/database.ts'
 
 const paths = [
@@ -23,18 +23,21 @@ describe('every page', () => {
   const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
   const at = (path: string) => `${world.api.url}/api/v1/app/pages${path}`
 
-  it.each(paths)('%s works under a strict policy, in no frame, without a referrer or a copy in a cache', async (path) => {
-    const { headers, html } = await visit(at(`${path}?token=nothing`))
-    expect(headers.get('content-security-policy')).toBe(
-      "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
-    )
-    expect(Object.fromEntries(headers)).toMatchObject({
-      ...{ 'content-type': 'text/html; charset=utf-8', 'x-content-type-options': 'nosniff' },
-      ...{ 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' },
-    })
-    expect(html).not.toMatch(/<script|<style|\sstyle=|\son\w+=|javascript:|https?:\/\/(?!127\.0\.0\.1)/i)
-    expect(html).toMatch(/<html lang="en">[\s\S]*<meta name="viewport"[\s\S]*<main>\s*<h1>/)
-  })
+  it.each(paths)(
+    '%s works under a strict policy, in no frame, without a referrer or a copy in a cache',
+    async (path) => {
+      const { headers, html } = await visit(at(`${path}?token=nothing`))
+      expect(headers.get('content-security-policy')).toBe(
+        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+      )
+      expect(Object.fromEntries(headers)).toMatchObject({
+        ...{ 'content-type': 'text/html; charset=utf-8', 'x-content-type-options': 'nosniff' },
+        ...{ 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' },
+      })
+      expect(html).not.toMatch(/<script|<style|\sstyle=|\son\w+=|javascript:|https?:\/\/(?!127\.0\.0\.1)/i)
+      expect(html).toMatch(/<html lang="en">[\s\S]*<meta name="viewport"[\s\S]*<main>\s*<h1>/)
+    },
+  )
 
   it.each(paths)('%s names each field by a label and has one heading', async (path) => {
     const { html } = await visit(at(path))
@@ -158,7 +161,10 @@ describe('the query of a link', () => {
     await (await visit(checkoutUrl ?? '')).submit({}, { button: 'succeed' })
     const metrics = await (await fetch(`${api.healthUrl}/metrics`)).text()
     await api.stop() // spans that are not exported yet go out with the end
-    const signature = URL.parse(checkoutUrl ?? '')?.searchParams.get('token')?.split('.')[1] ?? ''
+    const signature =
+      URL.parse(checkoutUrl ?? '')
+        ?.searchParams.get('token')
+        ?.split('.')[1] ?? ''
     expect(logged).toContain('/api/v1/app/pages/verify-email')
     expect(traced).toContain('/api/v1/app/pages/verify-email')
     expect(metrics).toContain('/api/v1/app/pages/verify-email')

@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
-import { visit } from '../support/app/browser.ts'
-import { linkIn, useMailbox } from '../support/app/mailbox.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
 import { newEmail, newPassword } from '../support/app/sign-in/accounts.ts'
 import { givePassword, password } from '../support/app/sign-in/given-password.ts'
 import { enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
 import { givenTeam } from '../support/app/teams.ts'
+import { visit } from '../support/app/visitor/browser.ts'
+import { linkIn, useMailbox } from '../support/app/visitor/mailbox.ts'
 import { until } from '../support/until.ts'
 
 const masterKeys = `test:${Buffer.alloc(32, 1).toString('base64')}`
@@ -49,7 +49,11 @@ describe('the link of a registration', () => {
   it('leaves no session that nobody has the tokens of', async () => {
     const [email, password] = [newEmail(), newPassword()]
     await (await visit(await registered(email, password))).submit({ password })
-    const { id } = await world.db.selectFrom('app_user').select('id').where('email', '=', email).executeTakeFirstOrThrow()
+    const { id } = await world.db
+      .selectFrom('app_user')
+      .select('id')
+      .where('email', '=', email)
+      .executeTakeFirstOrThrow()
     expect(await liveSessions(id)).toEqual([])
   })
 
@@ -115,7 +119,10 @@ describe('the link of a new address', () => {
     const link = linkIn(await mailbox.untilMail(newAddress, 'Confirm your new address'), 'Confirm new address')
     const page = await visit(link)
     const wrong = await page.submit({ email: someone.email, password: 'not the password' })
-    expect([wrong.status, wrong.text]).toEqual([401, expect.stringContaining('The e-mail address or the password is wrong')])
+    expect([wrong.status, wrong.text]).toEqual([
+      401,
+      expect.stringContaining('The e-mail address or the password is wrong'),
+    ])
     expect(wrong.html).toContain(`value="${someone.email}"`)
     const asks = await wrong.submit({ email: someone.email, password })
     expect([asks.status, asks.heading]).toEqual([200, 'Enter a code'])
@@ -125,7 +132,9 @@ describe('the link of a new address', () => {
     expect((await someone.client.call('GET', '/users/profile')).data).toMatchObject({ email: newAddress })
     expect(await liveSessions(someone.userId)).toEqual([{ id: someone.sessionId }])
     expect((await visit(link)).heading).toBe('This link does not work')
-    const { items } = (await someone.client.call<{ items: { action: string }[] }>('GET', `/teams/${someone.workspaceId}/audit-log`)).data
+    const { items } = (
+      await someone.client.call<{ items: { action: string }[] }>('GET', `/teams/${someone.workspaceId}/audit-log`)
+    ).data
     expect(items.map(({ action }) => action)).toContain('confirmEmail')
   })
 })
@@ -138,7 +147,10 @@ describe('the link of an invitation', () => {
     const link = linkIn(await mailbox.untilMail(invited.email, 'invites you to Shop'), 'See the invitation')
     const page = await visit(link)
     const refused = await page.submit({ email: other.email, password })
-    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('This invitation is for another address')])
+    expect([refused.status, refused.text]).toEqual([
+      403,
+      expect.stringContaining('This invitation is for another address'),
+    ])
     expect((await refused.submit({ email: invited.email, password })).heading).toBe('You are in the team Shop')
     const members = await team.owner.client.call<{ items: { email: string }[] }>('GET', `${team.path}/members`)
     expect(members.data.items.map(({ email }) => email)).toContain(invited.email)
@@ -166,7 +178,9 @@ it('the link of a referral leads to a page that registers with its code', async 
   const refused = await form.submit({ email, password: 'short' })
   expect(refused.html).toContain(`value="${email}"`)
   expect((await refused.submit({ email, password })).heading).toBe('Check your mail')
-  await (await visit(linkIn(await mailbox.untilMail(email, 'Confirm your address'), 'Confirm address'))).submit({ password })
+  await (await visit(linkIn(await mailbox.untilMail(email, 'Confirm your address'), 'Confirm address'))).submit({
+    password,
+  })
   await until('the referral is joined', async () => {
     const { data } = await client.call<{ joined: number }>('GET', '/referral')
     return data.joined === 1

@@ -48,7 +48,8 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public' } = request.routeOptions.config
     if (access === 'public' || access === 'provider') return
-    if (access === 'open' || access === 'page') return limitAddress(limiter, deps.openRequestsPerMinute, { request, reply })
+    if (access === 'open' || access === 'page')
+      return limitAddress(limiter, deps.openRequestsPerMinute, { request, reply })
     const caller =
       access !== 'self' && 'scope' in access
         ? await byKey(deps, access.scope, { request, reply })

@@ -1,4 +1,4 @@
-// One page with a form: GET shows it and changes nothing, POST does what it asks for and shows what came of it.
+// A page with a form. GET shows the form and changes nothing; POST acts on it and shows the result.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { Problem, Values } from './form.ts'

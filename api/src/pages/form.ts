@@ -11,7 +11,7 @@ export type Field = {
   readonly isOptional?: true
 }
 
-export type Form = {
+type Form = {
   /** Below the pages' own path. */
   readonly path: string
   readonly fields: readonly Field[]
@@ -34,7 +34,9 @@ export type Problem = {
 /** A field keeps what was typed, passwords and codes excepted. */
 export function renderForm({ path, fields, hidden = {}, submit }: Form, values: Values = {}, problem?: Problem): Html {
   const wrong = fields.filter(({ name }) => problem?.fields[name] !== undefined)
-  return html`${problem && renderProblem(problem, wrong)}
+  // Only a hidden field is wrong, which the link has brought.
+  const isLinkWrong = wrong.length === 0 && Object.keys(problem?.fields ?? {}).length > 0
+  return html`${problem && renderProblem(isLinkWrong ? { ...problem, message: linkIncomplete } : problem, wrong)}
 <form method="post" action="${pagesPath}${path}">
 ${renderHidden(hidden)}
 ${fields.map((field) => renderField(field, { value: values[field.name], problem, isFirst: field === wrong[0] }))}
@@ -43,15 +45,18 @@ ${fields.map((field) => renderField(field, { value: values[field.name], problem,
 `
 }
 
+const linkIncomplete = 'The link is incomplete. Open it again from the mail.'
+
 export const renderHidden = (hidden: Values): readonly Html[] =>
   Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)
 
 /** The keyboard's focus goes to the first wrong field, else to the sentence itself. */
 export function renderProblem({ message, fields }: Problem, wrong: readonly Field[] = []): Html {
   const [first] = wrong
+  const items = wrong.map(({ name, label }) => html`<li><a href="#${name}">${label} ${fields[name]}.</a></li>`)
   return html`<div class="problem" role="alert" tabindex="-1"${first === undefined && html` autofocus`}>
 <p>${message}</p>
-${first && html`<ul>${wrong.map(({ name, label }) => html`<li><a href="#${name}">${label} ${fields[name]}.</a></li>`)}</ul>`}
+${first && html`<ul>${items}</ul>`}
 </div>
 `
 }

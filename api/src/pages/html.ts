@@ -8,6 +8,7 @@ class Html {
     this.text = text
   }
 }
+
 export type { Html }
 
 /** `undefined` and `false` are nothing. */
@@ -19,7 +20,7 @@ export const html = (strings: TemplateStringsArray, ...values: readonly Value[])
 function toText(value: Value): string {
   if (value === undefined || value === false) return ''
   if (value instanceof Html) return value.text
-  return typeof value === 'object' ? value.map(toText).join('') : escape(String(value))
+  return typeof value === 'object' ? value.map(toText).join('') : escapeText(String(value))
 }
 
 const escapes: Readonly<Record<string, string>> = {
@@ -30,4 +31,4 @@ const escapes: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => escapes[character] ?? character)
+const escapeText = (text: string): string => text.replace(/[&<>"']/g, (character) => escapes[character] ?? character)

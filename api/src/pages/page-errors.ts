@@ -1,5 +1,5 @@
-// Errors of pages: the form again with the reason beside its field, or a page with one sentence. They are counted, logged
-// and given their status as the API's are.
+// Errors of pages: the form again with the reason beside its field, or a page with one sentence. Counting, logging and
+// status are those of the API's errors.
 import type { ErrorCode } from '@matte/core/error'
 import type { Issue } from '@matte/core/invalid-params'
 import type { FastifyReply, FastifyRequest } from 'fastify'

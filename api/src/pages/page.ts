@@ -1,5 +1,5 @@
-// The document around every page, and the headers that it is sent with (D91): no script, no style in the page itself, no
-// frame, no referrer, no copy in a cache.
+// The document around every page, and its headers (D91). They forbid scripts, inline styles, frames, referrers and
+// copies in caches.
 import type { FastifyReply } from 'fastify'
 import { type Html, html } from './html.ts'
 import { pagesPath } from './pages-path.ts'

@@ -54,6 +54,7 @@ a { color: var(--accent); text-underline-offset: 2px; }
 .soft, .hint { color: var(--soft); font-weight: 400; }
 .hint, .error { margin: 0 0 6px; font-size: 14px; }
 .error { color: var(--wrong); font-weight: 600; }
+main > .hint { margin-bottom: 14px; }
 .field { margin: 0 0 20px; }
 label { display: block; margin: 0 0 6px; font-weight: 600; }
 input:not([type=checkbox]) {

@@ -87,7 +87,8 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
   'failed-logins': ({ failures }, place) => ({
     subject: 'Somebody may be guessing your password',
     paragraphs: [
-      `There were ${personFormat(place).number(failures)} failed attempts to sign in to your account. None of them got in.`,
+      `There were ${personFormat(place).number(failures)} failed attempts to sign in to your account. ` +
+        'None of them got in.',
       'Further attempts are slowed down. If it was not you, there is nothing that you must do; a long password that ' +
         'you use nowhere else and two-factor authentication keep such attempts out.',
     ],
@@ -97,7 +98,9 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
     const team = plainName(teamName)
     return {
       subject: `${inviterEmail} invites you to ${team ?? 'a team'}`,
-      paragraphs: [`${inviterEmail} invites you to ${team ? `the team ${team}` : 'a team'} at Matte, in the role ${role}.`],
+      paragraphs: [
+        `${inviterEmail} invites you to ${team ? `the team ${team}` : 'a team'} at Matte, in the role ${role}.`,
+      ],
       links: [{ label: 'See the invitation', url }],
       note: 'The link works once, within 7 days, for somebody who is signed in with this address.',
       reason: 'A member of the team gave this address. If you do not know the team, ignore this mail.',
@@ -116,8 +119,9 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
     subject: `Your webhooks to ${endpoint.targetHost} fail`,
     paragraphs: [
       `${describeFailing(endpoint, place)}.`,
-      `Every delivery is tried again for hours. An endpoint that fails for ${personFormat(place).number(disabledAfterDays)} ` +
-        'days is disabled, and gets nothing until you enable it again. What failed before can be sent again.',
+      'Every delivery is tried again for hours. An endpoint that fails for ' +
+        `${personFormat(place).number(disabledAfterDays)} days is disabled, and gets nothing until you enable it again. ` +
+        'What failed before can be sent again.',
     ],
     reason: whoGetsIt,
   }),

@@ -60,7 +60,11 @@ export const mailSamples: Readonly<Record<string, RenderedMail>> = {
     { teamName: 'Shop & Co', inviterEmail: 'ada@example.com', role: 'member', url },
     place,
   ),
-  'referral-invitation': renderMail('referral-invitation', { inviterName: 'Ada', inviterEmail: 'ada@example.com', url }, place),
+  'referral-invitation': renderMail(
+    'referral-invitation',
+    { inviterName: 'Ada', inviterEmail: 'ada@example.com', url },
+    place,
+  ),
   ...Object.fromEntries(
     webhookEvents.map((event) => {
       const fields = event === 'task.succeeded' || event === 'task.failed' ? taskFields : eventFields[event]

@@ -10,16 +10,16 @@ export type MailRef = { readonly id: string; readonly claim: string }
 /** With the locale and time zone of the account that it goes to; the defaults where it goes to none. */
 export type ClaimedMail = MailRef &
   PersonPlace & {
-  readonly to: string
-  readonly template: string
-  readonly dataSealed: string
-  /** 1, 2, …: only attempts that a server has answered, or that failed after it had the mail, count. */
-  readonly attempt: number
-  /** The database's clock when this was claimed. */
-  readonly claimedAt: Date
-  /** The claim before this one had expired: its dispatcher died, or was cut off from the database. */
-  readonly takenOver: boolean
-}
+    readonly to: string
+    readonly template: string
+    readonly dataSealed: string
+    /** 1, 2, …: only attempts that a server has answered, or that failed after it had the mail, count. */
+    readonly attempt: number
+    /** The database's clock when this was claimed. */
+    readonly claimedAt: Date
+    /** The claim before this one had expired: its dispatcher died, or was cut off from the database. */
+    readonly takenOver: boolean
+  }
 
 type ClaimOptions = {
   /** At most so many: the free slots. */
@@ -59,6 +59,8 @@ async function claim(db: Db, options: ClaimOptions & { readonly notifications: b
       from due where m.id = due.id and not due.is_erased
     returning m.id, m.claim, m.to_address as "to", m.template, m.data_sealed as "dataSealed", m.attempt,
               clock_timestamp() as "claimedAt", due.lapsed as "takenOver",
-              coalesce(due.locale, ${locale}) as "locale", coalesce(due.time_zone, ${timeZone}) as "timeZone"`.execute(db)
+              coalesce(due.locale, ${locale}) as "locale", coalesce(due.time_zone, ${timeZone}) as "timeZone"`.execute(
+    db,
+  )
   return rows
 }

@@ -4,7 +4,7 @@
 /** `locale` and `timeZone` of an account. */
 export type PersonPlace = { readonly locale: string; readonly timeZone: string }
 
-export type PersonFormat = {
+type PersonFormat = {
   readonly number: (value: number) => string
   /** Minor units of an ISO 4217 currency. */
   readonly money: (amount: number, currency: string) => string

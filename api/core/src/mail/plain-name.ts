@@ -10,12 +10,12 @@ const lengthMax = 80
 /** Control and format characters (line breaks, marks of direction), markup, and parts of addresses. */
 const refused = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}<>/\\@]+/gu
 
-/** A dot or colon in front of two letters or digits: `example.com`, `javascript:alert`. Initials such as J.R. stay. */
-const joint = /[.:。．｡：](?=[\p{L}\p{M}\p{N}]{2})/gu
+/** A dot or colon as in `example.com`, `https://` or `javascript:alert`. Initials such as J.R. stay. */
+const joint = /[.:。．｡：](?=[\p{L}\p{M}\p{N}]{2}|\/)/gu
 
 /** The name as a mail may show it; undefined if nothing of it is left. */
 export function plainName(name: string): string | undefined {
-  const cleaned = name.normalize('NFKC').replace(refused, ' ').replace(joint, ' ').replace(/\s+/g, ' ').trim()
+  const cleaned = name.normalize('NFKC').replace(joint, ' ').replace(refused, ' ').replace(/\s+/g, ' ').trim()
   const short = Array.from(cleaned).slice(0, lengthMax).join('').trim()
   return /[\p{L}\p{N}]/u.test(short) ? short : undefined
 }

@@ -15,8 +15,7 @@ function wordsFor(place: PersonPlace) {
   const format = personFormat(place)
   return {
     number: (value: unknown) => format.number(number(value)),
-    counted: (value: unknown, one: string) =>
-      `${format.number(number(value))} ${one}${number(value) === 1 ? '' : 's'}`,
+    counted: (value: unknown, one: string) => `${format.number(number(value))} ${one}${number(value) === 1 ? '' : 's'}`,
     money: (amount: unknown, currency: unknown) => format.money(number(amount), text(currency)),
     day: (value: unknown) => {
       const date = new Date(text(value))

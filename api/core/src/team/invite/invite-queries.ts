@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { TeamInviteTable } from '../../db/tables/team.ts'
-import { hashInviteToken } from './invite-token.ts'
 
 export type InviteRow = {
   readonly id: string
@@ -34,16 +33,6 @@ export const listInvites = (db: Db, teamId: string): Promise<InviteRow[]> =>
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .execute()
-
-/** What the invitation of a token is to. Undefined: unknown, or no longer open. */
-export const findInviteByToken = (db: Db, token: string) =>
-  db
-    .selectFrom('team_invite as i')
-    .innerJoin('workspace as w', 'w.id', 'i.workspace_id')
-    .select(['w.name as teamName', 'i.role'])
-    .where('i.token_hash', '=', hashInviteToken(token))
-    .where(isOpen)
-    .executeTakeFirst()
 
 /** Undefined: unknown, another team's, or no longer open. */
 export const findInvite = (db: Db, teamId: string, id: string): Promise<InviteRow | undefined> =>

@@ -1,7 +1,8 @@
-// A page for somebody who proves on it who they are: address and password, then a code if the account asks for one. Pages
-// have no cookies, so each asks again. Its session ends with the answer, unless the page hands out the session's token.
-import type { StartedSession } from '@matte/core/identity/session/start-session'
+// A page on which a person signs in: address and password, then a code if the account has a second factor. Pages have no
+// cookies, so each page asks again. The session ends with the answer, unless the page shows its token.
+
 import { endSession } from '@matte/core/identity/session/session-queries'
+import type { StartedSession } from '@matte/core/identity/session/start-session'
 import { finishLogin } from '@matte/core/identity/two-factor/finish-login'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -36,7 +37,7 @@ const codeBody = Type.Object({ ...verifyRequest.properties, token })
 
 const codeField: Field = {
   ...{ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code' },
-  hint: 'Of your authenticator app, or one of your recovery codes.',
+  hint: 'From your authenticator app, or one of your recovery codes.',
 }
 
 export function addSignedPage(app: FastifyInstance, deps: PageDeps, page: SignedPage): void {
@@ -51,7 +52,8 @@ export function addSignedPage(app: FastifyInstance, deps: PageDeps, page: Signed
     again: start,
     submit: async ({ token = '', ...given }, request) => {
       const done = await logInByRequest(deps, request, given)
-      if (done.outcome === 'unverified') return checkMail('Your address is not confirmed yet. A new link is on its way.')
+      if (done.outcome === 'unverified')
+        return checkMail('Your address is not confirmed yet. A new link is on its way.')
       if (done.outcome === 'mfa_required') return codePage(page, { token, mfaToken: done.mfaToken })
       return finish(done.session, request, token)
     },
@@ -102,7 +104,7 @@ function codePage({ path, submit }: SignedPage, { token, mfaToken }: Values, pro
   const hidden = { mfaToken, ...(token && { token }) }
   return {
     title: 'Enter a code',
-    content: html`${paragraph('This account asks for a second factor. The code is good for one try.')}
+    content: html`${paragraph('This account uses two-factor authentication. Each code works once.')}
 ${renderForm({ path: `${path}/code`, fields: [codeField], hidden, submit }, {}, problem)}`,
   }
 }

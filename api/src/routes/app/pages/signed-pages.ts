@@ -4,7 +4,7 @@ import { confirmEmail, isChangeOpen } from '@matte/core/identity/email/change-em
 import { findPersonalWorkspace } from '@matte/core/identity/personal/own-workspaces'
 import { issueTokens } from '@matte/core/identity/session/issue-tokens'
 import { acceptInvite } from '@matte/core/team/invite/accept-invite'
-import { findInviteByToken } from '@matte/core/team/invite/invite-queries'
+import { isInviteOpen } from '@matte/core/team/invite/find-invite'
 import { findTeam } from '@matte/core/team/team-queries'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { clientAddress } from '../../../client-address.ts'
@@ -34,9 +34,11 @@ export const signedPages: FastifyPluginAsync<PageDeps> = async (app, deps) => {
     title: 'Accept the invitation',
     intro: 'Sign in with the address that the invitation was sent to.',
     submit: 'Join the team',
-    more: deps.registers && html`${paragraph('No account yet? Create one with that address, then open this link again.')}
+    more:
+      deps.registers &&
+      html`${paragraph('No account yet? Create one with that address, then open this link again.')}
 ${link('/register', 'Create an account')}`,
-    dead: async (token) => ((await findInviteByToken(db, token)) ? undefined : deadInvitation),
+    dead: async (token) => ((await isInviteOpen(db, token)) ? undefined : deadInvitation),
     act: async ({ userId }, request, token) => {
       const doer = { userId, ipAddress: clientAddress(request.ip), requestId: request.id }
       const { id } = await acceptInvite(db, { doer, token })

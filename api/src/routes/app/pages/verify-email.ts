@@ -87,5 +87,6 @@ ${askAgainForm()}`,
 
 const verifiedPage: Page = {
   title: 'Your address is confirmed',
-  content: html`${paragraph('Your account is ready. You can close this page, or sign in.')}${link('/login', 'Sign in')}`,
+  content: html`${paragraph('Your account is ready. You can close this page, or sign in.')}
+${link('/login', 'Sign in')}`,
 }

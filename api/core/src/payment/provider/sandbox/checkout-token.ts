@@ -1,6 +1,6 @@
-// The link of a sandbox checkout: whoever has it may pay or cancel that one order, as at any provider's checkout (D91). An
-// order's id is no secret, so the link is signed, with keys derived from the master keys: one that a key has signed is
-// good until that master key is taken out.
+// Token in the link of a sandbox checkout. The link pays or cancels one order, as at any provider's checkout (D91). An
+// order's id is not secret, so the token is signed with a key derived from a master key. It works until that master key
+// is removed.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { MasterKeys } from '../../../runtime/seal.ts'
 

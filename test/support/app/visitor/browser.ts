@@ -37,7 +37,7 @@ export async function visit(url: string, init: RequestInit = {}): Promise<ShownP
       const links = [...html.matchAll(/<a href="([^"]*)">(.*?)<\/a>/gs)]
       const link = links.find(([, , text = '']) => textOf(text) === label)
       if (link?.[1] === undefined) throw new Error(`the page has no link ${label}`)
-      return visit(at(unescape(link[1])))
+      return visit(at(decode(link[1])))
     },
   }
 }
@@ -53,16 +53,16 @@ function formOf(html: string) {
   if (action === undefined) throw new Error('the page has no form')
   const hidden = [...content.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)]
   const [, buttonName = ''] = /<button name="([^"]*)"/.exec(content) ?? []
-  const values = hidden.map(([, name = '', value = '']) => [unescape(name), unescape(value)] as const)
-  return { action: unescape(action), hidden: Object.fromEntries(values), buttonName }
+  const values = hidden.map(([, name = '', value = '']) => [decode(name), decode(value)] as const)
+  return { action: decode(action), hidden: Object.fromEntries(values), buttonName }
 }
 
 const textOf = (html: string): string =>
-  unescape(html.replace(/<[^>]*>/g, ' '))
+  decode(html.replace(/<[^>]*>/g, ' '))
     .replace(/\s+/g, ' ')
     .trim()
 
-const unescape = (text: string): string =>
+const decode = (text: string): string =>
   text.replace(/&(amp|lt|gt|quot|#39);/g, (_entity, name: string) => entities[name] ?? '')
 
 const entities: Fields = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }

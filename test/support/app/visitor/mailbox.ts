@@ -1,10 +1,14 @@
 // Mails as people get them: queued by the API, sent by a dispatcher of its own to a mail server of the tests.
 import { afterAll, beforeAll } from 'vitest'
-import { type DispatcherProcess, spawnDispatcher } from '../../dispatcher/dispatcher-process.ts'
-import { type MailServer, mailEnv, startMailServer } from '../../dispatcher/mail-server.ts'
-import { until } from '../until.ts'
+import { type DispatcherProcess, spawnDispatcher } from '../../../dispatcher/dispatcher-process.ts'
+import { type MailServer, mailEnv, startMailServer } from '../../../dispatcher/mail-server.ts'
+import { until } from '../../until.ts'
 
-type Sender = { readonly databaseUrl: string; readonly masterKeys: string; readonly env?: Readonly<Record<string, string>> }
+type Sender = {
+  readonly databaseUrl: string
+  readonly masterKeys: string
+  readonly env?: Readonly<Record<string, string>>
+}
 
 export type ReceivedMail = { readonly subject: string; readonly text: string; readonly html: string }
 
