@@ -10,7 +10,7 @@ it('the document has the routes of the App API', async () => {
   expect(routes.sort()).toEqual([...expectedRoutes].sort())
 })
 
-/** Operations that make something with an id of its own (D30). */
+/** Operations that create a resource with an id (D30). */
 const creations = [
   ...['POST /app/developer/api-keys', 'POST /app/developer/api-keys/{apiKeyId}/roll', 'POST /app/developer/webhooks'],
   ...['POST /app/payments/orders', 'POST /app/payments/refunds', 'POST /app/referral/invitations'],

@@ -35,7 +35,7 @@ export function addFormPage<S extends TSchema>(app: FastifyInstance, page: FormP
   )
 }
 
-/** Of a parameter that comes twice nothing counts. */
+/** A parameter that comes twice is ignored. */
 function textsOf(fields: unknown): Values {
   const entries = Object.entries((fields ?? {}) as Record<string, unknown>)
   return Object.fromEntries(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])))

@@ -27,7 +27,7 @@ export type Values = Readonly<Record<string, string | undefined>>
 /** Reason for which a form is shown again. */
 export type Problem = {
   readonly message: string
-  /** By name of the field: words that follow its label. */
+  /** Words that follow the label of a field, by its name. */
   readonly fields: Values
 }
 

@@ -54,7 +54,7 @@ const escapes: Readonly<Record<string, string>> = {
 
 const escapeHtml = (text: string): string => oneLine(text).replace(/[&<>"']/g, (char) => escapes[char] ?? char)
 
-/** Content of an element, where an isolate is an element of its own. */
+/** Content of an element; an isolate becomes an element. */
 const toInline = (text: string): string => escapeHtml(text).replaceAll('\u2068', '<bdi>').replaceAll('\u2069', '</bdi>')
 
 const colours = { page: '#f4f5f7', card: '#ffffff', ink: '#1c2430', soft: '#5b6675', accent: '#1f5fd0' }

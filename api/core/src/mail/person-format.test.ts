@@ -22,5 +22,9 @@ it.each(['tlh', 'x', '', 'not a locale'])('writes as English does for the unknow
 
 it('counts the minor units of each currency, and writes an unknown one as its code', () => {
   const { money } = personFormat({ locale: 'de-DE', timeZone: 'UTC' })
-  expect([money(1_999, 'EUR'), money(1_500, 'JPY'), money(1_999, 'XX')]).toEqual(['19,99\u00a0€', '1.500\u00a0¥', '1.999 XX'])
+  expect([money(1_999, 'EUR'), money(1_500, 'JPY'), money(1_999, 'XX')]).toEqual([
+    '19,99\u00a0€',
+    '1.500\u00a0¥',
+    '1.999 XX',
+  ])
 })

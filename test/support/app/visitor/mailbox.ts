@@ -1,4 +1,4 @@
-// Mails as people get them: queued by the API, sent by a dispatcher of its own to a mail server of the tests.
+// Mails as people get them: queued by the API, sent by a dispatcher to a mail server of the tests.
 import { afterAll, beforeAll } from 'vitest'
 import { type DispatcherProcess, spawnDispatcher } from '../../../dispatcher/dispatcher-process.ts'
 import { type MailServer, mailEnv, startMailServer } from '../../../dispatcher/mail-server.ts'

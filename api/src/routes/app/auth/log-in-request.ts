@@ -22,7 +22,7 @@ export async function logInByRequest(
   { email, password }: { readonly email: string; readonly password: string },
 ): Promise<Passed> {
   const startedAt = performance.now()
-  // It waits for a password to be hashed, in a queue with a bound of its own.
+  // Hashing waits in a queue that has its own bound.
   request.makeRoom()
   const network = clientNetwork(request.ip)
   const done = await logIn(deps, { email, password, network, client: clientOf(request) })

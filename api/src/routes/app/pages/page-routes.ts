@@ -18,7 +18,7 @@ type PageRouteDeps = PageDeps & {
   readonly metrics: { readonly countError: (code: ErrorCode) => void }
 }
 
-/** Files change with a release only; an hour later everybody has the new ones. */
+/** The files change with a release only; an hour later every browser has the new ones. */
 const cacheControl = 'public, max-age=3600'
 
 export const pageRoutes: FastifyPluginAsync<PageRouteDeps> = async (app, deps) => {

@@ -30,7 +30,7 @@ type SignedPage = {
   readonly keepsSession?: true
 }
 
-/** Of the link; a page without one gets an empty text. */
+/** Token of the link; empty for a page without one. */
 const token = Type.Optional(Type.String({ maxLength: 200 }))
 const passwordBody = Type.Object({ ...loginRequest.properties, token })
 const codeBody = Type.Object({ ...verifyRequest.properties, token })

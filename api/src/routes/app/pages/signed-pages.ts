@@ -1,4 +1,4 @@
-// Pages that need somebody signed in: a new address, an invitation, and a token for the API.
+// Pages that require a sign-in: a new address, an invitation, and a token for the API.
 import { recordChange } from '@matte/core/audit/record-change'
 import { confirmEmail, isChangeOpen } from '@matte/core/identity/email/change-email'
 import { findPersonalWorkspace } from '@matte/core/identity/personal/own-workspaces'

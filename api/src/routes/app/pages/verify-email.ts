@@ -1,4 +1,4 @@
-// The link of a registration's mail: the password of the registration, and the account is there (D92).
+// The link of a registration's mail: the password of the registration, and the account is there.
 import { askForVerification } from '@matte/core/identity/account/account-requests'
 import { findMailToken } from '@matte/core/identity/account/mail-token'
 import { verifyAddress } from '@matte/core/identity/account/verify-address'
