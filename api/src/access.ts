@@ -8,6 +8,8 @@ import type { FastifyContextConfig } from 'fastify'
 export type Access =
   /** Everybody; no operation of the API: health, documents, files behind signed links. */
   | 'public'
+  /** A page for people (D91), limited by client address; no operation, since its answers are not for programs. */
+  | 'page'
   /** An operation for everybody, limited by client address: what comes before signing in. */
   | 'open'
   /** An operation that the signature on its body opens: events of a payment provider. */
@@ -34,7 +36,10 @@ export const surfaceOf = ({ access }: Declared): Surface =>
   typeof access === 'object' && 'scope' in access ? 'developer' : 'app'
 
 /** A part of the API. False also where no route was found. */
-export const isOperation = ({ access = 'public' }: Declared): boolean => access !== 'public'
+export const isOperation = ({ access = 'public' }: Declared): boolean => access !== 'public' && access !== 'page'
+
+/** Costs work for one caller: an operation or a page. */
+export const isForOneCaller = ({ access = 'public' }: Declared): boolean => access !== 'public'
 
 /** The request has a caller once its access is checked. */
 export const needsCredential = ({ access = 'public' }: Declared): boolean =>

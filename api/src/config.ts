@@ -21,6 +21,7 @@ import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { parseNetworks } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { pagesPath } from './pages/pages-path.ts'
 import { accountSettings, type Registration } from './settings/accounts.ts'
 import { referralSettings } from './settings/referral.ts'
 import { signInSettings } from './settings/sign-in.ts'
@@ -195,7 +196,7 @@ export function readConfig(env: Env): Config {
   return Object.freeze({
     ...config,
     s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl,
-    appUrl: config.appUrl ?? config.publicUrl,
+    appUrl: config.appUrl ?? `${config.publicUrl}${pagesPath}`,
     registration: config.registration ?? (config.environment === 'production' ? 'invite' : 'open'),
     resultsDelivery: deliveryOf(config, Boolean(env.RESULTS_DELIVERY)),
   })

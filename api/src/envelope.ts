@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { ErrorCode } from '@matte/core/error'
 import type { FastifyInstance } from 'fastify'
-import { isOperation } from './access.ts'
+import { isForOneCaller } from './access.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -32,7 +32,7 @@ export function addEnvelope(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     // Answers belong to one caller; what a cache may keep says so itself.
-    if (isOperation(request.routeOptions.config)) reply.header('cache-control', 'no-store')
+    if (isForOneCaller(request.routeOptions.config)) reply.header('cache-control', 'no-store')
     done()
   })
   // Errors come here with their envelope on, from the one error mapper.

@@ -1,5 +1,6 @@
 // `make up`: the whole service on this machine as ordinary processes. Everything that can be refused is refused before
 // the first process starts; what runs already with the same settings is kept, so that a second call takes seconds.
+import { join } from 'node:path'
 import { type Env, readExistingServers } from './environment.ts'
 import { ensureFirstWorkspace } from './first-workspace.ts'
 import { takeLock } from './lifecycle/lock.ts'
@@ -74,5 +75,6 @@ Matte is up after ${seconds} s.
   API        ${apiUrl}/api/v1   (OpenAPI: ${apiUrl}/api/v1/openapi.json)
   key        . ${layout.envFile}   sets MATTE_BASE_URL and MATTE_API_KEY in your shell
   try it     make demo
+  mails      ${join(layout.logDir, 'dispatcher.log')}   (without SMTP_URL; open their links in a browser)
   logs       make logs        stop it    make down`)
 }

@@ -53,7 +53,7 @@ describe('POST /developer/api-keys', () => {
   it('shows the key this once, which works at once and is the member’s', async () => {
     const someone = await person()
     const { status, data } = await make(someone)
-    expect(status).toBe(200)
+    expect(status).toBe(201)
     expect(data).toEqual({
       ...{ id: expect.any(String), name: 'shop', prefix: 'service_live_', scopes, createdAt: expect.any(String) },
       ...{ expiresAt: null, lastUsedAt: null, revokedAt: null },
@@ -152,7 +152,8 @@ describe('POST /developer/api-keys/{id}/roll', () => {
   it('makes a key with the same name and scopes; the old one works for the overlap', async () => {
     const someone = await person()
     const { data: old } = await make(someone, { name: 'shop', scopes: ['tasks:read'] })
-    const { data: fresh } = await roll(someone, old.id, { overlapSeconds: 3_600 })
+    const { status, data: fresh } = await roll(someone, old.id, { overlapSeconds: 3_600 })
+    expect(status).toBe(201)
     expect(fresh).toMatchObject({ name: 'shop', scopes: ['tasks:read'], expiresAt: null })
     expect([await works(old.key), await works(fresh.key)]).toEqual([true, true])
     const left = await sql<{ seconds: number }>`

@@ -1,63 +1,188 @@
-// Every operation that answers a page, on both surfaces: it has the size that was asked for, 20 without a wish, and a
-// list that is always whole has no other page. The operations come from the service's own document.
-import { buildDocument } from '@matte/generate/build-document'
-import { beforeAll, expect, it } from 'vitest'
+// Links of mails without a web app: each leads to a page of the API, whose form does what the mail is about.
+import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
-import type { Operation } from '../support/app/operations.ts'
-import { addressOf, givenVictim, type Victim } from './victim.ts'
+import { createAppClient } from '../support/app/app-client.ts'
+import { givenPerson, type Person } from '../support/app/people.ts'
+import { newEmail, newPassword } from '../support/app/sign-in/accounts.ts'
+import { givePassword, password } from '../support/app/sign-in/given-password.ts'
+import { enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
+import { givenTeam } from '../support/app/teams.ts'
+import { visit } from '../support/app/visitor/browser.ts'
+import { linkIn, useMailbox } from '../support/app/visitor/mailbox.ts'
+import { until } from '../support/until.ts'
 
-type Schema = { readonly properties?: Readonly<Record<string, Schema>> }
-type Get = Operation & {
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
-  readonly responses: Record<string, { description: string; content?: Record<string, { schema?: Schema }> }>
-}
-type Page = {
-  readonly items: readonly unknown[]
-  readonly page: number
-  readonly pageSize: number
-  readonly total: number
+const masterKeys = `test:${Buffer.alloc(32, 1).toString('base64')}`
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', MASTER_KEYS: masterKeys })
+const mailbox = useMailbox(() => ({ databaseUrl: world.databaseUrl, masterKeys }))
+
+const pageAt = (path: string) => `${world.api.url}/api/v1/app/pages${path}`
+const open = () => createAppClient(world.api.url)
+const logIn = (email: string, password: string) => open().call('POST', '/auth/login', { body: { email, password } })
+const liveSessions = async (userId: string) =>
+  world.db.selectFrom('session').select('id').where('user_id', '=', userId).where('ended_at', 'is', null).execute()
+
+async function person(): Promise<Person> {
+  const someone = await givenPerson(world.db, world.api)
+  await givePassword(world.db, someone)
+  return someone
 }
 
-const { paths } = (await buildDocument()) as { paths: Record<string, { readonly get?: Get }> }
-const isPage = ({ responses }: Get): boolean => {
-  const schema = responses['200']?.content?.['application/json']?.schema
-  return schema?.properties?.data?.properties?.totalPages !== undefined
+async function registered(email: string, password: string): Promise<string> {
+  await open().call('POST', '/auth/register', { body: { email, password, name: 'Ada' } })
+  return linkIn(await mailbox.untilMail(email, 'Confirm your address'), 'Confirm address')
 }
-const pages = Object.entries(paths).flatMap(([path, { get }]) =>
-  get !== undefined && isPage(get) ? [{ ...get, method: 'GET', path }] : [],
-)
-const takesSize = ({ parameters = [] }: Get): boolean => parameters.some(({ name }) => name === 'pageSize')
-const [paged, whole] = [pages.filter(takesSize), pages.filter((page) => !takesSize(page))]
 
-const world = useApi()
-let victim: Victim
-beforeAll(async () => {
-  victim = await givenVictim(world, pages)
+describe('the link of a registration', () => {
+  it('leads to a page that confirms the address with the password, once', async () => {
+    const [email, password] = [newEmail(), newPassword()]
+    const link = await registered(email, password)
+    const page = await visit(link)
+    expect([page.status, page.heading]).toEqual([200, 'Confirm your address'])
+    await visit(link, { method: 'HEAD' })
+    const done = await page.submit({ password })
+    expect([done.status, done.heading]).toEqual([200, 'Your address is confirmed'])
+    expect((await logIn(email, password)).data).toMatchObject({ tokenType: 'Bearer', user: { email } })
+    expect((await page.submit({ password })).heading).toBe('This link does not work')
+    expect((await visit(link)).heading).toBe('This link does not work')
+  })
+
+  it('leaves no session that nobody has the tokens of', async () => {
+    const [email, password] = [newEmail(), newPassword()]
+    await (await visit(await registered(email, password))).submit({ password })
+    const { id } = await world.db
+      .selectFrom('app_user')
+      .select('id')
+      .where('email', '=', email)
+      .executeTakeFirstOrThrow()
+    expect(await liveSessions(id)).toEqual([])
+  })
+
+  it('that is dead offers another one, to whatever address', async () => {
+    const [email, password] = [newEmail(), newPassword()]
+    await registered(email, password)
+    const dead = await visit(pageAt('/verify-email?token=nothing'))
+    expect(dead.heading).toBe('This link does not work')
+    const [known, unknown] = [await dead.submit({ email }), await dead.submit({ email: newEmail() })]
+    expect(known.text).toBe(unknown.text)
+    const second = await until('the second mail', () => mailbox.mailsTo(email)[1])
+    const page = await visit(linkIn(second, 'Confirm address'))
+    expect((await page.submit({ password })).heading).toBe('Your address is confirmed')
+  })
+
+  it('asks for the password again when it is missing, beside the field', async () => {
+    const page = await visit(await registered(newEmail(), newPassword()))
+    const again = await page.submit({})
+    expect([again.status, again.heading]).toEqual([400, 'Confirm your address'])
+    expect(again.text).toContain('Password is required.')
+    expect(again.html).toMatch(/<title>Error: Confirm your address/)
+    expect(again.html).toMatch(/<input id="password"[^>]*aria-describedby="password-error"[^>]*aria-invalid="true"/)
+  })
 })
 
-async function read(operation: Get & { path: string }, query = ''): Promise<Page> {
-  const { caller, owner } = victim
-  const credential = operation.path.includes('/app/')
-    ? { authorization: `Bearer ${owner.accessToken}` }
-    : { 'x-api-key': caller.apiKey }
-  const answer = await fetch(`${addressOf(victim, operation)}${query}`, { headers: credential })
-  const { data } = (await answer.json()) as { data: Page }
-  return data
-}
+describe('the link for a new password', () => {
+  it('leads to a page that sets it, once; a bad one is refused beside its field', async () => {
+    const { email } = await person()
+    const forgot = await visit(pageAt('/forgot-password'))
+    expect((await forgot.submit({ email })).heading).toBe('Check your mail')
+    const link = linkIn(await mailbox.untilMail(email, 'Choose a new password'), 'Choose a new password')
+    const page = await visit(link)
+    const refused = await page.submit({ newPassword: 'short' })
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('New password must not have fewer')])
+    const common = await refused.submit({ newPassword: 'Password1234!' })
+    expect([common.status, common.text]).toEqual([400, expect.stringContaining('New password is too easy to guess')])
+    const chosen = newPassword()
+    expect((await common.submit({ newPassword: chosen })).heading).toBe('Your password is changed')
+    await logIn(email, chosen)
+    expect((await page.submit({ newPassword: newPassword() })).heading).toBe('This link does not work')
+  })
 
-it('there are lists of both kinds on both surfaces', () => {
-  const surfaces = (list: typeof pages) => new Set(list.map(({ path }) => path.includes('/app/')))
-  expect([surfaces(paged).size, surfaces(whole).size]).toEqual([2, 2])
-  expect(pages.map(({ operationId }) => operationId)).toEqual(expect.arrayContaining(['listBatches', 'appListBatches']))
+  it('of an address that has an account already is in the mail about it, beside signing in', async () => {
+    const { email } = await person()
+    await open().call('POST', '/auth/register', { body: { email, password: newPassword() } })
+    const mail = await mailbox.untilMail(email, 'You have an account already')
+    expect((await visit(linkIn(mail, 'Choose a new password'))).heading).toBe('Choose a new password')
+    const signedIn = await (await visit(linkIn(mail, 'Sign in'))).submit({ email, password })
+    expect(signedIn.heading).toBe('You are signed in')
+    const [, token = ''] = /<pre class="token"[^>]*>([^<]+)</.exec(signedIn.html) ?? []
+    const { data } = await createAppClient(world.api.url, token).call('GET', '/users/profile')
+    expect(data).toMatchObject({ email })
+  })
 })
 
-it.each(paged)('$path has the size that was asked for, and 20 by default', async (operation) => {
-  expect(await read(operation)).toMatchObject({ page: 1, pageSize: 20 })
-  expect(await read(operation, '?pageSize=7')).toMatchObject({ page: 1, pageSize: 7 })
-  expect(await read(operation, '?pageSize=100')).toMatchObject({ page: 1, pageSize: 100 })
+describe('the link of a new address', () => {
+  it('leads to a page that changes it after signing in, with a code if the account has one', async () => {
+    const someone = await person()
+    const { nextCode, wrongCode } = await enableSecondFactor(world.db, someone.client)
+    const newAddress = newEmail()
+    const body = { newEmail: newAddress, password, code: await nextCode() }
+    await someone.client.call('POST', '/auth/email/change', { body })
+    const link = linkIn(await mailbox.untilMail(newAddress, 'Confirm your new address'), 'Confirm new address')
+    const page = await visit(link)
+    const wrong = await page.submit({ email: someone.email, password: 'not the password' })
+    expect([wrong.status, wrong.text]).toEqual([
+      401,
+      expect.stringContaining('The e-mail address or the password is wrong'),
+    ])
+    expect(wrong.html).toContain(`value="${someone.email}"`)
+    const asks = await wrong.submit({ email: someone.email, password })
+    expect([asks.status, asks.heading]).toEqual([200, 'Enter a code'])
+    const again = await asks.submit({ code: await wrongCode() })
+    expect([again.status, again.heading]).toEqual([400, 'Enter a code'])
+    expect((await again.submit({ code: await nextCode() })).heading).toBe('Your address is changed')
+    expect((await someone.client.call('GET', '/users/profile')).data).toMatchObject({ email: newAddress })
+    expect(await liveSessions(someone.userId)).toEqual([{ id: someone.sessionId }])
+    expect((await visit(link)).heading).toBe('This link does not work')
+    const { items } = (
+      await someone.client.call<{ items: { action: string }[] }>('GET', `/teams/${someone.workspaceId}/audit-log`)
+    ).data
+    expect(items.map(({ action }) => action)).toContain('confirmEmail')
+  })
 })
 
-it.each(whole)('$path is whole, and says by its total that it is', async (operation) => {
-  const { items, page, pageSize, total } = await read(operation)
-  expect({ page, pageSize, total }).toEqual({ page: 1, pageSize: Math.max(20, items.length), total: items.length })
+describe('the link of an invitation', () => {
+  it('leads to a page on which the invited person joins, and nobody else', async () => {
+    const team = await givenTeam(world)
+    const [invited, other] = [await person(), await person()]
+    await team.owner.client.call('POST', `${team.path}/invites`, { body: { email: invited.email, role: 'member' } })
+    const link = linkIn(await mailbox.untilMail(invited.email, 'invites you to Shop'), 'See the invitation')
+    const page = await visit(link)
+    const refused = await page.submit({ email: other.email, password })
+    expect([refused.status, refused.text]).toEqual([
+      403,
+      expect.stringContaining('This invitation is for another address'),
+    ])
+    expect((await refused.submit({ email: invited.email, password })).heading).toBe('You are in the team Shop')
+    const members = await team.owner.client.call<{ items: { email: string }[] }>('GET', `${team.path}/members`)
+    expect(members.data.items.map(({ email }) => email)).toContain(invited.email)
+    expect((await visit(link)).heading).toBe('This link does not work')
+  })
+
+  it('to somebody without an account leads to an account first', async () => {
+    const team = await givenTeam(world)
+    const [email, password] = [newEmail(), newPassword()]
+    await team.owner.client.call('POST', `${team.path}/invites`, { body: { email, role: 'member' } })
+    const invitation = await visit(linkIn(await mailbox.untilMail(email, 'invites you to Shop'), 'See the invitation'))
+    const form = await invitation.follow('Create an account')
+    expect((await form.submit({ email, password })).heading).toBe('Check your mail')
+    const link = linkIn(await mailbox.untilMail(email, 'Confirm your address'), 'Confirm address')
+    await (await visit(link)).submit({ password })
+    expect((await invitation.submit({ email, password })).heading).toBe('You are in the team Shop')
+  })
+})
+
+it('the link of a referral leads to a page that registers with its code', async () => {
+  const { client } = await person()
+  const [email, password] = [newEmail(), newPassword()]
+  await client.call('POST', '/referral/invitations', { body: { email } })
+  const form = await visit(linkIn(await mailbox.untilMail(email, 'invites you to Matte'), 'Try Matte'))
+  const refused = await form.submit({ email, password: 'short' })
+  expect(refused.html).toContain(`value="${email}"`)
+  expect((await refused.submit({ email, password })).heading).toBe('Check your mail')
+  await (await visit(linkIn(await mailbox.untilMail(email, 'Confirm your address'), 'Confirm address'))).submit({
+    password,
+  })
+  await until('the referral is joined', async () => {
+    const { data } = await client.call<{ joined: number }>('GET', '/referral')
+    return data.joined === 1
+  })
 })

@@ -56,7 +56,7 @@ describe('POST /referral/invitations', () => {
     const { data: referral } = await inviter.client.call<Referral>('GET', '/referral')
     expect(mail?.template).toBe('referral-invitation')
     const data = unseal(world.api.config.masterKeys, mail?.id ?? '', mail?.data_sealed ?? '')
-    expect(JSON.parse(data)).toEqual({ inviterName: inviter.email, url: referral.url })
+    expect(JSON.parse(data)).toEqual({ inviterName: '', inviterEmail: inviter.email, url: referral.url })
     expect(referral).toMatchObject({ invited: 1, joined: 0 })
   })
 

@@ -83,7 +83,7 @@ describe('POST /app/teams/{teamId}/invites', () => {
       team_name: 'Shop',
       inviter_email: team.owner.email,
       role: 'billing',
-      invite_url: `${world.api.url}/teams/accept?token=${token}`,
+      invite_url: `${world.api.url}/api/v1/app/pages/teams/accept?token=${token}`,
       message: expect.any(String),
     })
     const due = await world.db

@@ -45,7 +45,9 @@ describe('a new address', () => {
       { template: 'confirm-email', to: newEmail },
       { template: 'email-changing', to: someone.email, data: { newEmail } },
     ])
-    expect(mails[0]?.data.url).toMatch(new RegExp(`^${world.api.url}/confirm-email\\?token=[\\w-]{43}$`))
+    expect(mails[0]?.data.url).toMatch(
+      new RegExp(`^${world.api.url}/api/v1/app/pages/confirm-email\\?token=[\\w-]{43}$`),
+    )
     expect((await confirm(someone, await tokenFor(newEmail))).data).toEqual({ email: newEmail })
     expect(await addressOf(someone)).toBe(newEmail)
     const logIn = (email: string) =>

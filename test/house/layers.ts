@@ -149,7 +149,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   api: ['api', 'core'],
   'api/config.ts': [
     ...['core/bus', 'core/runtime', 'core/workspace', 'core/webhook/target', 'core/payment', 'core/audit'],
-    'api/settings',
+    ...['api/settings', 'api/pages/pages-path.ts'],
   ],
   'api/settings': ['core/runtime'],
   'api/access.ts': ['core'],
@@ -169,6 +169,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/limit': ['core', 'api/errors', 'api/access.ts'],
   'api/auth': ['core', 'api/limit', 'api/settings', 'api/access.ts', 'api/uuid.ts'],
   'api/http': ['core', 'api/errors', 'api/schemas', 'api/schemas/app', 'api/access.ts', 'api/client-address.ts'],
+  // HTML for people: the document around a page, its forms and its errors.
+  'api/pages/pages-path.ts': [],
+  'api/pages': ['core', 'api/errors', 'api/access.ts', 'api/pages/pages-path.ts'],
   'api/routes': ['core', 'api/http'],
   // What both surfaces have is one code with two fronts.
   'api/routes/task': [
@@ -182,7 +185,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/routes/legacy': ['core/storage', 'api/routes/task'],
   'api/routes/app': [
     ...['core', 'api/http', 'api/views', 'api/views/app', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth'],
-    ...['api/stream', 'api/client-address.ts'],
+    ...['api/stream', 'api/client-address.ts', 'api/pages', 'api/pages/pages-path.ts'],
     ...['api/routes/task', 'api/routes/both'],
     ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/waits'],
   ],

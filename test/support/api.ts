@@ -3,7 +3,7 @@
 import { type Config, readConfig } from '@matte/api/config'
 import { buildServices } from '@matte/api/services'
 import type { Service } from '@matte/core/runtime/service'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { inject } from 'vitest'
 import { type Client, createClient } from './client.ts'
 import { checkAnswers } from './declared-answers.ts'
@@ -21,7 +21,10 @@ export type TestApi = {
 }
 
 /** `DATABASE_URL` is the one variable that has to be given. */
-export async function startApi(variables: Record<string, string> & { DATABASE_URL: string }): Promise<TestApi> {
+export async function startApi(
+  variables: Record<string, string> & { DATABASE_URL: string },
+  logger?: Logger,
+): Promise<TestApi> {
   const [port = 0, healthPort = 0] = await freePorts(2)
   const url = `http://127.0.0.1:${port}`
   const config = readConfig({
@@ -42,7 +45,7 @@ export async function startApi(variables: Record<string, string> & { DATABASE_UR
     LOG_LEVEL: 'silent',
     ...variables,
   })
-  const { app, services } = await buildServices(config, pino({ level: config.logLevel }))
+  const { app, services } = await buildServices(config, logger ?? pino({ level: config.logLevel }))
   const answers = checkAnswers(app.server, app.swagger())
   const stopServices = await startAll(services)
   const stop = async (): Promise<void> => {

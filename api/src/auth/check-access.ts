@@ -61,7 +61,8 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public' } = request.routeOptions.config
     if (access === 'public' || access === 'provider') return
-    if (access === 'open') return limitAddress(limiter, deps.openRequestsPerMinute, { request, reply })
+    if (access === 'open' || access === 'page')
+      return limitAddress(limiter, deps.openRequestsPerMinute, { request, reply })
     const caller =
       access !== 'self' && 'scope' in access
         ? await byKey(deps, access.scope, { request, reply })
@@ -121,7 +122,7 @@ type Payer = Pick<RequestCaller, 'userId' | 'plan'>
 /** A workspace on the plan Free costs nothing to make, so a person's requests to all of them have one limit. */
 const payingPerson = ({ userId, plan }: Payer): string => (plan === 'free' ? `free:${userId}` : personOf({ userId }))
 
-function payersOf(access: Exclude<Access, 'public' | 'open' | 'provider'>, caller: RequestCaller) {
+function payersOf(access: Exclude<Access, 'public' | 'page' | 'open' | 'provider'>, caller: RequestCaller) {
   if (access === 'self') return { holder: payingPerson(caller) }
   const isFreeMember = 'roles' in access && caller.plan === 'free'
   return { holder: `workspace:${caller.workspaceId}`, member: isFreeMember ? payingPerson(caller) : undefined }

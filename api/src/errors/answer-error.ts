@@ -15,7 +15,7 @@ import { publicCode } from './public-code.ts'
 /** Seconds for `Retry-After` (D6): maintenance lasts, a store or a database is often back in seconds. */
 const retryAfterSeconds = { maintenance: 60, outage: 5, limit: 1, max: 3_600 } as const
 
-type PublicError = Pick<MatteError, 'message' | 'details' | 'cause' | 'retryAfterSeconds'> & {
+export type PublicError = Pick<MatteError, 'message' | 'details' | 'cause' | 'retryAfterSeconds'> & {
   readonly code: ErrorCode
 }
 
@@ -29,19 +29,27 @@ export function toErrorAnswer(
 type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
 /** Fastify's error handler: counts and logs once, sets status and `Retry-After`, and answers in the envelope. */
-export const answerErrors =
-  (count: (code: ErrorCode) => void): ErrorHandler =>
+export const answerErrors = (count: (code: ErrorCode) => void): ErrorHandler =>
+  answerErrorsBy(count, (known, request, reply) => reply.send(toErrorAnswer(request.id, known)))
+
+type SendError = (error: PublicError, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+/** The same with an answer of another form. */
+export const answerErrorsBy =
+  (count: (code: ErrorCode) => void, send: SendError): ErrorHandler =>
   (error, request, reply) => {
     const known = toPublic(toMatteError(error), request)
     count(known.code)
     const status = httpStatus[known.code]
-    if (status >= 500) request.log.error({ err: error, code: known.code }, 'request failed')
-    else request.log.debug({ err: error, code: known.code }, 'request refused')
+    // The router's error repeats the address with its query, which may hold a token (D91).
+    const err = codeOf(error) === 'FST_ERR_BAD_URL' ? undefined : error
+    if (status >= 500) request.log.error({ err, code: known.code }, 'request failed')
+    else request.log.debug({ err, code: known.code }, 'request refused')
     const retryAfter = retryAfterOf(known)
     // The rate limiter has set it already.
     if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter)
     reply.header('x-request-id', request.id) // no hook has run where the router gave up
-    return reply.code(status).send(toErrorAnswer(request.id, known))
+    return send(known, request, reply.code(status))
   }
 
 /** With the code that this surface of the interface has for it. */

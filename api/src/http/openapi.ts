@@ -241,7 +241,7 @@ const preferHeader = Type.Optional(
 /** For the document alone: the credential, and what every route takes. */
 function describeRoute(schema: FastifySchema, url: string, config: FastifyContextConfig | undefined) {
   const { access = 'public' } = config ?? {}
-  if (access === 'public') return schema
+  if (access === 'public' || access === 'page') return schema
   const { sentence: needs, security, extensions } = describeAccess(access)
   const { operationId = '', tags = [], headers, params, description: more } = schema as Documented
   const legacy = url.startsWith('/v1/')
@@ -263,7 +263,7 @@ function describeRoute(schema: FastifySchema, url: string, config: FastifyContex
 }
 
 /** `extensions`: for the tests that walk the document, and whoever generates a client. */
-function describeAccess(access: Exclude<Access, 'public'>) {
+function describeAccess(access: Exclude<Access, 'public' | 'page'>) {
   if (access === 'open') return { sentence: 'Needs no credential.', security: [], extensions: { 'x-access': access } }
   if (access === 'provider') {
     const sentence = 'The signature of the payment provider is its credential.'

@@ -11,7 +11,7 @@ import { invalidParam } from '@matte/core/invalid-params'
 import { counter, gauge } from '@matte/core/runtime/metrics/define'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
-import { isOperation, needsCredential } from '../access.ts'
+import { isForOneCaller, needsCredential } from '../access.ts'
 import { capacityExceeded } from '../errors/answer-error.ts'
 import { clientNetwork } from './client-network.ts'
 import { bodyDeadlineMs, expectWithin } from './late-body.ts'
@@ -87,7 +87,7 @@ export function refuseOverload(
   })
 
   app.addHook('onRequest', (request, reply, done) => {
-    if (!isOperation(request.routeOptions.config)) return done()
+    if (!isForOneCaller(request.routeOptions.config)) return done()
     if (oldestWaitMs() > queueAgeMaxMs) return done(refuse())
     rooms.enter(request, holderOf(request))
     reply.raw.once('close', () => {

@@ -1,4 +1,5 @@
 import { addressPattern } from '@matte/core/address'
+import { plainNamePattern } from '@matte/core/mail/plain-name'
 
 /** Forms of texts that a pattern alone does not explain. */
 export const patterns = {
@@ -9,7 +10,7 @@ export const patterns = {
   /** PostgreSQL's text takes every character but one. */
   storable: '^[^\\u0000]*$',
   /** A name that mails are sent with: no line breaks, markup, web or mail addresses. */
-  plainName: '^[^\\s\\u0000-\\u001f\\u007f<>/\\\\@][^\\u0000-\\u001f\\u007f<>/\\\\@]*$',
+  plainName: plainNamePattern,
 } as const
 
 /** What a caller reads in place of the pattern. */

@@ -8,7 +8,7 @@ export const accountSettings = {
   appUrl: parsed<string | undefined>(
     'APP_URL',
     {
-      description: 'where links in mails lead, such as https://app.example.com; without it PUBLIC_URL',
+      description: 'where links in mails lead, such as https://app.example.com; without it pages of the API',
       default: undefined,
     },
     parseAppUrl,

@@ -9,17 +9,30 @@ const subjectMax = 150
 export function layOut(content: MailContent): RenderedMail {
   const { links = [], settings, ...rest } = content
   const safe = { ...rest, links: links.filter(isWebLink), ...(settings && isWebLink(settings) && { settings }) }
-  return { subject: oneLine(content.subject).slice(0, subjectMax), text: toText(safe), html: toHtml(safe) }
+  return { subject: collapse(strip(content.subject)).slice(0, subjectMax), text: toText(safe), html: toHtml(safe) }
 }
 
 const isWebLink = ({ url }: MailLink): boolean => /^https?:$/.test(URL.parse(url)?.protocol ?? '')
 
+/**
+ * Isolates of direction, which formatted dates and numbers have (mail/person-format.ts in core), with their marks. They
+ * end where they began, so they cannot hide or reorder the text around them.
+ */
+const isolated = /(\u2068[^\u2066-\u2069]*\u2069)/u
+
 /** No line break, no control or direction character: nothing that could be a header or hide what it says. */
-const oneLine = (text: string): string =>
-  text
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
+const strip = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+
+/** The same inside an isolate, where marks of direction stay. */
+const stripIsolate = (text: string): string =>
+  `\u2068${text.slice(1, -1).replace(/(?![\u200e\u200f\u061c])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')}\u2069`
+
+const collapse = (text: string): string => text.replace(/\s+/g, ' ').trim()
+
+const oneLine = (text: string): string => {
+  const parts = text.split(isolated)
+  return collapse(parts.map((part, index) => (index % 2 === 0 ? strip(part) : stripIsolate(part))).join(''))
+}
 
 function toText({ paragraphs, links = [], note, reason, settings }: MailContent): string {
   const parts = [
@@ -41,6 +54,9 @@ const escapes: Readonly<Record<string, string>> = {
 
 const escapeHtml = (text: string): string => oneLine(text).replace(/[&<>"']/g, (char) => escapes[char] ?? char)
 
+/** Content of an element; an isolate becomes an element. */
+const toInline = (text: string): string => escapeHtml(text).replaceAll('\u2068', '<bdi>').replaceAll('\u2069', '</bdi>')
+
 const colours = { page: '#f4f5f7', card: '#ffffff', ink: '#1c2430', soft: '#5b6675', accent: '#1f5fd0' }
 const font = 'font-family:-apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Helvetica,Arial,sans-serif'
 const pageStyle =
@@ -52,7 +68,7 @@ function toHtml({ subject, paragraphs, links = [], note, reason, settings }: Mai
   const [button, ...others] = links
   const body = [
     `<h1 style="margin:0 0 16px;font-size:20px;line-height:28px">${escapeHtml(subject)}</h1>`,
-    ...paragraphs.map((text) => `<p style="margin:0 0 16px">${escapeHtml(text)}</p>`),
+    ...paragraphs.map((text) => `<p style="margin:0 0 16px">${toInline(text)}</p>`),
     ...(button === undefined ? [] : [buttonOf(button)]),
     ...others.map((link) => `<p style="margin:0 0 16px">${anchor(link)}</p>`),
     ...(note === undefined ? [] : [`<p style="margin:0;font-size:14px;color:${colours.soft}">${escapeHtml(note)}</p>`]),

@@ -1,4 +1,6 @@
 // What each mail says. One description makes its text and its HTML (layout.ts), so that the two cannot differ.
+import { type PersonPlace, personFormat } from '@matte/core/mail/person-format'
+import { plainName } from '@matte/core/mail/plain-name'
 import type { DataOf, MailTemplate } from '@matte/core/mail/templates'
 
 export type MailContent = {
@@ -16,8 +18,8 @@ export type MailContent = {
 
 export type MailLink = { readonly label: string; readonly url: string }
 
-/** What every template knows beside its data. */
-export type MailPlace = {
+/** Known to every template beside its data. */
+export type MailPlace = PersonPlace & {
   /** Without it mails have no links of their own. */
   readonly appUrl: string | undefined
 }
@@ -28,19 +30,23 @@ const ignoreIt = 'If it was not you, ignore this mail: without the link nothing 
 
 const whoGetsIt = 'You are an owner or admin of this workspace at Matte. Mails of this kind cannot be switched off.'
 
-type Endpoint = { readonly targetHost: string; readonly endpointId: string; readonly workspaceName: string }
-
-const describe = ({ targetHost, endpointId, workspaceName }: Endpoint): string =>
-  `No delivery to ${targetHost}, the webhook endpoint ${endpointId} of ${workspaceName},`
-
-const formerRights: Readonly<Record<DataOf<'member-endpoints'>['change'], (teamName: string) => string>> = {
-  demoted: (teamName) => `is no longer an owner or admin of ${teamName}`,
-  removed: (teamName) => `was removed from ${teamName}`,
-  left: (teamName) => `has left ${teamName}`,
+type Endpoint = {
+  readonly targetHost: string
+  readonly endpointId: string
+  readonly workspaceName: string
+  readonly failingSince: string
 }
 
-/** In UTC, to the minute. */
-const dayOf = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`
+const describeFailing = ({ failingSince, ...endpoint }: Endpoint, place: MailPlace): string =>
+  `No delivery to ${endpoint.targetHost}, the webhook endpoint ${endpoint.endpointId} of ` +
+  `${plainName(endpoint.workspaceName) ?? 'your workspace'}, has succeeded since ` +
+  personFormat(place).time(new Date(failingSince))
+
+const formerRights: Readonly<Record<DataOf<'member-endpoints'>['change'], (team: string) => string>> = {
+  demoted: (team) => `is no longer an owner or admin of ${team}`,
+  removed: (team) => `was removed from ${team}`,
+  left: (team) => `has left ${team}`,
+}
 
 export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
   'verify-email': ({ url }) => ({
@@ -84,55 +90,68 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
     ],
     reason: 'This is the address of an account at Matte whose address is being changed.',
   }),
-  'failed-logins': ({ failures }) => ({
+  'failed-logins': ({ failures }, place) => ({
     subject: 'Somebody may be guessing your password',
     paragraphs: [
-      `There were ${failures} failed attempts to sign in to your account. None of them got in.`,
+      `There were ${personFormat(place).number(failures)} failed attempts to sign in to your account. ` +
+        'None of them got in.',
       'Further attempts are slowed down. If it was not you, there is nothing that you must do; a long password that ' +
         'you use nowhere else and two-factor authentication keep such attempts out.',
     ],
     reason: 'This is the address of an account at Matte. Warnings of this kind cannot be switched off.',
   }),
-  'team-invitation': ({ teamName, inviterEmail, role, url }) => ({
-    subject: `${inviterEmail} invites you to ${teamName}`,
-    paragraphs: [`${inviterEmail} invites you to the team ${teamName} at Matte, in the role ${role}.`],
-    links: [{ label: 'See the invitation', url }],
-    note: 'The link works once, within 7 days, for somebody who is signed in with this address.',
-    reason: 'A member of the team gave this address. If you do not know the team, ignore this mail.',
-  }),
-  'referral-invitation': ({ inviterName, url }) => ({
-    subject: `${inviterName} invites you to Matte`,
-    paragraphs: [`${inviterName} uses Matte to remove the background of photos, and thinks that you might like it.`],
-    links: [{ label: 'Try Matte', url }],
-    reason: `${inviterName} gave this address. If you do not register, you get no other mail.`,
-  }),
-  'endpoint-failing': ({ disabledAfterDays, ...endpoint }) => ({
+  'team-invitation': ({ teamName, inviterEmail, role, url }) => {
+    const team = plainName(teamName)
+    return {
+      subject: `${inviterEmail} invites you to ${team ?? 'a team'}`,
+      paragraphs: [
+        `${inviterEmail} invites you to ${team ? `the team ${team}` : 'a team'} at Matte, in the role ${role}.`,
+      ],
+      links: [{ label: 'See the invitation', url }],
+      note: 'The link works once, within 7 days, for somebody who is signed in with this address.',
+      reason: 'A member of the team gave this address. If you do not know the team, ignore this mail.',
+    }
+  },
+  'referral-invitation': ({ inviterName, inviterEmail, url }) => {
+    const inviter = plainName(inviterName) ?? inviterEmail ?? 'Somebody'
+    return {
+      subject: `${inviter} invites you to Matte`,
+      paragraphs: [`${inviter} uses Matte to remove the background of photos, and thinks that you might like it.`],
+      links: [{ label: 'Try Matte', url }],
+      reason: `${inviter} gave this address. If you do not register, you get no other mail.`,
+    }
+  },
+  'endpoint-failing': ({ disabledAfterDays, ...endpoint }, place) => ({
     subject: `Your webhooks to ${endpoint.targetHost} fail`,
     paragraphs: [
-      `${describe(endpoint)} has succeeded since ${dayOf(endpoint.failingSince)}.`,
-      `Every delivery is tried again for hours. An endpoint that fails for ${disabledAfterDays} days is disabled, ` +
-        'and gets nothing until you enable it again. What failed before can be sent again.',
+      `${describeFailing(endpoint, place)}.`,
+      'Every delivery is tried again for hours. An endpoint that fails for ' +
+        `${personFormat(place).number(disabledAfterDays)} days is disabled, and gets nothing until you enable it again. ` +
+        'What failed before can be sent again.',
     ],
     reason: whoGetsIt,
   }),
-  'endpoint-disabled': (endpoint) => ({
+  'endpoint-disabled': (endpoint, place) => ({
     subject: `Your webhooks to ${endpoint.targetHost} are disabled`,
     paragraphs: [
-      `${describe(endpoint)} has succeeded since ${dayOf(endpoint.failingSince)}, so it was disabled.`,
+      `${describeFailing(endpoint, place)}, so it was disabled.`,
       'Once the receiver works, set the status of the endpoint to enabled, and have what failed before sent again.',
     ],
     reason: whoGetsIt,
   }),
-  'member-endpoints': ({ teamName, memberEmail, change, endpoints }) => ({
-    subject: `Webhook endpoints that ${memberEmail} made in ${teamName}`,
-    paragraphs: [
-      `${memberEmail} ${formerRights[change](teamName)}. Webhook endpoints that this member made go on getting events:`,
-      ...endpoints.map(({ id, targetHost }) => `${targetHost}, the endpoint ${id}`),
-      'Check that each receiver still belongs to your team. Delete an endpoint that does not, and rotate the secret ' +
-        'of an endpoint that stays.',
-    ],
-    reason: 'You are an owner of this team at Matte. Mails of this kind cannot be switched off.',
-  }),
+  'member-endpoints': ({ teamName, memberEmail, change, endpoints }) => {
+    const team = plainName(teamName) ?? 'your team'
+    return {
+      subject: `Webhook endpoints that ${memberEmail} made in ${team}`,
+      paragraphs: [
+        `${memberEmail} ${formerRights[change](team)}. Webhook endpoints that this member made go on getting events:`,
+        ...endpoints.map(({ id, targetHost }) => `${targetHost}, the endpoint ${id}`),
+        'Check that each receiver still belongs to your team. Delete an endpoint that does not, and rotate the secret ' +
+          'of an endpoint that stays.',
+      ],
+      reason: 'You are an owner of this team at Matte. Mails of this kind cannot be switched off.',
+    }
+  },
   notification: ({ event, title, body }, { appUrl }) => ({
     subject: title,
     paragraphs: [body],

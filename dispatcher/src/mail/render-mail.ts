@@ -9,13 +9,14 @@ export const mailTemplates = Object.keys(mailTexts)
 
 /** @throws UnsealError; Error for a template that this version does not know */
 export function renderClaimed(
-  { id, template, dataSealed }: ClaimedMail,
+  { id, template, dataSealed, locale, timeZone }: ClaimedMail,
   masterKeys: MasterKeys,
-  place: MailPlace,
+  appUrl: string | undefined,
 ): RenderedMail {
   // Of a newer version than this: the mail is tried again, by then perhaps by one that knows it.
   if (!isTemplate(template)) throw new Error(`no mail is called ${template}`)
-  return renderMail(template, JSON.parse(unseal(masterKeys, id, dataSealed)) as DataOf<typeof template>, place)
+  const data = JSON.parse(unseal(masterKeys, id, dataSealed)) as DataOf<typeof template>
+  return renderMail(template, data, { appUrl, locale, timeZone })
 }
 
 export const renderMail = <T extends MailTemplate>(template: T, data: DataOf<T>, place: MailPlace): RenderedMail =>

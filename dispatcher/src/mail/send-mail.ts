@@ -66,7 +66,7 @@ export async function sendMail(deps: SendMailDeps, assignment: MailAssignment, s
 /** Undefined: it does not open, or is of a version to come. It is tried again on the ordinary schedule. */
 function render({ masterKeys, appUrl }: SendMailDeps, mail: ClaimedMail, log: Logger): RenderedMail | undefined {
   try {
-    return renderClaimed(mail, masterKeys, { appUrl })
+    return renderClaimed(mail, masterKeys, appUrl)
   } catch (error) {
     log.error({ err: error }, 'mail is not readable')
     return undefined

@@ -1,8 +1,10 @@
+import { defaultPlace } from '@matte/core/mail/person-format'
+import { describeEvent } from '@matte/core/notification/event-texts'
 import { renderMail } from '@matte/dispatcher/mail/render-mail'
 import { describe, expect, it } from 'vitest'
 import { mailSamples } from './samples.ts'
 
-const place = { appUrl: 'https://app.example.com' }
+const place = { appUrl: 'https://app.example.com', ...defaultPlace }
 
 it('every mail reads like this', async () => {
   const texts = Object.entries(mailSamples).map(
@@ -32,7 +34,7 @@ describe('a mail', () => {
     expect(subject).not.toMatch(/[\r\n\u202e]/)
     expect(text).not.toMatch(/^Bcc:/m)
     expect(html).not.toContain('<img')
-    expect(html).toContain('&lt;img src=x onerror=alert(1)&gt; Bcc: everybody@example.com')
+    expect(html).toContain('img src=x onerror=alert(1) Bcc: everybody example com gnp exe')
     expect(html).toContain('href="https://app.example.com/?a=1&amp;b=&quot;2&quot;"')
   })
 
@@ -44,8 +46,60 @@ describe('a mail', () => {
   it('has a subject of bounded length, and no links of its own where it is not known where they lead', () => {
     const title = 'x'.repeat(500)
     const data = { event: 'welcome', title, body: 'Hello.' }
-    const { subject, text } = renderMail('notification', data, { appUrl: undefined })
+    const { subject, text } = renderMail('notification', data, { ...defaultPlace, appUrl: undefined })
     expect(subject).toHaveLength(150)
     expect(text).not.toContain('http')
+  })
+
+  it('keeps the direction of a date and of a number, and lets nobody else set one', () => {
+    const egypt = { ...place, locale: 'ar-EG', timeZone: 'Africa/Cairo' }
+    const body = describeEvent('subscription.canceled', { period_end: '2026-12-31T12:00:00.000Z' }, egypt).body
+    const { text, html } = renderMail('notification', { event: 'subscription.canceled', title: 'T', body }, egypt)
+    expect(text).toContain('The plan ends on \u2068٣١ ديسمبر ٢٠٢٦\u2069. Until then')
+    expect(html).toContain('The plan ends on <bdi>٣١ ديسمبر ٢٠٢٦</bdi>. Until then')
+    const money = describeEvent('payment.succeeded', { amount: 1_999, currency: 'EUR' }, egypt).body
+    const paid = renderMail('notification', { event: 'payment.succeeded', title: 'T', body: money }, egypt)
+    expect(paid.html).toContain('<bdi>\u200f١٩٫٩٩ €</bdi>')
+    const forged = '\u2068a\u202eb\u2069 \u2068c \u2067d\u2069 e\u2069 \u202ef'
+    const odd = renderMail('notification', { event: 'welcome', title: forged, body: forged }, place)
+    expect(odd.subject).toBe('a b c d e f')
+    expect(odd.text).toMatch(/^\u2068a b\u2069 c d e f$/m)
+    expect(odd.html).toContain('<bdi>a b</bdi> c d e f')
+  })
+
+  it.each([
+    ['en', 'UTC', 'since November 17, 2026 at 9:30 AM UTC'],
+    ['de-DE', 'Europe/Berlin', 'since 17. November 2026 um 10:30 MEZ'],
+    ['en-US', 'America/New_York', 'since November 17, 2026 at 4:30 AM EST'],
+    ['ja-JP', 'Asia/Tokyo', 'since 2026年11月17日 18:30 JST'],
+    ['en-GB', 'Asia/Kathmandu', 'since 17 November 2026 at 15:15 GMT+5:45'],
+    ['tlh', 'Mars/Olympus', 'since November 17, 2026 at 9:30 AM UTC'],
+  ])('writes times as %s does, in %s', (locale, timeZone, words) => {
+    const endpoint = { targetHost: 'hooks.example.com:443', endpointId: 'e', workspaceName: 'Shop' }
+    const data = { ...endpoint, failingSince: '2026-11-17T09:30:00.000Z', disabledAfterDays: 5 }
+    expect(renderMail('endpoint-failing', data, { ...place, locale, timeZone }).text).toContain(words)
+  })
+
+  it('shows names without what a mail program would make a link of', () => {
+    const evil = 'Win at https://evil.example/now, mail win@evil.example <b>now</b>'
+    const url = 'https://app.example.com/x'
+    const endpoint = { targetHost: 'h.example.com:443', endpointId: 'e', workspaceName: evil }
+    const failing = { ...endpoint, failingSince: '2026-11-17T09:30:00.000Z' }
+    const invitation = { teamName: evil, inviterEmail: 'ada@example.com', role: 'member', url }
+    const mails = [
+      renderMail('referral-invitation', { inviterName: evil, inviterEmail: 'ada@example.com', url }, place),
+      renderMail('team-invitation', invitation, place),
+      renderMail('endpoint-failing', { ...failing, disabledAfterDays: 5 }, place),
+      renderMail('endpoint-disabled', failing, place),
+    ]
+    for (const { subject, text, html } of mails) {
+      expect(subject + text + html).not.toMatch(/evil\.example|win@|https?:\/\/evil|&lt;b/)
+      expect(text).toContain('Win at https evil example now, mail win evil example b now')
+    }
+    const nameless = renderMail('referral-invitation', { inviterName: '', inviterEmail: 'ada@example.com', url }, place)
+    expect(nameless.subject).toBe('ada@example.com invites you to Matte')
+    expect(renderMail('team-invitation', { ...invitation, teamName: '@@' }, place).subject).toBe(
+      'ada@example.com invites you to a team',
+    )
   })
 })

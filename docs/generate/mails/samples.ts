@@ -1,11 +1,12 @@
 // Every mail once, filled as the service fills it.
+import { defaultPlace } from '@matte/core/mail/person-format'
 import { describeEvent } from '@matte/core/notification/event-texts'
 import type { EventFields } from '@matte/core/webhook/event-fields'
 import { webhookEvents } from '@matte/core/webhook/events'
 import type { RenderedMail } from '@matte/dispatcher/mail/layout'
 import { renderMail } from '@matte/dispatcher/mail/render-mail'
 
-const place = { appUrl: 'https://app.example.com' }
+const place = { appUrl: 'https://app.example.com', ...defaultPlace }
 const url = 'https://app.example.com/link?token=4fX0n1u7c3'
 const message = 'A sentence of the event.'
 const later = '2026-12-31T00:00:00.000Z'
@@ -67,11 +68,15 @@ export const mailSamples: Readonly<Record<string, RenderedMail>> = {
     },
     place,
   ),
-  'referral-invitation': renderMail('referral-invitation', { inviterName: 'Ada', url }, place),
+  'referral-invitation': renderMail(
+    'referral-invitation',
+    { inviterName: 'Ada', inviterEmail: 'ada@example.com', url },
+    place,
+  ),
   ...Object.fromEntries(
     webhookEvents.map((event) => {
       const fields = event === 'task.succeeded' || event === 'task.failed' ? taskFields : eventFields[event]
-      return [event, renderMail('notification', { event, ...describeEvent(event, fields) }, place)]
+      return [event, renderMail('notification', { event, ...describeEvent(event, fields, place) }, place)]
     }),
   ),
 }

@@ -3,20 +3,23 @@
 // keeps its claims until they lapse; then anyone claims the same attempt again.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { defaultPlace, type PersonPlace } from './person-format.ts'
 
 export type MailRef = { readonly id: string; readonly claim: string }
 
-export type ClaimedMail = MailRef & {
-  readonly to: string
-  readonly template: string
-  readonly dataSealed: string
-  /** 1, 2, …: only attempts that a server has answered, or that failed after it had the mail, count. */
-  readonly attempt: number
-  /** The database's clock when this was claimed. */
-  readonly claimedAt: Date
-  /** The claim before this one had expired: its dispatcher died, or was cut off from the database. */
-  readonly takenOver: boolean
-}
+/** With the locale and time zone of the account that it goes to; the defaults where it goes to none. */
+export type ClaimedMail = MailRef &
+  PersonPlace & {
+    readonly to: string
+    readonly template: string
+    readonly dataSealed: string
+    /** 1, 2, …: only attempts that a server has answered, or that failed after it had the mail, count. */
+    readonly attempt: number
+    /** The database's clock when this was claimed. */
+    readonly claimedAt: Date
+    /** The claim before this one had expired: its dispatcher died, or was cut off from the database. */
+    readonly takenOver: boolean
+  }
 
 type ClaimOptions = {
   /** At most so many: the free slots. */
@@ -37,13 +40,16 @@ const from = sql`coalesce(claimed_until, due_at)`
 /** Whoever wrote a mail may not have seen yet that its person was erased: then it goes as the others did. */
 async function claim(db: Db, options: ClaimOptions & { readonly notifications: boolean }): Promise<ClaimedMail[]> {
   const { limit, claimMs, notifications } = options
+  const { locale, timeZone } = defaultPlace
   const { rows } = await sql<ClaimedMail>`
     with due as materialized (
-      select id, claim is not null as lapsed,
-             exists (select from app_user u where u.id = mail.user_id and u.erased_at is not null) as is_erased
+      select id, claim is not null as lapsed, u.locale, u.time_zone, coalesce(u.is_erased, false) as is_erased
         from mail
+        left join lateral (
+          select locale, time_zone, erased_at is not null as is_erased from app_user where app_user.id = mail.user_id
+        ) u on true
        where status = 'pending' and template ${sql.raw(notifications ? '=' : '<>')} 'notification' and ${from} <= now()
-       order by ${from} limit ${limit}::int for update skip locked
+       order by ${from} limit ${limit}::int for update of mail skip locked
     ), dropped as (
       delete from mail m using due where m.id = due.id and due.is_erased
     )
@@ -52,6 +58,9 @@ async function claim(db: Db, options: ClaimOptions & { readonly notifications: b
            claimed_until = clock_timestamp() + ${claimMs} * interval '1 ms'
       from due where m.id = due.id and not due.is_erased
     returning m.id, m.claim, m.to_address as "to", m.template, m.data_sealed as "dataSealed", m.attempt,
-              clock_timestamp() as "claimedAt", due.lapsed as "takenOver"`.execute(db)
+              clock_timestamp() as "claimedAt", due.lapsed as "takenOver",
+              coalesce(due.locale, ${locale}) as "locale", coalesce(due.time_zone, ${timeZone}) as "timeZone"`.execute(
+    db,
+  )
   return rows
 }

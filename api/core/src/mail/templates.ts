@@ -19,7 +19,13 @@ type Templates = {
     readonly url: string
   }
   /** An invitation by a referral code. */
-  'referral-invitation': { readonly inviterName: string; readonly url: string }
+  'referral-invitation': {
+    /** Empty: the inviter has none. */
+    readonly inviterName: string
+    /** Absent in mails that an older version queued; its name was then the address if there was no other. */
+    readonly inviterEmail?: string
+    readonly url: string
+  }
   /** No delivery to a webhook endpoint has succeeded for days; it is disabled after `disabledAfterDays`. */
   'endpoint-failing': FailingEndpoint & { readonly disabledAfterDays: number }
   'endpoint-disabled': FailingEndpoint

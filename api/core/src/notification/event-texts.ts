@@ -1,5 +1,7 @@
 // What people are told, by event: a title and a sentence or two, in the App and in mails. Each is made of the event's
 // fields; one that is missing leaves a sentence that is still true.
+import { type PersonPlace, personFormat } from '../mail/person-format.ts'
+import { plainName } from '../mail/plain-name.ts'
 import type { WebhookEvent } from '../webhook/events.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -8,58 +10,55 @@ type Text = { readonly title: string; readonly body: string }
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
-const counted = (value: unknown, one: string): string => `${number(value)} ${one}${number(value) === 1 ? '' : 's'}`
-
-/** Minor units of an ISO 4217 currency, as people write them. */
-function money(amount: unknown, currency: unknown): string {
-  try {
-    const format = new Intl.NumberFormat('en', { style: 'currency', currency: text(currency) })
-    return format.format(number(amount) / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
-  } catch {
-    return `${number(amount)} ${text(currency)}`.trim()
+/** Values of an event's fields as the person reads them. */
+function wordsFor(place: PersonPlace) {
+  const format = personFormat(place)
+  return {
+    number: (value: unknown) => format.number(number(value)),
+    counted: (value: unknown, one: string) => `${format.number(number(value))} ${one}${number(value) === 1 ? '' : 's'}`,
+    money: (amount: unknown, currency: unknown) => format.money(number(amount), text(currency)),
+    day: (value: unknown) => {
+      const date = new Date(text(value))
+      return Number.isNaN(date.getTime()) ? 'soon' : `on ${format.day(date)}`
+    },
   }
 }
 
-const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-
-function day(value: unknown): string {
-  const date = new Date(text(value))
-  return Number.isNaN(date.getTime()) ? 'soon' : `on ${dayFormat.format(date)}`
-}
+type Words = ReturnType<typeof wordsFor>
 
 const notYou = 'If this was not you, reset your password at once.'
 
-const texts: Readonly<Record<WebhookEvent, (fields: Fields) => Text>> = {
+const texts: Readonly<Record<WebhookEvent, (fields: Fields, words: Words) => Text>> = {
   'task.succeeded': () => ({ title: 'Your image is ready', body: 'The background was removed.' }),
   'task.failed': ({ message }) => ({
     title: 'An image could not be processed',
     body: `${text(message)} Nothing was charged for it.`.trim(),
   }),
-  'task.retention_cleanup': ({ count, days }) => ({
+  'task.retention_cleanup': ({ count, days }, { counted }) => ({
     title: 'Old tasks were deleted',
     body: `${counted(count, 'finished task')} and the images were deleted, ${counted(days, 'day')} after the end.`,
   }),
-  'batch.completed': ({ total_count, success_count }) => ({
+  'batch.completed': ({ total_count, success_count }, { counted, number }) => ({
     title: 'Your batch is complete',
     body: `${number(success_count)} of ${counted(total_count, 'image')} succeeded.`,
   }),
-  'credits.low_balance': ({ balance }) => ({
+  'credits.low_balance': ({ balance }, { counted }) => ({
     title: 'Few credits are left',
     body: `The workspace has ${counted(balance, 'credit')} left. Without credits new tasks are refused.`,
   }),
-  'credits.refunded': ({ amount, message }) => ({
+  'credits.refunded': ({ amount }, { counted }) => ({
     title: 'Credits were refunded',
-    body: text(message) || `${counted(amount, 'credit')} were refunded.`,
+    body: `A refund took ${counted(amount, 'credit')} back.`,
   }),
-  'credits.pack_purchased': ({ credits, pack_name }) => ({
+  'credits.pack_purchased': ({ credits, pack_name }, { counted }) => ({
     title: 'Your credits are there',
     body: `${counted(credits, 'credit')} of ${text(pack_name) || 'a pack'} can be spent now.`,
   }),
-  'credits.expiration_warning': ({ credits, expiry_date }) => ({
+  'credits.expiration_warning': ({ credits, expiry_date }, { counted, day }) => ({
     title: 'Credits expire soon',
     body: `${counted(credits, 'credit')} will expire ${day(expiry_date)}. Those that expire first are spent first.`,
   }),
-  'payment.succeeded': ({ amount, currency }) => ({
+  'payment.succeeded': ({ amount, currency }, { money }) => ({
     title: 'We received your payment',
     body: `You paid ${money(amount, currency)}. The invoice is under payments.`,
   }),
@@ -67,7 +66,7 @@ const texts: Readonly<Record<WebhookEvent, (fields: Fields) => Text>> = {
     title: 'A payment failed',
     body: `${text(message)} Check how you pay, then try again.`.trim(),
   }),
-  'refund.succeeded': ({ amount, currency }) => ({
+  'refund.succeeded': ({ amount, currency }, { money }) => ({
     title: 'Your refund is on its way',
     body: `${money(amount, currency)} go back to how you paid. It can take some days to arrive.`,
   }),
@@ -76,20 +75,20 @@ const texts: Readonly<Record<WebhookEvent, (fields: Fields) => Text>> = {
     title: 'Your subscription has changed',
     body: text(message) || `The subscription is to ${text(plan) || 'the plan that you chose'}.`,
   }),
-  'subscription.canceled': ({ period_end }) => ({
+  'subscription.canceled': ({ period_end }, { day }) => ({
     title: 'Your subscription was canceled',
     body: `The plan ends ${day(period_end)}. Until then you can resume it.`,
   }),
-  'subscription.renewed': ({ plan_name, period_end }) => ({
+  'subscription.renewed': ({ plan_name, period_end }, { day }) => ({
     title: 'Your subscription was renewed',
     body: `The plan ${text(plan_name)} goes on; the next period begins ${day(period_end)}.`.replace('  ', ' '),
   }),
-  'referral.reward': ({ credits }) => ({
+  'referral.reward': ({ credits }, { counted }) => ({
     title: 'You earned credits',
     body: `${counted(credits, 'credit')} for someone you invited. Thank you.`,
   }),
   'team.invitation': ({ team_name, inviter_email, role }) => ({
-    title: `You are invited to ${text(team_name) || 'a team'}`,
+    title: `You are invited to ${plainName(text(team_name)) ?? 'a team'}`,
     body: `${text(inviter_email) || 'Somebody'} invites you as ${text(role) || 'member'}. The link is in your mail.`,
   }),
   welcome: () => ({ title: 'Welcome to Matte', body: 'Your account is ready. Upload a photo to begin.' }),
@@ -104,4 +103,5 @@ const texts: Readonly<Record<WebhookEvent, (fields: Fields) => Text>> = {
   }),
 }
 
-export const describeEvent = (event: WebhookEvent, fields: Fields): Text => texts[event](fields)
+export const describeEvent = (event: WebhookEvent, fields: Fields, place: PersonPlace): Text =>
+  texts[event](fields, wordsFor(place))

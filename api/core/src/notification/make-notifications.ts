@@ -4,6 +4,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
+import type { PersonPlace } from '../mail/person-format.ts'
 import { queueMail } from '../mail/queue-mail.ts'
 import type { MasterKeys } from '../runtime/seal.ts'
 import type { WebhookEvent } from '../webhook/events.ts'
@@ -118,7 +119,7 @@ async function tell(deps: NotificationDeps, occurrence: Occurrence): Promise<Mad
   if (!isKnownEvent(event)) throw new Error(`no rule for the event ${event}`)
   const made: Made[] = []
   for (const recipient of await findRecipients(deps.db, event, occurrence)) {
-    const told = { ...occurrence, event, ...describeEvent(event, occurrence.fields) }
+    const told = { ...occurrence, event, ...describeEvent(event, occurrence.fields, recipient) }
     if (recipient.inApp && (await insertNotification(deps.db, recipient.id, told))) {
       made.push({ event, channel: 'inApp' })
     }
@@ -136,7 +137,7 @@ async function tell(deps: NotificationDeps, occurrence: Occurrence): Promise<Mad
   return made
 }
 
-type Recipient = {
+type Recipient = PersonPlace & {
   readonly id: string
   /** Null: not verified, so it may be anybody's. */
   readonly address: string | null
@@ -153,13 +154,14 @@ async function findRecipients(db: Db, event: WebhookEvent, { workspaceId, userId
     .innerJoin('app_user as u', 'u.id', 'm.user_id')
     .leftJoin('notification_preference as p', (join) => join.onRef('p.user_id', '=', 'u.id').on('p.event', '=', event))
     .select(['u.id', 'u.email as address', 'u.email_verified_at', 'p.in_app', 'p.email'])
+    .select(['u.locale', 'u.time_zone as timeZone'])
     .where('m.workspace_id', '=', workspaceId)
     .where((eb) => (userId === null ? eb('m.role', 'in', rule.roles) : eb('m.user_id', '=', userId)))
     .where('u.disabled_at', 'is', null)
     .where('u.erased_at', 'is', null)
     .execute()
-  return rows.map(({ id, address, email_verified_at, in_app, email }) => ({
-    id,
+  return rows.map(({ id, address, email_verified_at, in_app, email, locale, timeZone }) => ({
+    ...{ id, locale, timeZone },
     address: email_verified_at === null ? null : address,
     inApp: in_app ?? rule.inApp,
     email: !rule.hasOwnMail && (rule.emailRequired || (email ?? rule.email)),

@@ -5,10 +5,14 @@ import { type SweepPass, sumEach } from '../db/sweep.ts'
 import { MatteError } from '../error.ts'
 import { timeOf } from './apply/applying.ts'
 import type { PaymentDeps } from './payment-deps.ts'
+import { readCheckoutToken } from './provider/sandbox/checkout-token.ts'
+import { checkoutId } from './provider/sandbox/sandbox-events.ts'
 import { passPeriods, payCheckout } from './provider/sandbox/sandbox-life.ts'
+import { readState } from './provider/sandbox/sandbox-objects.ts'
 import { signSandboxEvent } from './provider/sandbox/sandbox-signature.ts'
 import type { SandboxOutcome } from './provider/sandbox/sandbox-state.ts'
 import { receiveEvent } from './receive-event.ts'
+import { findOrderBy } from './rows/order-queries.ts'
 
 type Payer = {
   readonly orderId: string
@@ -29,6 +33,20 @@ export async function paySandbox(deps: PaymentDeps, { orderId, outcome, ...payer
   if (sent === undefined) throw new MatteError('CONFLICT', 'Nothing can be paid at this checkout.')
   const own = await listDueEvents(deps, { now, limit: sent.length, positions: sent })
   for (const event of own) await deliver(deps, event, now).catch(() => undefined)
+}
+
+/**
+ * Order and state of a checkout, for its page. Undefined: the token is not of this sandbox, or its order is gone.
+ */
+export async function findCheckout({ db, masterKeys, provider }: PaymentDeps, token: string) {
+  const orderId = readCheckoutToken(masterKeys, token)
+  if (orderId === undefined || provider.name !== 'sandbox') return undefined
+  const order = await findOrderBy(db, 'id', orderId)
+  const checkout = await readState(db, 'checkout', checkoutId(orderId))
+  if (order === undefined || checkout === undefined) return undefined
+  const { rows } = await sql<{ locale: string; timeZone: string }>`
+    select locale, time_zone as "timeZone" from app_user where id = ${order.created_by}`.execute(db)
+  return { order, state: checkout.status, buyer: rows[0] }
 }
 
 export const passSandboxPeriods = async (deps: PaymentDeps, limit: number): Promise<number> =>

@@ -54,7 +54,8 @@ export function inviteByMail(db: Db, masterKeys: MasterKeys, invitation: Invitat
       })
       .returning('id')
       .executeTakeFirstOrThrow()
-    const data = { inviterName: inviter.name ?? inviter.email, url: linkOf(await readCode(tx, userId)) }
+    const { name, email: inviterEmail } = inviter
+    const data = { inviterName: name ?? '', inviterEmail, url: linkOf(await readCode(tx, userId)) }
     const template = 'referral-invitation' as const
     if (sendsMail) await queueMail(tx, masterKeys, { template, data, key: `referral:${id}`, to: email, userId: null })
     return { id }

@@ -8,11 +8,12 @@ import type { RateLimiter } from '../../limit/rate-limiter.ts'
 import type { SurfaceDeps } from '../both/surface.ts'
 import { appFront } from '../task/front.ts'
 import { type TaskOperationDeps, taskOperations } from '../task/task-operations.ts'
-import { type AuthRouteDeps, authRoutes } from './auth/auth-routes.ts'
+import { type AuthRouteDeps, authRoutes, toAuthDeps } from './auth/auth-routes.ts'
 import { creditRoutes } from './credits.ts'
 import { developerRoutes } from './developer.ts'
 import { imageRoutes } from './images.ts'
 import { notificationRoutes } from './notifications.ts'
+import { pageRoutes } from './pages/page-routes.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
 import { referralRoutes } from './referral.ts'
 import { type StreamRouteDeps, taskStreamRoutes } from './task-stream.ts'
@@ -51,9 +52,12 @@ export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   await app.register(creditRoutes, { ...deps, prefix: '/credits' })
   const ofPayments = { ...deps.config, db: deps.db, metrics: deps.paymentMetrics }
   const payments = await openPayments(deps.config, ofPayments)
-  await app.register(paymentRoutes, { ...deps, payments, returnUrl: `${appUrl}/billing`, prefix: '/payments' })
+  const returnUrl = `${appUrl}/billing`
+  await app.register(paymentRoutes, { ...deps, payments, returnUrl, prefix: '/payments' })
   await app.register(teamRoutes, { ...deps, prefix: '/teams' })
   await app.register(notificationRoutes, { ...deps, prefix: '/notifications' })
   await app.register(developerRoutes, { ...deps, prefix: '/developer' })
   await app.register(referralRoutes, { ...deps, prefix: '/referral' })
+  const { config, metrics } = deps
+  await app.register(pageRoutes, { ...toAuthDeps(deps), config, metrics, payments, returnUrl, prefix: '/pages' })
 }

@@ -19,7 +19,7 @@ const create = {
   description: 'Every plan may have keys; whether they may call the Developer API is said by the plan.',
   tags,
   body: apiKeyRequest,
-  response: memberResponses(200, success('The key, shown this once.', refer(newApiKeySchema)), ['CONFLICT']),
+  response: memberResponses(201, success('The key, shown this once.', refer(newApiKeySchema)), ['CONFLICT']),
 }
 const roll = {
   operationId: 'appRollApiKey',
@@ -30,7 +30,7 @@ const roll = {
   tags,
   params: apiKeyId,
   body: rollRequest,
-  response: memberResponses(200, success('The new key, shown this once.', refer(newApiKeySchema)), [
+  response: memberResponses(201, success('The new key, shown this once.', refer(newApiKeySchema)), [
     'NOT_FOUND',
     'CONFLICT',
   ]),
@@ -52,7 +52,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyDeps> = async (app, { db })
     toApiKeyView(await readApiKey(db, caller.workspaceId, id))
   const makes = { ...centre, idempotent: replay } as const
 
-  app.post('/api-keys', { schema: create, config: makes }, async ({ caller, member, body, once }) => {
+  app.post('/api-keys', { schema: create, config: makes }, async ({ caller, member, body, once }, reply) => {
     const { name, expiresAt } = body
     const { key, ...made } = await makeKey(db, {
       workspaceId: caller.workspaceId,
@@ -62,6 +62,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyDeps> = async (app, { db })
       expiresAt: expiresAt == null ? null : new Date(expiresAt),
       once,
     })
+    reply.code(201)
     return { ...toApiKeyView(made), key }
   })
 
@@ -70,7 +71,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyDeps> = async (app, { db })
     await readApiKey(db, caller.workspaceId, ownForm((params as { apiKeyId: string }).apiKeyId))
   }
   const rollOptions = { schema: roll, config: makes, onRequest: exists }
-  app.post('/api-keys/:apiKeyId/roll', rollOptions, async ({ caller, member, params, body, once }) => {
+  app.post('/api-keys/:apiKeyId/roll', rollOptions, async ({ caller, member, params, body, once }, reply) => {
     const { key, ...made } = await rollKey(db, {
       workspaceId: caller.workspaceId,
       userId: member.userId,
@@ -78,6 +79,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyDeps> = async (app, { db })
       overlapSeconds: body.overlapSeconds,
       once,
     })
+    reply.code(201)
     return { ...toApiKeyView(made), key }
   })
 

@@ -75,6 +75,13 @@ async function insertChange(tx: Db, { userId, newEmail, tokenHash }: NewChange):
     .execute()
 }
 
+/** Whether the link of this token can still confirm an address. */
+export async function isChangeOpen(db: Db, token: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from email_change where token_hash = ${hash(token)}::bytea and expires_at > now()`.execute(db)
+  return rows.length > 0
+}
+
 /**
  * The address of the token's mail, which is the account's from now on. A later wish makes an earlier one void.
  * @throws MatteError INVALID_PARAMS: the token; CONFLICT: the address belongs to another account by now

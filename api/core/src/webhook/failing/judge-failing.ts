@@ -62,7 +62,7 @@ async function judge(
   const staff = await lockStaff(tx, workspaceId, ['owner', 'admin'])
   const row = await failingEndpoints(tx)
     .innerJoin('workspace as w', 'w.id', 'e.workspace_id')
-    .select(['e.target_host', 'e.failing_notices', 'w.name'])
+    .select(['e.target_host', 'e.failing_notices', 'w.name', 'w.personal_of'])
     .select([isDisabledBy.as('disables'), noticesDue(pass).as('notices_due')])
     .select(sql<Date>`e.failing_since`.as('failing_since'))
     .where('e.id', '=', id)
@@ -81,7 +81,8 @@ async function judge(
   const endpoint = {
     targetHost: row.target_host,
     endpointId: id,
-    workspaceName: row.name,
+    // A personal one is named after its owner, often by the address.
+    workspaceName: row.personal_of === null ? row.name : 'your personal workspace',
     failingSince: row.failing_since.toISOString(),
   }
   const mail: MailData = row.disables

@@ -24,18 +24,23 @@ export type AuthRouteDeps = {
   readonly nudge: Pick<Nudge, 'delivery'>
 }
 
-export const authRoutes: FastifyPluginAsync<AuthRouteDeps> = async (app, { db, config, signingKeys, ...deps }) => {
+export const authRoutes: FastifyPluginAsync<AuthRouteDeps> = async (app, deps) => {
+  const all = toAuthDeps(deps)
+  const modules = [registerRoutes, loginRoutes, sessionRoutes, passwordRoutes, twoFactorRoutes, emailRoutes]
+  for (const routes of modules) await app.register(routes, all)
+}
+
+/** Shared by the operations and the pages of signing in. */
+export function toAuthDeps({ db, config, signingKeys, ...deps }: AuthRouteDeps) {
   const { hasher, signIn, accountRequests, nudge } = deps
   const { masterKeys, appUrl, publicUrl: issuer, plans, registration } = config
   // Without a server for mail development logs them; production has none to send (D73).
   const mails = config.mailEnabled || config.environment !== 'production'
-  const all = {
+  return {
     ...{ db, masterKeys, appUrl, hasher, signIn, accountRequests, nudge },
     issuer: { signingKeys, issuer },
     freeCredits: plans.free?.credits ?? 0,
     registers: mails && registration !== 'closed',
     resets: mails,
   }
-  const modules = [registerRoutes, loginRoutes, sessionRoutes, passwordRoutes, twoFactorRoutes, emailRoutes]
-  for (const routes of modules) await app.register(routes, all)
 }

@@ -1,11 +1,9 @@
 // Signing in, and staying so.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { MatteError } from '@matte/core/error'
-import { logIn } from '@matte/core/identity/login/log-in'
-import { tooManyFailures } from '@matte/core/identity/password/confirm-password'
 import { issueTokens } from '@matte/core/identity/session/issue-tokens'
 import { refreshSession } from '@matte/core/identity/session/refresh-session'
-import { pause } from '@matte/core/runtime/service'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import {
   loginRequest,
@@ -16,9 +14,9 @@ import {
 } from '../../../schemas/app/auth.ts'
 import { tokensSchema } from '../../../schemas/app/tokens.ts'
 import { openResponses, refer, success } from '../../../schemas/schema.ts'
-import { clientOf, passwordClientOf } from '../own-password.ts'
 import { toProfileView } from '../users/read-profile.ts'
 import { type AuthDeps, tags } from './auth-deps.ts'
+import { logInByRequest } from './log-in-request.ts'
 
 const loggedIn = Type.Union([refer(signedInSchema), refer(secondFactorAskedSchema), refer(verificationSentSchema)], {
   examples: [{ mfaRequired: true, mfaToken: 'b2pZlq0qSx5nU6Zc8m5x1o9V1w3YyJr3k0dXc7T2eQ4' }],
@@ -47,28 +45,15 @@ const refresh = {
 
 const config = { access: 'open' } as const
 
-const notSignedIn = (): MatteError =>
-  new MatteError('AUTH_INVALID_TOKEN', 'The e-mail address or the password is wrong.')
-
 export const loginRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
   const { db, masterKeys, signIn } = deps
 
   app.post('/login', { schema: login, config }, async (request) => {
-    const startedAt = performance.now()
-    // It waits for a password to be hashed, in a queue with a bound of its own.
-    request.makeRoom()
-    const given = { ...request.body, from: passwordClientOf(request), client: clientOf(request) }
-    const done = await logIn(deps, given)
-    signIn.countLogin(done.outcome)
-    const leftMs = done.answerMs - (performance.now() - startedAt)
-    if (leftMs > 0) await pause(leftMs)
-    if (done.outcome === 'delayed') throw tooManyFailures(done.waitSeconds)
-    if (done.outcome === 'failed') throw notSignedIn()
+    const done = await logInByRequest(deps, request as FastifyRequest, request.body)
     if (done.outcome === 'mfa_required') return { mfaRequired: true as const, mfaToken: done.mfaToken }
     if (done.outcome === 'signed_in') {
       return { ...(await issueTokens(deps.issuer, done.session)), user: toProfileView(done.user) }
     }
-    deps.accountRequests.wake()
     return { status: 'verification_sent' as const }
   })
 

@@ -1,12 +1,9 @@
 // An account, from the form to the click in the mail.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
-import { askForAccount, askForVerification } from '@matte/core/identity/account/account-requests'
-import { registrationSalt } from '@matte/core/identity/account/registration-salt'
+import { askForVerification } from '@matte/core/identity/account/account-requests'
 import { verifyAddress } from '@matte/core/identity/account/verify-address'
-import { checkNewPassword } from '@matte/core/identity/password/new-password'
-import { turnOfAddress } from '@matte/core/identity/password/password-turn'
-import { clientAddress } from '../../../client-address.ts'
+import type { FastifyRequest } from 'fastify'
 import {
   emailRequest,
   registerRequest,
@@ -15,8 +12,9 @@ import {
   verificationSentSchema,
 } from '../../../schemas/app/auth.ts'
 import { openResponses, refer, success } from '../../../schemas/schema.ts'
-import { clientOf, passwordClientOf } from '../own-password.ts'
+import { clientOf } from '../own-password.ts'
 import { type AuthDeps, linkRefused, requireOn, tags, toSignedIn } from './auth-deps.ts'
+import { registerByRequest } from './register-request.ts'
 
 const sent = success('Said whatever the address.', refer(verificationSentSchema))
 
@@ -51,22 +49,11 @@ const config = { access: 'open' } as const
 type RegisterDeps = AuthDeps & { readonly nudge: Pick<Nudge, 'delivery'> }
 
 export const registerRoutes: FastifyPluginAsyncTypebox<RegisterDeps> = async (app, deps) => {
-  const { db, masterKeys, hasher, accountRequests } = deps
+  const { db, accountRequests } = deps
 
   app.post('/register', { schema: register, config }, async (request) => {
     requireOn(deps.registers)
-    const { email, password, name, referralCode } = request.body
-    checkNewPassword(password, '/body/password', [email, name])
-    request.makeRoom()
-    const turn = turnOfAddress(passwordClientOf(request), email)
-    const passwordHash = await hasher.hash(turn, password, registrationSalt(masterKeys, email))
-    await askForAccount(db, {
-      ...{ email, passwordHash },
-      name: name || null,
-      referralCode: referralCode || null,
-      ipAddress: clientAddress(request.ip),
-    })
-    accountRequests.wake()
+    await registerByRequest(deps, request as FastifyRequest, request.body)
     return { status: 'verification_sent' as const }
   })
 

@@ -4,6 +4,7 @@ import type { Db } from '../../../db/database.ts'
 import type { MasterKeys } from '../../../runtime/seal.ts'
 import type { Checkout, Facts, NewCheckout, PaymentProvider } from '../provider.ts'
 import { ChargeFailed, ProviderRefused } from '../provider-errors.ts'
+import { signCheckout } from './checkout-token.ts'
 import { applyChange } from './sandbox-change.ts'
 import { checkoutId, databaseTime, sendEvents } from './sandbox-events.ts'
 import { endAt } from './sandbox-life.ts'
@@ -22,10 +23,10 @@ export type SandboxOptions = {
   readonly now?: (() => Date) | undefined
 }
 
-type Sandbox = Pick<SandboxOptions, 'db' | 'publicUrl'> & { readonly timeOf: () => Promise<Date> }
+type Sandbox = Pick<SandboxOptions, 'db' | 'masterKeys' | 'publicUrl'> & { readonly timeOf: () => Promise<Date> }
 
 export function sandboxProvider({ db, masterKeys, publicUrl, now }: SandboxOptions): PaymentProvider {
-  const sandbox: Sandbox = { db, publicUrl, timeOf: async () => now?.() ?? databaseTime(db) }
+  const sandbox: Sandbox = { db, masterKeys, publicUrl, timeOf: async () => now?.() ?? databaseTime(db) }
   return {
     name: 'sandbox',
     createCheckout: (checkout) => createCheckout(sandbox, checkout),
@@ -45,7 +46,10 @@ export function sandboxProvider({ db, masterKeys, publicUrl, now }: SandboxOptio
   }
 }
 
-async function createCheckout({ db, publicUrl }: Sandbox, checkout: NewCheckout): Promise<Checkout> {
+/** Page of the API that plays the checkout. */
+const checkoutPath = '/api/v1/app/pages/checkout'
+
+async function createCheckout({ db, masterKeys, publicUrl }: Sandbox, checkout: NewCheckout): Promise<Checkout> {
   const { orderId, amount, currency, subscription } = checkout
   const id = checkoutId(orderId)
   const made = { status: 'open', subscriptionId: null, invoiceId: null, paymentId: null, paidAt: null } as const
@@ -55,7 +59,7 @@ async function createCheckout({ db, publicUrl }: Sandbox, checkout: NewCheckout)
     .values({ id, kind: 'checkout', state: JSON.stringify(state) })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
-  return { id, url: `${publicUrl}/api/v1/app/payments/sandbox/checkout/${orderId}` }
+  return { id, url: `${publicUrl}${checkoutPath}?token=${signCheckout(masterKeys, orderId)}` }
 }
 
 const endCheckout = ({ db, timeOf }: Sandbox, id: string): Promise<void> =>

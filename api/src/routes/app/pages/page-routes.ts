@@ -1,0 +1,49 @@
+// Pages for people without a web app (D91), as a table of contents: the links of mails, and the sandbox's checkout.
+import type { ErrorCode } from '@matte/core/error'
+import type { FastifyPluginAsync } from 'fastify'
+import { readForms } from '../../../pages/form-page.ts'
+import { paragraph, sendPage } from '../../../pages/page.ts'
+import { answerErrorsAsPages } from '../../../pages/page-errors.ts'
+import { requireSameSite } from '../../../pages/same-site.ts'
+import { icon, style } from '../../../pages/style.ts'
+import { checkoutPages } from './checkout.ts'
+import type { PageDeps } from './page-deps.ts'
+import { passwordPages } from './passwords.ts'
+import { registerPages } from './register.ts'
+import { signedPages } from './signed-pages.ts'
+import { verifyEmailPages } from './verify-email.ts'
+
+type PageRouteDeps = PageDeps & {
+  readonly config: { readonly publicUrl: string }
+  readonly metrics: { readonly countError: (code: ErrorCode) => void }
+}
+
+/** The files change with a release only; an hour later every browser has the new ones. */
+const cacheControl = 'public, max-age=3600'
+
+export const pageRoutes: FastifyPluginAsync<PageRouteDeps> = async (app, deps) => {
+  app.decorateRequest('formAgain', null)
+  app.setErrorHandler(answerErrorsAsPages(deps.metrics.countError))
+  readForms(app)
+  app.addHook('onRequest', async (request) => requireSameSite(request, deps.config.publicUrl))
+
+  const file = { schema: { hide: true }, config: { access: 'public', envelope: false } } as const
+  app.get('/style.css', file, async (_request, reply) =>
+    reply.header('cache-control', cacheControl).type('text/css; charset=utf-8').send(style),
+  )
+  app.get('/icon.svg', file, async (_request, reply) =>
+    reply.header('cache-control', cacheControl).type('image/svg+xml').send(icon),
+  )
+  // Payers come back here from any provider, whatever they did there.
+  const page = { schema: { hide: true }, config: { access: 'page', envelope: false } } as const
+  app.get('/billing', page, async (_request, reply) => sendPage(reply, backFromCheckout))
+
+  for (const pages of [verifyEmailPages, passwordPages, registerPages, signedPages, checkoutPages]) {
+    await app.register(pages, { ...deps, prefix: '' })
+  }
+}
+
+const backFromCheckout = {
+  title: 'You are back from the checkout',
+  content: paragraph('If you paid, the order is paid as soon as the provider confirms it. You can close this page.'),
+}

@@ -1,0 +1,92 @@
+// The link of a registration's mail: the password of the registration, and the account is there.
+import { askForVerification } from '@matte/core/identity/account/account-requests'
+import { findMailToken } from '@matte/core/identity/account/mail-token'
+import { verifyAddress } from '@matte/core/identity/account/verify-address'
+import { endSession } from '@matte/core/identity/session/session-queries'
+import type { FastifyPluginAsync } from 'fastify'
+import { Type } from 'typebox'
+import { type Problem, renderForm } from '../../../pages/form.ts'
+import { addFormPage } from '../../../pages/form-page.ts'
+import { html } from '../../../pages/html.ts'
+import { link, type Page, paragraph } from '../../../pages/page.ts'
+import { emailRequest, loginRequest, tokenRequest } from '../../../schemas/app/auth.ts'
+import { requireOn } from '../auth/auth-deps.ts'
+import { clientOf } from '../own-password.ts'
+import { checkMail, emailField, type PageDeps, passwordField } from './page-deps.ts'
+
+const verifyBody = Type.Object({ ...tokenRequest.properties, password: loginRequest.properties.password })
+
+export const verifyEmailPages: FastifyPluginAsync<PageDeps> = async (app, deps) => {
+  const { db, accountRequests } = deps
+
+  addFormPage(app, {
+    path: '/verify-email',
+    body: verifyBody,
+    open: async ({ token }) =>
+      token && (await findMailToken(db, 'verify-email', token)) ? passwordPage(token) : deadLinkPage,
+    again: ({ token }, problem) => passwordPage(token, problem),
+    submit: async ({ token }, request) => {
+      const session = await verifyAddress(deps, { token, client: clientOf(request) })
+      if (session === undefined) return deadLinkPage
+      // Nobody has its tokens: the page shows none.
+      await endSession(db, session.userId, session.sessionId)
+      deps.nudge.delivery(session.userId)
+      return verifiedPage
+    },
+  })
+
+  addFormPage(app, {
+    path: '/verify-email/resend',
+    body: emailRequest,
+    open: () => {
+      requireOn(deps.registers)
+      return askAgainPage()
+    },
+    again: ({ email }, problem) => askAgainPage({ email, problem }),
+    submit: async ({ email }) => {
+      requireOn(deps.registers)
+      await askForVerification(db, email)
+      accountRequests.wake()
+      return checkMail('If this address was registered and not confirmed yet, a new link is on its way.')
+    },
+  })
+}
+
+const passwordPage = (token: string | undefined, problem?: Problem): Page => ({
+  title: 'Confirm your address',
+  content: html`${paragraph('Enter the password that you registered with. It shows that the registration is yours.')}
+${renderForm(
+  { path: '/verify-email', fields: [passwordField], hidden: { token }, submit: 'Confirm address' },
+  {},
+  problem,
+)}
+${link('/forgot-password', 'Choose a new password')}`,
+})
+
+type AskAgain = { readonly email?: string | undefined; readonly problem?: Problem }
+
+const askAgainForm = ({ email, problem }: AskAgain = {}) => html`
+${renderForm({ path: '/verify-email/resend', fields: [emailField], submit: 'Send another link' }, { email }, problem)}
+${link('/login', 'Sign in')}`
+
+const askAgainPage = (given: AskAgain = {}): Page => ({
+  title: 'Confirm your address',
+  content: html`${paragraph('Enter the address that you registered with. You get another link by mail.')}
+${askAgainForm(given)}`,
+})
+
+const deadLinkPage: Page = {
+  title: 'This link does not work',
+  status: 404,
+  content: html`${paragraph(
+    'It was used already, it is older than a day, or it is incomplete. If your address is confirmed, sign in. ' +
+      'Otherwise, have another link sent.',
+  )}
+${askAgainForm()}`,
+}
+
+const verifiedPage: Page = {
+  title: 'Your address is confirmed',
+  content: html`${paragraph('Your account is ready. You can close this page, or sign in.')}
+${link('/login', 'Sign in')}`,
+}

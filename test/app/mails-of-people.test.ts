@@ -1,0 +1,59 @@
+// Mails as people get them: dates, numbers and names.
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { order, pay } from '../support/app/payments.ts'
+import { givenPerson } from '../support/app/people.ts'
+import { newEmail } from '../support/app/sign-in/accounts.ts'
+import { givenTeam } from '../support/app/teams.ts'
+import { useMailbox } from '../support/app/visitor/mailbox.ts'
+
+const masterKeys = `test:${Buffer.alloc(32, 1).toString('base64')}`
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', MASTER_KEYS: masterKeys })
+const mailbox = useMailbox(() => ({ databaseUrl: world.databaseUrl, masterKeys }))
+
+describe('a mail about a subscription', () => {
+  it.each([
+    ['de-DE', 'Europe/Berlin', '29,00 $'],
+    ['en-US', 'America/New_York', '$29.00'],
+    ['ja-JP', 'Asia/Tokyo', '$29.00'],
+    ['ar-EG', 'Africa/Cairo', '\u2068\u200f٢٩٫٠٠ US$\u2069'],
+    ['en-GB', 'Asia/Kathmandu', 'US$29.00'],
+  ])('has the amount and the date as %s writes them, in %s', async (locale, timeZone, amount) => {
+    const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
+    const { client, email } = someone
+    await client.call('PATCH', '/users/profile', { body: { locale, timeZone } })
+    await pay(someone, await order(someone, { plan: 'pro', interval: 'month' }))
+    expect((await mailbox.untilMail(email, 'We received your payment')).text).toContain(`You paid ${amount}.`)
+    await client.call('POST', '/payments/subscription/cancel')
+    const { data } = await client.call<{ periodEnd: string }>('GET', '/payments/subscription')
+    const day = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone }).format(new Date(data.periodEnd))
+    const mail = await mailbox.untilMail(email, 'Your subscription was canceled')
+    const isolated = locale === 'ar-EG'
+    expect(mail.text).toContain(`The plan ends on ${isolated ? `\u2068${day}\u2069` : day}.`)
+    expect(mail.html).toContain(`The plan ends on ${isolated ? `<bdi>${day}</bdi>` : day}.`)
+  })
+})
+
+describe('a name in a mail to somebody else', () => {
+  it('of the person who invites has no address and no markup, in subject, text and HTML', async () => {
+    const { client } = await givenPerson(world.db, world.api)
+    const name = 'Prize at https://evil.example/win or win@evil.example <b>now</b>'
+    await client.call('PATCH', '/users/profile', { body: { name } })
+    const email = newEmail()
+    await client.call('POST', '/referral/invitations', { body: { email } })
+    const mail = await mailbox.untilMail(email, 'invites you to Matte')
+    expect(mail.subject).toBe('Prize at https evil example win or win evil example b now b invites you to Matte')
+    expect(mail.text + mail.html).not.toMatch(/evil\.example|win@|<b>|&lt;b/)
+  })
+
+  it('of a team that had its name before the rule has none either', async () => {
+    const team = await givenTeam(world)
+    const name = 'evil.example/<i>win</i>'
+    await world.db.updateTable('workspace').set({ name }).where('id', '=', team.id).execute()
+    const email = newEmail()
+    await team.owner.client.call('POST', `${team.path}/invites`, { body: { email, role: 'member' } })
+    const mail = await mailbox.untilMail(email, 'invites you to')
+    expect(mail.subject).toBe(`${team.owner.email} invites you to evil example i win i`)
+    expect(mail.text + mail.html).not.toMatch(/evil\.example|<i>|&lt;i/)
+  })
+})

@@ -1,0 +1,63 @@
+// Every operation that answers a page, on both surfaces: it has the size that was asked for, 20 without a wish, and a
+// list that is always whole has no other page. The operations come from the service's own document.
+import { buildDocument } from '@matte/generate/build-document'
+import { beforeAll, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import type { Operation } from '../support/app/operations.ts'
+import { addressOf, givenVictim, type Victim } from './victim.ts'
+
+type Schema = { readonly properties?: Readonly<Record<string, Schema>> }
+type Get = Operation & {
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly responses: Record<string, { description: string; content?: Record<string, { schema?: Schema }> }>
+}
+type Page = {
+  readonly items: readonly unknown[]
+  readonly page: number
+  readonly pageSize: number
+  readonly total: number
+}
+
+const { paths } = (await buildDocument()) as { paths: Record<string, { readonly get?: Get }> }
+const isPage = ({ responses }: Get): boolean => {
+  const schema = responses['200']?.content?.['application/json']?.schema
+  return schema?.properties?.data?.properties?.totalPages !== undefined
+}
+const pages = Object.entries(paths).flatMap(([path, { get }]) =>
+  get !== undefined && isPage(get) ? [{ ...get, method: 'GET', path }] : [],
+)
+const takesSize = ({ parameters = [] }: Get): boolean => parameters.some(({ name }) => name === 'pageSize')
+const [paged, whole] = [pages.filter(takesSize), pages.filter((page) => !takesSize(page))]
+
+const world = useApi()
+let victim: Victim
+beforeAll(async () => {
+  victim = await givenVictim(world, pages)
+})
+
+async function read(operation: Get & { path: string }, query = ''): Promise<Page> {
+  const { caller, owner } = victim
+  const credential = operation.path.includes('/app/')
+    ? { authorization: `Bearer ${owner.accessToken}` }
+    : { 'x-api-key': caller.apiKey }
+  const answer = await fetch(`${addressOf(victim, operation)}${query}`, { headers: credential })
+  const { data } = (await answer.json()) as { data: Page }
+  return data
+}
+
+it('there are lists of both kinds on both surfaces', () => {
+  const surfaces = (list: typeof pages) => new Set(list.map(({ path }) => path.includes('/app/')))
+  expect([surfaces(paged).size, surfaces(whole).size]).toEqual([2, 2])
+  expect(pages.map(({ operationId }) => operationId)).toEqual(expect.arrayContaining(['listBatches', 'appListBatches']))
+})
+
+it.each(paged)('$path has the size that was asked for, and 20 by default', async (operation) => {
+  expect(await read(operation)).toMatchObject({ page: 1, pageSize: 20 })
+  expect(await read(operation, '?pageSize=7')).toMatchObject({ page: 1, pageSize: 7 })
+  expect(await read(operation, '?pageSize=100')).toMatchObject({ page: 1, pageSize: 100 })
+})
+
+it.each(whole)('$path is whole, and says by its total that it is', async (operation) => {
+  const { items, page, pageSize, total } = await read(operation)
+  expect({ page, pageSize, total }).toEqual({ page: 1, pageSize: Math.max(20, items.length), total: items.length })
+})
