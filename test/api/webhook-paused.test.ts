@@ -1,4 +1,4 @@
-// What becomes of deliveries while their endpoint is disabled (D90): kept as `paused`, and recovered in order.
+// Deliveries of a disabled endpoint (D90): kept as `paused`, and recovered in order.
 import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
@@ -125,7 +125,7 @@ describe('paused deliveries', () => {
     expect(await recordAttempt(world.db, first, { ...ended, error: null, policy })).toBe('delivered')
     expect(await recordAttempt(world.db, second, { ...ended, error: 'TIMEOUT', policy })).toBe('pending')
     expect((await statusesOf(id)).sort()).toEqual(['canceled', 'delivered', 'pending'])
-    // What waits for its retry is set aside when that falls due.
+    // The retry is paused when it falls due.
     await sql`update delivery set due_at = now() where id = ${second.id}`.execute(world.db)
     await world.dispatcher()
     await until('it is paused', async () => (await statusesOf(id)).includes('paused'))

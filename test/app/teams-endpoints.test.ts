@@ -1,5 +1,5 @@
-// Webhook endpoints of a team and the members who made them: what answers say, what owners are told, and no endpoint
-// of a member whose right has ended.
+// Webhook endpoints of a team and their makers: answers name them, owners get a mail when a maker's right ends, and a
+// former maker makes none.
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -93,7 +93,7 @@ describe('a member who made webhook endpoints and is no longer an owner or admin
 })
 
 describe('an endpoint that is made while its maker loses the right', () => {
-  /** Ends the right in a transaction of its own, and lets the request in while it is open. */
+  /** Ends the right in a transaction, and sends the request while that is open. */
   async function beside(team: Team, end: ReturnType<typeof sql>, request: () => Promise<unknown>) {
     return world.db.transaction().execute(async (tx) => {
       await tx.selectFrom('workspace').select('id').where('id', '=', team.id).forNoKeyUpdate().execute()

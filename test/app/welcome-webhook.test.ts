@@ -1,4 +1,4 @@
-// `welcome` as a webhook: nobody has an endpoint when an account begins, so it waits for the first that listens (D90).
+// `welcome` as a webhook: a new account has no endpoint, so the event waits for the first that listens (D90).
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useWebhooks } from '../api/webhook-parts.ts'

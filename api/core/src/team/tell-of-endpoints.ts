@@ -1,4 +1,4 @@
-// Webhook endpoints outlive the right of the member who made them: programs of the team depend on them. So the owners
+// Webhook endpoints outlive the right of their maker: programs of the team depend on them. So the owners
 // get a list when an owner or admin loses the role or leaves, and decide.
 import type { Db } from '../db/database.ts'
 import { queueMail } from '../mail/queue-mail.ts'

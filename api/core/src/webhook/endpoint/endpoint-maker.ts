@@ -1,4 +1,4 @@
-// The maker of an endpoint: the member who sends the request, or the member who made its API key.
+// The maker of an endpoint: the member that sends the request, or the maker of its API key.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
