@@ -126,8 +126,8 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
     paragraphs: [
       `${describeFailing(endpoint, place)}.`,
       'Every delivery is tried again for hours. An endpoint that fails for ' +
-        `${personFormat(place).number(disabledAfterDays)} days is disabled, and gets nothing until you enable it again. ` +
-        'What failed before can be sent again.',
+        `${personFormat(place).number(disabledAfterDays)} days is disabled, and gets nothing until you enable it ` +
+        'again. What failed before can be sent again.',
     ],
     reason: whoGetsIt,
   }),

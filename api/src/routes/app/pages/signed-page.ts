@@ -1,5 +1,5 @@
-// A page on which a person signs in: address and password, then a code if the account has a second factor. Pages have no
-// cookies, so each page asks again. The session ends with the answer, unless the page shows its token.
+// A page on which a person signs in: address and password, then a code if the account has a second factor. Pages have
+// no cookies, so each page asks again. The session ends with the answer, unless the page shows its token.
 
 import { endSession } from '@matte/core/identity/session/session-queries'
 import type { StartedSession } from '@matte/core/identity/session/start-session'
