@@ -121,11 +121,11 @@ function buildDueLoop(config: Config, { db, http, settings, registry, logger }: 
 
 /** Notifications and mails: loops of their own, which webhooks do not wait for. */
 async function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoopDeps, 'db' | 'registry' | 'logger'>) {
-  const { masterKeys, appUrl } = config
+  const { masterKeys, appUrl, supportUrl } = config
   const transport = await mailTransport(config, logger)
   if (transport === undefined) logger.warn('SMTP_URL is not set: no mail is sent')
   const mailMetrics = createMailMetrics(registry)
-  const common = { db, masterKeys, appUrl, clock: systemClock, metrics: mailMetrics, logger }
+  const common = { db, masterKeys, appUrl, supportUrl, clock: systemClock, metrics: mailMetrics, logger }
   const mails = mailLoop({
     ...common,
     send:

@@ -28,7 +28,7 @@ const values = {
     ...{ existingSecret: { name: 'mail' }, from: 'Matte <no-reply@example.com>', tls: 'opportunistic' },
     ...{ concurrency: 7, perMinute: 90 },
   },
-  accounts: { appUrl: 'https://app.example.com', registration: 'open' },
+  accounts: { appUrl: 'https://app.example.com', supportUrl: 'mailto:help@example.com', registration: 'open' },
   payments: {
     ...{ provider: 'stripe', stripe: { existingSecret: { name: 'stripe' } }, selfRefundDays: 0 },
     ...{ packs: [pack], planPrices: [price], seller: { name: 'Example Ltd', addressLines: ['1 Main Street'] } },
@@ -86,6 +86,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
   it('reach the dispatcher', () => {
     expect(readDispatcher(dispatcher)).toMatchObject({
       ...{ appUrl: 'https://app.example.com', mailConcurrency: 7, mailsPerMinute: 90, referralRewardCredits: 25 },
+      supportUrl: 'mailto:help@example.com',
       mailServer: { host: 'mail.example.com', tls: 'opportunistic', from: { address: 'no-reply@example.com' } },
       ...{ paymentsProvider: 'stripe', creditPacks: [pack], planPrices: [price] },
     })

@@ -20,6 +20,8 @@ export type MailLink = { readonly label: string; readonly url: string }
 export type MailPlace = {
   /** Without it mails have no links of their own. */
   readonly appUrl: string | undefined
+  /** Where people reach the operator of the service. */
+  readonly supportUrl?: string | undefined
 }
 
 type Describe<T extends MailTemplate> = (data: DataOf<T>, place: MailPlace) => MailContent
@@ -117,10 +119,13 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
     ],
     reason: whoGetsIt,
   }),
-  notification: ({ event, title, body }, { appUrl }) => ({
+  notification: ({ event, title, body }, { appUrl, supportUrl }) => ({
     subject: title,
     paragraphs: [body],
-    ...(appUrl !== undefined && { links: [{ label: 'Open Matte', url: appUrl }] }),
+    links: [
+      ...(appUrl === undefined ? [] : [{ label: 'Open Matte', url: appUrl }]),
+      ...(supportUrl === undefined || !isSecondFactor(event) ? [] : [{ label: 'Ask the operator', url: supportUrl }]),
+    ],
     reason: isSecurity(event)
       ? 'This concerns the security of your account. Mails of this kind cannot be switched off.'
       : 'You have an account at Matte, and mails of this kind are on.',
@@ -132,3 +137,4 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
 }
 
 const isSecurity = (event: string): boolean => event.startsWith('security.')
+const isSecondFactor = (event: string): boolean => event.startsWith('security.mfa_')

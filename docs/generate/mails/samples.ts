@@ -5,7 +5,7 @@ import { webhookEvents } from '@matte/core/webhook/events'
 import type { RenderedMail } from '@matte/dispatcher/mail/layout'
 import { renderMail } from '@matte/dispatcher/mail/render-mail'
 
-const place = { appUrl: 'https://app.example.com' }
+const place = { appUrl: 'https://app.example.com', supportUrl: 'mailto:help@example.com' }
 const url = 'https://app.example.com/link?token=4fX0n1u7c3'
 const message = 'A sentence of the event.'
 const later = '2026-12-31T00:00:00.000Z'

@@ -1,10 +1,11 @@
 // Does what was asked for without signing in (account-requests.ts), one request a transaction: accounts, tokens and
 // mails, or nothing where the address has no account. If the process dies half-way, another does it.
 //
-// Nobody takes over an address that is not theirs. Until an address is verified, anybody can register it: an attacker
-// first, with a password that the owner's click would make valid, or second, after the owner. So while a verification
-// mail may be in the mailbox, a second registration with another password leaves the account without any: whoever
-// clicks is its owner and signed in, and is sent a link to set a password. A day without a click, and the newer counts.
+// Until an address is verified, a stranger can register it, before or after its owner. So each link works only with
+// the password of the registration that sent it (D92, verify-address.ts). A second registration with another
+// password, while a link may be in the mailbox, leaves the account itself without a password, a name and a referral
+// code: nothing says which of the two is the owner's. After a day without a click the newer registration replaces the
+// older one.
 import { sql } from 'kysely'
 import { foldAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
@@ -83,7 +84,7 @@ async function registerOnce(tx: Db, deps: RequestDeps, request: AccountRequest):
   if (!(await deps.mayRegister(tx, request.email))) return true
   const account = user === undefined ? await insertAccount(tx, request) : await registerAgain(tx, user, request)
   if (account === undefined) return false
-  await sendVerification(tx, deps, account)
+  await sendVerification(tx, deps, { ...account, password_hash: request.password_hash })
   return true
 }
 
@@ -150,19 +151,17 @@ async function tellOwner(tx: Db, { masterKeys, appUrl }: RequestDeps, { id, emai
   })
 }
 
-async function sendVerification(tx: Db, { masterKeys, appUrl }: RequestDeps, { id, email }: Account): Promise<void> {
-  const token = await createAskedToken(tx, 'verify-email', { id, email })
+async function sendVerification(tx: Db, { masterKeys, appUrl }: RequestDeps, account: Account): Promise<void> {
+  const { id, email } = account
+  const token = await createAskedToken(tx, 'verify-email', account)
   if (token === undefined) return
   const data = { url: `${appUrl}/verify-email?token=${token}` }
   await queueMail(tx, masterKeys, { template: 'verify-email', data, key: null, to: email, userId: id })
 }
 
-async function sendReset(
-  tx: Db,
-  deps: Pick<RequestDeps, 'masterKeys' | 'appUrl'>,
-  { id, email, disabled_at }: Account,
-) {
-  const token = disabled_at === null ? await createAskedToken(tx, 'reset-password', { id, email }) : undefined
+async function sendReset(tx: Db, deps: RequestDeps, account: Account): Promise<void> {
+  const { id, email, disabled_at } = account
+  const token = disabled_at === null ? await createAskedToken(tx, 'reset-password', account) : undefined
   if (token === undefined) return
   const data = { url: `${deps.appUrl}/reset-password?token=${token}` }
   await queueMail(tx, deps.masterKeys, { template: 'reset-password', data, key: null, to: email, userId: id })
@@ -172,8 +171,9 @@ async function sendReset(
 async function createAskedToken(
   tx: Db,
   purpose: 'verify-email' | 'reset-password',
-  { id: userId, email }: Pick<Account, 'id' | 'email'>,
+  { id: userId, email, password_hash }: Account,
 ): Promise<string | undefined> {
-  const isFree = (await canHaveToken(tx, { purpose, userId })) && (await takeMailRoom(tx, 'asked', email))
-  return isFree ? createMailToken(tx, { purpose, userId }) : undefined
+  const wanted = { purpose, userId, ...(purpose === 'verify-email' && { passwordHash: password_hash }) }
+  const isFree = (await canHaveToken(tx, wanted)) && (await takeMailRoom(tx, 'asked', email))
+  return isFree ? createMailToken(tx, wanted) : undefined
 }

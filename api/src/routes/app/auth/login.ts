@@ -5,7 +5,6 @@ import { logIn } from '@matte/core/identity/login/log-in'
 import { tooManyFailures } from '@matte/core/identity/password/confirm-password'
 import { issueTokens } from '@matte/core/identity/session/issue-tokens'
 import { refreshSession } from '@matte/core/identity/session/refresh-session'
-import { pause } from '@matte/core/runtime/service'
 import { Type } from 'typebox'
 import { clientNetwork } from '../../../limit/client-network.ts'
 import {
@@ -20,6 +19,7 @@ import { openResponses, refer, success } from '../../../schemas/schema.ts'
 import { clientOf } from '../own-password.ts'
 import { toProfileView } from '../users/read-profile.ts'
 import { type AuthDeps, tags } from './auth-deps.ts'
+import { untilAnswerMs } from './slow-answer.ts'
 
 const loggedIn = Type.Union([refer(signedInSchema), refer(secondFactorAskedSchema), refer(verificationSentSchema)], {
   examples: [{ mfaRequired: true, mfaToken: 'b2pZlq0qSx5nU6Zc8m5x1o9V1w3YyJr3k0dXc7T2eQ4' }],
@@ -61,8 +61,7 @@ export const loginRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps
     const { body, ip } = request
     const done = await logIn(deps, { ...body, network: clientNetwork(ip), client: clientOf(request) })
     signIn.countLogin(done.outcome)
-    const leftMs = done.answerMs - (performance.now() - startedAt)
-    if (leftMs > 0) await pause(leftMs)
+    await untilAnswerMs(startedAt, done.answerMs)
     if (done.outcome === 'delayed') throw tooManyFailures(done.waitSeconds)
     if (done.outcome === 'failed') throw notSignedIn()
     if (done.outcome === 'mfa_required') return { mfaRequired: true as const, mfaToken: done.mfaToken }
