@@ -5,13 +5,17 @@ import { hashAddress } from '../address.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 
-/** `asked`: by somebody who is not signed in; `invited`: by somebody who is. Neither takes the room of the other. */
-type Kind = 'asked' | 'invited'
+/**
+ * `asked`: links that a caller without a session asks for. `noted`: notes that an address has an account. `invited`:
+ * mails that a signed-in caller causes. None takes the room of another, so notes and invitations never delay a reset.
+ */
+type Kind = 'asked' | 'noted' | 'invited'
 
 /** So many at once, and then one in so many minutes. */
 const rooms: Readonly<Record<Kind, { readonly burst: number; readonly everyMinutes: number }>> = {
   // Whoever floods an address still leaves its owner a link an hour.
   asked: { burst: 5, everyMinutes: 60 },
+  noted: { burst: 1, everyMinutes: 60 },
   invited: { burst: 5, everyMinutes: 5 * 60 },
 }
 

@@ -28,7 +28,7 @@ export type MailTable = {
 export type MailRoomTable = {
   /** SHA-256 of the address's key (D85). */
   address: Buffer
-  kind: 'asked' | 'invited'
+  kind: 'asked' | 'noted' | 'invited'
   /** When the address has room as if none had been sent. */
   spent_until: Date
 }

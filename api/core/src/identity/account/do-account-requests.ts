@@ -6,11 +6,10 @@
 // password, while a link may be in the mailbox, leaves the account itself without a password, a name and a referral
 // code: nothing says which of the two is the owner's. After a day without a click the newer registration replaces the
 // older one.
-import { sql } from 'kysely'
 import { foldAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { takeMailRoom } from '../../mail/mail-room.ts'
-import { isQueued, queueMail } from '../../mail/queue-mail.ts'
+import { queueMail } from '../../mail/queue-mail.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { type AccountRequest, listDueRequests, postponeRequest, takeRequest } from './due-requests.ts'
 import { canHaveToken, countLiveTokens } from './live-tokens.ts'
@@ -137,17 +136,13 @@ async function registerAgain(tx: Db, user: Account, request: AccountRequest): Pr
     .executeTakeFirstOrThrow()
 }
 
-/** Once an hour, so that nobody's mailbox can be filled from here. */
+/** At most once an hour, from a budget that no link needs. */
 async function tellOwner(tx: Db, { masterKeys, appUrl }: RequestDeps, { id, email }: Account): Promise<void> {
-  const { hour } = await tx
-    .selectNoFrom(sql<string>`to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24')`.as('hour'))
-    .executeTakeFirstOrThrow()
-  const key = `already-registered:${id}:${hour}`
-  if ((await isQueued(tx, key)) || !(await takeMailRoom(tx, 'asked', email))) return
+  if (!(await takeMailRoom(tx, 'noted', email))) return
   await queueMail(tx, masterKeys, {
     template: 'already-registered',
     data: { loginUrl: `${appUrl}/login`, resetUrl: `${appUrl}/forgot-password` },
-    ...{ key, to: email, userId: id },
+    ...{ key: null, to: email, userId: id },
   })
 }
 
