@@ -9,7 +9,7 @@ import type { Capacity } from '../limit/capacity.ts'
 import { limitAddress, limitRequests } from '../limit/limit-requests.ts'
 import type { RateLimiter } from '../limit/rate-limiter.ts'
 import { authenticateKey, type KeyDeps } from './api-key.ts'
-import { authenticateMember, type MemberDeps } from './bearer.ts'
+import { authenticateMember, type MemberDeps, recogniseMember } from './bearer.ts'
 
 /** Who sends a request, be it with a key or signed in. */
 type RequestCaller = {
@@ -48,7 +48,11 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public' } = request.routeOptions.config
     if (access === 'public' || access === 'provider') return
-    if (access === 'open') return limitAddress(limiter, deps.openRequestsPerMinute, { request, reply })
+    if (access === 'open') {
+      await limitAddress(limiter, deps.openRequestsPerMinute, { request, reply })
+      if (request.routeOptions.config.readsToken) await recogniseMember(deps, request, reply)
+      return
+    }
     const caller =
       access !== 'self' && 'scope' in access
         ? await byKey(deps, access.scope, { request, reply })

@@ -45,6 +45,10 @@ export const refreshRequest = Type.Object(
   { refreshToken },
   { examples: [{ refreshToken: 'refresh_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ' }] },
 )
+export const logoutRequest = Type.Object(
+  { refreshToken: Type.Optional(nullable(refreshToken)) },
+  { examples: [{ refreshToken: 'refresh_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ' }] },
+)
 export const resetRequest = Type.Object(
   { token, newPassword },
   { examples: [{ token: 'c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTE', newPassword: examplePassword }] },
