@@ -58,7 +58,7 @@ export async function buildServices(config: Config): Promise<Services> {
   // Nobody orders here, so no checkout needs the public URL.
   const paymentMetrics = createPaymentMetrics(registry)
   const payments = await openPayments(config, { ...config, db, publicUrl: '', metrics: paymentMetrics })
-  const { plans, referralRewardCredits: rewardCredits } = config
+  const { plans, referralRewardCredits: rewardCredits, referralAutoApprove: autoApprove } = config
   const dueDeps = { db, wake: due.wake, logger }
   const databaseSchema = schemaAtStart(database, { logger })
   const ready = readiness(databaseSchema.checks)
@@ -78,7 +78,7 @@ export async function buildServices(config: Config): Promise<Services> {
       ...(await buildPeople(config, { db, registry, logger })),
       duePayments({ payments, wakeDeliveries: due.wake, logger }),
       ...creditLoops({ ...dueDeps, plans }),
-      referralLoop({ ...dueDeps, rewardCredits }),
+      referralLoop({ ...dueDeps, rewardCredits, autoApprove }),
       failingEndpointsLoop({ db, masterKeys: config.masterKeys, logger }),
       consume({ bus, durable, ready: due.untilFree, wake: due.wake, logger }),
     ],

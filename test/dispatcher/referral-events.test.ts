@@ -81,7 +81,7 @@ describe('the reward', () => {
     const target = { targetUrl: receiver.url, url: new URL(receiver.url), eventTypes: [], description: null }
     const endpoint = await createEndpoint(db, masterKeys, { workspaceId: ann.workspaceId, ...target })
     const { logger } = dispatcher.deps
-    const loop = referralLoop({ db, rewardCredits: reward, wake: dispatcher.due.wake, logger })
+    const loop = referralLoop({ db, rewardCredits: reward, autoApprove: true, wake: dispatcher.due.wake, logger })
     ends.push(
       () => receiver.close(),
       () => dispatcher.stop(),
@@ -130,14 +130,16 @@ describe('the reward', () => {
     await succeedOnce(bob)
     await withEveryCrash(database.db, async (db) => {
       await makeDue()
-      return rewardReferrals(db, reward)
+      return rewardReferrals(db, { credits: reward, autoApprove: true })
     })
     const cid = await register({ code })
     await joinReferred(database.db)
     await succeedOnce(cid)
     const replicas = Array.from({ length: 4 }, () => connectTo(database.url, 2))
     ends.push(() => Promise.all(replicas.map((replica) => replica.stop())))
-    const counts = await Promise.all(replicas.map(({ db }) => rewardReferrals(db, reward)))
+    const counts = await Promise.all(
+      replicas.map(({ db }) => rewardReferrals(db, { credits: reward, autoApprove: true })),
+    )
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1)
     expect(await balanceOf(ann)).toBe(2 * reward)
     expect(await eventsOf(ann)).toHaveLength(2)
@@ -146,7 +148,7 @@ describe('the reward', () => {
   it('is none while the setting is 0, and comes once there is one', async () => {
     const { ann, bob } = await givenPair()
     await succeedOnce(bob)
-    expect(await pass(0)).toBe(0)
+    expect(await pass({ credits: 0 })).toBe(0)
     expect(await balanceOf(ann)).toBe(0)
     expect(await pass()).toBe(1)
     expect(await balanceOf(ann)).toBe(reward)

@@ -58,12 +58,14 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['core/identity/session', 'core/identity/two-factor'],
   ],
   // A verified address brings the credits of the plan Free; what an operator does to somebody is in the log.
-  'core/identity/account': [...signIn, 'core/credit', 'core/audit'],
+  'core/identity/account': [...signIn, 'core/credit', 'core/audit', 'core/identity/free-credits'],
+  // Mailboxes that had the credits of the plan Free; their HMACs outlive the account.
+  'core/identity/free-credits': [...rows, 'core/runtime', 'core/credit'],
   'core/identity/login': signIn,
   'core/identity/password': signIn,
   'core/identity/session': signIn,
   'core/identity/two-factor': signIn,
-  'core/identity/personal': signIn,
+  'core/identity/personal': [...signIn, 'core/identity/free-credits'],
   'core/identity/email': [...signIn, 'core/identity/personal'],
   'core/mail': [...rows, 'core/runtime'],
   'core/notification': [...rows, 'core/runtime', 'core/workspace', 'core/webhook', 'core/mail'],

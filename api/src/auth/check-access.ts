@@ -48,11 +48,7 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public' } = request.routeOptions.config
     if (access === 'public' || access === 'provider') return
-    if (access === 'open') {
-      await limitAddress(limiter, deps.openRequestsPerMinute, { request, reply })
-      if (request.routeOptions.config.readsToken) await recogniseMember(deps, request, reply)
-      return
-    }
+    if (access === 'open') return openTo(deps, { request, reply })
     const caller =
       access !== 'self' && 'scope' in access
         ? await byKey(deps, access.scope, { request, reply })
@@ -101,6 +97,11 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
     const { workspaceId, plan, userId } = member
     return { workspaceId, plan, planLimits: planNamed(deps.plans, plan), userId }
   }
+}
+
+async function openTo(deps: AuthDeps, { request, reply }: Exchange): Promise<void> {
+  await limitAddress(deps.limiter, deps.openRequestsPerMinute, { request, reply })
+  if (request.routeOptions.config.readsToken) await recogniseMember(deps, request, reply)
 }
 
 /** What concerns a person alone is no workspace's to pay: a token of it outlives the membership by minutes. */

@@ -89,6 +89,16 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
     ],
     reason: 'This is the address of an account at Matte. Warnings of this kind cannot be switched off.',
   }),
+  'wrong-codes': ({ codes }, { supportUrl }) => ({
+    subject: 'Somebody may be guessing your codes',
+    paragraphs: [
+      `There were ${codes} wrong codes for your account within a day. Codes are asked for after the right password.`,
+      'If it was not you, somebody knows your password: choose a new one at once. If you have lost the app and the ' +
+        'recovery codes, the operator of this service can switch two-factor authentication off for you.',
+    ],
+    ...(supportUrl !== undefined && { links: [{ label: 'Ask the operator', url: supportUrl }] }),
+    reason: 'This is the address of an account at Matte. Warnings of this kind cannot be switched off.',
+  }),
   'team-invitation': ({ teamName, inviterEmail, role, url }) => ({
     subject: `${inviterEmail} invites you to ${teamName}`,
     paragraphs: [`${inviterEmail} invites you to the team ${teamName} at Matte, in the role ${role}.`],

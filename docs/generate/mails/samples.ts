@@ -52,6 +52,7 @@ export const mailSamples: Readonly<Record<string, RenderedMail>> = {
   'confirm-email': renderMail('confirm-email', { url }, place),
   'email-changing': renderMail('email-changing', { newEmail: 'new@example.com' }, place),
   'failed-logins': renderMail('failed-logins', { failures: 20 }, place),
+  'wrong-codes': renderMail('wrong-codes', { codes: 10 }, place),
   'endpoint-failing': renderMail('endpoint-failing', { ...endpoint, disabledAfterDays: 5 }, place),
   'endpoint-disabled': renderMail('endpoint-disabled', endpoint, place),
   'team-invitation': renderMail(

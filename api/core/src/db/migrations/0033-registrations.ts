@@ -5,9 +5,14 @@ const statements = [
   // no password; the account's counts then.
   `alter table mail_token add column password_hash text`,
 
-  // Notes of a registration have a budget of their own (A108).
+  // Notes that an address has an account count apart from links (A108).
   `alter table mail_room drop constraint mail_room_kind_check,
-     add constraint mail_room_kind_check check (kind in ('asked', 'noted', 'invited'))`,
+     add constraint mail_room_kind_check check (kind in ('asked', 'noted', 'invited', 'verifying'))`,
+
+  // Times of the last ten wrong codes, and when a mail told the owner (D16).
+  `alter table two_factor
+     add column wrong_codes timestamptz[] not null default '{}' check (cardinality(wrong_codes) <= 10),
+     add column told_at timestamptz`,
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -28,6 +28,7 @@ import { up as addressKey } from './0026-address-key.ts'
 import { up as addressKeys } from './0027-address-keys.ts'
 import { up as uniqueAddress } from './0028-unique-address.ts'
 import { up as registrations } from './0033-registrations.ts'
+import { up as freeCredits } from './0034-free-credits.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -60,4 +61,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0027-address-keys': { up: addressKeys },
   '0028-unique-address': { up: uniqueAddress },
   '0033-registrations': { up: registrations },
+  '0034-free-credits': { up: freeCredits },
 }

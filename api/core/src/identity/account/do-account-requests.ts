@@ -8,10 +8,16 @@
 // older one.
 import { foldAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
-import { takeMailRoom } from '../../mail/mail-room.ts'
+import { takeMailRoom, takeVerificationRoom } from '../../mail/mail-room.ts'
 import { queueMail } from '../../mail/queue-mail.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
-import { type AccountRequest, listDueRequests, postponeRequest, takeRequest } from './due-requests.ts'
+import {
+  type AccountRequest,
+  delayVerifications,
+  listDueRequests,
+  postponeRequest,
+  takeRequest,
+} from './due-requests.ts'
 import { canHaveToken, countLiveTokens } from './live-tokens.ts'
 import { createMailToken, deleteMailTokens } from './mail-token.ts'
 
@@ -24,6 +30,8 @@ type RequestDeps = {
   readonly mayRegister: MayRegister
   /** Where the links in mails lead. */
   readonly appUrl: string
+  /** Most mails a minute that verify an address, to all addresses together; 0: no bound. */
+  readonly verificationsPerMinute: number
   readonly onError: (error: unknown) => void
 }
 
@@ -34,21 +42,32 @@ const requestsAtOnce = 100
 export async function doAccountRequests(deps: RequestDeps, signal: AbortSignal) {
   const requests = await listDueRequests(deps.db, requestsAtOnce)
   const counts = { done: 0, postponed: 0 }
+  let isFull = false
   for (const request of requests) {
     if (signal.aborted) break
+    if (isFull && request.kind !== 'reset-password') continue
     try {
       await deps.db.transaction().execute(async (tx) => {
         if (await takeRequest(tx, request.id)) await handlers[request.kind](tx, deps, request)
       })
       counts.done += 1
     } catch (error) {
+      isFull ||= error instanceof NoVerificationRoom
       // One that cannot be done must not stop those behind it.
-      deps.onError(error)
-      await postponeRequest(deps.db, request.id)
+      if (!(error instanceof NoVerificationRoom)) {
+        deps.onError(error)
+        await postponeRequest(deps.db, request.id)
+      }
       counts.postponed += 1
     }
   }
+  if (isFull) await delayVerifications(deps.db)
   return counts
+}
+
+/** The minute's share of mails to verify an address was sent; the request waits. */
+class NoVerificationRoom extends Error {
+  override name = 'NoVerificationRoom'
 }
 
 type Handler = (tx: Db, deps: RequestDeps, request: AccountRequest) => Promise<void>
@@ -146,10 +165,12 @@ async function tellOwner(tx: Db, { masterKeys, appUrl }: RequestDeps, { id, emai
   })
 }
 
-async function sendVerification(tx: Db, { masterKeys, appUrl }: RequestDeps, account: Account): Promise<void> {
+async function sendVerification(tx: Db, deps: RequestDeps, account: Account): Promise<void> {
+  const { masterKeys, appUrl, verificationsPerMinute } = deps
   const { id, email } = account
   const token = await createAskedToken(tx, 'verify-email', account)
   if (token === undefined) return
+  if (!(await takeVerificationRoom(tx, verificationsPerMinute))) throw new NoVerificationRoom()
   const data = { url: `${appUrl}/verify-email?token=${token}` }
   await queueMail(tx, masterKeys, { template: 'verify-email', data, key: null, to: email, userId: id })
 }

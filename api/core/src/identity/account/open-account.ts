@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import { foldAddress } from '../../address.ts'
-import { grantPlanCredits } from '../../credit/plan-grant.ts'
 import type { Db } from '../../db/database.ts'
 import { publishPersonalEvent } from '../../notification/personal-event.ts'
+import type { MasterKeys } from '../../runtime/seal.ts'
+import { grantFreeCredits } from '../free-credits/free-credits.ts'
 
 type Opening = {
+  readonly masterKeys: MasterKeys
   readonly userId: string
   /** The password that opens the account from now on. */
   readonly passwordHash: string
@@ -19,12 +21,12 @@ const plan = 'free'
  * Marks the address as verified and creates the personal workspace. Changes nothing when the account is verified,
  * disabled or erased, or when another account has its address (D85).
  */
-export async function openAccount(tx: Db, { userId, passwordHash, freeCredits }: Opening): Promise<void> {
+export async function openAccount(tx: Db, { masterKeys, userId, passwordHash, freeCredits }: Opening): Promise<void> {
   const user = await markVerified(tx, userId, passwordHash)
   if (user === undefined) return
   const { id, email, name } = user
   const workspaceId = await insertPersonalWorkspace(tx, { userId: id, name: name || email })
-  await grantPlanCredits(tx, { workspaceId, plan, credits: freeCredits, period: null })
+  await grantFreeCredits(tx, masterKeys, { userId, email, workspaceId, credits: freeCredits })
   const message = 'Welcome to Matte: your account is ready.'
   await publishPersonalEvent(tx, id, { event: 'welcome', key: id, fields: { message } })
   await tx.deleteFrom('registration_invite').where('email', '=', foldAddress(email)).execute()

@@ -71,7 +71,7 @@ type RightClick = Click & { readonly userId: string; readonly passwordHash: stri
 /** Undefined: the token was spent, or the password changed, after the password was compared. */
 async function signIn(
   tx: Db,
-  { freeCredits }: VerifyDeps,
+  { masterKeys, freeCredits }: VerifyDeps,
   { userId, token, passwordHash, client }: RightClick,
 ): Promise<StartedSession | undefined> {
   // A reset locks the row as well, so either it sees the session, or its password is compared here.
@@ -81,6 +81,6 @@ async function signIn(
   await takeMailToken(tx, 'verify-email', token)
   // A reset verifies the address too. The link then signs in, unless a login would ask for a code by now.
   if (await isTwoFactorOn(tx, userId)) return undefined
-  await openAccount(tx, { userId, passwordHash, freeCredits })
+  await openAccount(tx, { masterKeys, userId, passwordHash, freeCredits })
   return startSession(tx, { userId, method: 'verify_email', client })
 }

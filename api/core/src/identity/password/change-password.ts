@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { hashAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { publishPersonalEvent } from '../../notification/personal-event.ts'
+import type { MasterKeys } from '../../runtime/seal.ts'
 import { deleteMailTokens, findMailToken, takeMailToken } from '../account/mail-token.ts'
 import { openAccount } from '../account/open-account.ts'
 import { dropRegisteredPasswords } from '../account/pending-registration.ts'
@@ -14,7 +15,7 @@ import type { PasswordHasher } from './password-hasher.ts'
 
 type PasswordDeps = { readonly db: Db; readonly hasher: PasswordHasher }
 /** `freeCredits`: credits of the plan Free, for an account that the reset verifies. */
-type ResetDeps = PasswordDeps & { readonly freeCredits: number }
+type ResetDeps = PasswordDeps & { readonly masterKeys: MasterKeys; readonly freeCredits: number }
 
 /**
  * Returns the user's id. All sessions end, a second factor stays on. The link came by mail, so it verifies an address
@@ -22,7 +23,7 @@ type ResetDeps = PasswordDeps & { readonly freeCredits: number }
  * @throws MatteError INVALID_PARAMS: too easy to guess, and the token still works; RATE_LIMIT_EXCEEDED
  */
 export async function resetPassword(
-  { db, hasher, freeCredits }: ResetDeps,
+  { db, hasher, masterKeys, freeCredits }: ResetDeps,
   { token, newPassword }: { readonly token: string; readonly newPassword: string },
 ): Promise<string | undefined> {
   const userId = await findMailToken(db, 'reset-password', token)
@@ -40,7 +41,7 @@ export async function resetPassword(
       .returning(['email', 'email_verified_at'])
       .executeTakeFirst()
     if (user === undefined) return undefined
-    if (user.email_verified_at === null) await takeOver(tx, { userId, passwordHash, freeCredits })
+    if (user.email_verified_at === null) await takeOver(tx, { masterKeys, userId, passwordHash, freeCredits })
     await endSessions(tx, userId)
     await forgetFailures(tx, hashAddress(user.email))
     await announce(tx, userId)

@@ -7,13 +7,8 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { findMember } from '../member-queries.ts'
-import {
-  deriveNextToken,
-  deriveSwitchedToken,
-  derivingKeyId,
-  hashRefreshToken,
-  isWellFormedRefreshToken,
-} from './refresh-token.ts'
+import { deriveNextToken, deriveSwitchedToken, derivingKeyId } from './derive-refresh-token.ts'
+import { hashRefreshToken, isWellFormedRefreshToken } from './refresh-token.ts'
 import type { StartedSession } from './start-session.ts'
 
 /** Seconds in which the immediate predecessor gets the same successor. */

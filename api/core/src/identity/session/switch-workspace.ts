@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
-import { deriveSwitchedToken, derivingKeyId, generateRefreshToken, hashRefreshToken } from './refresh-token.ts'
+import { deriveSwitchedToken, derivingKeyId } from './derive-refresh-token.ts'
+import { generateRefreshToken, hashRefreshToken } from './refresh-token.ts'
 import type { StartedSession } from './start-session.ts'
 
 type Switch = { readonly sessionId: string; readonly userId: string; readonly workspaceId: string }

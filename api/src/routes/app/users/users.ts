@@ -80,8 +80,8 @@ const postSwitch = {
   operationId: 'switchWorkspace',
   summary: 'Go on in another workspace',
   description:
-    'The session’s access tokens are for that workspace from now on. Its former refresh token is spent: one that comes ' +
-    'more than 10 seconds later ends the session.',
+    'The session’s access tokens are for that workspace from now on. Its former refresh token is spent: one that ' +
+    'comes more than 10 seconds later ends the session.',
   tags,
   params: Type.Object({ workspaceId: Type.String() }),
   response: selfResponses(200, success('Tokens for the workspace.', refer(tokensSchema)), ['NOT_FOUND']),
