@@ -24,6 +24,8 @@ export type Access =
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
+    /** Of an `open` operation: `member` is set when the request has an access token that works. */
+    readsToken?: true
   }
 }
 

@@ -59,7 +59,7 @@ export async function buildServices(config: Config): Promise<Services> {
   // Nobody orders here, so no checkout needs the public URL.
   const paymentMetrics = createPaymentMetrics(registry)
   const payments = await openPayments(config, { ...config, db, publicUrl: '', metrics: paymentMetrics })
-  const { plans, referralRewardCredits: rewardCredits } = config
+  const { plans, referralRewardCredits: rewardCredits, referralAutoApprove: autoApprove } = config
   const dueDeps = { db, wake: due.wake, logger }
   const databaseSchema = schemaAtStart(database, { logger })
   const ready = readiness(databaseSchema.checks)
@@ -79,7 +79,7 @@ export async function buildServices(config: Config): Promise<Services> {
       ...(await buildPeople(config, { db, registry, logger })),
       duePayments({ payments, wakeDeliveries: due.wake, logger }),
       ...creditLoops({ ...dueDeps, plans }),
-      referralLoop({ ...dueDeps, rewardCredits }),
+      referralLoop({ ...dueDeps, rewardCredits, autoApprove }),
       failingEndpointsLoop({ db, masterKeys: config.masterKeys, metrics: createEndpointMetrics(registry), logger }),
       consume({ bus, durable, ready: due.untilFree, wake: due.wake, logger }),
     ],
@@ -122,11 +122,11 @@ function buildDueLoop(config: Config, { db, http, settings, registry, logger }: 
 
 /** Notifications and mails: loops of their own, which webhooks do not wait for. */
 async function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoopDeps, 'db' | 'registry' | 'logger'>) {
-  const { masterKeys, appUrl } = config
+  const { masterKeys, appUrl, supportUrl } = config
   const transport = await mailTransport(config, logger)
   if (transport === undefined) logger.warn('SMTP_URL is not set: no mail is sent')
   const mailMetrics = createMailMetrics(registry)
-  const common = { db, masterKeys, appUrl, clock: systemClock, metrics: mailMetrics, logger }
+  const common = { db, masterKeys, appUrl, supportUrl, clock: systemClock, metrics: mailMetrics, logger }
   const mails = mailLoop({
     ...common,
     send:

@@ -54,7 +54,7 @@ describe('matte-admin user', () => {
     const { userId, email } = account
     const reset = ['user', 'reset-two-factor', '--user', userId]
     expect(await said(...reset, '--reason', 'none')).toMatchObject({ code: 1 })
-    await enableSecondFactor(world.db, account.client)
+    await enableSecondFactor(world.db, account.client, account.password)
     expect(await said(...reset)).toMatchObject({ code: 2 })
     expect((await logIn(account)).data).toMatchObject({ mfaRequired: true })
     expect(await admin(...reset, '--reason', 'Showed a passport')).toEqual({

@@ -85,7 +85,7 @@ it('a request that cannot be done waits, and stops none behind it', async () => 
   await askForVerification(db, newEmail())
   const errors: unknown[] = []
   const deps = {
-    ...{ db, appUrl: 'https://app.example.com', mayRegister: async () => true },
+    ...{ db, appUrl: 'https://app.example.com', mayRegister: async () => true, verificationsPerMinute: 0 },
     onError: (error: unknown) => void errors.push(error),
   }
   const idle = new AbortController().signal

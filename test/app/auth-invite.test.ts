@@ -12,12 +12,13 @@ it('an invited address registers, once; a stranger gets the same answer and no m
   const [invited, stranger] = [newEmail(), newEmail()]
   await inviteToRegister(world.db, invited.toUpperCase())
   const open = createAppClient(world.api.url)
+  const password = newPassword()
   for (const email of [stranger, invited]) {
-    const { data } = await open.call('POST', '/auth/register', { body: { email, password: newPassword() } })
+    const { data } = await open.call('POST', '/auth/register', { body: { email, password } })
     expect(data).toEqual({ status: 'verification_sent' })
   }
   const [token] = await tokensTo(world, invited, { template: 'verify-email' })
-  await open.call('POST', '/auth/verify-email', { body: { token } })
+  await open.call('POST', '/auth/verify-email', { body: { token, password } })
   await untilRequestsDone(world.db)
   expect(await mailsTo(world.db, world.api, stranger)).toEqual([])
   const { count } = await world.db

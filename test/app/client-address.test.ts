@@ -23,7 +23,7 @@ describe('a client behind a proxy', () => {
     const open = createAppClient(world.api.url)
     await open.call('POST', '/auth/register', { body: { email, password }, headers })
     const [token] = await tokensTo(world, email, { template: 'verify-email' })
-    await open.call('POST', '/auth/verify-email', { body: { token }, headers })
+    await open.call('POST', '/auth/verify-email', { body: { token, password }, headers })
     const { data } = await open.call<SignedIn>('POST', '/auth/login', { body: { email, password }, headers })
     const client = createAppClient(world.api.url, data.accessToken)
     const team = await client.call<{ id: string }>('POST', '/teams', { body: { name: 'Made' }, headers })

@@ -111,7 +111,7 @@ describe('another address', () => {
 
 describe('a link in a mail', () => {
   it.each([
-    ['verify-email', '/auth/verify-email', {}],
+    ['verify-email', '/auth/verify-email', { password }],
     ['reset-password', '/auth/password/reset', { newPassword: 'another violet tractor' }],
   ] as const)('that is followed while it is made void waits for that: %s', async (purpose, path, more) => {
     const email = `link-${randomBytes(6).toString('hex')}@example.com`
@@ -120,6 +120,7 @@ describe('a link in a mail', () => {
       .values({ email, email_key: email })
       .returning('id')
       .executeTakeFirstOrThrow()
+    await givePassword(world.db, { userId: id })
     const token = randomBytes(32).toString('base64url')
     const hash = createHash('sha256').update(token).digest()
     const values = { hash, purpose, user_id: id, expires_at: sql<Date>`now() + interval '5 minutes'` }

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
+import { readMails } from '../support/app/mails.ts'
 import { password } from '../support/app/sign-in/given-password.ts'
 import { databaseTime, type SecondFactor } from '../support/app/sign-in/second-factor.ts'
 import { twoFactorWorld, wrongCode } from '../support/app/sign-in/two-factor-world.ts'
@@ -207,5 +208,41 @@ describe('wrong codes', () => {
     // Of both logins the password was right and no code.
     expect(reasons).toEqual(['too_many_codes', 'code_missing', ...wrong, 'code_missing'])
     expect(items[0]).toMatchObject({ success: false, method: 'totp' })
+  })
+})
+
+describe('many wrong codes', () => {
+  it('are told to the owner by mail after ten in a day, once', async () => {
+    const { email, factor, userId } = await protectedPerson()
+    const { masterKeys } = world.api.config
+    const warnings = async () =>
+      (await readMails(world.db, masterKeys, { userId })).filter(({ template }) => template === 'wrong-codes')
+    /** As if a quarter of an hour had passed: codes are compared again. */
+    const letPass = () =>
+      sql`update two_factor set totp_failures = '{}', recovery_failures = '{}' where user_id = ${userId}`.execute(
+        world.db,
+      )
+    const failTimes = async (count: number) => {
+      for (let times = 0; times < count; times += 1) {
+        const { mfaToken } = await logIn(email)
+        await expect(verify(mfaToken, await factor.wrongCode())).rejects.toMatchObject(wrongCode)
+        await letPass()
+      }
+    }
+    await failTimes(9)
+    expect(await warnings()).toEqual([])
+    await failTimes(1)
+    expect(await warnings()).toEqual([{ template: 'wrong-codes', to: email, data: { codes: 10 } }])
+    await failTimes(3)
+    expect(await warnings()).toHaveLength(1)
+    await sql`
+      update two_factor
+         set told_at = told_at - interval '1 day',
+             wrong_codes = array(select time - interval '1 day' from unnest(wrong_codes) as time)
+       where user_id = ${userId}`.execute(world.db)
+    await failTimes(9)
+    expect(await warnings()).toHaveLength(1)
+    await failTimes(1)
+    expect(await warnings()).toHaveLength(2)
   })
 })

@@ -1,10 +1,13 @@
 // The second factor (D16): set up, switched on and off. Logins with it: two-factor-login.test.ts.
+import { tellEvents } from '@matte/core/notification/make-notifications'
 import { unseal } from '@matte/core/runtime/seal'
 import { resealSecrets } from '@matte/core/webhook/endpoint/reseal-secrets'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import type { AppClient } from '../support/app/app-client.ts'
+import { readMails } from '../support/app/mails.ts'
+import { givenPerson } from '../support/app/people.ts'
 import { password } from '../support/app/sign-in/given-password.ts'
 import { codeOf, databaseTime, enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
 import { twoFactorWorld, wrongCode } from '../support/app/sign-in/two-factor-world.ts'
@@ -19,7 +22,7 @@ const isEnabled = async (client: AppClient) =>
 describe('setting up', () => {
   it('shows a seed, its URL and a picture, and changes nothing before a code was seen', async () => {
     const { client, email, userId } = await person()
-    const first = (await client.call<Setup>('POST', '/auth/2fa/setup')).data
+    const first = (await client.call<Setup>('POST', '/auth/2fa/setup', { body: { password } })).data
     expect(first.secret).toMatch(/^[A-Z2-7]{32}$/)
     expect(first.otpauthUrl).toContain(`otpauth://totp/Matte:${encodeURIComponent(email)}?`)
     expect(first.qrCodeSvg).toMatch(/^<svg .*<\/svg>$/s)
@@ -28,10 +31,10 @@ describe('setting up', () => {
     const row = await world.db.selectFrom('two_factor').selectAll().where('user_id', '=', userId).executeTakeFirst()
     expect(row?.secret_sealed).not.toContain(first.secret)
     // Again: another seed, and the first is worth nothing.
-    const second = (await client.call<Setup>('POST', '/auth/2fa/setup')).data
+    const second = (await client.call<Setup>('POST', '/auth/2fa/setup', { body: { password } })).data
     expect(second.secret).not.toBe(first.secret)
     const code = codeOf(first.secret, await databaseTime(world.db))
-    await expect(client.call('POST', '/auth/2fa/enable', { body: { code } })).rejects.toMatchObject(wrongCode)
+    await expect(client.call('POST', '/auth/2fa/enable', { body: { password, code } })).rejects.toMatchObject(wrongCode)
     expect(await isEnabled(client)).toBe(false)
   })
 
@@ -40,17 +43,22 @@ describe('setting up', () => {
     expect(new Set(factor.recoveryCodes).size).toBe(10)
     expect(await isEnabled(client)).toBe(true)
     expect(await events(workspaceId)).toEqual(['security.mfa_enabled'])
-    await expect(client.call('POST', '/auth/2fa/setup')).rejects.toMatchObject({ status: 409, code: 'CONFLICT' })
+    await expect(client.call('POST', '/auth/2fa/setup', { body: { password } })).rejects.toMatchObject({
+      status: 409,
+      code: 'CONFLICT',
+    })
     const code = await factor.nextCode()
-    await expect(client.call('POST', '/auth/2fa/enable', { body: { code } })).rejects.toMatchObject({ status: 409 })
+    await expect(client.call('POST', '/auth/2fa/enable', { body: { password, code } })).rejects.toMatchObject({
+      status: 409,
+    })
   })
 
   it('enabled twice at once is enabled once', async () => {
     const { client, userId, workspaceId } = await person()
-    const { secret } = (await client.call<Setup>('POST', '/auth/2fa/setup')).data
+    const { secret } = (await client.call<Setup>('POST', '/auth/2fa/setup', { body: { password } })).data
     const code = codeOf(secret, await databaseTime(world.db))
     const tries = await Promise.allSettled(
-      [1, 2, 3].map(() => client.call('POST', '/auth/2fa/enable', { body: { code } })),
+      [1, 2, 3].map(() => client.call('POST', '/auth/2fa/enable', { body: { password, code } })),
     )
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     expect(await events(workspaceId)).toHaveLength(1)
@@ -60,9 +68,40 @@ describe('setting up', () => {
 
   it('cannot be enabled before it was set up', async () => {
     const { client } = await person()
-    await expect(client.call('POST', '/auth/2fa/enable', { body: { code: '123456' } })).rejects.toMatchObject({
-      status: 409,
+    const body = { password, code: '123456' }
+    await expect(client.call('POST', '/auth/2fa/enable', { body })).rejects.toMatchObject({ status: 409 })
+  })
+
+  it('needs the password at both steps, so a stolen access token enables nothing', async () => {
+    const { client, email } = await person()
+    const wrong = { code: 'INVALID_PARAMS', details: { issues: [{ path: '/body/password' }] } }
+    const setUp = (body: object) => client.call<Setup>('POST', '/auth/2fa/setup', { body })
+    for (const body of [{}, { password: 'another password' }]) await expect(setUp(body)).rejects.toMatchObject(wrong)
+    const { secret } = (await setUp({ password })).data
+    const code = codeOf(secret, await databaseTime(world.db))
+    for (const body of [{ code }, { password: 'another password', code }]) {
+      await expect(client.call('POST', '/auth/2fa/enable', { body })).rejects.toMatchObject(wrong)
+    }
+    expect(await isEnabled(client)).toBe(false)
+    expect((await logIn(email)).accessToken).toBeTypeOf('string')
+  })
+
+  it('tells a person without a password how to get one', async () => {
+    const { client } = await givenPerson(world.db, world.api)
+    await expect(client.call('POST', '/auth/2fa/setup', { body: { password } })).rejects.toMatchObject({
+      code: 'INVALID_PARAMS',
+      details: { issues: [{ path: '/body/password', message: expect.stringContaining('forgotPassword') }] },
     })
+  })
+
+  it('and switching off are mailed to the owner, with the way to an operator', async () => {
+    const { client, factor, userId } = await protectedPerson()
+    await client.call('POST', '/auth/2fa/disable', { body: { password, code: await factor.nextCode() } })
+    const { masterKeys } = world.api.config
+    while ((await tellEvents({ db: world.db, masterKeys, mailEnabled: true }, {})) > 0);
+    const mails = (await readMails(world.db, masterKeys, { userId })).map(({ data }) => data)
+    expect(mails.map(({ event }) => event)).toEqual(['security.mfa_enabled', 'security.mfa_disabled'])
+    for (const { body } of mails) expect(body).toContain('the operator of this service can switch them off')
   })
 
   it('seals the seed under the user’s id, and `secrets reseal` finds it', async () => {

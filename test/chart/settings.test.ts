@@ -28,12 +28,15 @@ const values = {
     ...{ existingSecret: { name: 'mail' }, from: 'Matte <no-reply@example.com>', tls: 'opportunistic' },
     ...{ concurrency: 7, perMinute: 90 },
   },
-  accounts: { appUrl: 'https://app.example.com', registration: 'open' },
+  accounts: {
+    ...{ appUrl: 'https://app.example.com', supportUrl: 'mailto:help@example.com', registration: 'open' },
+    verificationMailsPerMinute: 30,
+  },
   payments: {
     ...{ provider: 'stripe', stripe: { existingSecret: { name: 'stripe' } }, selfRefundDays: 0 },
     ...{ packs: [pack], planPrices: [price], seller: { name: 'Example Ltd', addressLines: ['1 Main Street'] } },
   },
-  referral: { rewardCredits: 25 },
+  referral: { rewardCredits: 25, autoApprove: true },
   audit: { retentionDays: 90 },
   api: { passwordHashesMax: 4, streamsMax: 200 },
 }
@@ -72,6 +75,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
       ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open' },
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
       auditRetentionDays: 90,
+      verificationMailsPerMinute: 30,
       ...{ databasePooler: 'transaction', databaseDirectUrl: 'postgresql://matte:secret@direct/matte' },
       ...{ paymentsProvider: 'stripe', stripeSecretKey: 'rk_live_secret', stripeWebhookSecret: 'whsec_secret' },
       ...{ creditPacks: [pack], planPrices: [price], invoiceSeller: { name: 'Example Ltd' } },
@@ -86,6 +90,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
   it('reach the dispatcher', () => {
     expect(readDispatcher(dispatcher)).toMatchObject({
       ...{ appUrl: 'https://app.example.com', mailConcurrency: 7, mailsPerMinute: 90, referralRewardCredits: 25 },
+      ...{ supportUrl: 'mailto:help@example.com', referralAutoApprove: true },
       mailServer: { host: 'mail.example.com', tls: 'opportunistic', from: { address: 'no-reply@example.com' } },
       ...{ paymentsProvider: 'stripe', creditPacks: [pack], planPrices: [price] },
     })

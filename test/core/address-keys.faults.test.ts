@@ -6,6 +6,7 @@ import { keyAddresses } from '@matte/core/identity/account/key-addresses'
 import { createMailToken } from '@matte/core/identity/account/mail-token'
 import { findUserByEmail, isInvited } from '@matte/core/identity/account/operator-queries'
 import { verifyAddress } from '@matte/core/identity/account/verify-address'
+import { passwordHasher } from '@matte/core/identity/password/password-hasher'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -145,9 +146,14 @@ describe('beside the release before', () => {
     await insert('é@example.com')
     await keyAddresses(db)
     const userId = await insert('É@example.com', { verified: false })
-    const token = (await createMailToken(db, { purpose: 'verify-email', userId })) ?? ''
-    const deps = { db, masterKeys: new Map(), appUrl: 'https://app.example', freeCredits: 10 }
-    expect(await verifyAddress(deps, { token, client: { ipAddress: null, userAgent: null } })).toBeUndefined()
+    const hasher = passwordHasher({ atOnce: 1, waitingMax: 1 })
+    const passwordHash = await hasher.hash({ network: '', client: '', account: '' }, 'violet tractor under moss')
+    const token = (await createMailToken(db, { purpose: 'verify-email', userId, passwordHash })) ?? ''
+    const deps = { db, masterKeys: new Map(), hasher, freeCredits: 10 }
+    const client = { ipAddress: null, userAgent: null }
+    const from = { network: '192.0.2.0/24', client: '192.0.2.1' }
+    const click = { token, password: 'violet tractor under moss', from, client }
+    expect(await verifyAddress(deps, click)).toEqual({ outcome: 'refused' })
   })
 
   it('an operator lets the other account have the address', async () => {

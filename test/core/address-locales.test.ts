@@ -35,7 +35,9 @@ describe.each(Object.entries(locales))('in a database with locale %s', (_name, o
 
   const work = async () => {
     const errors: unknown[] = []
-    const deps = { db: database.db, masterKeys, appUrl: 'https://app.example', mayRegister: async () => true }
+    const mayRegister = async () => true
+    const settings = { masterKeys, appUrl: 'https://app.example', mayRegister, verificationsPerMinute: 0 }
+    const deps = { db: database.db, ...settings }
     const counts = await doAccountRequests(
       { ...deps, onError: (error) => errors.push(error) },
       new AbortController().signal,

@@ -16,7 +16,7 @@ describe('a reward is held for review', () => {
     ['from the same address', { from: near }, { from: near }],
     ['from the same /24', { from: near }, { from: '203.0.113.200' }],
     ['from the same /24, in IPv6’s clothes', { from: '::ffff:203.0.113.7' }, { from: '::ffff:203.0.113.9' }],
-    ['from the same /64', { from: '2001:db8:1:2::1' }, { from: '2001:db8:1:2:ffff::9' }],
+    ['from the same /48', { from: '2001:db8:1:2::1' }, { from: '2001:db8:1:ffff::9' }],
   ])('when both registered within an hour %s', async (_what, first, second) => {
     const { ann, bob } = await givenPair(first, second)
     await succeedOnce(bob)
@@ -29,7 +29,7 @@ describe('a reward is held for review', () => {
   it.each([
     ['from other networks', { from: near }, { from: '203.0.114.7' }],
     ['from other networks, in IPv6’s clothes', { from: '::ffff:203.0.113.7' }, { from: '::ffff:198.51.100.7' }],
-    ['from other /64', { from: '2001:db8:1:2::1' }, { from: '2001:db8:1:3::1' }],
+    ['from other /48', { from: '2001:db8:1:2::1' }, { from: '2001:db8:2:2::1' }],
     ['hours apart', { from: near, hoursAgo: 3 }, { from: near }],
     ['from where nobody knows', {}, {}],
   ])('and not when they registered %s', async (_what, first, second) => {
@@ -87,5 +87,64 @@ describe('a reward is held for review', () => {
     await expect(decideReview(db, id, 'approve')).rejects.toMatchObject({ code: 'CONFLICT' })
     await pass()
     expect(await balanceOf(ann)).toBe(0)
+  })
+})
+
+describe('a reward for somebody who', () => {
+  const order = (workspace_id: string, status: 'paid' | 'refunded') =>
+    database.db
+      .insertInto('payment_order')
+      .values({
+        ...{ workspace_id, kind: 'pack', description: 'Pack', pack_id: 's', credits: 100, amount: 900 },
+        ...{ currency: 'USD', provider: 'sandbox', status, paid_at: new Date() },
+        ...(status === 'refunded' && { refunded_amount: 900 }),
+      })
+      .execute()
+
+  it('has bought something is paid at once', async () => {
+    const { ann, bob } = await givenPair()
+    await order(bob.workspaceId, 'paid')
+    await succeedOnce(bob)
+    await pass({ autoApprove: false })
+    expect(await referralOf(bob)).toMatchObject({ status: 'rewarded', suspicion: null })
+    expect(await balanceOf(ann)).toBe(reward)
+  })
+
+  it.each(['has bought nothing', 'was paid everything back'])('%s waits for an operator', async (what) => {
+    const { db } = database
+    const { ann, bob } = await givenPair()
+    if (what !== 'has bought nothing') await order(bob.workspaceId, 'refunded')
+    await succeedOnce(bob)
+    await pass({ autoApprove: false })
+    const { id = '' } = (await referralOf(bob)) ?? {}
+    expect(await listReviews(db, 100)).toContainEqual(expect.objectContaining({ id, suspicion: 'unpaid' }))
+    expect([await balanceOf(ann), await eventsOf(ann)]).toEqual([0, []])
+    expect(await decideReview(db, id, 'approve')).toEqual({ status: 'rewarded', credits: reward })
+    expect(await balanceOf(ann)).toBe(reward)
+  })
+})
+
+describe('rewards of one person', () => {
+  it('are ten in 30 days; the others wait, and an operator approves them later', async () => {
+    const { db } = database
+    const ann = await register()
+    const code = await readCode(db, ann.id)
+    const joined = await Promise.all(Array.from({ length: 13 }, () => register({ code })))
+    for (const each of joined) await succeedOnce(each)
+    await pass()
+    expect(await balanceOf(ann)).toBe(10 * reward)
+    const waiting = (await listReviews(db, 100)).filter(({ suspicion }) => suspicion === 'limit').map(({ id }) => id)
+    expect(waiting).toHaveLength(3)
+    const [first = '', second = '', third = ''] = waiting
+    const conflict = { code: 'CONFLICT', message: expect.stringContaining('Approve the reward after') }
+    await expect(decideReview(db, first, 'approve')).rejects.toMatchObject(conflict)
+    // One of the ten was paid a month ago: there is room for one.
+    await sql`
+      update referral set decided_at = decided_at - interval '31 days' where id = (
+        select id from referral where referrer_id = ${ann.id} and status = 'rewarded' limit 1)`.execute(db)
+    const both = await Promise.allSettled([first, second].map((id) => decideReview(db, id, 'approve')))
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(await balanceOf(ann)).toBe(11 * reward)
+    expect(await decideReview(db, third, 'refuse')).toEqual({ status: 'refused', credits: 0 })
   })
 })

@@ -84,7 +84,7 @@ describe('the reward', () => {
       ...target,
     })
     const { logger } = dispatcher.deps
-    const loop = referralLoop({ db, rewardCredits: reward, wake: dispatcher.due.wake, logger })
+    const loop = referralLoop({ db, rewardCredits: reward, autoApprove: true, wake: dispatcher.due.wake, logger })
     ends.push(
       () => receiver.close(),
       () => dispatcher.stop(),
@@ -133,14 +133,16 @@ describe('the reward', () => {
     await succeedOnce(bob)
     await withEveryCrash(database.db, async (db) => {
       await makeDue()
-      return rewardReferrals(db, reward)
+      return rewardReferrals(db, { credits: reward, autoApprove: true })
     })
     const cid = await register({ code })
     await joinReferred(database.db)
     await succeedOnce(cid)
     const replicas = Array.from({ length: 4 }, () => connectTo(database.url, 2))
     ends.push(() => Promise.all(replicas.map((replica) => replica.stop())))
-    const counts = await Promise.all(replicas.map(({ db }) => rewardReferrals(db, reward)))
+    const counts = await Promise.all(
+      replicas.map(({ db }) => rewardReferrals(db, { credits: reward, autoApprove: true })),
+    )
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1)
     expect(await balanceOf(ann)).toBe(2 * reward)
     expect(await eventsOf(ann)).toHaveLength(2)
@@ -149,7 +151,7 @@ describe('the reward', () => {
   it('is none while the setting is 0, and comes once there is one', async () => {
     const { ann, bob } = await givenPair()
     await succeedOnce(bob)
-    expect(await pass(0)).toBe(0)
+    expect(await pass({ credits: 0 })).toBe(0)
     expect(await balanceOf(ann)).toBe(0)
     expect(await pass()).toBe(1)
     expect(await balanceOf(ann)).toBe(reward)

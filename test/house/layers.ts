@@ -59,12 +59,14 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   // A verified address brings the credits of the plan Free; what an operator does to somebody is in the log.
   // The fields of `welcome` are those of its later delivery.
-  'core/identity/account': [...signIn, 'core/credit', 'core/audit', 'core/webhook'],
+  'core/identity/account': [...signIn, 'core/credit', 'core/audit', 'core/identity/free-credits', 'core/webhook'],
+  // Mailboxes that had the credits of the plan Free; their HMACs outlive the account.
+  'core/identity/free-credits': [...rows, 'core/runtime', 'core/credit'],
   'core/identity/login': signIn,
   'core/identity/password': signIn,
   'core/identity/session': signIn,
   'core/identity/two-factor': signIn,
-  'core/identity/personal': signIn,
+  'core/identity/personal': [...signIn, 'core/identity/free-credits'],
   'core/identity/email': [...signIn, 'core/identity/personal'],
   'core/mail': [...rows, 'core/runtime'],
   'core/notification': [...rows, 'core/runtime', 'core/workspace', 'core/webhook', 'core/mail'],

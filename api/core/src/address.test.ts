@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { foldAddress, isAddress } from './address.ts'
+import { foldAddress, foldMailbox, isAddress } from './address.ts'
 
 describe('the key of an address', () => {
   // Stored keys depend on these. A Node.js release that changes one needs a migration of the keys.
@@ -82,4 +82,19 @@ describe('an address', () => {
     ['an address literal', 'a@[192.0.2.1]'],
     ['too long a text', `${'a'.repeat(250)}@b.de`],
   ])('has not %s', (_what, address) => expect(isAddress(address)).toBe(false))
+})
+
+describe('the mailbox of an address', () => {
+  // Stored HMACs depend on these, as keys do.
+  it.each([
+    ['Jane.Roe@EXAMPLE.com', 'jane.roe@example.com'],
+    ['Jane.Roe+tag+more@EXAMPLE.com', 'jane.roe@example.com'],
+    ['+tag@example.com', '+tag@example.com'],
+    ['J.a.n.e+tag@Gmail.com', 'jane@gmail.com'],
+    ['jane@googlemail.com', 'jane@gmail.com'],
+    ['jane@mail.gmail.com.example', 'jane@mail.gmail.com.example'],
+    ['j.ane@mygmail.com', 'j.ane@mygmail.com'],
+  ])('of %s is %s', (address, mailbox) => {
+    expect(foldMailbox(address)).toBe(mailbox)
+  })
 })

@@ -27,6 +27,19 @@ export function foldAddress(address: string): string {
   return `${foldCase(address.slice(0, at))}@${foldDomain(address.slice(at + 1))}`
 }
 
+const gmailDomains: ReadonlySet<string> = new Set(['gmail.com', 'googlemail.com'])
+
+/**
+ * The key of the mailbox behind an address: `+tag` is left out, and so are the dots of a Gmail address, whose two
+ * domains are one. Free credits alone are compared by it (D88); accounts are compared by `foldAddress`.
+ */
+export function foldMailbox(address: string): string {
+  const key = foldAddress(address)
+  const at = key.lastIndexOf('@')
+  const [local, domain] = [key.slice(0, at).replace(/(?<=.)\+.*$/s, ''), key.slice(at + 1)]
+  return gmailDomains.has(domain) ? `${local.replaceAll('.', '')}@gmail.com` : `${local}@${domain}`
+}
+
 /** Key of counters, in tables that hold no address. */
 export const hashAddress = (address: string): Buffer => createHash('sha256').update(foldAddress(address)).digest()
 

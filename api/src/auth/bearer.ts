@@ -63,6 +63,19 @@ export async function authenticateMember(
   return { own, member: isUuid(teamId) ? await findIn(members, verified, teamId.toLowerCase()) : undefined }
 }
 
+/**
+ * Sets `member` when an operation that needs no credential comes with an access token that works.
+ * @throws MatteError RATE_LIMIT_EXCEEDED for one too many that do not work
+ */
+export async function recogniseMember(deps: MemberDeps, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  if (request.headers.authorization === undefined) return
+  try {
+    request.member = (await authenticateMember(deps, request, reply)).own
+  } catch (error) {
+    if (!(error instanceof MatteError) || error.code !== 'AUTH_INVALID_TOKEN') throw error
+  }
+}
+
 const findIn = (members: MemberCache, { sessionId }: VerifiedToken, workspaceId: string) =>
   members.find(sessionId, workspaceId)
 

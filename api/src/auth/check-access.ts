@@ -10,7 +10,7 @@ import type { Capacity } from '../limit/capacity.ts'
 import { limitAddress, limitRequests } from '../limit/limit-requests.ts'
 import type { RateLimiter } from '../limit/rate-limiter.ts'
 import { authenticateKey, type KeyDeps } from './api-key.ts'
-import { authenticateMember, type MemberDeps } from './bearer.ts'
+import { authenticateMember, type MemberDeps, recogniseMember } from './bearer.ts'
 
 /** Who sends a request, be it with a key or signed in. */
 type RequestCaller = {
@@ -61,8 +61,7 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public' } = request.routeOptions.config
     if (access === 'public' || access === 'provider') return
-    if (access === 'open' || access === 'page')
-      return limitAddress(limiter, deps.openRequestsPerMinute, { request, reply })
+    if (access === 'open' || access === 'page') return openTo(deps, { request, reply })
     const caller =
       access !== 'self' && 'scope' in access
         ? await byKey(deps, access.scope, { request, reply })
@@ -112,6 +111,11 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
     exchange.request.holders = [workspaceId, personOf(member)]
     return { workspaceId, plan, planLimits: planNamed(deps.plans, plan), userId }
   }
+}
+
+async function openTo(deps: AuthDeps, { request, reply }: Exchange): Promise<void> {
+  await limitAddress(deps.limiter, deps.openRequestsPerMinute, { request, reply })
+  if (request.routeOptions.config.readsToken) await recogniseMember(deps, request, reply)
 }
 
 /** What concerns a person alone is no workspace's to pay: a token of it outlives the membership by minutes. */

@@ -20,11 +20,13 @@ type Deps = {
   readonly masterKeys: MasterKeys
   readonly appUrl: string
   readonly registration: Registration
+  readonly verificationMailsPerMinute: number
 }
 
-export function accountRequests(db: Db, { masterKeys, appUrl, registration }: Deps, logger: Logger): Loop {
+export function accountRequests(db: Db, settings: Deps, logger: Logger): Loop {
+  const { masterKeys, appUrl, registration, verificationMailsPerMinute: verificationsPerMinute } = settings
   const mayRegister = registration === 'open' ? async () => true : isInvited
-  const deps = { db, masterKeys, appUrl, mayRegister }
+  const deps = { db, masterKeys, appUrl, mayRegister, verificationsPerMinute }
   const onError = (error: unknown): void => logger.error({ err: error }, 'account request failed')
   const run = (signal: AbortSignal) => doAccountRequests({ ...deps, onError }, signal)
   return loop({ name: 'account-requests', everyMs: requestsEveryMs, run, logger })

@@ -4,7 +4,13 @@
 import { recordChange } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import { findPersonalWorkspace } from '@matte/core/identity/personal/own-workspaces'
-import type { FastifyInstance, FastifyRequest, preSerializationAsyncHookHandler, RouteOptions } from 'fastify'
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyRequest,
+  preSerializationAsyncHookHandler,
+  RouteOptions,
+} from 'fastify'
 import { needsCredential, surfaceOf } from '../access.ts'
 import { clientAddress } from '../client-address.ts'
 
@@ -47,12 +53,14 @@ export function auditChanges(app: FastifyInstance, db: Db): void {
  * whoever runs the team of the token has no business to read it.
  */
 async function logOf(db: Db, { member, routeOptions }: FastifyRequest): Promise<string | null> {
-  if (routeOptions.config.access !== 'self') return member.workspaceId
+  if (typeof routeOptions.config.access === 'object') return member.workspaceId
   return (await findPersonalWorkspace(db, member.userId))?.id ?? null
 }
 
+const hasCaller = (config: FastifyContextConfig): boolean => needsCredential(config) || config.readsToken === true
+
 const isChange = ({ method, config = {} }: RouteOptions): boolean =>
-  method !== 'GET' && method !== 'HEAD' && needsCredential(config) && surfaceOf(config) === 'app'
+  method !== 'GET' && method !== 'HEAD' && hasCaller(config) && surfaceOf(config) === 'app'
 
 /** The last id of the path, else that of what was made. The team's comes last: the entry is in its log. */
 function targetOf({ params }: FastifyRequest, payload: unknown): string | null {

@@ -242,7 +242,7 @@ const preferHeader = Type.Optional(
 function describeRoute(schema: FastifySchema, url: string, config: FastifyContextConfig | undefined) {
   const { access = 'public' } = config ?? {}
   if (access === 'public' || access === 'page') return schema
-  const { sentence: needs, security, extensions } = describeAccess(access)
+  const { sentence: needs, security, extensions } = config?.readsToken ? describeOptional : describeAccess(access)
   const { operationId = '', tags = [], headers, params, description: more } = schema as Documented
   const legacy = url.startsWith('/v1/')
   return {
@@ -260,6 +260,13 @@ function describeRoute(schema: FastifySchema, url: string, config: FastifyContex
     ...extensions,
     ...(config?.idempotent && { [idempotentMark]: true }),
   }
+}
+
+/** An `open` operation that reads an access token. */
+const describeOptional = {
+  sentence: 'Needs no access token, and reads one.',
+  security: [{ accessToken: [] }, {}],
+  extensions: { 'x-access': 'open' },
 }
 
 /** `extensions`: for the tests that walk the document, and whoever generates a client. */

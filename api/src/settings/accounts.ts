@@ -1,5 +1,5 @@
 // Settings of people's accounts; a part of config.ts.
-import { flag, parsed, type Schema } from '@matte/core/runtime/env'
+import { flag, int, parsed, type Schema } from '@matte/core/runtime/env'
 
 const registrations = ['open', 'invite', 'closed'] as const
 export type Registration = (typeof registrations)[number]
@@ -26,6 +26,13 @@ export const accountSettings = {
     },
     parseRegistration,
   ),
+  verificationMailsPerMinute: int('VERIFICATION_MAILS_PER_MINUTE', {
+    description:
+      'most mails a minute that verify an address, over all replicas; further ones wait. One address gets five at ' +
+      'once, then one an hour. 0: no bound',
+    default: 120,
+    max: 100_000,
+  }),
 } as const satisfies Schema
 
 function parseRegistration(value: string): Registration {

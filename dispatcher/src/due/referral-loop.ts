@@ -9,6 +9,7 @@ type ReferralLoopDeps = {
   readonly db: Db
   /** 0: none are granted; who joins meanwhile is noted, and rewarded once there are some. */
   readonly rewardCredits: number
+  readonly autoApprove: boolean
   readonly wake: () => void
   readonly logger: Logger
 }
@@ -16,13 +17,13 @@ type ReferralLoopDeps = {
 /** Nobody waits for it at a screen. */
 const everyMs = 5_000
 
-export const referralLoop = ({ db, rewardCredits, ...deps }: ReferralLoopDeps): Loop =>
+export const referralLoop = ({ db, rewardCredits: credits, autoApprove, ...deps }: ReferralLoopDeps): Loop =>
   dueParts({
     name: 'referrals',
     everyMs,
     parts: {
       referrals_judged: (pass) => joinReferred(db, pass),
-      rewards_due: (pass) => rewardReferrals(db, rewardCredits, pass),
+      rewards_due: (pass) => rewardReferrals(db, { credits, autoApprove }, pass),
     },
     ...deps,
   })

@@ -1,5 +1,5 @@
 // One plain layout for every mail, as text and as HTML. Whatever comes from people is escaped, on one line and of
-// bounded length; a link goes to http or https or is left out.
+// bounded length; a link goes to http, https or mailto, or is left out.
 import type { MailContent, MailLink } from './mail-texts.ts'
 
 export type RenderedMail = { readonly subject: string; readonly text: string; readonly html: string }
@@ -8,11 +8,11 @@ const subjectMax = 150
 
 export function layOut(content: MailContent): RenderedMail {
   const { links = [], settings, ...rest } = content
-  const safe = { ...rest, links: links.filter(isWebLink), ...(settings && isWebLink(settings) && { settings }) }
+  const safe = { ...rest, links: links.filter(isSafeLink), ...(settings && isSafeLink(settings) && { settings }) }
   return { subject: collapse(strip(content.subject)).slice(0, subjectMax), text: toText(safe), html: toHtml(safe) }
 }
 
-const isWebLink = ({ url }: MailLink): boolean => /^https?:$/.test(URL.parse(url)?.protocol ?? '')
+const isSafeLink = ({ url }: MailLink): boolean => /^(https?|mailto):$/.test(URL.parse(url)?.protocol ?? '')
 
 /**
  * Isolates of direction, which formatted dates and numbers have (mail/person-format.ts in core), with their marks. They

@@ -22,6 +22,8 @@ export type MailLink = { readonly label: string; readonly url: string }
 export type MailPlace = PersonPlace & {
   /** Without it mails have no links of their own. */
   readonly appUrl: string | undefined
+  /** Where people reach the operator of the service. */
+  readonly supportUrl?: string | undefined
 }
 
 type Describe<T extends MailTemplate> = (data: DataOf<T>, place: MailPlace) => MailContent
@@ -100,6 +102,17 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
     ],
     reason: 'This is the address of an account at Matte. Warnings of this kind cannot be switched off.',
   }),
+  'wrong-codes': ({ codes }, place) => ({
+    subject: 'Somebody may be guessing your codes',
+    paragraphs: [
+      `There were ${personFormat(place).number(codes)} wrong codes for your account within a day. ` +
+        'Codes are asked for after the right password.',
+      'If it was not you, somebody knows your password: choose a new one at once. If you have lost the app and the ' +
+        'recovery codes, the operator of this service can switch two-factor authentication off for you.',
+    ],
+    ...(place.supportUrl !== undefined && { links: [{ label: 'Ask the operator', url: place.supportUrl }] }),
+    reason: 'This is the address of an account at Matte. Warnings of this kind cannot be switched off.',
+  }),
   'team-invitation': ({ teamName, inviterEmail, role, url }) => {
     const team = plainName(teamName)
     return {
@@ -152,10 +165,13 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
       reason: 'You are an owner of this team at Matte. Mails of this kind cannot be switched off.',
     }
   },
-  notification: ({ event, title, body }, { appUrl }) => ({
+  notification: ({ event, title, body }, { appUrl, supportUrl }) => ({
     subject: title,
     paragraphs: [body],
-    ...(appUrl !== undefined && { links: [{ label: 'Open Matte', url: appUrl }] }),
+    links: [
+      ...(appUrl === undefined ? [] : [{ label: 'Open Matte', url: appUrl }]),
+      ...(supportUrl === undefined || !isSecondFactor(event) ? [] : [{ label: 'Ask the operator', url: supportUrl }]),
+    ],
     reason: isSecurity(event)
       ? 'This concerns the security of your account. Mails of this kind cannot be switched off.'
       : 'You have an account at Matte, and mails of this kind are on.',
@@ -167,3 +183,4 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
 }
 
 const isSecurity = (event: string): boolean => event.startsWith('security.')
+const isSecondFactor = (event: string): boolean => event.startsWith('security.mfa_')

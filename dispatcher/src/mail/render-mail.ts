@@ -11,12 +11,12 @@ export const mailTemplates = Object.keys(mailTexts)
 export function renderClaimed(
   { id, template, dataSealed, locale, timeZone }: ClaimedMail,
   masterKeys: MasterKeys,
-  appUrl: string | undefined,
+  links: Pick<MailPlace, 'appUrl' | 'supportUrl'>,
 ): RenderedMail {
   // Of a newer version than this: the mail is tried again, by then perhaps by one that knows it.
   if (!isTemplate(template)) throw new Error(`no mail is called ${template}`)
   const data = JSON.parse(unseal(masterKeys, id, dataSealed)) as DataOf<typeof template>
-  return renderMail(template, data, { appUrl, locale, timeZone })
+  return renderMail(template, data, { ...links, locale, timeZone })
 }
 
 export const renderMail = <T extends MailTemplate>(template: T, data: DataOf<T>, place: MailPlace): RenderedMail =>

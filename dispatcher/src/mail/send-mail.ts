@@ -18,6 +18,7 @@ export type SendMailDeps = {
   readonly transport: MailTransport
   readonly masterKeys: MasterKeys
   readonly appUrl: string | undefined
+  readonly supportUrl: string | undefined
   readonly clock: Clock
   readonly metrics: MailMetrics
   readonly logger: Logger
@@ -64,9 +65,10 @@ export async function sendMail(deps: SendMailDeps, assignment: MailAssignment, s
 }
 
 /** Undefined: it does not open, or is of a version to come. It is tried again on the ordinary schedule. */
-function render({ masterKeys, appUrl }: SendMailDeps, mail: ClaimedMail, log: Logger): RenderedMail | undefined {
+function render(deps: SendMailDeps, mail: ClaimedMail, log: Logger): RenderedMail | undefined {
+  const { masterKeys, appUrl, supportUrl } = deps
   try {
-    return renderClaimed(mail, masterKeys, appUrl)
+    return renderClaimed(mail, masterKeys, { appUrl, supportUrl })
   } catch (error) {
     log.error({ err: error }, 'mail is not readable')
     return undefined

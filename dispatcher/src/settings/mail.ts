@@ -71,6 +71,16 @@ export const mailSettings = {
     { description: 'where links in mails lead, such as https://app.example.com', default: undefined },
     parseAppUrl,
   ),
+  supportUrl: parsed<string | undefined>(
+    'SUPPORT_URL',
+    {
+      description:
+        'where people reach the operator, https:// or mailto:; mails about the second factor link to it, since only ' +
+        'an operator resets a lost one',
+      default: undefined,
+    },
+    parseSupportUrl,
+  ),
 } as const satisfies Schema
 
 /** What the settings say of how to reach the server, once they fit together. */
@@ -153,4 +163,10 @@ function parseAppUrl(value: string): string {
     throw new Error('must be an http or https URL without query and fragment')
   }
   return url.href.replace(/\/$/, '')
+}
+
+function parseSupportUrl(value: string): string {
+  const url = URL.parse(value)
+  if (url === null || !/^(https?|mailto):$/.test(url.protocol)) throw new Error('must be an https:// or mailto: URL')
+  return url.href
 }

@@ -6,7 +6,7 @@ import { webhookEvents } from '@matte/core/webhook/events'
 import type { RenderedMail } from '@matte/dispatcher/mail/layout'
 import { renderMail } from '@matte/dispatcher/mail/render-mail'
 
-const place = { appUrl: 'https://app.example.com', ...defaultPlace }
+const place = { appUrl: 'https://app.example.com', supportUrl: 'mailto:help@example.com', ...defaultPlace }
 const url = 'https://app.example.com/link?token=4fX0n1u7c3'
 const message = 'A sentence of the event.'
 const later = '2026-12-31T00:00:00.000Z'
@@ -53,6 +53,7 @@ export const mailSamples: Readonly<Record<string, RenderedMail>> = {
   'confirm-email': renderMail('confirm-email', { url }, place),
   'email-changing': renderMail('email-changing', { newEmail: 'new@example.com' }, place),
   'failed-logins': renderMail('failed-logins', { failures: 20 }, place),
+  'wrong-codes': renderMail('wrong-codes', { codes: 10 }, place),
   'endpoint-failing': renderMail('endpoint-failing', { ...endpoint, disabledAfterDays: 5 }, place),
   'endpoint-disabled': renderMail('endpoint-disabled', endpoint, place),
   'team-invitation': renderMail(

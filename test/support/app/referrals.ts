@@ -60,10 +60,11 @@ export const referrals = (database: { readonly db: Db }) => ({
   referralOf: ({ id }: Registered) =>
     database.db.selectFrom('referral').selectAll().where('invited_id', '=', id).executeTakeFirst(),
   makeDue: () => makeDue(database.db),
-  pass: async (credits = reward): Promise<number> => {
+  /** Pays at once unless the test is about waiting. */
+  pass: async ({ credits = reward, autoApprove = true } = {}): Promise<number> => {
     await joinReferred(database.db)
     await makeDue(database.db)
-    return rewardReferrals(database.db, credits)
+    return rewardReferrals(database.db, { credits, autoApprove })
   },
   balanceOf: async ({ workspaceId }: Registered) => (await readBalance(database.db, workspaceId)).available,
   eventsOf: ({ id }: Registered) =>

@@ -116,7 +116,11 @@ export const creditStatements: Readonly<Record<string, Sending>> = {
     },
   },
   'referral/reward-referrals': {
-    send: (db) => rewardReferrals(db, 50),
-    answers: [[{ id: 'referral' }], [{ referrerId: 'user', workspaceId, samePayer: false }], lockedWorkspace],
+    send: (db) => rewardReferrals(db, { credits: 50, autoApprove: false }),
+    answers: [
+      [{ id: 'referral' }],
+      [{ referrerId: 'user', workspaceId, suspicion: null, samePayer: false, hasBought: true }],
+      lockedWorkspace,
+    ],
   },
 }

@@ -20,6 +20,8 @@ const deletions = {
     select account, network from login_failure where last_at < now() - interval '1 day' limit ${rowsAtOnce})`,
   mail_rooms: sql`delete from mail_room where (address, kind) in (
     select address, kind from mail_room where spent_until < now() limit ${rowsAtOnce})`,
+  free_credits: sql`delete from free_credit where mailbox in (
+    select mailbox from free_credit where forget_at <= now() limit ${rowsAtOnce})`,
 } as const satisfies Record<string, RawBuilder<unknown>>
 
 /** One pass; how many rows of each kind it deleted. */

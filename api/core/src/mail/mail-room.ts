@@ -5,21 +5,44 @@ import { hashAddress } from '../address.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 
-/** `asked`: by somebody who is not signed in; `invited`: by somebody who is. Neither takes the room of the other. */
-type Kind = 'asked' | 'invited'
+/**
+ * `asked`: links that a caller without a session asks for. `noted`: notes that an address has an account. `invited`:
+ * mails that a signed-in caller causes. None takes the room of another, so notes and invitations never delay a reset.
+ */
+type Kind = 'asked' | 'noted' | 'invited'
 
 /** So many at once, and then one in so many minutes. */
 const rooms: Readonly<Record<Kind, { readonly burst: number; readonly everyMinutes: number }>> = {
   // Whoever floods an address still leaves its owner a link an hour.
   asked: { burst: 5, everyMinutes: 60 },
+  noted: { burst: 1, everyMinutes: 60 },
   invited: { burst: 5, everyMinutes: 5 * 60 },
 }
 
-/** False: the address has had enough of them. The last row to be locked: nothing waits for another while it has it. */
-export async function takeMailRoom(tx: Db, kind: Kind, email: string): Promise<boolean> {
+/** False: the address has had enough of them. */
+export function takeMailRoom(tx: Db, kind: Kind, email: string): Promise<boolean> {
   const { burst, everyMinutes } = rooms[kind]
-  const address = hashAddress(email)
-  const every = sql`${everyMinutes}::int * interval '1 minute'`
+  return take(tx, { address: hashAddress(email), kind, burst, everySeconds: everyMinutes * 60 })
+}
+
+const allAddresses = Buffer.alloc(32)
+
+/** Mails that verify an address, to all addresses together. False: a minute's share was sent. 0: no bound. */
+export async function takeVerificationRoom(tx: Db, perMinute: number): Promise<boolean> {
+  if (perMinute === 0) return true
+  return take(tx, { address: allAddresses, kind: 'verifying', burst: perMinute, everySeconds: 60 / perMinute })
+}
+
+type Room = {
+  readonly address: Buffer
+  readonly kind: Kind | 'verifying'
+  readonly burst: number
+  readonly everySeconds: number
+}
+
+/** The last row to be locked, that of all addresses after that of one: nothing waits for another while it has it. */
+async function take(tx: Db, { address, kind, burst, everySeconds }: Room): Promise<boolean> {
+  const every = sql`${everySeconds}::float8 * interval '1 second'`
   // Not the transaction's time: it may have begun before the mail that it waited for.
   const { rows } = await sql`
     insert into mail_room as r (address, kind, spent_until)

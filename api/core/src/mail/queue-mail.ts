@@ -30,9 +30,3 @@ export async function queueMail(tx: Db, masterKeys: MasterKeys, mail: NewMail): 
     .onConflict((conflict) => conflict.column('mail_key').doNothing())
     .execute()
 }
-
-/** Whether a mail of this key was queued before, be it sent by now or not. */
-export async function isQueued(tx: Db, key: string): Promise<boolean> {
-  const row = await tx.selectFrom('mail').select('id').where('mail_key', '=', key).executeTakeFirst()
-  return row !== undefined
-}

@@ -11,6 +11,8 @@ type Templates = {
   'email-changing': { readonly newEmail: string }
   /** So many failed logins that the owner should know. */
   'failed-logins': { readonly failures: number }
+  /** So many wrong codes of the second factor in a day that the owner should know. */
+  'wrong-codes': { readonly codes: number }
   /** An invitation to a team, to someone with or without an account. */
   'team-invitation': {
     readonly teamName: string

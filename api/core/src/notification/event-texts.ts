@@ -27,6 +27,9 @@ function wordsFor(place: PersonPlace) {
 type Words = ReturnType<typeof wordsFor>
 
 const notYou = 'If this was not you, reset your password at once.'
+/** A reset of the password keeps the second factor, so its owner needs another way in. */
+const operatorResets =
+  'If codes that you do not have are asked for, the operator of this service can switch them off for you.'
 
 const texts: Readonly<Record<WebhookEvent, (fields: Fields, words: Words) => Text>> = {
   'task.succeeded': () => ({ title: 'Your image is ready', body: 'The background was removed.' }),
@@ -95,11 +98,11 @@ const texts: Readonly<Record<WebhookEvent, (fields: Fields, words: Words) => Tex
   'security.password_changed': () => ({ title: 'Your password was changed', body: notYou }),
   'security.mfa_enabled': () => ({
     title: 'Two-factor authentication is on',
-    body: `Signing in needs a code of your authenticator app from now on. ${notYou}`,
+    body: `Signing in needs a code of your authenticator app from now on. ${notYou} ${operatorResets}`,
   }),
   'security.mfa_disabled': ({ message }) => ({
     title: 'Two-factor authentication is off',
-    body: `${text(message)} Signing in needs your password alone from now on. ${notYou}`.trim(),
+    body: `${text(message)} Signing in needs your password alone from now on. ${notYou} ${operatorResets}`.trim(),
   }),
 }
 

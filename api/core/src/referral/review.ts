@@ -1,9 +1,11 @@
-// What an operator decides: rewards that fell due where the two may be one person.
+// Rewards that wait for an operator: the two may be one person, the invited person has bought nothing, or the referrer
+// had enough rewards lately.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { grantReward } from './reward.ts'
+import { findRewardWait } from './reward-limit.ts'
 
 /** Rewards under review, the oldest first. */
 export function listReviews(db: Db, limit: number) {
@@ -20,7 +22,7 @@ export function listReviews(db: Db, limit: number) {
 
 /**
  * Grants a reward under review, or refuses it. Undefined: no such referral.
- * @throws MatteError CONFLICT when it is not under review
+ * @throws MatteError CONFLICT when it is not under review, or the referrer had ten rewards in 30 days
  */
 export function decideReview(db: Db, id: string, decision: 'approve' | 'refuse') {
   return db.transaction().execute(async (tx) => {
@@ -34,6 +36,7 @@ export function decideReview(db: Db, id: string, decision: 'approve' | 'refuse')
     const { userId, workspaceId } = found
     if (workspaceId !== null) await lockWorkspace(tx, workspaceId)
     else if (decision === 'approve') throw new MatteError('CONFLICT', 'Whom the reward is for is gone.')
+    if (decision === 'approve') await refuseTooMany(tx, userId)
     const status = decision === 'approve' ? 'rewarded' : 'refused'
     const decided = await tx
       .updateTable('referral')
@@ -47,4 +50,11 @@ export function decideReview(db: Db, id: string, decision: 'approve' | 'refuse')
     if (status === 'rewarded' && workspaceId !== null) await grantReward(tx, { id, credits, workspaceId, userId })
     return { status, credits: status === 'rewarded' ? credits : 0 }
   })
+}
+
+async function refuseTooMany(tx: Db, referrerId: string): Promise<void> {
+  const until = await findRewardWait(tx, referrerId)
+  if (until === undefined) return
+  const message = `This referrer had ten rewards in 30 days. Approve the reward after ${until.toISOString()}.`
+  throw new MatteError('CONFLICT', message)
 }

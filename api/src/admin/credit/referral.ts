@@ -9,7 +9,9 @@ const reviewsMax = 100
 const reviews: Command = {
   name: 'referral reviews',
   usage: '',
-  summary: `list rewards that wait for a decision because the two may be one person, the oldest ${reviewsMax}`,
+  summary:
+    'list rewards that wait for a decision and why: address or payment (both may be one person), unpaid (nothing ' +
+    `bought) or limit (ten in 30 days); the oldest ${reviewsMax}`,
   options: [],
   run: async ({ db }) => {
     const rows = await listReviews(db, reviewsMax)

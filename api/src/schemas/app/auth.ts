@@ -37,9 +37,16 @@ export const loginRequest = Type.Object(
   { email, password },
   { examples: [{ email: exampleEmail, password: examplePassword }] },
 )
-export const tokenRequest = Type.Object({ token }, { examples: [{ token: 'c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTE' }] })
+export const verifyEmailRequest = Type.Object(
+  { token, password },
+  { examples: [{ token: 'c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTE', password: examplePassword }] },
+)
 export const refreshRequest = Type.Object(
   { refreshToken },
+  { examples: [{ refreshToken: 'refresh_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ' }] },
+)
+export const logoutRequest = Type.Object(
+  { refreshToken: Type.Optional(nullable(refreshToken)) },
   { examples: [{ refreshToken: 'refresh_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ' }] },
 )
 export const resetRequest = Type.Object(

@@ -40,7 +40,10 @@ export const recoveryCodesSchema = named(
 export const twoFactorStateSchema = named('TwoFactorState', { mfaEnabled: Type.Boolean() })
 
 /** What confirms a change of the second factor, or of the account. */
-export const codeRequest = Type.Object({ code: codeField }, { examples: [{ code: '492039' }] })
+export const passwordRequest = Type.Object(
+  { password: passwordField },
+  { examples: [{ password: 'correct horse battery staple' }] },
+)
 
 export const passwordAndCodeRequest = Type.Object(
   { password: passwordField, code: codeField },

@@ -32,7 +32,7 @@ export async function givenAccount(world: World, { password = newPassword() } = 
   const open = createAppClient(world.api.url)
   await open.call('POST', '/auth/register', { body: { email, password } })
   const [token] = await tokensTo(world, email, { template: 'verify-email' })
-  const { data: tokens } = await open.call<SignedIn>('POST', '/auth/verify-email', { body: { token } })
+  const { data: tokens } = await open.call<SignedIn>('POST', '/auth/verify-email', { body: { token, password } })
   const client = createAppClient(world.api.url, tokens.accessToken)
   return { email, password, userId: tokens.user.id, tokens, client }
 }

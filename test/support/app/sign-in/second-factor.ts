@@ -3,6 +3,7 @@ import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
 import { TOTP } from 'otpauth'
 import type { AppClient } from '../app-client.ts'
+import { password as common } from './given-password.ts'
 
 export const codeOf = (secret: string, atMs: number): string => new TOTP({ secret }).generate({ timestamp: atMs })
 
@@ -17,11 +18,12 @@ export type SecondFactor = {
 
 type Setup = { readonly secret: string; readonly otpauthUrl: string; readonly qrCodeSvg: string }
 
-/** Switches codes on, as an app would. */
-export async function enableSecondFactor(db: Db, client: AppClient): Promise<SecondFactor> {
-  const { secret } = (await client.call<Setup>('POST', '/auth/2fa/setup')).data
+/** Switches codes on, as an app would. `password`: of the person, unless it is that of `givePassword`. */
+export async function enableSecondFactor(db: Db, client: AppClient, password = common): Promise<SecondFactor> {
+  const { secret } = (await client.call<Setup>('POST', '/auth/2fa/setup', { body: { password } })).data
   const code = codeOf(secret, await databaseTime(db))
-  const enabled = await client.call<{ recoveryCodes: string[] }>('POST', '/auth/2fa/enable', { body: { code } })
+  const body = { password, code }
+  const enabled = await client.call<{ recoveryCodes: string[] }>('POST', '/auth/2fa/enable', { body })
   return {
     secret,
     recoveryCodes: enabled.data.recoveryCodes,

@@ -5,6 +5,7 @@ import type { BatchTable } from './batch.ts'
 import type { CreditEntryTable, CreditHoldTable, CreditLotTable } from './credit.ts'
 import type { CreditAdjustmentTable, CreditExpiryWarningTable, CreditLowBalanceTable } from './credit-event.ts'
 import type { DeliveryAttemptTable, DeliveryTable } from './delivery.ts'
+import type { FreeCreditTable, MailboxKeyTable } from './free-credit.ts'
 import type { IdempotencyRecordTable, PersonalIdempotencyRecordTable } from './idempotency-record.ts'
 import type { InferenceWindowTable } from './inference-window.ts'
 import type { MailRoomTable, MailTable, NotificationDueTable } from './mail.ts'
@@ -65,6 +66,8 @@ export type Tables = {
   login_failure: LoginFailureTable
   mail: MailTable
   mail_room: MailRoomTable
+  mailbox_key: MailboxKeyTable
+  free_credit: FreeCreditTable
   mail_token: MailTokenTable
   member_credit_month: MemberCreditMonthTable
   membership: MembershipTable

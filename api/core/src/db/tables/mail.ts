@@ -26,9 +26,9 @@ export type MailTable = {
 
 /** Mails to an address that strangers have caused (A108). */
 export type MailRoomTable = {
-  /** SHA-256 of the address's key (D85). */
+  /** SHA-256 of the address's key (D85); zeros for all addresses together. */
   address: Buffer
-  kind: 'asked' | 'invited'
+  kind: 'asked' | 'noted' | 'invited' | 'verifying'
   /** When the address has room as if none had been sent. */
   spent_until: Date
 }

@@ -18,8 +18,11 @@ export type ReferralTable = {
   email_key: string | null
   /** `review`: the reward has fallen due, and an operator has to say whether it is granted. */
   status: 'invited' | 'joined' | 'review' | 'rewarded' | 'refused'
-  /** Why it goes to review, as far as it is known. */
-  suspicion: 'address' | 'payment' | null
+  /**
+   * Why it goes to review, as far as it is known: both may be one person, by `address` or `payment`; the invited person
+   * has bought nothing (`unpaid`); the referrer had enough rewards lately (`limit`).
+   */
+  suspicion: 'address' | 'payment' | 'unpaid' | 'limit' | null
   /** The reward, fixed when it fell due. */
   credits: number | null
   /** Of one that has joined: when to ask again whether a task of theirs has succeeded. */

@@ -18,6 +18,8 @@ export type MailTokenTable = {
   hash: Buffer
   purpose: 'verify-email' | 'reset-password'
   user_id: string
+  /** Hash of the registration's password, of a link that verifies an address (D92). Null: the account's counts. */
+  password_hash: string | null
   expires_at: Date
   created_at: Generated<Date>
 }

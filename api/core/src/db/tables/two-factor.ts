@@ -12,6 +12,10 @@ export type TwoFactorTable = {
   /** Times of the last five wrong codes of each kind; see `failure-limit.ts`. */
   totp_failures: Generated<Date[]>
   recovery_failures: Generated<Date[]>
+  /** Times of the last ten wrong codes of either kind. */
+  wrong_codes: Generated<Date[]>
+  /** When a mail last told the owner of many wrong codes. */
+  told_at: Date | null
   created_at: Generated<Date>
 }
 

@@ -1,17 +1,23 @@
 // Does what was asked for without signing in (account-requests.ts), one request a transaction: accounts, tokens and
 // mails, or nothing where the address has no account. If the process dies half-way, another does it.
 //
-// Nobody takes over an address that is not theirs. Until an address is verified, anybody can register it: an attacker
-// first, with a password that the owner's click would make valid, or second, after the owner. So while a verification
-// mail may be in the mailbox, a second registration with another password leaves the account without any: whoever
-// clicks is its owner and signed in, and is sent a link to set a password. A day without a click, and the newer counts.
-import { sql } from 'kysely'
+// Until an address is verified, a stranger can register it, before or after its owner. So each link works only with
+// the password of the registration that sent it (D92, verify-address.ts). A second registration with another
+// password, while a link may be in the mailbox, leaves the account itself without a password, a name and a referral
+// code: nothing says which of the two is the owner's. After a day without a click the newer registration replaces the
+// older one.
 import { foldAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
-import { takeMailRoom } from '../../mail/mail-room.ts'
-import { isQueued, queueMail } from '../../mail/queue-mail.ts'
+import { takeMailRoom, takeVerificationRoom } from '../../mail/mail-room.ts'
+import { queueMail } from '../../mail/queue-mail.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
-import { type AccountRequest, listDueRequests, postponeRequest, takeRequest } from './due-requests.ts'
+import {
+  type AccountRequest,
+  delayVerifications,
+  listDueRequests,
+  postponeRequest,
+  takeRequest,
+} from './due-requests.ts'
 import { canHaveToken, countLiveTokens } from './live-tokens.ts'
 import { createMailToken, deleteMailTokens } from './mail-token.ts'
 
@@ -24,6 +30,8 @@ type RequestDeps = {
   readonly mayRegister: MayRegister
   /** Where the links in mails lead. */
   readonly appUrl: string
+  /** Most mails a minute that verify an address, to all addresses together; 0: no bound. */
+  readonly verificationsPerMinute: number
   readonly onError: (error: unknown) => void
 }
 
@@ -34,21 +42,32 @@ const requestsAtOnce = 100
 export async function doAccountRequests(deps: RequestDeps, signal: AbortSignal) {
   const requests = await listDueRequests(deps.db, requestsAtOnce)
   const counts = { done: 0, postponed: 0 }
+  let isFull = false
   for (const request of requests) {
     if (signal.aborted) break
+    if (isFull && request.kind !== 'reset-password') continue
     try {
       await deps.db.transaction().execute(async (tx) => {
         if (await takeRequest(tx, request.id)) await handlers[request.kind](tx, deps, request)
       })
       counts.done += 1
     } catch (error) {
+      isFull ||= error instanceof NoVerificationRoom
       // One that cannot be done must not stop those behind it.
-      deps.onError(error)
-      await postponeRequest(deps.db, request.id)
+      if (!(error instanceof NoVerificationRoom)) {
+        deps.onError(error)
+        await postponeRequest(deps.db, request.id)
+      }
       counts.postponed += 1
     }
   }
+  if (isFull) await delayVerifications(deps.db)
   return counts
+}
+
+/** The minute's share of mails to verify an address was sent; the request waits. */
+class NoVerificationRoom extends Error {
+  override name = 'NoVerificationRoom'
 }
 
 type Handler = (tx: Db, deps: RequestDeps, request: AccountRequest) => Promise<void>
@@ -83,7 +102,7 @@ async function registerOnce(tx: Db, deps: RequestDeps, request: AccountRequest):
   if (!(await deps.mayRegister(tx, request.email))) return true
   const account = user === undefined ? await insertAccount(tx, request) : await registerAgain(tx, user, request)
   if (account === undefined) return false
-  await sendVerification(tx, deps, account)
+  await sendVerification(tx, deps, { ...account, password_hash: request.password_hash })
   return true
 }
 
@@ -136,33 +155,29 @@ async function registerAgain(tx: Db, user: Account, request: AccountRequest): Pr
     .executeTakeFirstOrThrow()
 }
 
-/** Once an hour, so that nobody's mailbox can be filled from here. */
+/** At most once an hour, from a budget that no link needs. */
 async function tellOwner(tx: Db, { masterKeys, appUrl }: RequestDeps, { id, email }: Account): Promise<void> {
-  const { hour } = await tx
-    .selectNoFrom(sql<string>`to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24')`.as('hour'))
-    .executeTakeFirstOrThrow()
-  const key = `already-registered:${id}:${hour}`
-  if ((await isQueued(tx, key)) || !(await takeMailRoom(tx, 'asked', email))) return
+  if (!(await takeMailRoom(tx, 'noted', email))) return
   await queueMail(tx, masterKeys, {
     template: 'already-registered',
     data: { loginUrl: `${appUrl}/login`, resetUrl: `${appUrl}/forgot-password` },
-    ...{ key, to: email, userId: id },
+    ...{ key: null, to: email, userId: id },
   })
 }
 
-async function sendVerification(tx: Db, { masterKeys, appUrl }: RequestDeps, { id, email }: Account): Promise<void> {
-  const token = await createAskedToken(tx, 'verify-email', { id, email })
+async function sendVerification(tx: Db, deps: RequestDeps, account: Account): Promise<void> {
+  const { masterKeys, appUrl, verificationsPerMinute } = deps
+  const { id, email } = account
+  const token = await createAskedToken(tx, 'verify-email', account)
   if (token === undefined) return
+  if (!(await takeVerificationRoom(tx, verificationsPerMinute))) throw new NoVerificationRoom()
   const data = { url: `${appUrl}/verify-email?token=${token}` }
   await queueMail(tx, masterKeys, { template: 'verify-email', data, key: null, to: email, userId: id })
 }
 
-async function sendReset(
-  tx: Db,
-  deps: Pick<RequestDeps, 'masterKeys' | 'appUrl'>,
-  { id, email, disabled_at }: Account,
-) {
-  const token = disabled_at === null ? await createAskedToken(tx, 'reset-password', { id, email }) : undefined
+async function sendReset(tx: Db, deps: RequestDeps, account: Account): Promise<void> {
+  const { id, email, disabled_at } = account
+  const token = disabled_at === null ? await createAskedToken(tx, 'reset-password', account) : undefined
   if (token === undefined) return
   const data = { url: `${deps.appUrl}/reset-password?token=${token}` }
   await queueMail(tx, deps.masterKeys, { template: 'reset-password', data, key: null, to: email, userId: id })
@@ -172,8 +187,9 @@ async function sendReset(
 async function createAskedToken(
   tx: Db,
   purpose: 'verify-email' | 'reset-password',
-  { id: userId, email }: Pick<Account, 'id' | 'email'>,
+  { id: userId, email, password_hash }: Account,
 ): Promise<string | undefined> {
-  const isFree = (await canHaveToken(tx, { purpose, userId })) && (await takeMailRoom(tx, 'asked', email))
-  return isFree ? createMailToken(tx, { purpose, userId }) : undefined
+  const wanted = { purpose, userId, ...(purpose === 'verify-email' && { passwordHash: password_hash }) }
+  const isFree = (await canHaveToken(tx, wanted)) && (await takeMailRoom(tx, 'asked', email))
+  return isFree ? createMailToken(tx, wanted) : undefined
 }

@@ -41,3 +41,16 @@ export async function postponeRequest(db: Db, id: number): Promise<void> {
        set attempt = attempt + 1, due_at = now() + least(600, 2 ^ least(attempt, 10)) * interval '1 second'
      where id = ${id} and created_at >= now() - interval '1 day'`.execute(db)
 }
+
+/** Requests that may send a mail to verify an address wait for a few seconds, and are given up after a day. */
+export async function delayVerifications(db: Db): Promise<void> {
+  await sql`
+    with due as materialized (
+      select id, created_at < now() - interval '1 day' as is_old from account_request
+       where kind <> 'reset-password' and due_at <= now() for update skip locked
+    ), given_up as (
+      delete from account_request a using due where a.id = due.id and due.is_old
+    )
+    update account_request a set due_at = now() + interval '5 seconds'
+      from due where a.id = due.id and not due.is_old`.execute(db)
+}

@@ -10,18 +10,20 @@ type Purpose = MailTokenTable['purpose']
 /** Minutes that each is good for: a day to prove an address, ten to set a password. */
 const minutes: Readonly<Record<Purpose, number>> = { 'verify-email': 24 * 60, 'reset-password': 10 }
 
-const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+export const hashMailToken = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 /** A new token. Undefined: the account has as many as it may, and those work. Its row is locked by the caller. */
-export async function createMailToken(tx: Db, { purpose, userId }: WantedToken): Promise<string | undefined> {
-  if (!(await canHaveToken(tx, { purpose, userId }))) return undefined
+export async function createMailToken(tx: Db, wanted: WantedToken): Promise<string | undefined> {
+  if (!(await canHaveToken(tx, wanted))) return undefined
+  const { purpose, userId, passwordHash = null } = wanted
   const token = randomBytes(32).toString('base64url')
   await tx
     .insertInto('mail_token')
     .values({
-      hash: hashOf(token),
+      hash: hashMailToken(token),
       purpose,
       user_id: userId,
+      password_hash: passwordHash,
       expires_at: sql<Date>`now() + ${minutes[purpose]} * interval '1 minute'`,
     })
     .execute()
@@ -33,7 +35,7 @@ export async function findMailToken(db: Db, purpose: Purpose, token: string): Pr
   const row = await db
     .selectFrom('mail_token')
     .select('user_id')
-    .where('hash', '=', hashOf(token))
+    .where('hash', '=', hashMailToken(token))
     .where('purpose', '=', purpose)
     .where('expires_at', '>', sql<Date>`now()`)
     .executeTakeFirst()
@@ -50,7 +52,7 @@ export async function takeMailToken(tx: Db, purpose: Purpose, token: string): Pr
   await tx.selectFrom('app_user').select('id').where('id', '=', owner).forNoKeyUpdate().execute()
   const row = await tx
     .deleteFrom('mail_token')
-    .where('hash', '=', hashOf(token))
+    .where('hash', '=', hashMailToken(token))
     .where('purpose', '=', purpose)
     .where('expires_at', '>', sql<Date>`now()`)
     .returning('user_id')

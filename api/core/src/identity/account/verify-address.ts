@@ -1,78 +1,87 @@
-// The click in the mail: the address is its reader's. The account gets its personal workspace and is signed in, all in
-// one transaction.
-import { sql } from 'kysely'
-import { foldAddress } from '../../address.ts'
-import { grantPlanCredits } from '../../credit/plan-grant.ts'
+// Verifies an address by the link of its mail and the password of the registration that sent the link (D92). The link
+// proves that the caller reads the mailbox, the password that the caller registered. So a stranger's registration opens
+// nothing: its link is in the owner's mailbox, and its password is unknown there.
+import { hashAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
-import { queueMail } from '../../mail/queue-mail.ts'
-import { publishPersonalEvent } from '../../notification/personal-event.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
-import { welcomeFields } from '../../webhook/event-fields.ts'
+import { answerMsAfter } from '../login/delay.ts'
+import { forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
+import { refuseLogin } from '../login/refuse-login.ts'
+import type { PasswordHasher, Verify } from '../password/password-hasher.ts'
+import { type PasswordClient, turnOfAddress } from '../password/password-turn.ts'
+import { lockPerson } from '../personal/person-queries.ts'
 import type { SignInClient } from '../session/sign-in-client.ts'
 import { type StartedSession, startSession } from '../session/start-session.ts'
-import { createMailToken, takeMailToken } from './mail-token.ts'
+import { isTwoFactorOn } from '../two-factor/two-factor-queries.ts'
+import { takeMailToken } from './mail-token.ts'
+import { openAccount } from './open-account.ts'
+import { findRegistration } from './pending-registration.ts'
 
 type VerifyDeps = {
   readonly db: Db
   readonly masterKeys: MasterKeys
-  readonly appUrl: string
-  /** What the plan Free grants. */
+  readonly hasher: PasswordHasher
+  /** Credits of the plan Free. */
   readonly freeCredits: number
 }
 
-/** The plan that a personal workspace begins with. */
-const plan = 'free'
-
-/** Undefined: the token does not work, or no longer. */
-export function verifyAddress(
-  { db, masterKeys, appUrl, freeCredits }: VerifyDeps,
-  { token, client }: { readonly token: string; readonly client: SignInClient },
-): Promise<StartedSession | undefined> {
-  return db.transaction().execute(async (tx) => {
-    const userId = await takeMailToken(tx, 'verify-email', token)
-    const user = userId && (await markVerified(tx, userId))
-    if (!user) return undefined
-    const { id, email, name, password_hash } = user
-    const workspaceId = await insertPersonalWorkspace(tx, { userId: id, name: name || email })
-    await grantPlanCredits(tx, { workspaceId, plan, credits: freeCredits, period: null })
-    await publishPersonalEvent(tx, id, { event: 'welcome', key: id, fields: welcomeFields })
-    await tx.deleteFrom('registration_invite').where('email', '=', foldAddress(email)).execute()
-    // Two registered the address with different passwords, so that neither counts (do-account-requests.ts).
-    if (password_hash === null) await sendPasswordLink(tx, { masterKeys, appUrl }, { userId: id, email })
-    return startSession(tx, { userId: id, method: 'verify_email', client })
-  })
+type Click = {
+  readonly token: string
+  readonly password: string
+  readonly from: PasswordClient
+  readonly client: SignInClient
 }
 
-/** An account without a key shares its address with another account, which has it (D85). */
-const markVerified = (tx: Db, userId: string) =>
-  tx
-    .updateTable('app_user')
-    .set({ email_verified_at: sql<Date>`now()` })
-    .where('id', '=', userId)
-    .where('email_key', 'is not', null)
-    .where('email_verified_at', 'is', null)
-    .where('disabled_at', 'is', null)
-    .where('erased_at', 'is', null)
-    .returning(['id', 'email', 'name', 'password_hash'])
-    .executeTakeFirst()
+/**
+ * `refused`: the token does not work. `failed`: the password is wrong, and the token still works. `delayed`: too many
+ * passwords were wrong, so this one was not compared. `answerMs`: shortest time of the answer.
+ */
+type Verified =
+  | { readonly outcome: 'refused' }
+  | { readonly outcome: 'delayed'; readonly waitSeconds: number }
+  | { readonly outcome: 'failed'; readonly answerMs: number }
+  | { readonly outcome: 'signed_in'; readonly session: StartedSession }
 
-async function insertPersonalWorkspace(tx: Db, { userId, name }: { userId: string; name: string }): Promise<string> {
-  const { id } = await tx
-    .insertInto('workspace')
-    .values({ name: name.slice(0, 200), plan, kind: 'personal', personal_of: userId })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  await tx.insertInto('membership').values({ workspace_id: id, user_id: userId, role: 'owner' }).execute()
-  return id
+/** @throws MatteError RATE_LIMIT_EXCEEDED when too many passwords wait to be hashed; nothing was counted then */
+export const verifyAddress = (deps: VerifyDeps, click: Click): Promise<Verified> =>
+  deps.hasher.inTurn(turnOfAddress(click.from, click.token), (verify) => judgeClick(deps, click, verify))
+
+async function judgeClick(deps: VerifyDeps, click: Click, verify: Verify): Promise<Verified> {
+  const { db, masterKeys } = deps
+  const { from, client } = click
+  const { client: network } = from
+  const found = await findRegistration(db, click.token)
+  if (found === undefined) return { outcome: 'refused' }
+  const { userId: id, email, passwordHash } = found
+  const account = hashAddress(email)
+  const attempt = await takeAttempt(db, { account, network })
+  if (!attempt.allowed) return { outcome: 'delayed', waitSeconds: attempt.waitSeconds }
+  const isRight = await verify(passwordHash, click.password)
+  if (!isRight || passwordHash === null) {
+    const { failures } = attempt
+    await refuseLogin(db, masterKeys, { method: 'verify_email', owner: { id, email }, account, failures, client })
+    return { outcome: 'failed', answerMs: answerMsAfter(failures) }
+  }
+  await forgetAttempt(db, { account, network })
+  const session = await db.transaction().execute((tx) => signIn(tx, deps, { ...click, userId: id, passwordHash }))
+  return session === undefined ? { outcome: 'refused' } : { outcome: 'signed_in', session }
 }
 
-async function sendPasswordLink(
+type RightClick = Click & { readonly userId: string; readonly passwordHash: string }
+
+/** Undefined: the token was spent, or the password changed, after the password was compared. */
+async function signIn(
   tx: Db,
-  { masterKeys, appUrl }: Pick<VerifyDeps, 'masterKeys' | 'appUrl'>,
-  { userId, email }: { readonly userId: string; readonly email: string },
-): Promise<void> {
-  const token = await createMailToken(tx, { purpose: 'reset-password', userId })
-  if (token === undefined) return
-  const data = { url: `${appUrl}/reset-password?token=${token}` }
-  await queueMail(tx, masterKeys, { template: 'reset-password', data, key: null, to: email, userId })
+  { masterKeys, freeCredits }: VerifyDeps,
+  { userId, token, passwordHash, client }: RightClick,
+): Promise<StartedSession | undefined> {
+  // A reset locks the row as well, so either it sees the session, or its password is compared here.
+  await lockPerson(tx, userId)
+  const found = await findRegistration(tx, token)
+  if (found === undefined || found.passwordHash !== passwordHash) return undefined
+  await takeMailToken(tx, 'verify-email', token)
+  // A reset verifies the address too. The link then signs in, unless a login would ask for a code by now.
+  if (await isTwoFactorOn(tx, userId)) return undefined
+  await openAccount(tx, { masterKeys, userId, passwordHash, freeCredits })
+  return startSession(tx, { userId, method: 'verify_email', client })
 }

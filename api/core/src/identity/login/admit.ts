@@ -19,7 +19,7 @@ export type Judged =
   | { readonly outcome: 'mfa_required'; readonly mfaToken: string }
   | { readonly outcome: 'signed_in'; readonly session: StartedSession; readonly user: Profile }
 
-export type FoundAccount = { readonly id: string; readonly email: string; readonly password_hash: string | null }
+type FoundAccount = { readonly id: string; readonly email: string; readonly password_hash: string | null }
 
 type Admission = {
   readonly found: FoundAccount

@@ -6,11 +6,10 @@ import type { MasterKeys } from '../../runtime/seal.ts'
 import type { PasswordHasher, Verify } from '../password/password-hasher.ts'
 import { type PasswordClient, turnOfAddress } from '../password/password-turn.ts'
 import type { SignInClient } from '../session/sign-in-client.ts'
-import { admit, type FoundAccount, type Judged } from './admit.ts'
-import { answerMsAfter, tellOwnerAfter } from './delay.ts'
+import { admit, type Judged } from './admit.ts'
+import { answerMsAfter } from './delay.ts'
 import { takeAttempt } from './login-attempts.ts'
-import { insertFailedLogin } from './login-events.ts'
-import { warnOwner } from './warn-owner.ts'
+import { refuseLogin } from './refuse-login.ts'
 
 type LoginDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly hasher: PasswordHasher }
 
@@ -39,12 +38,10 @@ async function judgeLogin({ db, masterKeys }: LoginDeps, given: Credentials, ver
   const answerMs = answerMsAfter(attempt.failures)
   if (found !== undefined && isRight)
     return { ...(await admit(db, { found, account, network, client: given.client })), answerMs }
-  const judged = await db
-    .transaction()
-    .execute((tx) =>
-      refuse(tx, masterKeys, { found, account, client: given.client, warns: attempt.failures >= tellOwnerAfter }),
-    )
-  return { ...judged, answerMs }
+  const { client } = given
+  const { failures } = attempt
+  await refuseLogin(db, masterKeys, { method: 'password', owner: found, account, failures, client })
+  return { outcome: 'failed', answerMs }
 }
 
 const findAccount = (db: Db, email: string) =>
@@ -54,17 +51,3 @@ const findAccount = (db: Db, email: string) =>
     .where('email_key', '=', foldAddress(email))
     .where('erased_at', 'is', null)
     .executeTakeFirst()
-
-type Refused = {
-  readonly found: FoundAccount | undefined
-  readonly account: Buffer
-  readonly client: SignInClient
-  readonly warns: boolean
-}
-
-async function refuse(tx: Db, masterKeys: MasterKeys, { found, account, client, warns }: Refused): Promise<Judged> {
-  const userId = found?.id ?? null
-  await insertFailedLogin(tx, { userId, method: 'password', failureReason: 'wrong_password', client })
-  if (warns && found !== undefined) await warnOwner(tx, masterKeys, { ...found, account })
-  return { outcome: 'failed' }
-}

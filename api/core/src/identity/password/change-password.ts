@@ -4,7 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { hashAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { publishPersonalEvent } from '../../notification/personal-event.ts'
+import type { MasterKeys } from '../../runtime/seal.ts'
 import { deleteMailTokens, findMailToken, takeMailToken } from '../account/mail-token.ts'
+import { openAccount } from '../account/open-account.ts'
+import { dropRegisteredPasswords } from '../account/pending-registration.ts'
 import { forgetFailures } from '../login/login-attempts.ts'
 import { endSessions } from '../session/session-queries.ts'
 import { checkNewPassword } from './new-password.ts'
@@ -12,15 +15,18 @@ import type { PasswordHasher } from './password-hasher.ts'
 import { type PasswordClient, turnOfPerson } from './password-turn.ts'
 
 type PasswordDeps = { readonly db: Db; readonly hasher: PasswordHasher }
+/** `freeCredits`: credits of the plan Free, for an account that the reset verifies. */
+type ResetDeps = PasswordDeps & { readonly masterKeys: MasterKeys; readonly freeCredits: number }
 
 type Reset = { readonly token: string; readonly newPassword: string; readonly from: PasswordClient }
 
 /**
- * Whose it was: all sessions end, a second factor stays on. Undefined: the token does not work, or no longer.
+ * Returns the user's id. All sessions end, a second factor stays on. The link came by mail, so it verifies an address
+ * that was not verified yet. Undefined: the token does not work, or no longer.
  * @throws MatteError INVALID_PARAMS: too easy to guess, and the token still works; RATE_LIMIT_EXCEEDED
  */
 export async function resetPassword(
-  { db, hasher }: PasswordDeps,
+  { db, hasher, masterKeys, freeCredits }: ResetDeps,
   { token, newPassword, from }: Reset,
 ): Promise<string | undefined> {
   const userId = await findMailToken(db, 'reset-password', token)
@@ -35,14 +41,24 @@ export async function resetPassword(
       .where('id', '=', userId)
       .where('disabled_at', 'is', null)
       .where('erased_at', 'is', null)
-      .returning('email')
+      .returning(['email', 'email_verified_at'])
       .executeTakeFirst()
     if (user === undefined) return undefined
+    if (user.email_verified_at === null) await takeOver(tx, { masterKeys, userId, passwordHash, freeCredits })
     await endSessions(tx, userId)
     await forgetFailures(tx, hashAddress(user.email))
     await announce(tx, userId)
     return userId
   })
+}
+
+/** A stranger may have registered the address, so nothing of the registration is kept (D92). */
+async function takeOver(tx: Db, account: Parameters<typeof openAccount>[1]): Promise<void> {
+  const { userId } = account
+  await dropRegisteredPasswords(tx, userId)
+  const unknown = { name: null, referral_code: null, registered_from: null }
+  await tx.updateTable('app_user').set(unknown).where('id', '=', userId).execute()
+  await openAccount(tx, account)
 }
 
 type Change = {

@@ -51,11 +51,14 @@ async function confirm(
     if (user !== undefined && attempt.failures >= tellOwnerAfter) {
       await db.transaction().execute((tx) => warnOwner(tx, masterKeys, { ...user, account }))
     }
-    throw invalidParam(path, 'is not your password')
+    throw invalidParam(path, stored === null ? noPassword : 'is not your password')
   }
   await forgetAttempt(db, { account, network })
   return stored
 }
+
+/** An account of an older release can have none: two people had registered its address. */
+const noPassword = 'is not set: your account has no password. Ask for a link to set one with forgotPassword'
 
 /** For a login and for a confirmation alike. */
 export const tooManyFailures = (waitSeconds: number): MatteError =>

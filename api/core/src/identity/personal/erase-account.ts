@@ -6,6 +6,7 @@ import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { closeWorkspace } from '../../workspace/close-workspace.ts'
+import { keepFreeCredits } from '../free-credits/free-credits.ts'
 import { deleteMfaTokens } from '../two-factor/mfa-token.ts'
 import { takeCodeIfOn } from '../two-factor/take-code.ts'
 import { anonymise, lockPerson } from './person-queries.ts'
@@ -40,6 +41,8 @@ export async function eraseAccount(deps: EraseDeps, { userId, code }: Leaving): 
     for (const id of closing) await refuseSubscribed(deps.findSubscription, tx, id)
     await refuseOpenPayments(tx, closing)
     await eraseInvoiceNames(tx, userId, closing)
+    // While the personal workspace still names the person.
+    await keepFreeCredits(tx, masterKeys, { userId, email })
     for (const id of closing) await closeWorkspace(tx, id)
     await sql`update api_key set revoked_at = now() where created_by = ${userId} and revoked_at is null`.execute(tx)
     await eraseRows(tx, userId, email)

@@ -111,6 +111,11 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
     shown: 'the hash of an address, for a day',
     erased: { kept: 'a hash, which goes within a day' },
   },
+  'free_credit.user_id': {
+    of: 'person',
+    shown: 'an HMAC of the address',
+    erased: { kept: 'free-credits.ts takes the person out; the HMAC of the address stays for 12 months (D88)' },
+  },
   'account_request.email_key': { of: 'address', shown: 'done in a moment', erased: 'rows' },
   'registration_invite.email': { of: 'address', shown: 'the operator’s list', erased: 'rows' },
   'member_credit_month.user_id': { of: 'person', shown: elsewhere, erased: counted },

@@ -7,7 +7,8 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { findMember } from '../member-queries.ts'
-import { deriveNextToken, derivingKeyId, hashRefreshToken, isWellFormedRefreshToken } from './refresh-token.ts'
+import { deriveNextToken, deriveSwitchedToken, derivingKeyId } from './derive-refresh-token.ts'
+import { hashRefreshToken, isWellFormedRefreshToken } from './refresh-token.ts'
 import type { StartedSession } from './start-session.ts'
 
 /** Seconds in which the immediate predecessor gets the same successor. */
@@ -38,8 +39,12 @@ export async function refreshSession(db: Db, masterKeys: MasterKeys, token: stri
       await touch(tx, sessionId, member.workspaceId)
       return { outcome: 'renewed', session: goOn }
     }
-    const successor = await readToken(tx, hashRefreshToken(next))
-    return successor?.isSpent === false ? { outcome: 'repeated', session: goOn } : endFamily(tx, session)
+    // The successor came of a refresh, or of a switch to another workspace.
+    for (const refreshToken of [next, deriveSwitchedToken(masterKeys, keyId, hashRefreshToken(token))]) {
+      const successor = await readToken(tx, hashRefreshToken(refreshToken))
+      if (successor?.isSpent === false) return { outcome: 'repeated', session: { ...goOn, refreshToken } }
+    }
+    return endFamily(tx, session)
   })
 }
 

@@ -1,36 +1,16 @@
 // Refresh tokens (D14): opaque, stored as SHA-256. Each is derived from the one before it, so that whoever repeats a
 // refresh within seconds gets the same answer without its being stored anywhere. Without a master key nobody can derive
 // the next from one that was stolen.
-import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import { type MasterKeys, UnsealError } from '../../runtime/seal.ts'
+import { createHash, randomBytes } from 'node:crypto'
 
 /** Tells a secret scanner, and a reader, what it is. */
 const prefix = 'refresh_'
 const form = /^refresh_[\w-]{43}$/
 
-const toToken = (bytes: Buffer): string => `${prefix}${bytes.toString('base64url')}`
+export const toToken = (bytes: Buffer): string => `${prefix}${bytes.toString('base64url')}`
 
 export const generateRefreshToken = (): string => toToken(randomBytes(32))
 
 export const isWellFormedRefreshToken = (text: string): boolean => form.test(text)
 
 export const hashRefreshToken = (token: string): Buffer => createHash('sha256').update(token).digest()
-
-/** The master key that derives from now on: the first. */
-export function derivingKeyId(keys: MasterKeys): string {
-  const [id] = keys.keys()
-  if (id === undefined) throw new Error('no master key')
-  return id
-}
-
-/**
- * The token that follows this one. The key's id is stored with the token that was spent, so that a master key that was
- * put first since then changes no answer.
- * @throws UnsealError when that key is gone
- */
-export function deriveNextToken(keys: MasterKeys, keyId: string, token: string): string {
-  const key = keys.get(keyId)
-  if (key === undefined) throw new UnsealError(`master key ${keyId} is not configured: add it to MASTER_KEYS`)
-  const derived = Buffer.from(hkdfSync('sha256', key, '', 'matte refresh token', 32))
-  return toToken(createHmac('sha256', derived).update(token).digest())
-}

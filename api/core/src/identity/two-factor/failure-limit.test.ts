@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { stoppedUntil, withFailure } from './failure-limit.ts'
+import { stoppedUntil, warnsOwner, withFailure, withWrongCode } from './failure-limit.ts'
 
 const start = Date.parse('2026-11-22T10:00:00Z')
 const minutes = (after: number) => new Date(start + after * 60_000)
@@ -27,4 +27,23 @@ describe('recovery codes', () => {
 it('five failures are kept', () => {
   expect(withFailure(failures(0, 1, 2, 3, 4), minutes(5))).toEqual(failures(1, 2, 3, 4, 5))
   expect(withFailure([], minutes(5))).toEqual(failures(5))
+})
+
+describe('the owner', () => {
+  const hours = (...after: number[]) => after.map((hour) => minutes(hour * 60))
+  const ten = hours(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+
+  it('gets a mail after the tenth wrong code in a day, and after no fewer', () => {
+    expect(warnsOwner(ten.slice(1), null, minutes(9 * 60))).toBe(false)
+    expect(warnsOwner(ten, null, minutes(9 * 60))).toBe(true)
+    expect(warnsOwner(withWrongCode(ten.slice(0, 9), minutes(24 * 60)), null, minutes(24 * 60))).toBe(false)
+  })
+
+  it('gets one mail in a day', () => {
+    const next = withWrongCode(ten, minutes(10 * 60))
+    expect(next).toHaveLength(10)
+    expect(warnsOwner(next, minutes(9 * 60), minutes(10 * 60))).toBe(false)
+    const later = ten.map((time) => new Date(time.getTime() + 24 * 3_600_000))
+    expect(warnsOwner(later, minutes(9 * 60), later.at(-1) ?? minutes(0))).toBe(true)
+  })
 })

@@ -25,3 +25,17 @@ function afterQuarter(first: Date, last: Date): number {
 
 /** With one more. */
 export const withFailure = (failures: readonly Date[], at: Date): Date[] => [...failures, at].slice(-failuresMax)
+
+/** Wrong codes of either kind in a day after which a mail warns the owner. */
+const toldAfter = 10
+const dayMs = 24 * hourMs
+
+/** The last ten wrong codes, with one more. */
+export const withWrongCode = (codes: readonly Date[], at: Date): Date[] => [...codes, at].slice(-toldAfter)
+
+/** Whether a mail warns the owner: after ten wrong codes in a day, at most once in a day. */
+export function warnsOwner(codes: readonly Date[], toldAt: Date | null, now: Date): boolean {
+  const first = codes.at(-toldAfter)
+  const isRecent = (time: Date): boolean => now.getTime() - time.getTime() < dayMs
+  return first !== undefined && isRecent(first) && (toldAt === null || !isRecent(toldAt))
+}

@@ -2,7 +2,8 @@ import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
 import { type MasterKeys, unseal } from '../../runtime/seal.ts'
-import { type CodeKind, stoppedUntil, withFailure } from './failure-limit.ts'
+import { countWrongCode } from './count-wrong-code.ts'
+import { type CodeKind, stoppedUntil } from './failure-limit.ts'
 import { hashRecoveryCode } from './recovery-code.ts'
 import { takeRecoveryCode } from './recovery-code-queries.ts'
 import { isTotp, matchStep } from './totp.ts'
@@ -45,8 +46,7 @@ export async function takeCode(tx: Db, masterKeys: MasterKeys, { userId, code }:
     if (hash === undefined) return { state: 'wrong' }
     if (await takeRecoveryCode(tx, userId, hash)) return { state: 'taken', kind }
   }
-  const counted = withFailure(failures, now)
-  await updateTwoFactor(tx, userId, kind === 'totp' ? { totp_failures: counted } : { recovery_failures: counted })
+  await countWrongCode(tx, masterKeys, { row, kind, at: now })
   return { state: 'wrong' }
 }
 

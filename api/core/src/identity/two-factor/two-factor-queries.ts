@@ -17,6 +17,7 @@ export function lockTwoFactor(tx: Db, userId: string) {
   return tx
     .selectFrom('two_factor')
     .select(['user_id', 'secret_sealed', 'enabled_at', 'last_step', 'totp_failures', 'recovery_failures'])
+    .select(['wrong_codes', 'told_at'])
     .where('user_id', '=', userId)
     .forUpdate()
     .executeTakeFirst()
@@ -48,6 +49,8 @@ type Changes = {
   readonly last_step?: number
   readonly totp_failures?: Date[]
   readonly recovery_failures?: Date[]
+  readonly wrong_codes?: Date[]
+  readonly told_at?: Date
 }
 
 export async function updateTwoFactor(tx: Db, userId: string, changes: Changes): Promise<void> {

@@ -59,10 +59,10 @@ async function join(tx: Db, userId: string): Promise<number> {
   return 1
 }
 
-/** The range that one customer has: /24 of IPv4, also in IPv6's clothes, /64 of IPv6. */
+/** The range that one customer has: /24 of IPv4, also when mapped into IPv6, and /48 of IPv6, which sites get. */
 const rangeOf = (address: RawBuilder<unknown>) => sql`
   network(set_masklen(${address}, case when family(${address}) = 4 then 24
-                                       when ${address} << '::ffff:0.0.0.0/96' then 120 else 64 end))`
+                                       when ${address} << '::ffff:0.0.0.0/96' then 120 else 48 end))`
 
 /** Whether somebody registered from where the other was within an hour of it: registering too, or in a session. */
 async function comesFromNearby(tx: Db, userId: string, referrerId: string): Promise<boolean> {

@@ -13,6 +13,7 @@ const places = [
   { table: 'signing_key', id: 'kid', column: 'private_sealed' },
   { table: 'mail', id: 'id', column: 'data_sealed' },
   { table: 'two_factor', id: 'user_id', column: 'secret_sealed' },
+  { table: 'mailbox_key', id: 'id', column: 'key_sealed' },
 ] as const
 
 type Place = (typeof places)[number]

@@ -2,10 +2,10 @@ import { MatteError } from '@matte/core/error'
 import type { Judged } from '@matte/core/identity/login/admit'
 import { logIn } from '@matte/core/identity/login/log-in'
 import { tooManyFailures } from '@matte/core/identity/password/confirm-password'
-import { pause } from '@matte/core/runtime/service'
 import type { FastifyRequest } from 'fastify'
 import { clientOf, passwordClientOf } from '../own-password.ts'
 import type { AuthDeps } from './auth-deps.ts'
+import { untilAnswerMs } from './slow-answer.ts'
 
 type LoginDeps = Pick<AuthDeps, 'db' | 'masterKeys' | 'hasher' | 'signIn' | 'accountRequests'>
 type Passed = Exclude<Judged, { readonly outcome: 'failed' }>
@@ -26,8 +26,7 @@ export async function logInByRequest(
   const given = { email, password, from: passwordClientOf(request), client: clientOf(request) }
   const done = await logIn(deps, given)
   deps.signIn.countLogin(done.outcome)
-  const leftMs = done.answerMs - (performance.now() - startedAt)
-  if (leftMs > 0) await pause(leftMs)
+  await untilAnswerMs(startedAt, done.answerMs)
   if (done.outcome === 'delayed') throw tooManyFailures(done.waitSeconds)
   if (done.outcome === 'failed') throw notSignedIn()
   if (done.outcome === 'unverified') deps.accountRequests.wake()

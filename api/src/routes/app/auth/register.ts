@@ -2,19 +2,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import { askForVerification } from '@matte/core/identity/account/account-requests'
-import { verifyAddress } from '@matte/core/identity/account/verify-address'
 import type { FastifyRequest } from 'fastify'
 import {
   emailRequest,
   registerRequest,
   signedInSchema,
-  tokenRequest,
   verificationSentSchema,
+  verifyEmailRequest,
 } from '../../../schemas/app/auth.ts'
 import { openResponses, refer, success } from '../../../schemas/schema.ts'
-import { clientOf } from '../own-password.ts'
 import { type AuthDeps, linkRefused, requireOn, tags, toSignedIn } from './auth-deps.ts'
 import { registerByRequest } from './register-request.ts'
+import { verifyByRequest } from './verify-request.ts'
 
 const sent = success('Said whatever the address.', refer(verificationSentSchema))
 
@@ -38,9 +37,13 @@ const resend = {
 const verify = {
   operationId: 'verifyEmail',
   summary: 'Verify your address',
-  description: 'With the token of the link, once, within 24 hours. It makes your workspace, and signs you in.',
+  description:
+    'With the token of the link, once, within 24 hours, and the password of the registration that sent it. It makes ' +
+    'your workspace, and signs you in. A wrong password is answered and counted like a failed login, and the link ' +
+    'still works. `details.passwordReset` names the operation whose mail leads to a new password, which replaces ' +
+    'the registered one.',
   tags,
-  body: tokenRequest,
+  body: verifyEmailRequest,
   response: openResponses(200, success('You are signed in.', refer(signedInSchema)), ['AUTH_INVALID_TOKEN']),
 }
 
@@ -65,7 +68,7 @@ export const registerRoutes: FastifyPluginAsyncTypebox<RegisterDeps> = async (ap
   })
 
   app.post('/verify-email', { schema: verify, config }, async (request) => {
-    const session = await verifyAddress(deps, { token: request.body.token, client: clientOf(request) })
+    const session = await verifyByRequest(deps, request as FastifyRequest, request.body)
     if (session === undefined) throw linkRefused()
     deps.nudge.delivery(session.userId)
     return toSignedIn(deps, session)

@@ -1,11 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { MatteError } from '@matte/core/error'
+import type { Member } from '@matte/core/identity/member-queries'
 import { findFamily } from '@matte/core/identity/session/find-family'
 import { countSessions, endSession, endSessions, listSessions } from '@matte/core/identity/session/session-queries'
 import { Type } from 'typebox'
-import { refreshRequest, sessionSchema, signedOutSchema } from '../../../schemas/app/auth.ts'
+import { logoutRequest, sessionSchema, signedOutSchema } from '../../../schemas/app/auth.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
-import { refer, selfResponses, success } from '../../../schemas/schema.ts'
+import { openResponses, refer, selfResponses, success } from '../../../schemas/schema.ts'
 import { deletedSchema } from '../../../schemas/webhook.ts'
 import { isUuid } from '../../../uuid.ts'
 import { toSessionView } from '../../../views/app/session-view.ts'
@@ -17,10 +18,12 @@ const ended = success('In force on every replica within 5 s.', refer(signedOutSc
 const logout = {
   operationId: 'logOut',
   summary: 'Sign out',
-  description: 'Ends the session of the access token, and that of the refresh token if it is another of yours.',
+  description:
+    'Takes the access token, the refresh token, or both, and ends the session of each. One that does not work is ' +
+    'ignored beside one that does. Beside an access token, a refresh token counts if it is yours.',
   tags,
-  body: refreshRequest,
-  response: selfResponses(200, ended, []),
+  body: logoutRequest,
+  response: openResponses(200, ended, ['AUTH_INVALID_TOKEN']),
 }
 const logoutAll = {
   operationId: 'logOutEverywhere',
@@ -45,12 +48,20 @@ const remove = {
 
 const config = { access: 'self' } as const
 
+const noToken = (): MatteError =>
+  new MatteError('AUTH_INVALID_TOKEN', 'Neither token is valid, or no longer: you are signed out, or sign in first.')
+
 export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, { db }) => {
-  app.post('/logout', { schema: logout, config }, async ({ member, body }) => {
-    const { userId, sessionId } = member
-    const other = await findFamily(db, userId, body.refreshToken)
-    const families = [...new Set([sessionId, ...(other === undefined ? [] : [other])])]
-    const done = await Promise.all(families.map((id) => endSession(db, userId, id)))
+  app.post('/logout', { schema: logout, config: { access: 'open', readsToken: true } }, async (request) => {
+    const { refreshToken } = request.body
+    const family = refreshToken ? await findFamily(db, refreshToken) : undefined
+    const caller: Member | undefined = request.member ?? family
+    if (caller === undefined) throw noToken()
+    // The audit reads it.
+    request.member = caller
+    const { userId, sessionId } = caller
+    const sessions = new Set([sessionId, family?.userId === userId ? family.sessionId : sessionId])
+    const done = await Promise.all([...sessions].map((id) => endSession(db, userId, id)))
     return { status: 'signed_out' as const, endedSessions: done.filter(Boolean).length }
   })
 

@@ -11,8 +11,8 @@ import {
 import { encodeQR } from 'qr'
 import { signedInSchema } from '../../../schemas/app/auth.ts'
 import {
-  codeRequest,
   passwordAndCodeRequest,
+  passwordRequest,
   recoveryCodesSchema,
   twoFactorSetupSchema,
   twoFactorStateSchema,
@@ -31,21 +31,28 @@ const state = success('How it is now.', refer(twoFactorStateSchema))
 const setup = {
   operationId: 'setUpTwoFactor',
   summary: 'Get a seed for an authenticator app',
-  description: 'Logins go on without codes until `enableTwoFactor` has seen one. Asked again it is another seed.',
+  description:
+    'Asks for the password, so a stolen access token cannot lock the owner out. An account without a password sets ' +
+    'one with `forgotPassword` first. Logins go on without codes until `enableTwoFactor` has seen one. Asked again ' +
+    'it is another seed.',
   tags,
+  body: passwordRequest,
   response: selfResponses(200, success('For the app.', refer(twoFactorSetupSchema)), ['CONFLICT']),
 }
 const enable = {
   operationId: 'enableTwoFactor',
   summary: 'Switch two-factor login on',
-  description: 'With the code that the app shows; answers ten recovery codes for the day when the app is lost.',
+  description:
+    'With the password and the code that the app shows; answers ten recovery codes for the day when the app is lost. ' +
+    'The owner gets a mail.',
   tags,
-  body: codeRequest,
+  body: passwordAndCodeRequest,
   response: selfResponses(200, codes, ['CONFLICT']),
 }
 const disable = {
   operationId: 'disableTwoFactor',
   summary: 'Switch two-factor login off',
+  description: 'The owner gets a mail.',
   tags,
   body: passwordAndCodeRequest,
   response: selfResponses(200, state, ['CONFLICT']),
@@ -72,14 +79,17 @@ export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (
   const keys = { db, masterKeys }
   const config = { access: 'self' } as const
 
-  app.post('/2fa/setup', { schema: setup, config }, async ({ member }) => {
-    const made = await setUpTwoFactor(keys, member.userId)
+  app.post('/2fa/setup', { schema: setup, config }, async (request) => {
+    await confirmOwnPassword(deps, request, request.body.password)
+    const made = await setUpTwoFactor(keys, request.member.userId)
     return { ...made, qrCodeSvg: encodeQR(made.otpauthUrl, 'svg') }
   })
 
-  app.post('/2fa/enable', { schema: enable, config }, async ({ member, body }) => {
-    const { userId } = member
-    const recoveryCodes = [...(await enableTwoFactor(keys, { userId, code: body.code }))]
+  app.post('/2fa/enable', { schema: enable, config }, async (request) => {
+    const { userId } = request.member
+    const { password, code } = request.body
+    await confirmOwnPassword(deps, request, password)
+    const recoveryCodes = [...(await enableTwoFactor(keys, { userId, code }))]
     nudge.delivery(userId)
     return { recoveryCodes }
   })

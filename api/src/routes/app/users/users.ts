@@ -80,7 +80,9 @@ const getWorkspaces = {
 const postSwitch = {
   operationId: 'switchWorkspace',
   summary: 'Go on in another workspace',
-  description: 'The session’s access tokens are for that workspace from now on; its former refresh token ends.',
+  description:
+    'The session’s access tokens are for that workspace from now on. Its former refresh token is spent: one that ' +
+    'comes more than 10 seconds later ends the session.',
   tags,
   params: Type.Object({ workspaceId: Type.String() }),
   response: selfResponses(200, success('Tokens for the workspace.', refer(tokensSchema)), ['NOT_FOUND']),
@@ -136,7 +138,7 @@ const workspaceRoutes: FastifyPluginAsyncTypebox<UserDeps> = async (app, deps) =
   app.post('/workspaces/:workspaceId/switch', { schema: postSwitch, config }, async (request) => {
     const { sessionId, userId } = request.member
     const workspaceId = wantedWorkspace(request as FastifyRequest)
-    const session = await switchWorkspace(db, { sessionId, userId, workspaceId })
+    const session = await switchWorkspace(db, deps.masterKeys, { sessionId, userId, workspaceId })
     if (session === undefined) throw workspaceNotFound()
     return issueTokens(deps.issuer, session)
   })

@@ -1,0 +1,136 @@
+// Signing out with either token, and refresh tokens of before a switch of the workspace: one family all along.
+import { hashRefreshToken } from '@matte/core/identity/session/refresh-token'
+import { decodeJwt } from 'jose'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { createAppClient } from '../support/app/app-client.ts'
+import { givenAccount, type SignedIn } from '../support/app/sign-in/accounts.ts'
+import { until } from '../support/until.ts'
+
+type Tokens = Omit<SignedIn, 'user'>
+
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
+const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
+
+const refresh = (refreshToken: string) =>
+  createAppClient(world.api.url)
+    .call<Tokens>('POST', '/auth/refresh', { body: { refreshToken } })
+    .then(({ data }) => data)
+const balanceWith = ({ accessToken }: Pick<Tokens, 'accessToken'>) =>
+  createAppClient(world.api.url, accessToken).call('GET', '/credits/balance')
+
+/** As if the token had been spent that long ago. */
+const letPass = (refreshToken: string, seconds: number) =>
+  world.db
+    .updateTable('refresh_token')
+    .set({ spent_at: sql<Date>`spent_at - ${seconds} * interval '1 second'` })
+    .where('hash', '=', hashRefreshToken(refreshToken))
+    .execute()
+
+const sessionOf = ({ accessToken }: Pick<Tokens, 'accessToken'>) =>
+  world.db
+    .selectFrom('session')
+    .selectAll()
+    .where('id', '=', String(decodeJwt(accessToken).sid))
+    .executeTakeFirstOrThrow()
+
+const isRefused = (call: Promise<unknown>): Promise<boolean> =>
+  call.then(
+    () => false,
+    ({ status }: { status: number }) => status === 401,
+  )
+
+describe('a refresh token of before a switch of the workspace', () => {
+  const switched = async () => {
+    const account = await givenAccount(world)
+    const { id, workspace_id } = await sessionOf(account.tokens)
+    const { data } = await account.client.call<Tokens>('POST', `/users/workspaces/${workspace_id}/switch`)
+    return { id, before: account.tokens.refreshToken, after: data.refreshToken }
+  }
+
+  it('gets the successor that the switch made, for ten seconds', async () => {
+    const { before, after } = await switched()
+    await letPass(before, 8)
+    expect((await refresh(before)).refreshToken).toBe(after)
+    await expect(refresh(after)).resolves.toMatchObject({ tokenType: 'Bearer' })
+  })
+
+  it('ends the whole family when it comes later', async () => {
+    const { id, before, after } = await switched()
+    await letPass(before, 11)
+    await expect(refresh(before)).rejects.toMatchObject(refused)
+    await expect(refresh(after)).rejects.toMatchObject(refused)
+    const session = world.db.selectFrom('session').select('ended_at').where('id', '=', id)
+    expect((await session.executeTakeFirstOrThrow()).ended_at).not.toBeNull()
+  })
+
+  it('signs the family out', async () => {
+    const { before, after } = await switched()
+    await createAppClient(world.api.url).call('POST', '/auth/logout', { body: { refreshToken: before } })
+    await expect(refresh(after)).rejects.toMatchObject(refused)
+  })
+
+  it('at the moment of the switch leads to one token that goes on', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { client, tokens } = await givenAccount(world)
+      const { id, workspace_id } = await sessionOf(tokens)
+      const [other, own] = await Promise.all([
+        client.call<Tokens>('POST', `/users/workspaces/${workspace_id}/switch`).then(({ data }) => data),
+        refresh(tokens.refreshToken),
+      ])
+      const rows = world.db.selectFrom('refresh_token').select('hash').where('session_id', '=', id)
+      const unspent = await rows.where('spent_at', 'is', null).execute()
+      expect(unspent).toEqual([{ hash: hashRefreshToken(other.refreshToken) }])
+      // The refresh came first, or got the token of the switch.
+      await expect(refresh(own.refreshToken)).resolves.toMatchObject({ refreshToken: expect.any(String) })
+    }
+  })
+})
+
+describe('signing out', () => {
+  const out = (body: object | undefined, accessToken?: string) =>
+    createAppClient(world.api.url, accessToken)
+      .call<{ endedSessions: number }>('POST', '/auth/logout', { ...(body && { body }) })
+      .then(({ data }) => data)
+  const changes = (userId: string) =>
+    world.db.selectFrom('audit_entry').select('action').where('user_id', '=', userId).execute()
+
+  it('takes the refresh token alone, as when the access token has expired', async () => {
+    const { tokens, userId } = await givenAccount(world)
+    expect(await out({ refreshToken: tokens.refreshToken })).toMatchObject({ endedSessions: 1 })
+    await expect(refresh(tokens.refreshToken)).rejects.toMatchObject(refused)
+    await until('it is refused', () => isRefused(balanceWith(tokens)), { timeoutMs: 5_000 })
+    expect(await changes(userId)).toEqual([{ action: 'logOut' }])
+    await expect(out({ refreshToken: tokens.refreshToken })).rejects.toMatchObject(refused)
+  })
+
+  it('takes the refresh token beside an access token that does not work', async () => {
+    const { tokens } = await givenAccount(world)
+    expect(await out({ refreshToken: tokens.refreshToken }, 'abc.def.ghi')).toMatchObject({ endedSessions: 1 })
+    await expect(refresh(tokens.refreshToken)).rejects.toMatchObject(refused)
+  })
+
+  it('takes the access token alone', async () => {
+    const { tokens, userId } = await givenAccount(world)
+    expect(await out(undefined, tokens.accessToken)).toMatchObject({ endedSessions: 1 })
+    await expect(refresh(tokens.refreshToken)).rejects.toMatchObject(refused)
+    expect(await changes(userId)).toEqual([{ action: 'logOut' }])
+  })
+
+  it('ends the sessions of both tokens', async () => {
+    const account = await givenAccount(world)
+    const body = { email: account.email, password: account.password }
+    const { data: second } = await createAppClient(world.api.url).call<SignedIn>('POST', '/auth/login', { body })
+    const { refreshToken } = account.tokens
+    expect(await out({ refreshToken }, second.accessToken)).toMatchObject({ endedSessions: 2 })
+    for (const token of [refreshToken, second.refreshToken]) await expect(refresh(token)).rejects.toMatchObject(refused)
+  })
+
+  it.each([
+    ['neither token', undefined, undefined],
+    ['tokens that do not work', { refreshToken: `refresh_${'A'.repeat(43)}` }, 'abc.def.ghi'],
+  ])('is refused with %s', async (_what, body, accessToken) => {
+    await expect(out(body, accessToken)).rejects.toMatchObject(refused)
+  })
+})
