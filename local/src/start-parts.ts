@@ -3,6 +3,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { openBucket } from '@matte/core/storage/bucket'
+import { migrateWithRoles } from './database-roles.ts'
 import { buildEnvironments, type Env, type ExistingServers } from './environment.ts'
 import { pidFileOf, readLiveRecord } from './lifecycle/pid-file.ts'
 import type { RunningServer, StartOptions } from './lifecycle/server.ts'
@@ -41,7 +42,7 @@ export async function startParts(options: StartPartsOptions): Promise<{ common: 
   })
   const servers = startServers(options)
   const processes = Promise.all([servers.postgres, servers.nats, servers.objectStore]).then(async () => {
-    await ensureBucket(common)
+    await Promise.all([ensureBucket(common), prepareDatabase(common, options)])
     await startProcesses(options, environments)
   })
   writePrivately(options.layout.commonEnvFile, `${JSON.stringify(common, null, 2)}\n`)
@@ -125,6 +126,11 @@ async function startLocalTriton({ layout, ports, say }: StartPartsOptions, start
   const { tritonHttp: http, tritonGrpc: grpc, tritonMetrics: metrics } = ports
   const version = treeVersion(['models'])
   return startTriton({ ...start, installation, repository, version, ports: { http, grpc, metrics } })
+}
+
+/** The schema, and in the started server a role for each process; one that exists keeps one URL for all. */
+async function prepareDatabase(env: NodeJS.ProcessEnv, { existing, secrets }: StartPartsOptions): Promise<void> {
+  if (existing.databaseUrl === undefined) await migrateWithRoles(env.DATABASE_URL ?? '', secrets.rolePasswords)
 }
 
 async function ensureBucket(env: NodeJS.ProcessEnv): Promise<void> {

@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { inject } from 'vitest'
 import { type Client, createClient } from './client.ts'
 import { freePorts } from './free-ports.ts'
+import { envAs } from './roles.ts'
 
 export type TestApi = {
   /** Origin, such as `http://127.0.0.1:12345`. */
@@ -38,7 +39,7 @@ export async function startApi(variables: Record<string, string> & { DATABASE_UR
     // All tests come from one address, and many of them with wrong keys.
     FAILED_CREDENTIALS_PER_MINUTE: '1000000',
     LOG_LEVEL: 'silent',
-    ...variables,
+    ...envAs('api', variables),
   })
   const { services } = await buildServices(config, pino({ level: config.logLevel }))
   const stop = await startAll(services)

@@ -11,6 +11,7 @@ import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
 import { sql } from 'kysely'
 import { claimNext, givenTask, ownModel, success } from '../factories.ts'
+import { processDb } from '../roles.ts'
 
 export const reward = 50
 export const newAddress = (): string => `r-${randomBytes(6).toString('hex')}@example.com`
@@ -61,9 +62,10 @@ export const referrals = (database: { readonly db: Db }) => ({
     database.db.selectFrom('referral').selectAll().where('invited_id', '=', id).executeTakeFirst(),
   makeDue: () => makeDue(database.db),
   pass: async (credits = reward): Promise<number> => {
-    await joinReferred(database.db)
+    const db = processDb('dispatcher', database.db)
+    await joinReferred(db)
     await makeDue(database.db)
-    return rewardReferrals(database.db, credits)
+    return rewardReferrals(db, credits)
   },
   balanceOf: async ({ workspaceId }: Registered) => (await readBalance(database.db, workspaceId)).available,
   eventsOf: ({ id }: Registered) =>
