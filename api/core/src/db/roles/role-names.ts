@@ -8,11 +8,14 @@ export const roleName = (database: string, role: ProcessRole): string => `${data
 /** Longest name that PostgreSQL keeps whole. */
 const nameBytesMax = 63
 
-export type Place = { readonly database: string; readonly schema: string; readonly user: string }
+/** `owner` has the tables. */
+export type Place = { readonly database: string; readonly schema: string; readonly owner: string }
 
 export async function readPlace(db: Db): Promise<Place> {
   const { rows } = await sql<Place>`
-    select current_database() as database, current_schema() as schema, current_user as user`.execute(db)
+    select current_database() as database, current_schema() as schema,
+           coalesce((select pg_get_userbyid(relowner) from pg_class where oid = to_regclass('kysely_migration')),
+                    current_user) as owner`.execute(db)
   const [place] = rows
   if (place === undefined) throw new Error('the database did not say its name')
   return place

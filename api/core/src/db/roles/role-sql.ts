@@ -24,7 +24,7 @@ export async function printRoles(db: Db): Promise<string> {
     ...revokeAll(place, tables, sequences),
     ...named.flatMap(({ role, name }) => [...openTo(place, name), ...grantsOf(role, name, present)]),
   ]
-  return `-- Roles of Matte's processes, for psql as ${quoted(place.user)} in database ${quoted(place.database)}.
+  return `-- Roles of Matte's processes, for psql as ${quoted(place.owner)} in database ${quoted(place.database)}.
 -- Creating roles needs CREATEROLE. Privileges that this release does not need are revoked.
 begin;
 ${statements.map((statement) => `${statement};\n`).join('')}commit;
