@@ -44,11 +44,11 @@ function toTritonAddress(url: string): string {
   return address
 }
 
-/** Of the started server; its owner has the same name. */
+/** Database of the started server, and its owner. */
 const databaseName = 'matte'
 
 type Environments = {
-  /** What all have in common, with the owner's URL of the database; `matte-admin` gets this. */
+  /** Settings that all have in common, with the database's URL of the owner, for `matte-admin`. */
   readonly common: NodeJS.ProcessEnv
   readonly processes: Readonly<Record<ProcessName, NodeJS.ProcessEnv>>
 }

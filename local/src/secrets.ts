@@ -5,7 +5,7 @@ import type { RolePasswords } from '@matte/core/db/roles/apply-roles'
 
 /** What the parts of one local installation know and nobody else should. */
 export type Secrets = {
-  /** Of the owner of the tables. */
+  /** Password of the owner of the tables. */
   readonly databasePassword: string
   readonly rolePasswords: RolePasswords
   readonly s3AccessKeyId: string

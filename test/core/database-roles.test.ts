@@ -1,4 +1,4 @@
-// What each process may do in the database (D89), read from PostgreSQL's catalog and tried under its roles.
+// Rights of each process in the database (D89), read from PostgreSQL's catalog and tried under its role.
 import { randomBytes } from 'node:crypto'
 import { privilegesOf } from '@matte/core/db/roles/privileges'
 import { roleName } from '@matte/core/db/roles/role-names'
@@ -165,7 +165,7 @@ describe('the roles of our processes', () => {
 })
 
 describe('matte-admin database roles', () => {
-  it('prints SQL that makes the roles, and takes back what a release no longer needs, as often as it runs', async () => {
+  it('prints SQL that makes the roles, and revokes what a release no longer needs, at each run', async () => {
     const database = await given(createEmptyDatabase())
     const { db, name, url } = database
     const print = () => adminText(['database', 'roles'], { DATABASE_URL: url })

@@ -237,10 +237,8 @@ describe('readDemand', () => {
   })
 
   it('tells how long the oldest single has waited, whether queued or between two attempts', async () => {
-    const [young, old] = [
-      await givenTask(db, internal, { model: one }),
-      await givenTask(db, enterprise, { model: one }),
-    ]
+    const young = await givenTask(db, internal, { model: one })
+    const old = await givenTask(db, enterprise, { model: one })
     const begun = await givenClaimed(db, pro, { model: two })
     const { tasks } = await givenBatch(db, internal, { size: 1, model: two })
     const ages = [

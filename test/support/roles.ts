@@ -1,5 +1,5 @@
 // The database roles of our processes in tests. They are made with the template, whose privileges its copies keep, so
-// they bear the template's name. What processes do in tests they do as these roles: a missing grant fails with 42501.
+// they bear the template's name. Processes and their functions run as these roles: a missing grant fails with 42501.
 import { type Database, type Db, openDatabase } from '@matte/core/db/database'
 import { applyRoles } from '@matte/core/db/roles/apply-roles'
 import { roleName } from '@matte/core/db/roles/role-names'
@@ -39,7 +39,7 @@ const opened = new WeakMap<Db, Opened>()
 /** Lets `processDb` open pools beside this one. */
 export const knowUrl = (db: Db, url: string): void => void opened.set(db, { url, pools: new Map() })
 
-/** The same database as one process sees it, for its functions that a test calls. A crash-injecting `db` stays itself. */
+/** The same database under the role of a process, for its functions that a test calls. Other pools stay themselves. */
 export function processDb(role: ProcessRole, db: Db): Db {
   const known = opened.get(db)
   if (known === undefined) return db

@@ -22,7 +22,7 @@
 
 {{- /* The key of a component's URL: its own in the values, or `key`, which is the owner's. */ -}}
 {{- define "matte.databaseKey" -}}
-{{- index .secret.keys .component | default .secret.key -}}
+{{- index (.secret.keys | default dict) .component | default .secret.key -}}
 {{- end -}}
 
 {{- /* The database as one component reaches it: `api`, `worker`, `operator`, `dispatcher`, or `setup`, which is the owner. */ -}}
@@ -56,7 +56,7 @@
 {{- define "matte.sharedDatabaseUser" -}}
 {{- $secret := .Values.database.existingSecret -}}
 {{- if $secret.name -}}
-{{- range $component := list "api" "worker" "operator" "dispatcher" }}{{ if not (index $secret.keys $component) }}{{ $component }} {{ end }}{{ end -}}
+{{- range $component := list "api" "worker" "operator" "dispatcher" }}{{ if not (index ($secret.keys | default dict) $component) }}{{ $component }} {{ end }}{{ end -}}
 {{- end -}}
 {{- end -}}
 

@@ -33,8 +33,8 @@ const createRoles: Command = {
   name: 'database create-roles',
   usage: '',
   summary:
-    `make these roles, or change their passwords, by the URLs in ${processRoles.map(variableOf).join(', ')}; the user ` +
-    'of DATABASE_URL must be allowed to make roles',
+    'make these roles, or change their passwords, by the URLs in ' +
+    `${processRoles.map(variableOf).join(', ')}; the user of DATABASE_URL must be allowed to make roles`,
   options: [],
   run: async ({ db, roleUrls }, given) => {
     expectNothing(given)
@@ -70,7 +70,8 @@ function explain(error: unknown): never {
   const mayNot = error instanceof Error && 'code' in error && error.code === '42501'
   if (!mayNot) throw error
   throw new CommandError(
-    `the user of DATABASE_URL may not make roles (${error.message}): run the output of matte-admin database roles as a user who may`,
+    `the user of DATABASE_URL may not make roles (${error.message}): ` +
+      'run the output of matte-admin database roles as a user with CREATEROLE',
   )
 }
 

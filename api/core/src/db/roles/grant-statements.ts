@@ -1,25 +1,10 @@
-// The SQL of roles. A statement is printed for psql and run by `apply-roles.ts` alike, so it has no parameters.
-import pg from 'pg'
+// SQL of privileges. A statement is printed for psql and run by `apply-roles.ts` alike, so it has no parameters.
 import { type Privilege, privilegesOf, sequencesOf } from './privileges.ts'
 import { type Place, roleName } from './role-names.ts'
+import { quoted } from './role-statements.ts'
 import { type ProcessRole, processRoles } from './table-rights.ts'
 
-export const quoted = (name: string): string => pg.escapeIdentifier(name)
-
-/** Makes the role if it is missing, without a password, so it cannot log in by one yet. */
-export function createRole(name: string): string {
-  const literal = pg.escapeLiteral(name)
-  const body = `if not exists (select from pg_roles where rolname = ${literal}) then create role ${quoted(name)} login; end if;`
-  return `do $matte$ begin ${body} end $matte$`
-}
-
-/** Limits of single statements; a process behind a pooler in transaction mode cannot set them. */
-export const limitRole = (name: string): readonly string[] => [
-  `alter role ${quoted(name)} set statement_timeout = '30s'`,
-  `alter role ${quoted(name)} set idle_in_transaction_session_timeout = '5s'`,
-]
-
-/** What PostgreSQL lets everybody do by default: make tables, temporary ones too. */
+/** PostgreSQL lets every user create temporary tables, and in older versions tables. */
 export const closeToPublic = ({ database, schema }: Place): readonly string[] => [
   `revoke create on schema ${quoted(schema)} from public`,
   `revoke create, temporary on database ${quoted(database)} from public`,

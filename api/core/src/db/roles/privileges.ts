@@ -12,7 +12,7 @@ export type Privilege = {
 /** Kysely's table of migrations: each process compares it with its own list. */
 const everybodyReads = ['kysely_migration']
 
-/** What these processes need of tables, when they share one role. */
+/** Privileges on tables for these processes, if they share one role. */
 export const privilegesOf = (roles: readonly ProcessRole[]): readonly Privilege[] => [
   ...everybodyReads.map((table) => ({ table, privilege: 'select' as const })),
   ...roles.flatMap((role) =>

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../database.ts'
 import { type ProcessRole, processRoles } from './table-rights.ts'
 
-/** Roles belong to the whole server and privileges to one database, so the database's name keeps installations apart. */
+/** Roles belong to the server and privileges to a database, so the database's name keeps installations apart. */
 export const roleName = (database: string, role: ProcessRole): string => `${database}_${role}`
 
 /** Longest name that PostgreSQL keeps whole. */

@@ -1,8 +1,9 @@
 import type { Db } from '../database.ts'
 import { presentRelations } from './grant-missing.ts'
-import { closeToPublic, createRole, grantsOf, limitRole, openTo, quoted, revokeAll } from './grant-statements.ts'
+import { closeToPublic, grantsOf, openTo, revokeAll } from './grant-statements.ts'
 import { sequencesOf } from './privileges.ts'
 import { checkNames, readPlace, roleName } from './role-names.ts'
+import { createRole, limitRole, quoted } from './role-statements.ts'
 import { processRoles, tableRights } from './table-rights.ts'
 
 const migrationTables = ['kysely_migration', 'kysely_migration_lock']

@@ -1,6 +1,6 @@
-// What each process may do with each table. `grant-missing.ts` grants it after a migration, to the roles that exist.
-// A table that is missing here does not compile; a right that code needs and this list lacks fails with 42501, and the
-// integration tests run under these roles. Rights of the API include those of matte-admin, which runs in its pod (A139).
+// Rights of each process on each table. `grant-missing.ts` grants them after a migration, to the roles that exist. The
+// build fails if a table is missing here. If code needs a right that this list lacks, PostgreSQL answers 42501; the
+// integration tests run under these roles. The API has the rights of matte-admin too, which runs in its pod (A139).
 // A right that a release no longer needs stays until its successor, since processes of two releases run side by side.
 import type { Tables } from '../tables/index.ts'
 
