@@ -39,7 +39,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     logger,
   )
   const { db, oldestWaitMs } = database
-  const schema = schemaAtStart(database, { logger })
+  const schema = schemaAtStart(database, { logger, roles: ['api'] })
   const stopping = new AbortController()
   const shared = sharedLoops({ config, db, bucket, bus, registry, logger, stopping: stopping.signal })
   const ready = readiness({

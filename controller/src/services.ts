@@ -45,7 +45,7 @@ export async function buildServices(config: Config): Promise<{ logger: Logger; s
   const serving = await buildServing(config, edges)
   const picker = createPodPicker(serving.source)
   registerPodGauges(registry, serving.source, picker)
-  const databaseSchema = schemaAtStart(database, { logger })
+  const databaseSchema = schemaAtStart(database, { logger, roles: ['worker'] })
   const ready = readiness(databaseSchema.checks)
   return {
     logger,

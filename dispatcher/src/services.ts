@@ -61,7 +61,7 @@ export async function buildServices(config: Config): Promise<Services> {
   const payments = await openPayments(config, { ...config, db, publicUrl: '', metrics: paymentMetrics })
   const { plans, referralRewardCredits: rewardCredits, referralAutoApprove: autoApprove } = config
   const dueDeps = { db, wake: due.wake, logger }
-  const databaseSchema = schemaAtStart(database, { logger })
+  const databaseSchema = schemaAtStart(database, { logger, roles: ['dispatcher'] })
   const ready = readiness(databaseSchema.checks)
   const durable = durables.deliveryNudges(prefix)
   return {

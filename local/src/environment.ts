@@ -1,6 +1,8 @@
 // The environment of our own processes: the contract between local mode and the three configurations.
 import { configSchema as apiSchema } from '@matte/api/config'
 import { schema as controllerSchema } from '@matte/controller/config'
+import { roleName } from '@matte/core/db/roles/role-names'
+import type { ProcessRole } from '@matte/core/db/roles/table-rights'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
 import type { ListedModel } from './models/listed-models.ts'
 import type { Ports } from './ports/ports.ts'
@@ -42,8 +44,11 @@ function toTritonAddress(url: string): string {
   return address
 }
 
+/** Database of the started server, and its owner. */
+const databaseName = 'matte'
+
 type Environments = {
-  /** What all have in common; `matte-admin` gets this. */
+  /** Settings that all have in common, with the database's URL of the owner, for `matte-admin`. */
   readonly common: NodeJS.ProcessEnv
   readonly processes: Readonly<Record<ProcessName, NodeJS.ProcessEnv>>
 }
@@ -60,8 +65,13 @@ type EnvironmentOptions = {
 
 export function buildEnvironments(options: EnvironmentOptions): Environments {
   const { ports, secrets, existing, given } = options
-  const password = encodeURIComponent(secrets.databasePassword)
-  const database = `postgresql://matte:${password}@127.0.0.1:${ports.postgres}/matte`
+  /** With no role: as the owner of the tables. */
+  const database = (role?: ProcessRole): string => {
+    if (existing.databaseUrl !== undefined) return existing.databaseUrl
+    const user = role === undefined ? databaseName : roleName(databaseName, role)
+    const password = role === undefined ? secrets.databasePassword : secrets.rolePasswords[role]
+    return `postgresql://${user}:${encodeURIComponent(password)}@127.0.0.1:${ports.postgres}/${databaseName}`
+  }
   const { endpoint, accessKeyId, secretAccessKey } = existing.s3 ?? {
     endpoint: `http://127.0.0.1:${ports.s3}`,
     accessKeyId: secrets.s3AccessKeyId,
@@ -70,7 +80,7 @@ export function buildEnvironments(options: EnvironmentOptions): Environments {
   const common = {
     ...pickSettings(given),
     PATH: given.PATH,
-    DATABASE_URL: existing.databaseUrl ?? database,
+    DATABASE_URL: database(),
     NATS_URL: existing.natsUrl ?? `nats://127.0.0.1:${ports.nats}`,
     NATS_STREAM_PREFIX: given.NATS_STREAM_PREFIX || 'matte',
     S3_ENDPOINT: endpoint,
@@ -94,13 +104,18 @@ export function buildEnvironments(options: EnvironmentOptions): Environments {
   return {
     common,
     processes: {
-      api: { ...common, PORT: String(ports.api), HEALTH_PORT: String(ports.apiHealth) },
+      api: { ...common, DATABASE_URL: database('api'), PORT: String(ports.api), HEALTH_PORT: String(ports.apiHealth) },
       controller: {
         ...common,
+        DATABASE_URL: database('worker'),
         HEALTH_PORT: String(ports.controllerHealth),
         MODELS_STATIC: given.MODELS_STATIC || JSON.stringify(models),
       },
-      dispatcher: { ...common, HEALTH_PORT: String(ports.dispatcherHealth) },
+      dispatcher: {
+        ...common,
+        DATABASE_URL: database('dispatcher'),
+        HEALTH_PORT: String(ports.dispatcherHealth),
+      },
     },
   }
 }

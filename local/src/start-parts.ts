@@ -12,6 +12,7 @@ import { deriveObjectStorePorts } from './ports/object-store-ports.ts'
 import type { PartName, Ports } from './ports/ports.ts'
 import { type Say, sayWhile } from './say.ts'
 import { type Secrets, writePrivately } from './secrets.ts'
+import { migrateWithRoles } from './servers/database-roles.ts'
 import { prepareModelRepository } from './servers/model-repository.ts'
 import { installNats, startNats } from './servers/nats.ts'
 import { installObjectStore, startObjectStore } from './servers/object-store.ts'
@@ -41,7 +42,7 @@ export async function startParts(options: StartPartsOptions): Promise<{ common: 
   })
   const servers = startServers(options)
   const processes = Promise.all([servers.postgres, servers.nats, servers.objectStore]).then(async () => {
-    await ensureBucket(common)
+    await Promise.all([ensureBucket(common), prepareDatabase(common, options)])
     await startProcesses(options, environments)
   })
   writePrivately(options.layout.commonEnvFile, `${JSON.stringify(common, null, 2)}\n`)
@@ -125,6 +126,11 @@ async function startLocalTriton({ layout, ports, say }: StartPartsOptions, start
   const { tritonHttp: http, tritonGrpc: grpc, tritonMetrics: metrics } = ports
   const version = treeVersion(['models'])
   return startTriton({ ...start, installation, repository, version, ports: { http, grpc, metrics } })
+}
+
+/** The schema, and in the started server a role for each process; one that exists keeps one URL for all. */
+async function prepareDatabase(env: NodeJS.ProcessEnv, { existing, secrets }: StartPartsOptions): Promise<void> {
+  if (existing.databaseUrl === undefined) await migrateWithRoles(env.DATABASE_URL ?? '', secrets.rolePasswords)
 }
 
 async function ensureBucket(env: NodeJS.ProcessEnv): Promise<void> {

@@ -14,6 +14,7 @@ import { useApi } from '../api/given.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
 import { claimNext, givenTask, givenUpload, onePixelPng, ownModel, success } from '../support/factories.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
+import { processDb } from '../support/roles.ts'
 
 const world = useApi()
 const plan = planNamed(defaultPlans, 'pro')
@@ -22,7 +23,7 @@ beforeEach(() => sql`truncate notification, notification_due, mail`.execute(worl
 
 /** What the dispatcher's loop does, so many at once. */
 async function tell(loops = 1): Promise<void> {
-  const deps = { db: world.db, masterKeys: world.api.config.masterKeys, mailEnabled: true }
+  const deps = { db: processDb('dispatcher', world.db), masterKeys: world.api.config.masterKeys, mailEnabled: true }
   const pass = async () =>
     countsOrThrow(
       await sweepParts({ events: (sweep) => tellEvents(deps, sweep), ends: (sweep) => tellEndsOfTasks(deps, sweep) }),

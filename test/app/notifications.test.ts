@@ -12,6 +12,7 @@ import { useApi } from '../api/given.ts'
 import { type DispatcherProcess, spawnDispatcher } from '../dispatcher/dispatcher-process.ts'
 import { type MailServer, mailEnv, startMailServer } from '../dispatcher/mail-server.ts'
 import { givenPerson, type Person, type PersonOptions } from '../support/app/people.ts'
+import { processDb } from '../support/roles.ts'
 import { until } from '../support/until.ts'
 
 type Shown = { id: string; type: string; title: string; body: string; data: object; readAt: string | null }
@@ -245,7 +246,7 @@ describe('notifications', () => {
     const inDays = (days: number) => new Date(Date.now() + days * 86_400_000)
     const sweep = (days: number) =>
       sweepRetention(
-        { db: world.db, plans: defaultPlans, auditRetentionDays: 365, bucket: undefined },
+        { db: processDb('worker', world.db), plans: defaultPlans, auditRetentionDays: 365, bucket: undefined },
         { now: inDays(days) },
       ).then(countsOrThrow)
     expect(await sweep(89)).toMatchObject({ notifications_deleted: 0, mails_deleted: 0 })

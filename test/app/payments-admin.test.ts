@@ -6,6 +6,7 @@ import { admin as runAdmin } from '../support/admin.ts'
 import { buy } from '../support/app/payments.ts'
 import { givenPerson } from '../support/app/people.ts'
 import { sweepPayments } from '../support/app/sweep-payments.ts'
+import { processDb } from '../support/roles.ts'
 
 const world = useApi()
 const dayMs = 24 * 60 * 60 * 1_000
@@ -56,12 +57,12 @@ it('matte-admin sets a plan once the subscription is ended, which is in force ag
     .set({ plan_credits_due_at: new Date(0) })
     .where('id', '=', workspaceId)
     .execute()
-  await grantDuePlans(world.db, world.api.config.plans)
+  await grantDuePlans(processDb('dispatcher', world.db), world.api.config.plans)
   expect(await read()).toMatchObject({ plan_credits_due_at: null })
   await sweepPayments(world, new Date(Date.now() + 64 * dayMs))
   expect(await read()).toMatchObject({ plan: 'business', plan_credits_due_at: expect.any(Date) })
   // Of this month they were granted before; another plan has its own.
-  await grantDuePlans(world.db, world.api.config.plans)
+  await grantDuePlans(processDb('dispatcher', world.db), world.api.config.plans)
   const lots = await world.db.selectFrom('credit_lot').selectAll().where('workspace_id', '=', workspaceId).execute()
   expect(lots.filter(({ source }) => source?.startsWith('plan:business'))).toHaveLength(1)
   expect(await read()).toMatchObject({ plan: 'business', plan_credits_due_at: expect.any(Date) })

@@ -9,6 +9,7 @@ import { buy, type Order, order, pay, paymentsOf } from '../support/app/payments
 import { givenPerson, type Person } from '../support/app/people.ts'
 import { sweepPayments } from '../support/app/sweep-payments.ts'
 import { findBrokenCreditRules } from '../support/credit-rules.ts'
+import { processDb } from '../support/roles.ts'
 
 const world = useApi()
 const person = () => givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
@@ -165,7 +166,7 @@ describe('a year', () => {
     const someone = await person()
     const { id: orderId } = await buy(someone, { plan: 'pro', interval: 'year' }, { failRefunds: true })
     expect(await refund(someone, { orderId })).toMatchObject({ amount: 29_000, credits: 12_000 })
-    const { months_granted } = paymentParts(paymentsOf(world.db, world.api, () => after(40)))
+    const { months_granted } = paymentParts(paymentsOf(processDb('dispatcher', world.db), world.api, () => after(40)))
     expect((await sweepParts({ months_granted })).failures).toEqual([])
     expect(await lots(someone.workspaceId)).toMatchObject([{ available: 0, refunded: 1_000 }])
     await sweep(41)

@@ -11,6 +11,7 @@ import { createDispatcher } from '../dispatcher/in-process.ts'
 import { buy, type Order, order, pay, paymentsOf } from '../support/app/payments.ts'
 import { givenPerson } from '../support/app/people.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { processDb } from '../support/roles.ts'
 import { verifySignature } from '../support/verify-signature.ts'
 
 const world = useApi()
@@ -37,7 +38,7 @@ describe('the events of payments', () => {
     await client.call('POST', '/payments/subscription/resume')
     await client.call('POST', '/payments/subscription/change', { body: { plan: 'business', interval: 'month' } })
     const later = new Date(Date.now() + 32 * dayMs)
-    const { failures } = await sweepParts(paymentParts(paymentsOf(db, api, () => later)))
+    const { failures } = await sweepParts(paymentParts(paymentsOf(processDb('dispatcher', db), api, () => later)))
     expect(failures).toEqual([])
     dispatcher.due.wake()
 

@@ -2,12 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { processRoles } from '@matte/core/db/roles/table-rights'
 import { type RunningServer, startServer } from '@matte/local/lifecycle/server'
 import { unprivilegedUser } from '@matte/local/servers/unprivileged-user'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
 import { reportSkip } from '../support/report/skips.ts'
+import { copyPrefix, urlAs } from '../support/roles.ts'
 
 const program = '/usr/sbin/pgbouncer'
 
@@ -36,7 +38,10 @@ export async function startPgbouncer({ mode, poolSize }: PoolerOptions): Promise
   const dir = join(inject('runDir'), `pgbouncer-${randomBytes(4).toString('hex')}`)
   mkdirSync(dir, { recursive: true })
   const [users, settings] = [join(dir, 'users.txt'), join(dir, 'pgbouncer.ini')]
-  writeFileSync(users, `"${server.username}" "${server.password}"\n`)
+  const roles = processRoles.map(
+    (role) => new URL(urlAs(role, Object.assign(new URL(server), { pathname: copyPrefix }).href)),
+  )
+  writeFileSync(users, [server, ...roles].map(({ username, password }) => `"${username}" "${password}"\n`).join(''))
   writeFileSync(
     settings,
     `[databases]

@@ -26,6 +26,7 @@ import {
 } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
+import { processDb } from '../support/roles.ts'
 
 describe('readDemand', () => {
   const database = useDatabase()
@@ -56,7 +57,7 @@ describe('readDemand', () => {
       { pool: 'one', modelVersions: [one] },
       { pool: 'two', modelVersions: [two] },
     ]
-    const read = await readDemand(by, { plans: defaultPlans, pools })
+    const read = await readDemand(processDb('operator', by), { plans: defaultPlans, pools })
     return { one: read.get('one') as PoolDemand, two: read.get('two') as PoolDemand }
   }
 
@@ -96,7 +97,7 @@ describe('readDemand', () => {
       latencyBuckets: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
       perRevision: [],
     })
-    expect(await readDemand(db, { plans: defaultPlans, pools: [] })).toEqual(new Map())
+    expect(await readDemand(processDb('operator', db), { plans: defaultPlans, pools: [] })).toEqual(new Map())
   })
 
   it('counts the singles that began to wait within 3 s and 30 s, for each pool, of all workspaces', async () => {
@@ -230,16 +231,14 @@ describe('readDemand', () => {
       { pool: 'both', modelVersions: [one, two] },
       { pool: 'none', modelVersions: [] },
     ]
-    const read = await readDemand(db, { plans: defaultPlans, pools })
+    const read = await readDemand(processDb('operator', db), { plans: defaultPlans, pools })
     expect(read.get('both')).toMatchObject({ arrivals30s: 2, backlog: 2, batchSlots: 1, processing: 0 })
     expect(read.get('none')).toMatchObject({ arrivals30s: 0, backlog: 0, batchSlots: 0, processing: 0 })
   })
 
   it('tells how long the oldest single has waited, whether queued or between two attempts', async () => {
-    const [young, old] = [
-      await givenTask(db, internal, { model: one }),
-      await givenTask(db, enterprise, { model: one }),
-    ]
+    const young = await givenTask(db, internal, { model: one })
+    const old = await givenTask(db, enterprise, { model: one })
     const begun = await givenClaimed(db, pro, { model: two })
     const { tasks } = await givenBatch(db, internal, { size: 1, model: two })
     const ages = [

@@ -48,7 +48,7 @@ describe('migrations', () => {
   it('are done once when eight replicas start together', async () => {
     const { db, url: databaseUrl } = await emptyDatabase()
     const replicas = Array.from({ length: 8 }, () => connectTo(databaseUrl, 2))
-    await Promise.all(replicas.map((replica) => schemaAtStart(replica, { logger }).start()))
+    await Promise.all(replicas.map((replica) => schemaAtStart(replica, { logger, roles: ['api'] }).start()))
     await Promise.all(replicas.map((replica) => replica.stop()))
     expect(await checkSchema(db)).toBeUndefined()
     expect(await db.selectFrom('setting').select('name').execute()).toHaveLength(4)
@@ -81,7 +81,7 @@ describe('migrations', () => {
     const open = (options: Partial<Parameters<typeof schemaAtStart>[1]> = {}) => {
       const replica = connectTo(database.url, 2)
       replicas.push(replica)
-      return schemaAtStart(replica, { logger, migrations: { ...known, ...slow }, ...options })
+      return schemaAtStart(replica, { logger, roles: ['api'], migrations: { ...known, ...slow }, ...options })
     }
     const close = () => Promise.all(replicas.map((replica) => replica.stop()))
     const isMigrated = async () => {
@@ -192,7 +192,7 @@ describe('migrations', () => {
     await migrateToLatest(db)
     await sql`insert into kysely_migration (name, timestamp) values ('9999-newer', '2030-01-01')`.execute(db)
     const replica = connectTo(databaseUrl, 2)
-    const schema = schemaAtStart(replica, { logger })
+    const schema = schemaAtStart(replica, { logger, roles: ['api'] })
     await schema.start()
     expect(await schema.checks.database()).toBeUndefined()
     await replica.stop()
@@ -205,7 +205,7 @@ describe('migrations', () => {
       [3, 4].map(async (poolMax) => {
         const { lines, logger } = recordingLogger()
         const replica = connectTo(databaseUrl, poolMax)
-        await schemaAtStart(replica, { logger }).start()
+        await schemaAtStart(replica, { logger, roles: ['api'] }).start()
         await replica.stop()
         return lines.filter((line) => line.startsWith('DATABASE_POOL_MAX is above what the server allows')).length
       }),

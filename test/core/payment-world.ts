@@ -12,6 +12,7 @@ import { paymentSettings, withProvider } from '@matte/core/payment/settings'
 import { parseEnv } from '@matte/core/runtime/env'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { processDb } from '../support/roles.ts'
 
 const masterKeys = parseMasterKeys(`test:${Buffer.alloc(32, 1).toString('base64')}`)
 export const hourMs = 60 * 60 * 1_000
@@ -37,8 +38,12 @@ export function paymentWorld(db: Db, changed: (clock: Clock) => Partial<PaymentP
   const now = (): Date => clock.now
   const settings = parseEnv(paymentSettings, {})
   const publicUrl = 'http://localhost'
-  const provider = { ...sandboxProvider({ db, masterKeys, publicUrl, now }), ...changed(clock) }
-  const deps = { ...withProvider(settings, { db, masterKeys, plans: defaultPlans }, provider), now }
+  const replaced = changed(clock)
+  const depsOf = (by: Db): PaymentDeps => {
+    const provider = { ...sandboxProvider({ db: by, masterKeys, publicUrl, now }), ...replaced }
+    return { ...withProvider(settings, { db: by, masterKeys, plans: defaultPlans }, provider), now }
+  }
+  const deps = depsOf(db)
   return {
     deps,
     clock,
@@ -46,7 +51,7 @@ export function paymentWorld(db: Db, changed: (clock: Clock) => Partial<PaymentP
       clock.now = new Date(clock.now.getTime() + ms)
     },
     due: async () => {
-      const { failures } = await sweepParts(paymentParts(deps))
+      const { failures } = await sweepParts(paymentParts(depsOf(processDb('dispatcher', db))))
       for (const { error } of failures) throw error
     },
     deliver: (body) => receiveEvent(deps, Buffer.from(body), signSandboxEvent(masterKeys, body)),

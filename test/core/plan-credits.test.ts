@@ -10,6 +10,7 @@ import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import { connectTo, createEmptyDatabase, useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
+import { processDb } from '../support/roles.ts'
 import { withEveryCrash } from './every-crash.ts'
 
 const database = useDatabase()
@@ -20,7 +21,7 @@ afterEach(async () => {
 
 describe('the credits of a plan that an operator has set', () => {
   const plans = { ...defaultPlans, lab: { ...planNamed(defaultPlans, 'pro'), credits: 0 } }
-  const pass = () => grantDuePlans(database.db, plans)
+  const pass = () => grantDuePlans(processDb('dispatcher', database.db), plans)
   const set = (workspaceId: string, plan: string) =>
     database.db.transaction().execute((tx) => setOperatorPlan(tx, plans, { workspaceId, plan }))
   const lotsOf = (id: string) =>

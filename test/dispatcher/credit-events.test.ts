@@ -14,6 +14,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { withEveryCrash } from '../core/every-crash.ts'
 import { connectTo, useDatabase } from '../support/database.ts'
 import { claimNext, givenTask, givenWorkspace, ownModel, success } from '../support/factories.ts'
+import { processDb } from '../support/roles.ts'
 import { until } from '../support/until.ts'
 import { createDispatcher, masterKeys } from './in-process.ts'
 import { startReceiver } from './receiver.ts'
@@ -98,7 +99,7 @@ async function untilSigned({ receiver, secret }: Awaited<ReturnType<typeof given
 
 describe('credits.low_balance', () => {
   const event = 'credits.low_balance'
-  const pass = () => announceLowBalances(database.db)
+  const pass = () => announceLowBalances(processDb('dispatcher', database.db))
 
   it('arrives, signed, after the capture that leaves fewer than the threshold', async () => {
     const workspace = await paying(11)
@@ -200,7 +201,7 @@ describe('credits.low_balance', () => {
 
 describe('credits.expiration_warning', () => {
   const event = 'credits.expiration_warning'
-  const pass = () => warnOfExpiry(database.db)
+  const pass = () => warnOfExpiry(processDb('dispatcher', database.db))
 
   it('arrives, signed, so many days before a lot ends as the workspace has set', async () => {
     const workspace = await paying(0)

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { freePorts, nodeEnv } from '../support/free-ports.ts'
+import { envAs } from '../support/roles.ts'
 import { until } from '../support/until.ts'
 import { masterKeysText } from './given.ts'
 import type { Line } from './in-process.ts'
@@ -28,7 +29,7 @@ export async function spawnDispatcher(env: Readonly<Record<string, string>>): Pr
       MASTER_KEYS: masterKeysText,
       HOST: '127.0.0.1',
       HEALTH_PORT: String(port),
-      ...env,
+      ...envAs('dispatcher', env),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -11,6 +11,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
+import { processDb } from '../support/roles.ts'
 import { until } from '../support/until.ts'
 import { spawnDispatcher } from './dispatcher-process.ts'
 import { claimOne, makeDue } from './given.ts'
@@ -66,7 +67,7 @@ const letAge = (id: string, hours: number) =>
            last_delivery_at = last_delivery_at - ${hours} * interval '1 hour'
      where id = ${id}`.execute(database.db)
 
-const judge = () => judgeFailing(database.db, masterKeys)
+const judge = () => judgeFailing(processDb('dispatcher', database.db), masterKeys)
 /** Template and role of each. */
 const mails = async (): Promise<string[]> => {
   const rows = await database.db.selectFrom('mail').select(['template', 'to_address']).execute()

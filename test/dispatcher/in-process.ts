@@ -7,6 +7,7 @@ import { createDeliveryMetrics } from '@matte/dispatcher/delivery-metrics'
 import { type DueLoop, dueLoop } from '@matte/dispatcher/due-loop'
 import { createHttpClient } from '@matte/dispatcher/egress/http-client'
 import { pino } from 'pino'
+import { processDb } from '../support/roles.ts'
 import { masterKeysText } from './given.ts'
 
 export const masterKeys = parseMasterKeys(masterKeysText)
@@ -29,7 +30,8 @@ export type DispatcherOptions = Partial<DeliverDeps> & {
 }
 
 /** The dispatcher's parts as its services.ts puts them together, to this machine's own receivers only. */
-export function createDispatcher(db: Db, options: DispatcherOptions = {}): Dispatcher {
+export function createDispatcher(owner: Db, options: DispatcherOptions = {}): Dispatcher {
+  const db = processDb('dispatcher', owner)
   const { timeoutMs = 30_000, finishWithinMs = 30_000, slots = 64, ...replaced } = options
   const lines: Line[] = []
   const logger = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line)) })

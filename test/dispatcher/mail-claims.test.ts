@@ -5,13 +5,14 @@ import { queueMail } from '@matte/core/mail/queue-mail'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
+import { processDb } from '../support/roles.ts'
 import { masterKeys } from './in-process.ts'
 import { givenMail, lapseMailClaims, readMail } from './mails.ts'
 
 const database = useDatabase()
 beforeEach(() => sql`truncate mail`.execute(database.db))
 
-const claim = (limit: number) => claimDueMails(database.db, { limit, claimMs: 60_000 })
+const claim = (limit: number) => claimDueMails(processDb('dispatcher', database.db), { limit, claimMs: 60_000 })
 const notification = { template: 'notification', data: { event: 'welcome', title: 'Hello', body: 'Hello.' } } as const
 
 async function claimOne(): Promise<ClaimedMail> {

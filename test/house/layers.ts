@@ -40,8 +40,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/storage': ['core/runtime'],
   'core/db/tables': [],
   'core/db/metrics': ['core/runtime'],
+  // Database roles of the processes: their rights as data, and the SQL that grants them.
+  'core/db/roles': ['core/db', 'core/db/tables'],
   // Migrations compute the keys of addresses.
-  'core/db': ['core/address.ts', 'core/db/tables', 'core/db/metrics', 'core/runtime'],
+  'core/db': ['core/address.ts', 'core/db/tables', 'core/db/metrics', 'core/db/roles', 'core/runtime'],
   'core/idempotency': rows,
   'core/model': rows,
   'core/rate-limit': rows,
@@ -247,13 +249,17 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'controller/config.ts': ['core', 'controller/worker/routing'],
   'dispatcher/config.ts': ['core', 'dispatcher/settings'],
   'dispatcher/settings': ['core'],
-  local: ['local', 'core/storage', 'api/config.ts', 'controller/config.ts', 'dispatcher/config.ts'],
+  local: ['local', 'core/db', 'core/storage', 'api/config.ts', 'controller/config.ts', 'dispatcher/config.ts'],
   'local/paths.ts': [],
   'local/say.ts': [],
   'local/install': ['local/paths.ts', 'local/say.ts'],
   'local/ports': [],
   'local/lifecycle': ['local/ports'],
-  'local/servers': ['local/install', 'local/lifecycle', 'local/ports', 'local/paths.ts', 'local/say.ts'],
+  // `make up` makes the schema and the roles.
+  'local/servers': [
+    ...['local/install', 'local/lifecycle', 'local/ports', 'local/paths.ts', 'local/say.ts'],
+    ...['core/db', 'core/runtime'],
+  ],
   docs: ['core', 'api', 'controller', 'dispatcher', 'local'],
 }
 

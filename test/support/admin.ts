@@ -1,5 +1,6 @@
 // matte-admin in this process. The commands of docs/operations and local mode run it as a program.
 import { runAdmin } from '@matte/api/admin/run-admin'
+import { envAs } from './roles.ts'
 
 type Env = Readonly<Record<string, string>>
 
@@ -16,11 +17,14 @@ export class AdminError extends Error {
   }
 }
 
+/** Commands about the database need its owner; the others run in the API's pod. */
+const needsOwner = ([noun]: readonly string[]): boolean => noun === 'database'
+
 /** Standard output of a command as a person reads it. @throws AdminError */
 export async function adminText(args: readonly string[], env: Env): Promise<string> {
   const stdout: string[] = []
   const stderr: string[] = []
-  const code = await runAdmin(args, env, {
+  const code = await runAdmin(args, needsOwner(args) ? env : envAs('api', env), {
     stdout: { write: (text) => stdout.push(text) },
     stderr: { write: (text) => stderr.push(text) },
   })

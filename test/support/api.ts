@@ -8,6 +8,7 @@ import { inject } from 'vitest'
 import { type Client, createClient } from './client.ts'
 import { checkAnswers } from './declared-answers.ts'
 import { freePorts } from './free-ports.ts'
+import { envAs } from './roles.ts'
 
 export type TestApi = {
   /** Origin, such as `http://127.0.0.1:12345`. */
@@ -43,7 +44,7 @@ export async function startApi(
     // All tests come from one address, and many of them with wrong keys.
     FAILED_CREDENTIALS_PER_MINUTE: '1000000',
     LOG_LEVEL: 'silent',
-    ...variables,
+    ...envAs('api', variables),
   })
   const { app, services } = await buildServices(config, logger ?? pino({ level: config.logLevel }))
   const answers = checkAnswers(app.server, app.swagger())

@@ -8,6 +8,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { watchFailures } from './has-failed.ts'
+import { closeProcessDbs, copyPrefix, knowUrl, makeRoles, template } from './roles.ts'
 
 export type TestDatabase = {
   readonly name: string
@@ -21,7 +22,6 @@ export type TestDatabase = {
   setClock(startsAt: string): Promise<void>
 }
 
-const template = 'matte_template'
 const logger = pino({ level: 'silent' })
 
 /** A migrated database for the tests of the enclosing block. Read `db` and `url` inside tests and hooks only. */
@@ -39,6 +39,7 @@ export function useDatabase(serverUrl = inject('databaseUrl')): Pick<TestDatabas
     if (database === undefined) return
     if (!hasFailed()) return database.drop()
     process.stdout.write(`database of failed tests: ${database.url}\n`)
+    await closeProcessDbs(database.db)
     await database.db.destroy()
   })
   return {
@@ -52,7 +53,7 @@ export function useDatabase(serverUrl = inject('databaseUrl')): Pick<TestDatabas
 }
 
 export async function createTestDatabase(serverUrl = inject('databaseUrl')): Promise<TestDatabase> {
-  const name = `t_${randomBytes(6).toString('hex')}`
+  const name = `${copyPrefix}${randomBytes(6).toString('hex')}`
   await asAdmin(serverUrl, (client) => client.query(`create database ${name} template ${template}`))
   return openTestDatabase(serverUrl, name)
 }
@@ -60,7 +61,7 @@ export async function createTestDatabase(serverUrl = inject('databaseUrl')): Pro
 /** An empty database, without even the first migration; `options` are those of CREATE DATABASE. */
 export async function createEmptyDatabase(options = ''): Promise<TestDatabase> {
   const serverUrl = inject('databaseUrl')
-  const name = `t_${randomBytes(6).toString('hex')}`
+  const name = `empty_${randomBytes(6).toString('hex')}`
   await asAdmin(serverUrl, (client) => client.query(`create database ${name} template template0 ${options}`))
   return openTestDatabase(serverUrl, name)
 }
@@ -74,6 +75,7 @@ export async function makeTemplate(serverUrl: string): Promise<void> {
   const { db } = connectTo(urlOf(serverUrl, template), 1)
   try {
     await migrateToLatest(db)
+    await makeRoles(db)
   } finally {
     await db.destroy()
   }
@@ -81,6 +83,7 @@ export async function makeTemplate(serverUrl: string): Promise<void> {
 
 async function setClock(db: Db, name: string, startsAt: string): Promise<void> {
   await sql`create schema other_time`.execute(db)
+  await sql`grant usage on schema other_time to public`.execute(db)
   const { rows } = await sql<{ ahead: string }>`
     select (extract(epoch from ${startsAt}::timestamptz - clock_timestamp()))::text as ahead`.execute(db)
   for (const clock of ['now', 'statement_timestamp', 'clock_timestamp']) {
@@ -96,7 +99,9 @@ function openTestDatabase(serverUrl: string, name: string): TestDatabase {
   const url = urlOf(serverUrl, name)
   // More connections than a process has: some tests claim or create fifty times at once.
   const { db } = connectTo(url, 60)
+  knowUrl(db, url)
   const drop = async (): Promise<void> => {
+    await closeProcessDbs(db)
     await db.destroy()
     // Forced: a process under test that was killed or stopped may still hold a connection.
     await asAdmin(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`))

@@ -17,6 +17,7 @@ import { defaultPlans, type Plan, planNamed } from '@matte/core/workspace/plan'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
 import { sql } from 'kysely'
 import { memoryBucket } from './memory-bucket.ts'
+import { processDb } from './roles.ts'
 
 /** A whole PNG of one pixel. */
 export const onePixelPng = Buffer.from(
@@ -107,7 +108,7 @@ export async function givenBatch(
 
 /** Claims as a free slot does, with a claim that outlives the test. */
 export const claimNext = (db: Db, models: readonly string[], claimMs = 600_000): Promise<ClaimedTask | undefined> =>
-  claimNextTask(db, { models, plans: defaultPlans, claimMs })
+  claimNextTask(processDb('worker', db), { models, plans: defaultPlans, claimMs })
 
 /** A task and the claim of a worker that has it. */
 export async function givenClaimed(db: Db, workspace: TestWorkspace, options: TaskOptions = {}): Promise<ClaimedTask> {

@@ -9,6 +9,7 @@ import { refundCommands } from './payment/refund.ts'
 import { subscriptionCommands } from './payment/subscription.ts'
 import { settingCommands } from './setting.ts'
 import { sweepCommands } from './sweep.ts'
+import { databaseCommands } from './upkeep/database.ts'
 import { secretsCommands } from './upkeep/secrets.ts'
 import { signingKeyCommands } from './upkeep/signing-key.ts'
 import { storeCommands } from './upkeep/store.ts'
@@ -28,6 +29,7 @@ const commands: readonly Command[] = [
   ...secretsCommands,
   ...signingKeyCommands,
   ...storeCommands,
+  ...databaseCommands,
 ]
 
 export type AskedCommand = { readonly command: Command; readonly given: Given; readonly json: boolean }

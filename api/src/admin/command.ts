@@ -1,4 +1,5 @@
 import type { Db } from '@matte/core/db/database'
+import type { ProcessRole } from '@matte/core/db/roles/table-rights'
 import type { PaymentDeps } from '@matte/core/payment/payment-deps'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { SignerOptions } from '@matte/core/storage/signature-v4'
@@ -24,6 +25,8 @@ export type CommandDeps = {
   readonly store: SignerOptions | undefined
   readonly toStore: SignerOptions | undefined
   readonly masterKeys: MasterKeys | undefined
+  /** URLs that the processes connect by, as far as they are given. */
+  readonly roleUrls: Partial<Record<ProcessRole, string>>
   /** @throws ConfigError when their settings do not go together */
   readonly payments: () => Promise<PaymentDeps>
 }
@@ -46,6 +49,8 @@ export type Command = {
   readonly takesYes?: true
   /** It asks no database: neither is one waited for, nor brought up to date. */
   readonly withoutDatabase?: true
+  /** Without `--json` this field of the result is printed alone, as it is. */
+  readonly plain?: string
   /** Returns what is printed: with `--json` as one object, else a line per field. */
   readonly run: (deps: CommandDeps, given: Given) => Promise<Readonly<Record<string, unknown>>>
 }

@@ -1,6 +1,13 @@
-/** With `json` one JSON object; otherwise one line per field, one per record of a list, and lists joined by spaces. */
-export const formatResult = (result: Readonly<Record<string, unknown>>, json: boolean): string =>
-  json ? `${JSON.stringify(result)}\n` : toLines(result)
+type Form = { readonly json: boolean; readonly plain?: string | undefined }
+
+/**
+ * With `json` one JSON object; otherwise one line per field, one per record of a list, and lists joined by spaces, or
+ * the field `plain` as it is.
+ */
+export function formatResult(result: Readonly<Record<string, unknown>>, { json, plain }: Form): string {
+  if (json) return `${JSON.stringify(result)}\n`
+  return plain === undefined ? toLines(result) : String(result[plain])
+}
 
 function toLines(result: Readonly<Record<string, unknown>>): string {
   const width = Math.max(...Object.keys(result).map((name) => name.length))

@@ -5,7 +5,7 @@ import { connectionOf, databaseSettings } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { openPayments, paymentSettings } from '@matte/core/payment/settings'
-import { ConfigError, choice, int, json, optionalSecret, parseEnv } from '@matte/core/runtime/env'
+import { ConfigError, choice, type Infer, int, json, optionalSecret, parseEnv } from '@matte/core/runtime/env'
 import { createLogger } from '@matte/core/runtime/logger'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
@@ -14,6 +14,17 @@ import { type AskedCommand, readArguments, usageOf } from './arguments.ts'
 import { type CommandDeps, UsageError } from './command.ts'
 import { formatResult } from './output.ts'
 import { storeOf, storeSchema, toStoreOf, toStoreSchema } from './store.ts'
+
+/** Commands run with the rights of the API, in whose pod they are typed (A139), or with those of the owner. */
+const atStart = { roles: ['api'], awaitsOwner: false } as const
+
+const describeRole = (role: string) => ({ description: `for database create-roles: the URL that the ${role} gets` })
+const roleSettings = {
+  roleUrlApi: optionalSecret('DATABASE_URL_API', describeRole('API')),
+  roleUrlWorker: optionalSecret('DATABASE_URL_WORKER', describeRole('worker')),
+  roleUrlOperator: optionalSecret('DATABASE_URL_OPERATOR', describeRole('operator')),
+  roleUrlDispatcher: optionalSecret('DATABASE_URL_DISPATCHER', describeRole('dispatcher')),
+}
 
 /** `MAX_QUEUE_AGE_SECONDS`, `AUDIT_RETENTION_DAYS` and `PLANS` are those of the service's own processes. */
 const configSchema = {
@@ -32,6 +43,7 @@ const configSchema = {
     description: 'how long the database may take to be reachable: an operator waits, and a script wants to know soon',
     default: 5_000,
   }),
+  ...roleSettings,
   masterKeys: optionalSecret('MASTER_KEYS', { description: 'as the API has them, for secrets reseal' }),
   ...auditSettings,
   ...paymentSettings,
@@ -47,12 +59,16 @@ type Env = Readonly<Record<string, string | undefined>>
 export async function runAdmin(args: readonly string[], env: Env, { stdout, stderr }: Streams): Promise<number> {
   try {
     const asked = readArguments(args)
-    stdout.write('help' in asked ? asked.help : formatResult(await execute(asked, env, stderr), asked.json))
+    stdout.write('help' in asked ? asked.help : await answer(asked, env, stderr))
     return 0
   } catch (error) {
     stderr.write(`matte-admin: ${error instanceof Error ? error.message : String(error)}\n`)
     return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
   }
+}
+
+async function answer(asked: AskedCommand, env: Env, stderr: Output): Promise<string> {
+  return formatResult(await execute(asked, env, stderr), { json: asked.json, plain: asked.command.plain })
 }
 
 async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<Readonly<Record<string, unknown>>> {
@@ -61,12 +77,14 @@ async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<R
   const logger = createLogger('admin', 'warn', { write: (line) => void stderr.write(line) })
   const database = openDatabase({ ...connectionOf(config), poolMax: 2, logger, applicationName: 'matte-admin' })
   const { db } = database
+  const { databaseWaitMs: reachableWithinMs } = config
   try {
     const { withoutDatabase = false } = asked.command
-    if (!withoutDatabase) await schemaAtStart(database, { logger, reachableWithinMs: config.databaseWaitMs }).start()
+    if (!withoutDatabase) await schemaAtStart(database, { ...atStart, logger, reachableWithinMs }).start()
     const { plans, environment, auditRetentionDays, maxQueueAgeSeconds } = config
     const production = environment === 'production'
     const servers = { store: storeOf(config), toStore: toStoreOf(config), masterKeys: readMasterKeys(config) }
+    const roleUrls = readRoleUrls(config)
     const payments = async () => {
       if (servers.masterKeys === undefined) throw new ConfigError('MASTER_KEYS is missing: give it as the API has it')
       const { masterKeys } = servers
@@ -74,9 +92,19 @@ async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<R
       return openPayments(config, { db, plans, environment, masterKeys, publicUrl: '' })
     }
     const ages = { auditRetentionDays, maxQueueAgeMs: maxQueueAgeSeconds * 1_000 }
-    return await run(asked, { db, plans, production, ...ages, ...servers, payments })
+    return await run(asked, { db, plans, production, ...ages, ...servers, roleUrls, payments })
   } finally {
     await database.stop()
+  }
+}
+
+function readRoleUrls(config: Infer<typeof roleSettings>): CommandDeps['roleUrls'] {
+  const { roleUrlApi: api, roleUrlWorker: worker, roleUrlOperator: operator, roleUrlDispatcher: dispatcher } = config
+  return {
+    ...(api && { api }),
+    ...(worker && { worker }),
+    ...(operator && { operator }),
+    ...(dispatcher && { dispatcher }),
   }
 }
 

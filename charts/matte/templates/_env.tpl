@@ -20,18 +20,44 @@
 - { name: AUDIT_RETENTION_DAYS, value: {{ .Values.audit.retentionDays | quote }} }
 {{- end -}}
 
+{{- /* The key of a component's URL: its own in the values, or `key`, which is the owner's. */ -}}
+{{- define "matte.databaseKey" -}}
+{{- index (.secret.keys | default dict) .component | default .secret.key -}}
+{{- end -}}
+
+{{- /* The database as one component reaches it: `api`, `worker`, `operator`, `dispatcher`, or `setup`, which is the owner. */ -}}
 {{- define "matte.env.database" -}}
-{{- $own := .Values.database.existingSecret -}}
-{{- include "matte.fromSecret" (dict "name" "DATABASE_URL" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "DATABASE_URL" (ne $own.name ""))) }}
-- { name: DATABASE_POOL_MAX, value: {{ .Values.database.poolMax | quote }} }
-{{- if eq .Values.database.pooler "transaction" }}
+{{- $database := .root.Values.database -}}
+{{- $component := .component -}}
+{{- if $database.existingSecret.name -}}
+{{- include "matte.fromSecret" (dict "name" "DATABASE_URL" "secret" $database.existingSecret.name "key" (include "matte.databaseKey" (dict "secret" $database.existingSecret "component" $component))) }}
+{{- else -}}
+{{- include "matte.fromSecret" (dict "name" "DATABASE_URL" "secret" (include "matte.secretName" .root) "key" (ternary "DATABASE_URL" (printf "DATABASE_URL_%s" (upper $component)) (eq $component "setup"))) }}
+{{- end }}
+- { name: DATABASE_POOL_MAX, value: {{ $database.poolMax | quote }} }
+{{- if eq $database.pooler "transaction" }}
 - { name: DATABASE_POOLER, value: transaction }
 {{- end }}
-{{- with .Values.database.directSecret }}
+{{- with $database.directSecret }}
 {{- if .name }}
-{{ include "matte.fromSecret" (dict "name" "DATABASE_DIRECT_URL" "secret" .name "key" .key) }}
+{{ include "matte.fromSecret" (dict "name" "DATABASE_DIRECT_URL" "secret" .name "key" (include "matte.databaseKey" (dict "secret" . "component" $component))) }}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{- /* URLs of the roles in the built-in PostgreSQL, for the step that makes them. */ -}}
+{{- define "matte.env.databaseRoles" -}}
+{{- range $component := list "api" "worker" "operator" "dispatcher" }}
+{{ include "matte.fromSecret" (dict "name" (printf "DATABASE_URL_%s" (upper $component)) "secret" (include "matte.secretName" $) "key" (printf "DATABASE_URL_%s" (upper $component))) }}
+{{- end }}
+{{- end -}}
+
+{{- /* Components without a database user of their own. */ -}}
+{{- define "matte.sharedDatabaseUser" -}}
+{{- $secret := .Values.database.existingSecret -}}
+{{- if $secret.name -}}
+{{- range $component := list "api" "worker" "operator" "dispatcher" }}{{ if not (index ($secret.keys | default dict) $component) }}{{ $component }} {{ end }}{{ end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "matte.env.nats" -}}

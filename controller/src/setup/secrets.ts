@@ -1,6 +1,8 @@
 // The passwords of an installation (D83): made once by the system's random source, never changed afterwards. A later
 // version that needs one more adds it.
 import { randomBytes } from 'node:crypto'
+import { roleName } from '@matte/core/db/roles/role-names'
+import { processRoles } from '@matte/core/db/roles/table-rights'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import type { Logger } from 'pino'
 import type { KubeClient, Resource } from '../operator/kube/client.ts'
@@ -39,9 +41,16 @@ function buildSecret({ databaseHost, natsHost }: SecretOptions, known: Readonly<
   const password = known.POSTGRES_PASSWORD ?? randomText(24)
   // NATS reads a variable as it reads its configuration: what begins with a minus sign or a digit may be a number.
   const token = known.NATS_TOKEN ?? `t${randomText(24)}`
+  const databaseUrl = (user: string, word: string): string => `postgresql://${user}:${word}@${databaseHost}:5432/matte`
   return {
     POSTGRES_PASSWORD: password,
-    DATABASE_URL: `postgresql://matte:${password}@${databaseHost}:5432/matte`,
+    DATABASE_URL: databaseUrl('matte', password),
+    ...Object.fromEntries(
+      processRoles.map((role) => [
+        `DATABASE_URL_${role.toUpperCase()}`,
+        databaseUrl(roleName('matte', role), randomText(24)),
+      ]),
+    ),
     NATS_TOKEN: token,
     NATS_URL: `nats://${token}@${natsHost}:4222`,
     S3_ACCESS_KEY_ID: randomBytes(10).toString('hex').toUpperCase(),

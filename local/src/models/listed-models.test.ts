@@ -21,7 +21,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const modelsOf = (given: Record<string, string>, tritonAddress?: string) => {
-  const secrets = { databasePassword: 'a', masterKey: 'b', s3AccessKeyId: 'c', s3SecretAccessKey: 'd' }
+  const rolePasswords = { api: 'e', worker: 'f', operator: 'g', dispatcher: 'h' }
+  const secrets = { databasePassword: 'a', masterKey: 'b', s3AccessKeyId: 'c', s3SecretAccessKey: 'd', rolePasswords }
   const existing = tritonAddress === undefined ? {} : { tritonAddress }
   const options = { ports: readPorts({}), secrets, existing, models: readListedModels(folder), given }
   return JSON.parse(buildEnvironments(options).processes.controller.MODELS_STATIC ?? '')

@@ -9,6 +9,7 @@ import type { TaskRow } from '@matte/core/task/task-queries'
 import { defaultPlans as plans } from '@matte/core/workspace/plan'
 import { claimNext, givenUpload, onePixelPng, ownModel, success, type TestWorkspace } from '../../support/factories.ts'
 import { memoryBucket } from '../../support/memory-bucket.ts'
+import { processDb } from '../../support/roles.ts'
 
 /** Settings of every sweep here. */
 export const common = { plans, auditRetentionDays: 365 }
@@ -25,7 +26,9 @@ const has = (bucket: Bucket, key: string): Promise<boolean> =>
 /** `database`: of the test, whose `db` is there once it has begun. */
 export function retentionWorld(database: { readonly db: Db }) {
   const sweep = (days: number, bucket: Pick<Bucket, 'delete' | 'list'> = memoryBucket()) =>
-    sweepRetention({ ...common, db: database.db, bucket }, { now: inDays(days) }).then(countsOrThrow)
+    sweepRetention({ ...common, db: processDb('worker', database.db), bucket }, { now: inDays(days) }).then(
+      countsOrThrow,
+    )
 
   const createOf = (workspace: TestWorkspace, bucket: Bucket, task: { imageUrl: string; modelVersion: string }) =>
     createTask(database.db, bucket, {

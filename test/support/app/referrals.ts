@@ -11,6 +11,7 @@ import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
 import { sql } from 'kysely'
 import { claimNext, givenTask, ownModel, success } from '../factories.ts'
+import { processDb } from '../roles.ts'
 
 export const reward = 50
 export const newAddress = (): string => `r-${randomBytes(6).toString('hex')}@example.com`
@@ -62,9 +63,10 @@ export const referrals = (database: { readonly db: Db }) => ({
   makeDue: () => makeDue(database.db),
   /** Pays at once unless the test is about waiting. */
   pass: async ({ credits = reward, autoApprove = true } = {}): Promise<number> => {
-    await joinReferred(database.db)
+    const db = processDb('dispatcher', database.db)
+    await joinReferred(db)
     await makeDue(database.db)
-    return rewardReferrals(database.db, { credits, autoApprove })
+    return rewardReferrals(db, { credits, autoApprove })
   },
   balanceOf: async ({ workspaceId }: Registered) => (await readBalance(database.db, workspaceId)).available,
   eventsOf: ({ id }: Registered) =>

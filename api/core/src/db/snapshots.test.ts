@@ -57,6 +57,7 @@ import { listApiKeys } from '../workspace/api-key-queries.ts'
 import { takeChildSlots } from '../workspace/limit/child-slots.ts'
 import { takeSingleSlot } from '../workspace/limit/single-slot.ts'
 import { defaultPlans, type Plan } from '../workspace/plan.ts'
+import { missingPrivileges } from './roles/missing-privileges.ts'
 import { creditStatements } from './snapshots.credit.fixtures.ts'
 import { prepare, type Sending, templatesOf } from './snapshots.fixtures.ts'
 import { peopleStatements } from './snapshots.people.fixtures.ts'
@@ -102,6 +103,7 @@ const statements: Readonly<Record<string, Sending>> = {
       await countBatches(db, workspaceId)
     },
   },
+  'db/missing-privileges': { send: (db) => missingPrivileges(db, ['operator']) },
   'idempotency/take-key': {
     send: (db) => takeKey(db, { ...keyed, owner: { workspaceId } }),
   },
