@@ -1,11 +1,10 @@
 // The environment of our own processes: the contract between local mode and the three configurations.
 import { configSchema as apiSchema } from '@matte/api/config'
-import { schema as controllerSchema } from '@matte/controller/config'
+import { schema as workerSchema } from '@matte/controller/config'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
 import type { ListedModel } from './models/listed-models.ts'
 import type { Ports } from './ports/ports.ts'
 import type { Secrets } from './secrets.ts'
-import type { ProcessName } from './servers/process.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -42,10 +41,13 @@ function toTritonAddress(url: string): string {
   return address
 }
 
+/** The operator needs Kubernetes, which local mode has not. */
+type LocalProcess = 'api' | 'worker' | 'dispatcher'
+
 type Environments = {
   /** What all have in common; `matte-admin` gets this. */
   readonly common: NodeJS.ProcessEnv
-  readonly processes: Readonly<Record<ProcessName, NodeJS.ProcessEnv>>
+  readonly processes: Readonly<Record<LocalProcess, NodeJS.ProcessEnv>>
 }
 
 type EnvironmentOptions = {
@@ -95,9 +97,9 @@ export function buildEnvironments(options: EnvironmentOptions): Environments {
     common,
     processes: {
       api: { ...common, PORT: String(ports.api), HEALTH_PORT: String(ports.apiHealth) },
-      controller: {
+      worker: {
         ...common,
-        HEALTH_PORT: String(ports.controllerHealth),
+        HEALTH_PORT: String(ports.workerHealth),
         MODELS_STATIC: given.MODELS_STATIC || JSON.stringify(models),
       },
       dispatcher: { ...common, HEALTH_PORT: String(ports.dispatcherHealth) },
@@ -107,7 +109,7 @@ export function buildEnvironments(options: EnvironmentOptions): Environments {
 
 /** Settings of our processes that the caller's environment has, by the names that their configurations declare. */
 function pickSettings(given: Env): NodeJS.ProcessEnv {
-  const settings = [apiSchema, controllerSchema, dispatcherSchema].flatMap((schema) => Object.values(schema))
+  const settings = [apiSchema, workerSchema, dispatcherSchema].flatMap((schema) => Object.values(schema))
   const names = new Set(settings.map((setting) => setting.variable))
   return Object.fromEntries(Object.entries(given).filter(([name, value]) => names.has(name) && value))
 }

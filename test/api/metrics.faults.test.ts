@@ -53,8 +53,8 @@ describe('three processes', () => {
     const dispatcher = await scrape(stack.process('dispatcher').healthUrl)
     expect(findUndocumented(dispatcher, metricsOf('dispatcher'))).toEqual([])
     // It has the operator's as well where it has pools, so that here some are missing.
-    const controller = await scrape(stack.process('controller').healthUrl)
-    expect(findUndocumented(controller, metricsOf('controller'), () => true)).toEqual([])
+    const controller = await scrape(stack.process('worker').healthUrl)
+    expect(findUndocumented(controller, metricsOf('worker'), () => true)).toEqual([])
     for (const exposed of [api, controller, dispatcher]) {
       expect(valuesOf(exposed, 'matte_build_info')).toEqual([1])
       expect(valuesOf(exposed, 'matte_nats_connected')).toEqual([1])

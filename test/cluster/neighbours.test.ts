@@ -5,7 +5,7 @@ import { chartDir, findMissing, run } from '../chart/helm.ts'
 import { openRelease, type Release } from './support/release.ts'
 
 /** Two installations as the chart asks for them are more than a node of two cores has. */
-const small = ['api', 'controller', 'dispatcher', 'postgresql', 'natsServer', 'versitygw']
+const small = ['api', 'controller', 'operator', 'dispatcher', 'postgresql', 'natsServer', 'versitygw']
   .flatMap((part) => ['--set', `${part}.resources.requests.cpu=20m`])
   .concat(['--set', 'triton.pools.demo.resources.requests.cpu=100m'])
 

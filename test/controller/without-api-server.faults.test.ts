@@ -27,7 +27,7 @@ describe('a controller whose API server is away', () => {
       users: [{ name: 'nobody', user: { token: 'none' } }],
     }
     writeFileSync(join(dir, 'config'), JSON.stringify(kubeconfig))
-    controller = await stack.start('controller', {
+    controller = await stack.start('worker', {
       TRITON_POOLS: 'on',
       MODELS_STATIC: '',
       KUBECONFIG: join(dir, 'config'),
@@ -73,7 +73,7 @@ describe('a controller with nothing to serve', () => {
   const stack = useStack({ processes: [] })
 
   it('says what it needs', async () => {
-    await expect(stack.start('controller', { TRITON_POOLS: 'off', MODELS_STATIC: '' })).rejects.toThrow(
+    await expect(stack.start('worker', { TRITON_POOLS: 'off', MODELS_STATIC: '' })).rejects.toThrow(
       /MODELS_STATIC.*TRITON_POOLS/,
     )
   })

@@ -3,12 +3,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { identify } from '@matte/local/lifecycle/process-identity'
-import { startProcess } from '@matte/local/servers/process'
+import { type ProcessName, startProcess } from '@matte/local/servers/process'
 import { freePorts, nodeEnv } from './free-ports.ts'
 import { until } from './until.ts'
 
-export type ProcessName = 'api' | 'controller' | 'dispatcher'
 export type Env = Readonly<Record<string, string>>
+
+export type { ProcessName }
 
 /** One line of a log. */
 export type LogLine = { readonly level: string; readonly msg: string; readonly [field: string]: unknown }

@@ -1,11 +1,12 @@
-// The operator as a controller has it, in the test's own program and without the part that works on images: against a
+// The operator, and a worker's routing without the part that works on images, in the test's own program: against a
 // namespace of the real cluster and a database of the test's own. Several of them at once are several replicas.
 
 import { deployments, type KubeClient, pods } from '@matte/controller/operator/kube/client'
 import type { Deployment, Pod } from '@matte/controller/operator/kube/objects'
-import { kubernetesMode } from '@matte/controller/operator/kubernetes-mode'
+import { operatorMode } from '@matte/controller/operator/operator-mode'
 import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
+import { poolRouting } from '@matte/controller/operator/pool-routing'
 import { buildPodTemplate } from '@matte/controller/operator/specs/pod-template'
 import { createPodMetrics } from '@matte/controller/worker/routing/pod-metrics'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
@@ -26,6 +27,8 @@ export const deafBus: Bus = {
   start: () => undefined,
   stop: () => undefined,
 }
+
+const logLevel = process.env.MATTE_TEST_LOG ?? 'silent'
 
 export type TestOperator = {
   readonly registry: ReturnType<typeof createRegistry>
@@ -50,25 +53,22 @@ export async function startOperator({
   logger,
   podPatch = 'restricted',
 }: TestOperatorOptions): Promise<TestOperator> {
+  const licences = defaultLicencePolicy
+  const common = { namespace, db, bus, licences, Stub: loadTriton(), logger: logger ?? pino({ level: logLevel }) }
   const registry = createRegistry('test')
-  const edges = createEdgeMetrics(registry, ['kubernetes', 'triton'])
-  const serving = await kubernetesMode({
-    namespace,
-    channels: 1,
-    Stub: loadTriton(),
-    db,
+  const operator = await operatorMode({
+    ...common,
     plans: defaultPlans,
     podPatch,
-    licences: defaultLicencePolicy,
     platform: { userIds: true, ipv6: false },
-    bus,
     registry,
-    podMetrics: createPodMetrics(registry, edges),
-    edges,
-    logger: logger ?? pino({ level: process.env.MATTE_TEST_LOG ?? 'silent' }),
+    edges: createEdgeMetrics(registry, ['kubernetes', 'triton']),
   })
-  const noSlots = { slotsOn: () => 0 } as unknown as Parameters<typeof serving.leading>[0]
-  const services = [...serving.services, ...serving.leading(noSlots)]
+  const workers = createRegistry('test-worker')
+  const edges = createEdgeMetrics(workers, ['kubernetes', 'triton'])
+  const metrics = createPodMetrics(workers, edges)
+  const routing = await poolRouting({ ...common, registry: workers, edges, metrics, channels: 1 })
+  const services = [...routing.services, ...operator.services]
   for (const service of services) await service.start()
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {
@@ -77,7 +77,7 @@ export async function startOperator({
   return {
     registry,
     routes: (pool) =>
-      serving.source
+      routing.source
         .pods()
         .filter((pod) => pod.pool === pool)
         .map(({ revision, tritonModel }) => `${revision} ${tritonModel}`),
