@@ -32,6 +32,7 @@ const logLevel = process.env.MATTE_TEST_LOG ?? 'silent'
 
 export type TestOperator = {
   readonly registry: ReturnType<typeof createRegistry>
+  readonly workerRegistry: ReturnType<typeof createRegistry>
   /** Revision and model of each pod that would be sent images of this pool now. */
   routes(pool: string): string[]
   /** Ends it as a rolling update does: the lease is given back. */
@@ -44,6 +45,8 @@ export type TestOperatorOptions = {
   readonly bus?: Bus
   readonly logger?: Logger
   readonly podPatch?: 'restricted' | 'any'
+  /** Kubeconfig files, one for each process; by default both have the machine's own. */
+  readonly kubeconfigs?: Readonly<Record<'operator' | 'worker', string>>
 }
 
 export async function startOperator({
@@ -52,22 +55,27 @@ export async function startOperator({
   bus = deafBus,
   logger,
   podPatch = 'restricted',
+  kubeconfigs,
 }: TestOperatorOptions): Promise<TestOperator> {
   const licences = defaultLicencePolicy
   const common = { namespace, db, bus, licences, Stub: loadTriton(), logger: logger ?? pino({ level: logLevel }) }
   const registry = createRegistry('test')
-  const operator = await operatorMode({
-    ...common,
-    plans: defaultPlans,
-    podPatch,
-    platform: { userIds: true, ipv6: false },
-    registry,
-    edges: createEdgeMetrics(registry, ['kubernetes', 'triton']),
-  })
+  const operator = await withKubeconfig(kubeconfigs?.operator, () =>
+    operatorMode({
+      ...common,
+      plans: defaultPlans,
+      podPatch,
+      platform: { userIds: true, ipv6: false },
+      registry,
+      edges: createEdgeMetrics(registry, ['kubernetes', 'triton']),
+    }),
+  )
   const workers = createRegistry('test-worker')
   const edges = createEdgeMetrics(workers, ['kubernetes', 'triton'])
   const metrics = createPodMetrics(workers, edges)
-  const routing = await poolRouting({ ...common, registry: workers, edges, metrics, channels: 1 })
+  const routing = await withKubeconfig(kubeconfigs?.worker, () =>
+    poolRouting({ ...common, registry: workers, edges, metrics, channels: 1 }),
+  )
   const services = [...routing.services, ...operator.services]
   for (const service of services) await service.start()
   let stopped: Promise<void> | undefined
@@ -76,6 +84,7 @@ export async function startOperator({
   }
   return {
     registry,
+    workerRegistry: workers,
     routes: (pool) =>
       routing.source
         .pods()
@@ -85,6 +94,19 @@ export async function startOperator({
       stopped ??= stop()
       return stopped
     },
+  }
+}
+
+/** Runs `work` as a process with this kubeconfig, which it reads when it starts. A test file is a process of its own. */
+export async function withKubeconfig<T>(file: string | undefined, work: () => Promise<T>): Promise<T> {
+  if (file === undefined) return work()
+  const before = process.env.KUBECONFIG
+  process.env.KUBECONFIG = file
+  try {
+    return await work()
+  } finally {
+    if (before === undefined) delete process.env.KUBECONFIG
+    else process.env.KUBECONFIG = before
   }
 }
 

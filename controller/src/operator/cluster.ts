@@ -3,7 +3,7 @@
 import { ConfigError } from '@matte/core/runtime/env'
 import type { Logger } from 'pino'
 import { createKubeClient, endpointSlices } from './kube/client.ts'
-import type { ClusterMetrics } from './kube/http/cluster-metrics.ts'
+import type { ClusterMetrics } from './kube/cluster-metrics.ts'
 import { loadKubeConfig } from './kube/load-config.ts'
 import { reflector } from './kube/reflector.ts'
 import { fieldManager, managedSelector } from './pool/labels.ts'

@@ -6,7 +6,7 @@ import type { Registry } from 'prom-client'
 import { installModels } from '../worker/install-models.ts'
 import type { Serving } from '../worker/serving.ts'
 import { type ClusterOptions, openCluster } from './cluster.ts'
-import { createClusterMetrics } from './kube/http/cluster-metrics.ts'
+import { createClusterMetrics } from './kube/cluster-metrics.ts'
 import { type KubernetesPodsOptions, kubernetesPods } from './pod-source.ts'
 import { poolCatalogue } from './pool/pool-catalogue.ts'
 

@@ -3,7 +3,7 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
 import { type Call, createCaller } from './http/call.ts'
-import type { ClusterMetrics } from './http/cluster-metrics.ts'
+import type { ClusterMetrics } from './cluster-metrics.ts'
 import { readJsonLines } from './http/json-lines.ts'
 import { KubeError, localError } from './http/kube-error.ts'
 import { createTransport, type OpenAnswer } from './http/transport.ts'

@@ -1,7 +1,7 @@
 import { counter, gauge, histogram } from '@matte/core/runtime/metrics/define'
 import type { EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Registry } from 'prom-client'
-import { createClusterMetrics } from './http/cluster-metrics.ts'
+import { createClusterMetrics } from './cluster-metrics.ts'
 
 /** `not_leader` is no failure: the Lease was lost meanwhile, and the pool is another's to reconcile. */
 const reconcileOutcomes = ['done', 'requeued', 'conflict', 'not_leader', 'failed', 'timeout'] as const

@@ -8,7 +8,7 @@ import { type Deferred, deferred, pause, type Service } from '@matte/core/runtim
 import type { Logger } from 'pino'
 import { jittered } from './backoff.ts'
 import type { KubeClient, Resource } from './client.ts'
-import type { ClusterMetrics } from './http/cluster-metrics.ts'
+import type { ClusterMetrics } from './cluster-metrics.ts'
 import { listAll } from './list-all.ts'
 import { createListeners } from './listeners.ts'
 import type { KubeObject } from './objects.ts'

@@ -2,7 +2,7 @@
 import type { ConnectionErrorReason } from '@matte/core/runtime/metrics/connection-error'
 import type { Logger } from 'pino'
 import type { Status } from '../objects.ts'
-import type { ClusterMetrics } from './cluster-metrics.ts'
+import type { ClusterMetrics } from '../cluster-metrics.ts'
 import { KubeError, localError, refusal } from './kube-error.ts'
 import { failureOfError, failureOfStatus } from './server-failure.ts'
 import type { createTransport, KubeAnswer, KubeRequest, OpenAnswer } from './transport.ts'
