@@ -13,14 +13,14 @@ type EdgeConfig = Pick<OperatorConfig, 'databasePoolMax' | 'natsUrl' | 'natsStre
 type EdgeOptions = {
   readonly process: 'worker' | 'operator'
   readonly config: EdgeConfig
-  /** Servers besides the database and NATS; their failures are counted too. */
-  readonly besides: readonly ('store' | 'triton' | 'kubernetes')[]
+  /** Servers in addition to the database and NATS, whose failures are counted too. */
+  readonly more: readonly ('store' | 'triton' | 'kubernetes')[]
   readonly logger: Logger
 }
 
-export function openEdges({ process, config, besides, logger }: EdgeOptions) {
+export function openEdges({ process, config, more, logger }: EdgeOptions) {
   const registry = createRegistry(process)
-  const edges = createEdgeMetrics(registry, ['database', 'nats', ...besides])
+  const edges = createEdgeMetrics(registry, ['database', 'nats', ...more])
   const name = `matte-${process}`
   const database = openDatabase({
     ...connectionOf(config),

@@ -14,7 +14,7 @@ import { loadTriton } from './worker/triton/triton-protocol.ts'
 export async function buildServices(config: OperatorConfig): Promise<{ logger: Logger; services: Service[] }> {
   const logger = createLogger('operator', config.logLevel)
   logger.info({ config: describeConfig(operatorSchema, config) }, 'configuration read')
-  const edges = openEdges({ process: 'operator', config, besides: ['triton', 'kubernetes'], logger })
+  const edges = openEdges({ process: 'operator', config, more: ['triton', 'kubernetes'], logger })
   const { database, bus, registry } = edges
   const mode = await operatorMode({
     ...edges,

@@ -67,7 +67,7 @@ type WorkerEdges = ReturnType<typeof openWorkerEdges>
 
 function openWorkerEdges(config: Config, logger: Logger) {
   const kubernetes = config.tritonPools ? (['kubernetes'] as const) : []
-  const edges = openEdges({ process: 'worker', config, besides: ['store', 'triton', ...kubernetes], logger })
+  const edges = openEdges({ process: 'worker', config, more: ['store', 'triton', ...kubernetes], logger })
   const bucket = openBucket({
     internalEndpoint: config.s3Endpoint,
     publicEndpoint: config.s3Endpoint,

@@ -1,16 +1,13 @@
-// A process that was taken over: what its service account can still do to the cluster, by requests of its own.
+// An operator that was taken over: requests that its service account may still make.
 import {
   deployments,
-  endpointSlices,
   type KubeClient,
-  KubeError,
   leases,
   podDisruptionBudgets,
   pods,
   type Resource,
   services,
 } from '@matte/controller/operator/kube/client'
-import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import type { Deployment, KubeObject } from '@matte/controller/operator/kube/objects'
 import { type TritonPool, tritonPools, withDefaults } from '@matte/controller/operator/pool/triton-pool'
 import { buildDisruptionBudget } from '@matte/controller/operator/specs/disruption-budget'
@@ -23,10 +20,9 @@ import { buildTritonDeployment, targetRevision } from '@matte/controller/operato
 import { buildTritonService } from '@matte/controller/operator/specs/triton-service'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing } from '../chart/helm.ts'
-import { type ChartAccounts, createChartAccounts } from '../support/chart-accounts.ts'
+import { type ChartAccounts, createChartAccounts, openAccounts, refusalOf } from '../support/chart-accounts.ts'
 import { findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
-import { withKubeconfig } from '../support/test-operator.ts'
 import { until } from '../support/until.ts'
 
 const cluster = await findCluster(import.meta.filename)
@@ -37,12 +33,12 @@ const spec = {
   image: 'example/triton:1',
   models: [{ name: 'u2netp', modelVersion: 'u2netp', source: { imagePath: '/models' } }],
 }
-/** Changes to a Deployment that the operator would create; `path` leads to a value in it. */
+/** Change to a Deployment that the operator would create. */
 type Change = (deployment: Deployment) => object
 
-describe.skipIf(!cluster || findMissing('helm'))('a process that was taken over', () => {
+describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken over', () => {
   const namespace = useNamespace(cluster)
-  const as: Partial<Record<'operator' | 'worker', KubeClient>> = {}
+  let operator: KubeClient
   let accounts: ChartAccounts | undefined
   let pool: TritonPool
   /** A Deployment of the namespace that is not the operator's. */
@@ -53,10 +49,7 @@ describe.skipIf(!cluster || findMissing('helm'))('a process that was taken over'
     await installPoolDefinition(cluster)
     const secretName = 'triton.pools.demo.models[0].source.s3.secretName=bucket'
     accounts = await createChartAccounts(cluster, namespace.name(), ['--set', secretName])
-    for (const [name, file] of Object.entries(accounts.kubeconfigs)) {
-      const config = await withKubeconfig(file, loadKubeConfig)
-      as[name as 'operator' | 'worker'] = namespace.client(config).kube
-    }
+    operator = (await openAccounts(namespace, accounts)).operator
     const kube = namespace.kube()
     pool = await kube.create(tritonPools, {
       apiVersion: 'matte.dev/v1alpha1',
@@ -67,25 +60,18 @@ describe.skipIf(!cluster || findMissing('helm'))('a process that was taken over'
     await kube.create(deployments, { ...foreignDeployment(), metadata: { name: foreign, labels: { app: foreign } } })
     // The API server reads a new policy within seconds.
     await until('the policy is in force', async () =>
-      (await refusalOf(() => client('operator').create(deployments, unlabelled()))).includes(
-        'ValidatingAdmissionPolicy',
-      ),
+      (await refusalOf(() => operator.create(deployments, unlabelled()))).includes('ValidatingAdmissionPolicy'),
     )
   })
   afterAll(() => accounts?.end())
-
-  function client(name: 'operator' | 'worker'): KubeClient {
-    const found = as[name]
-    if (found === undefined) throw new Error('the clients are there inside tests only')
-    return found
-  }
 
   /** As the operator makes it, of a name that is not taken. */
   const own = (): Deployment => ({
     ...buildTritonDeployment(pool),
     metadata: { ...buildTritonDeployment(pool).metadata },
   })
-  const unlabelled = (): Deployment => ({ ...own(), metadata: { ...own().metadata, labels: {} } })
+  /** A probe that begins too early is taken, so its name is its own. */
+  const unlabelled = (): Deployment => ({ ...own(), metadata: { ...own().metadata, name: 'probe', labels: {} } })
   function foreignDeployment(): Deployment {
     const labels = { app: foreign }
     const { template } = own().spec
@@ -96,209 +82,159 @@ describe.skipIf(!cluster || findMissing('helm'))('a process that was taken over'
     } as Deployment
   }
 
-  /** '' when the request was taken; objects that are invalid in any case count as refused. */
-  async function refusalOf(request: () => Promise<unknown>): Promise<string> {
-    try {
-      await request()
-      return ''
-    } catch (error) {
-      if (error instanceof KubeError) return `${error.status} ${error.message}`
-      throw error
+  it('makes what a pool needs', async () => {
+    const revision = targetRevision(pool)
+    const objects = [
+      [deployments, own()],
+      [services, buildTritonService(pool, revision)],
+      [podDisruptionBudgets, buildDisruptionBudget(pool)],
+    ] as unknown as [Resource<KubeObject>, KubeObject][]
+    for (const [resource, object] of objects) {
+      await operator.apply(resource, object)
+      const { name } = object.metadata
+      await operator.mergePatch(resource, name, { metadata: { annotations: { 'matte.dev/leader-term': '1/a' } } })
     }
-  }
-
-  describe('the worker', () => {
-    it('reads pools and endpoints', async () => {
-      const worker = client('worker')
-      for (const resource of [tritonPools, endpointSlices] as Resource<KubeObject>[]) {
-        const { resourceVersion } = await worker.list(resource)
-        const watching = worker.watch(resource, {
-          resourceVersion,
-          timeoutSeconds: 1,
-          signal: AbortSignal.timeout(30_000),
-        })
-        for await (const event of watching) expect(event).toBeDefined()
-      }
-      expect((await worker.get(tritonPools, 'own'))?.metadata.name).toBe('own')
-    })
-
-    it.each<[string, (worker: KubeClient) => Promise<unknown>]>([
-      ['patch a Deployment', (worker) => worker.mergePatch(deployments, foreign, { metadata: { labels: { a: 'b' } } })],
-      ['read a Deployment', (worker) => worker.get(deployments, foreign)],
-      ['create a pod', (worker) => worker.create(pods, podOf('stranger'))],
-      ['read a Secret', (worker) => worker.get(secrets, 'matte-secrets')],
-      ['list Secrets', (worker) => worker.list(secrets)],
-      ['change a pool', (worker) => worker.mergePatch(tritonPools, 'own', { spec: { image: 'example/other:1' } })],
-      [
-        'change the status of a pool',
-        (worker) => worker.mergePatch(tritonPools, 'own', { status: {} }, { subresource: 'status' }),
-      ],
-      ['delete a pool', (worker) => worker.delete(tritonPools, 'own')],
-      ['take the Lease', (worker) => worker.create(leases, leaseOf('matte-controller'))],
-    ])('cannot %s', async (_what, request) => {
-      expect(await refusalOf(() => request(client('worker')))).toMatch(/^403 /)
-    })
+    const { name } = own().metadata
+    await operator.mergePatch(deployments, name, { spec: { replicas: 0 } }, { subresource: 'scale' })
+    await operator.delete(deployments, name)
   })
 
-  describe('the operator', () => {
-    it('makes what a pool needs', async () => {
-      const operator = client('operator')
-      const revision = targetRevision(pool)
-      const objects = [
-        [deployments, own()],
-        [services, buildTritonService(pool, revision)],
-        [podDisruptionBudgets, buildDisruptionBudget(pool)],
-      ] as unknown as [Resource<KubeObject>, KubeObject][]
-      for (const [resource, object] of objects) {
-        await operator.apply(resource, object)
-        const { name } = object.metadata
-        await operator.mergePatch(resource, name, { metadata: { annotations: { 'matte.dev/leader-term': '1/a' } } })
+  const template =
+    (change: (spec: Record<string, unknown>) => object): Change =>
+    (deployment) => {
+      const { template: before } = deployment.spec
+      const podSpec = before.spec as unknown as Record<string, unknown>
+      return {
+        ...deployment,
+        spec: { ...deployment.spec, template: { ...before, spec: { ...podSpec, ...change(podSpec) } } },
       }
-      const { name } = own().metadata
-      await operator.mergePatch(deployments, name, { spec: { replicas: 0 } }, { subresource: 'scale' })
-      await operator.delete(deployments, name)
-    })
-
-    const template =
-      (change: (spec: Record<string, unknown>) => object): Change =>
+    }
+  it.each<[string, Change]>([
+    ['without its labels', (deployment) => ({ ...deployment, metadata: { ...deployment.metadata, labels: {} } })],
+    ['of no pool', (deployment) => ({ ...deployment, metadata: { ...deployment.metadata, ownerReferences: [] } })],
+    [
+      'whose pods the chart takes for its own',
       (deployment) => {
         const { template: before } = deployment.spec
-        const podSpec = before.spec as unknown as Record<string, unknown>
-        return {
-          ...deployment,
-          spec: { ...deployment.spec, template: { ...before, spec: { ...podSpec, ...change(podSpec) } } },
-        }
-      }
-    it.each<[string, Change]>([
-      ['without its labels', (deployment) => ({ ...deployment, metadata: { ...deployment.metadata, labels: {} } })],
-      ['of no pool', (deployment) => ({ ...deployment, metadata: { ...deployment.metadata, ownerReferences: [] } })],
-      [
-        'whose pods the chart takes for its own',
-        (deployment) => {
-          const { template: before } = deployment.spec
-          const labels = { ...before.metadata?.labels, 'app.kubernetes.io/name': 'matte' }
-          return { ...deployment, spec: { ...deployment.spec, template: { ...before, metadata: { labels } } } }
-        },
-      ],
-      [
-        'with the disk of PostgreSQL',
-        template(() => ({ volumes: [claimOf('data-matte-postgresql-0')], containers: bare })),
-      ],
-      [
-        'with the disk of the object store',
-        template(() => ({ volumes: [claimOf('data-matte-object-store-0')], containers: bare })),
-      ],
-    ])('cannot create a Deployment %s', async (_what, change) => {
-      const refusal = await refusalOf(() => client('operator').create(deployments, change(own()) as Deployment))
-      expect(refusal).toMatch(/^403 .*ValidatingAdmissionPolicy/)
-    })
+        const labels = { ...before.metadata?.labels, 'app.kubernetes.io/name': 'matte' }
+        return { ...deployment, spec: { ...deployment.spec, template: { ...before, metadata: { labels } } } }
+      },
+    ],
+    [
+      'with the disk of PostgreSQL',
+      template(() => ({ volumes: [claimOf('data-matte-postgresql-0')], containers: bare })),
+    ],
+    [
+      'with the disk of the object store',
+      template(() => ({ volumes: [claimOf('data-matte-object-store-0')], containers: bare })),
+    ],
+  ])('cannot create a Deployment %s', async (_what, change) => {
+    const refusal = await refusalOf(() => operator.create(deployments, change(own()) as Deployment))
+    expect(refusal).toMatch(/^403 .*ValidatingAdmissionPolicy/)
+  })
 
-    /** Not seen by an API server: fields that it does not know, and a template without a spec. */
-    const unseen = [
-      'a field that this version does not know',
-      'a container for debugging',
-      'a finalizer',
-      'no pod',
-      'no AppArmor, by an annotation',
-    ]
-    const bad = [...refusedByBoth, ...refusedByController].filter(([what]) => !unseen.includes(what))
-    it.each(bad)('cannot create pods with %s, whatever a pool says', async (_what, podPatch) => {
-      const refusal = await refusalOf(() => client('operator').create(deployments, deploymentWith(podPatch)))
-      expect(refusal).toMatch(/^(403 .*ValidatingAdmissionPolicy|422 )/)
-    })
+  /** Not seen by an API server: fields that it does not know, and a template without a spec. */
+  const unseen = [
+    'a field that this version does not know',
+    'a container for debugging',
+    'a finalizer',
+    'no pod',
+    'no AppArmor, by an annotation',
+  ]
+  const bad = [...refusedByBoth, ...refusedByController].filter(([what]) => !unseen.includes(what))
+  it.each(bad)('cannot create pods with %s, whatever a pool says', async (_what, podPatch) => {
+    const refusal = await refusalOf(() => operator.create(deployments, deploymentWith(podPatch)))
+    expect(refusal).toMatch(/^(403 .*ValidatingAdmissionPolicy|422 )/)
+  })
 
-    /** Invalid of their own: the API server wants more than the patch says. */
-    const incomplete = ['volumes']
-    it.each(taken.filter(([what]) => !incomplete.includes(what)))('creates pods with %s', async (_what, podPatch) => {
-      const deployment = deploymentWith(podPatch)
-      await client('operator').create(deployments, { ...deployment, spec: { ...deployment.spec, replicas: 0 } })
-      await client('operator').delete(deployments, deployment.metadata.name)
-    })
+  /** Invalid for the API server, which wants more than the patch says. */
+  const incomplete = ['volumes']
+  it.each(taken.filter(([what]) => !incomplete.includes(what)))('creates pods with %s', async (_what, podPatch) => {
+    const deployment = deploymentWith(podPatch)
+    await operator.create(deployments, { ...deployment, spec: { ...deployment.spec, replicas: 0 } })
+    await operator.delete(deployments, deployment.metadata.name)
+  })
 
-    it('reads the Secrets of models that the values name, and no other', async () => {
-      const env = (name: string) => ({
-        spec: {
-          containers: [
-            { name: 'triton', image: 'x', env: [{ name: 'A', valueFrom: { secretKeyRef: { name, key: 'k' } } }] },
-          ],
-        },
-      })
-      expect(await refusalOf(() => client('operator').create(deployments, deploymentWith(env('bucket'))))).toBe('')
-      for (const name of ['matte-secrets', 'other']) {
-        const refusal = await refusalOf(() => client('operator').create(deployments, deploymentWith(env(name))))
-        expect(refusal).toContain('operator.admissionPolicy.modelSecrets')
-      }
+  it('reads the Secrets of models that the values name, and no other', async () => {
+    const env = (name: string) => ({
+      spec: {
+        containers: [
+          { name: 'triton', image: 'x', env: [{ name: 'A', valueFrom: { secretKeyRef: { name, key: 'k' } } }] },
+        ],
+      },
     })
-
-    const ownLabels = { 'app.kubernetes.io/managed-by': 'matte-controller', 'matte.dev/pool': 'own' }
-    it.each<[string, (operator: KubeClient) => Promise<unknown>]>([
-      [
-        'change a Deployment of others',
-        (operator) => operator.mergePatch(deployments, foreign, { spec: { paused: true } }),
-      ],
-      ['make it its own', (operator) => operator.mergePatch(deployments, foreign, { metadata: { labels: ownLabels } })],
-      ['delete it', (operator) => operator.delete(deployments, foreign)],
-      [
-        'scale it',
-        (operator) => operator.mergePatch(deployments, foreign, { spec: { replicas: 3 } }, { subresource: 'scale' }),
-      ],
-      [
-        'change a pod of others',
-        (operator) => operator.mergePatch(pods, 'stranger', { metadata: { annotations: { a: 'b' } } }),
-      ],
-      ['relabel its pods', (operator) => operator.mergePatch(pods, 'mine', { metadata: { labels: { app: 'x' } } })],
-      [
-        'end its pods early',
-        (operator) => operator.mergePatch(pods, 'mine', { spec: { activeDeadlineSeconds: 1 } }),
-      ],
-      [
-        'open a Service to the outside',
-        (operator) => operator.create(services, serviceWith({ type: 'NodePort', clusterIP: undefined })),
-      ],
-      [
-        'select pods of others by a Service',
-        (operator) => operator.create(services, serviceWith({ selector: { app: 'matte-api' } })),
-      ],
-      ['hold another Lease', (operator) => operator.create(leases, leaseOf('other'))],
-      ['emit Events about others', (operator) => operator.create(events, eventOf())],
-    ])('cannot %s', async (_what, request) => {
-      const kube = namespace.kube()
-      for (const name of ['stranger', 'mine']) {
-        const labels: Record<string, string> = name === 'mine' ? ownLabels : {}
-        await refusalOf(() => kube.create(pods, podOf(name, labels)))
-      }
-      expect(await refusalOf(() => request(client('operator')))).toMatch(/^403 .*ValidatingAdmissionPolicy/)
-    })
-
-    it.each<[string, (operator: KubeClient) => Promise<unknown>]>([
-      ['read a Secret', (operator) => operator.get(secrets, 'matte-secrets')],
-      ['create a pod', (operator) => operator.create(pods, podOf('new', ownLabels))],
-      ['change a pool', (operator) => operator.mergePatch(tritonPools, 'own', { spec: { image: 'example/other:1' } })],
-    ])('has no right to %s', async (_what, request) => {
-      expect(await refusalOf(() => request(client('operator')))).toMatch(/^403 /)
-    })
-
-    function serviceWith(more: object) {
-      const service = buildTritonService(pool, 'other')
-      return { ...service, spec: { ...service.spec, ...more } } as typeof service
-    }
-    function deploymentWith(podPatch: object): Deployment {
-      const changed = withDefaults({ ...spec, podPatch } as Parameters<typeof withDefaults>[0])
-      return buildTritonDeployment({ ...pool, spec: changed })
-    }
-    function eventOf(): KubeObject {
-      const involvedObject = { apiVersion: 'apps/v1', kind: 'Deployment', name: foreign, namespace: namespace.name() }
-      return {
-        apiVersion: 'v1',
-        kind: 'Event',
-        metadata: { name: 'e' },
-        involvedObject,
-        reason: 'A',
-        message: 'b',
-        type: 'Normal',
-      } as KubeObject
+    expect(await refusalOf(() => operator.create(deployments, deploymentWith(env('bucket'))))).toBe('')
+    for (const name of ['matte-secrets', 'other']) {
+      const refusal = await refusalOf(() => operator.create(deployments, deploymentWith(env(name))))
+      expect(refusal).toContain('operator.admissionPolicy.modelSecrets')
     }
   })
+
+  const ownLabels = { 'app.kubernetes.io/managed-by': 'matte-controller', 'matte.dev/pool': 'own' }
+  it.each<[string, (operator: KubeClient) => Promise<unknown>]>([
+    [
+      'change a Deployment of others',
+      (operator) => operator.mergePatch(deployments, foreign, { spec: { paused: true } }),
+    ],
+    ['make it its own', (operator) => operator.mergePatch(deployments, foreign, { metadata: { labels: ownLabels } })],
+    ['delete it', (operator) => operator.delete(deployments, foreign)],
+    [
+      'scale it',
+      (operator) => operator.mergePatch(deployments, foreign, { spec: { replicas: 3 } }, { subresource: 'scale' }),
+    ],
+    [
+      'change a pod of others',
+      (operator) => operator.mergePatch(pods, 'stranger', { metadata: { annotations: { a: 'b' } } }),
+    ],
+    ['relabel its pods', (operator) => operator.mergePatch(pods, 'mine', { metadata: { labels: { app: 'x' } } })],
+    ['end its pods early', (operator) => operator.mergePatch(pods, 'mine', { spec: { activeDeadlineSeconds: 1 } })],
+    [
+      'open a Service to the outside',
+      (operator) => operator.create(services, serviceWith({ type: 'NodePort', clusterIP: undefined })),
+    ],
+    [
+      'select pods of others by a Service',
+      (operator) => operator.create(services, serviceWith({ selector: { app: 'matte-api' } })),
+    ],
+    ['hold another Lease', (operator) => operator.create(leases, leaseOf('other'))],
+    ['emit Events about others', (operator) => operator.create(events, eventOf())],
+  ])('cannot %s', async (_what, request) => {
+    const kube = namespace.kube()
+    for (const name of ['stranger', 'mine']) {
+      const labels: Record<string, string> = name === 'mine' ? ownLabels : {}
+      await refusalOf(() => kube.create(pods, podOf(name, labels)))
+    }
+    expect(await refusalOf(() => request(operator))).toMatch(/^403 .*ValidatingAdmissionPolicy/)
+  })
+
+  it.each<[string, (operator: KubeClient) => Promise<unknown>]>([
+    ['read a Secret', (operator) => operator.get(secrets, 'matte-secrets')],
+    ['create a pod', (operator) => operator.create(pods, podOf('new', ownLabels))],
+    ['change a pool', (operator) => operator.mergePatch(tritonPools, 'own', { spec: { image: 'example/other:1' } })],
+  ])('has no right to %s', async (_what, request) => {
+    expect(await refusalOf(() => request(operator))).toMatch(/^403 /)
+  })
+
+  function serviceWith(more: object) {
+    const service = buildTritonService(pool, 'other')
+    return { ...service, spec: { ...service.spec, ...more } } as typeof service
+  }
+  function deploymentWith(podPatch: object): Deployment {
+    const changed = withDefaults({ ...spec, podPatch } as Parameters<typeof withDefaults>[0])
+    return buildTritonDeployment({ ...pool, spec: changed })
+  }
+  function eventOf(): KubeObject {
+    const involvedObject = { apiVersion: 'apps/v1', kind: 'Deployment', name: foreign, namespace: namespace.name() }
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'e' },
+      involvedObject,
+      reason: 'A',
+      message: 'b',
+      type: 'Normal',
+    } as KubeObject
+  }
 
   const leaseOf = (name: string) =>
     ({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec: {} }) as never

@@ -2,9 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type KubeClient, KubeError } from '@matte/controller/operator/kube/client'
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
-import type { LoadedConfig } from '@matte/controller/operator/kube/load-config'
+import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { chartDir, run, runOrThrow } from '../chart/helm.ts'
+import type { TestNamespace } from './kube.ts'
 
 const templates = ['operator-admission-policy', 'operator-rbac', 'worker-rbac']
 
@@ -35,6 +37,39 @@ export async function createChartAccounts(
       rmSync(dir, { recursive: true, force: true })
       await run('kubectl', ['delete', '-f', '-', '--ignore-not-found'], objects)
     },
+  }
+}
+
+/** Runs `work`, which reads KUBECONFIG, with this file. Each test file is a separate process. */
+export async function withKubeconfig<T>(file: string | undefined, work: () => Promise<T>): Promise<T> {
+  if (file === undefined) return work()
+  const before = process.env.KUBECONFIG
+  process.env.KUBECONFIG = file
+  try {
+    return await work()
+  } finally {
+    if (before === undefined) delete process.env.KUBECONFIG
+    else process.env.KUBECONFIG = before
+  }
+}
+
+/** Clients of `namespace` with the rights of the two processes. */
+export async function openAccounts(
+  namespace: TestNamespace,
+  { kubeconfigs }: ChartAccounts,
+): Promise<Readonly<Record<'operator' | 'worker', KubeClient>>> {
+  const open = async (file: string) => namespace.client(await withKubeconfig(file, loadKubeConfig)).kube
+  return { operator: await open(kubeconfigs.operator), worker: await open(kubeconfigs.worker) }
+}
+
+/** Status and message of a refusal; an empty text when the API server took the request. */
+export async function refusalOf(request: () => Promise<unknown>): Promise<string> {
+  try {
+    await request()
+    return ''
+  } catch (error) {
+    if (error instanceof KubeError) return `${error.status} ${error.message}`
+    throw error
   }
 }
 

@@ -17,6 +17,7 @@ import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { type Logger, pino } from 'pino'
+import { withKubeconfig } from './chart-accounts.ts'
 import { until } from './until.ts'
 
 /** Nothing is heard: what wakes a pool without nudges is its tick. */
@@ -94,19 +95,6 @@ export async function startOperator({
       stopped ??= stop()
       return stopped
     },
-  }
-}
-
-/** Runs `work` as a process with this kubeconfig, which it reads when it starts. A test file is a process of its own. */
-export async function withKubeconfig<T>(file: string | undefined, work: () => Promise<T>): Promise<T> {
-  if (file === undefined) return work()
-  const before = process.env.KUBECONFIG
-  process.env.KUBECONFIG = file
-  try {
-    return await work()
-  } finally {
-    if (before === undefined) delete process.env.KUBECONFIG
-    else process.env.KUBECONFIG = before
   }
 }
 

@@ -36,7 +36,7 @@ export async function operatorMode(options: OperatorModeOptions): Promise<Operat
   return { source, services: [client, pools, slices, source, reports, leader] }
 }
 
-/** Workers count ejections and failed inferences. A pod that does not answer the operator is an error of its own. */
+/** Workers count ejections and failed inferences; the operator counts pods that do not answer it. */
 const countProbes = (edges: EdgeMetrics): PodMetrics => ({
   ejected: (reason) => {
     if (reason === 'unready') edges.count('triton', 'unreachable')

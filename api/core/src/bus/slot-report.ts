@@ -10,7 +10,7 @@ export type SlotReport = {
   readonly slots: ReadonlyMap<string, number>
 }
 
-/** Never throws: without a connection the report is lost. */
+/** Does not throw: without a connection the report is lost. */
 export function publishSlotReport(bus: Bus, { worker, slots }: SlotReport): void {
   try {
     bus.connection()?.publish(subjects.slots(bus.prefix), JSON.stringify({ worker, slots: Object.fromEntries(slots) }))

@@ -2,8 +2,8 @@
 // itself (but for a question on a dead idle connection): who asked knows whether the question still stands.
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
-import { type Call, createCaller } from './http/call.ts'
 import type { ClusterMetrics } from './cluster-metrics.ts'
+import { type Call, createCaller } from './http/call.ts'
 import { readJsonLines } from './http/json-lines.ts'
 import { KubeError, localError } from './http/kube-error.ts'
 import { createTransport, type OpenAnswer } from './http/transport.ts'

@@ -3,8 +3,8 @@ import type { ConnectionErrorReason } from '@matte/core/runtime/metrics/connecti
 import { counter } from '@matte/core/runtime/metrics/define'
 import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Registry } from 'prom-client'
-import { endReasons } from './watch/watch-ending.ts'
 import { requestOf, type Verb } from './http/verbs.ts'
+import { endReasons } from './watch/watch-ending.ts'
 
 const resource = 'plural of the resource, with its subresource'
 

@@ -1,8 +1,8 @@
 // A call: a request with a name for logs and metrics, counted, and its answer read as JSON or thrown as KubeError.
 import type { ConnectionErrorReason } from '@matte/core/runtime/metrics/connection-error'
 import type { Logger } from 'pino'
-import type { Status } from '../objects.ts'
 import type { ClusterMetrics } from '../cluster-metrics.ts'
+import type { Status } from '../objects.ts'
 import { KubeError, localError, refusal } from './kube-error.ts'
 import { failureOfError, failureOfStatus } from './server-failure.ts'
 import type { createTransport, KubeAnswer, KubeRequest, OpenAnswer } from './transport.ts'
