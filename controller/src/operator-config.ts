@@ -18,8 +18,8 @@ export const operatorSchema = {
   podUserIds: flag('POD_USER_IDS', {
     default: true,
     description:
-      "run the pods of TritonPools as the user of NVIDIA's image; off where the platform gives each namespace user " +
-      'ids of its own, such as OpenShift',
+      "run the pods of TritonPools as the user of NVIDIA's image; off where the platform assigns the user " +
+      'ids, such as OpenShift',
   }),
   podIpv6: flag('POD_IPV6', {
     default: false,
