@@ -1,5 +1,5 @@
-// Work on images needs no Kubernetes: a worker starts, sweeps and stops while the API server is away. The operator waits
-// for it, and needs no object store.
+// Work on images needs no Kubernetes: a worker starts, sweeps and stops while the API server is away. The operator
+// waits for the API server, and needs no object store.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
