@@ -1,4 +1,4 @@
-# One image, four commands: api, controller, dispatcher, admin. Builds with docker (with and without BuildKit),
+# One image, five commands: api, worker, operator, dispatcher, admin. Builds with docker (with and without BuildKit),
 # buildah and podman, for every platform that Node and sharp have: `docker build -t matte .`. Runs as any user id, on
 # a read-only root file system. Both stages have one base, by digest, so that nothing but Debian's packages moves
 # between two builds; a mirror's own: --build-arg NODE_IMAGE=registry.example.com/node@sha256:…
@@ -60,6 +60,6 @@ ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0 \
     GLIBC_TUNABLES=glibc.malloc.mmap_threshold=4194304:glibc.malloc.trim_threshold=8388608
 USER 10001:10001
-EXPOSE 8080 8081 8082 8083
+EXPOSE 8080 8081 8082 8083 8084
 ENTRYPOINT ["tini", "--", "matte"]
 CMD ["api"]

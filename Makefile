@@ -20,7 +20,7 @@ help: ## this list
 
 ##@ Run it
 
-up: $(installed) ## start the whole service here: API, controller, dispatcher and the real servers behind them
+up: $(installed) ## start the whole service here: API, worker, dispatcher and the real servers behind them
 	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
 	@node local/src/up.ts
 
@@ -99,7 +99,7 @@ bench: $(installed) ## ratios to the bare model and database; fails on a missed 
 quality: $(installed) ## cut-outs against known alpha, beside rembg with the same model; sheet in .local/quality
 	@node test/quality/main.ts --out .local/quality $(ARGS)
 
-memory: $(installed) ## a controller's memory under 10,000 mixed images, the torture set 100 times, the largest ones
+memory: $(installed) ## a worker's memory under 10,000 mixed images, the torture set 100 times, the largest ones
 	@MEMORY_IMAGES=10000 TORTURE_ROUNDS=100 MEMORY_ROUNDS=30 vitest run --project faults --maxWorkers 1 \
 	  test/controller/mixed-images test/controller/torture test/controller/image-memory $(ARGS)
 

@@ -21,6 +21,7 @@ import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import type { StaticModel } from './worker/routing/static-pods.ts'
 
+/** Settings of the worker. The operator shares some of them (operator-config.ts). */
 export const schema = {
   ...databaseSettings,
   databasePoolMax: int('DATABASE_POOL_MAX', {
@@ -42,26 +43,10 @@ export const schema = {
   s3SessionToken: optionalSecret('S3_SESSION_TOKEN', { description: 'of temporary credentials of the object store' }),
   tritonPools: flag('TRITON_POOLS', {
     default: false,
-    description: 'run the pods of TritonPools in Kubernetes; without it nothing of Kubernetes is used',
+    description: 'send to the pods of TritonPools in Kubernetes; without it nothing of Kubernetes is used',
   }),
   kubeNamespace: optionalText('KUBE_NAMESPACE', {
-    description: "namespace of the TritonPools and all that is made for them; by default the pod's, or the context's",
-  }),
-  podPatch: choice('POD_PATCH', ['restricted', 'any'], {
-    default: 'restricted',
-    description:
-      "what podPatch of a TritonPool may do: restricted, within Pod Security's restricted profile, without service " +
-      'accounts and Secrets; any, whatever Kubernetes takes (docs/operator.md)',
-  }),
-  podUserIds: flag('POD_USER_IDS', {
-    default: true,
-    description:
-      "run the pods of TritonPools as the user of NVIDIA's image; off where the platform gives each namespace user " +
-      'ids of its own, such as OpenShift',
-  }),
-  podIpv6: flag('POD_IPV6', {
-    default: false,
-    description: 'have the pods of TritonPools listen on IPv6 as well as IPv4; the nodes need it',
+    description: "namespace of the TritonPools and of their pods; by default the pod's, or the context's",
   }),
   modelsStatic: json<readonly StaticModel[]>(
     'MODELS_STATIC',

@@ -1,9 +1,38 @@
+// The two processes of this package. Neither loads the code of the other: the worker decodes images and changes nothing
+// in the cluster, the operator changes the cluster and decodes nothing (D89).
+import { ConfigError } from '@matte/core/runtime/env'
 import { runMain, runServices } from '@matte/core/runtime/main'
 import { readConfig } from './config.ts'
-import { buildServices } from './services.ts'
+import { readOperatorConfig } from './operator-config.ts'
+
+type Process = Parameters<typeof runServices>[0]
+
+async function worker(): Promise<Process> {
+  const config = readConfig(process.env)
+  const { buildServices } = await import('./worker-services.ts')
+  return { ...(await buildServices(config)), stopWithinMs: config.stopWithinMs }
+}
+
+async function operator(): Promise<Process> {
+  const config = readOperatorConfig(process.env)
+  const { buildServices } = await import('./operator-services.ts')
+  return { ...(await buildServices(config)), stopWithinMs: config.stopWithinMs }
+}
+
+/** Both in one process, with the rights of both: the container of charts up to 0.2 starts this. */
+async function controller(): Promise<Process> {
+  const first = await worker()
+  if (!readConfig(process.env).tritonPools) return first
+  const second = await operator()
+  first.logger.warn('worker and operator share a process: upgrade the chart, which runs them apart')
+  return { ...first, services: [...first.services, ...second.services] }
+}
+
+const commands: Readonly<Record<string, () => Promise<Process>>> = { worker, operator, controller }
 
 await runMain(async () => {
-  const config = readConfig(process.env)
-  const { logger, services } = await buildServices(config)
-  await runServices({ logger, services, stopWithinMs: config.stopWithinMs })
+  const [, , name = ''] = process.argv
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (command === undefined) throw new ConfigError('The process is not named: start it with worker or operator.')
+  await runServices(await command())
 })

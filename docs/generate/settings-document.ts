@@ -1,6 +1,7 @@
 // The generated sections of local/README.md: ports and settings.
 import { configSchema as apiSchema } from '@matte/api/config'
-import { schema as controllerSchema } from '@matte/controller/config'
+import { schema as workerSchema } from '@matte/controller/config'
+import { operatorSchema } from '@matte/controller/operator-config'
 import type { Schema } from '@matte/core/runtime/env'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
 import { portRows } from '@matte/local/ports/ports'
@@ -21,7 +22,8 @@ function settingTable(): string {
   const rows = new Map<string, Row>()
   const schemas: Readonly<Record<string, Schema>> = {
     api: apiSchema,
-    controller: controllerSchema,
+    worker: workerSchema,
+    operator: operatorSchema,
     dispatcher: dispatcherSchema,
   }
   for (const [name, schema] of Object.entries(schemas)) {

@@ -7,7 +7,7 @@ import { readLayout } from './paths.ts'
 import { awaitFreePorts } from './ports/await-free-ports.ts'
 import { sayToTerminal as say } from './say.ts'
 
-const processNames = ['api', 'controller', 'dispatcher']
+const processNames = ['api', 'worker', 'dispatcher']
 
 const { runDir } = readLayout(process.env)
 try {

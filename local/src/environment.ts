@@ -1,13 +1,12 @@
 // The environment of our own processes: the contract between local mode and the three configurations.
 import { configSchema as apiSchema } from '@matte/api/config'
-import { schema as controllerSchema } from '@matte/controller/config'
+import { schema as workerSchema } from '@matte/controller/config'
 import { roleName } from '@matte/core/db/roles/role-names'
 import type { ProcessRole } from '@matte/core/db/roles/table-rights'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
 import type { ListedModel } from './models/listed-models.ts'
 import type { Ports } from './ports/ports.ts'
 import type { Secrets } from './secrets.ts'
-import type { ProcessName } from './servers/process.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -47,10 +46,13 @@ function toTritonAddress(url: string): string {
 /** Database of the started server, and its owner. */
 const databaseName = 'matte'
 
+/** The operator needs Kubernetes, which local mode has not. */
+type LocalProcess = 'api' | 'worker' | 'dispatcher'
+
 type Environments = {
   /** Settings that all have in common, with the database's URL of the owner, for `matte-admin`. */
   readonly common: NodeJS.ProcessEnv
-  readonly processes: Readonly<Record<ProcessName, NodeJS.ProcessEnv>>
+  readonly processes: Readonly<Record<LocalProcess, NodeJS.ProcessEnv>>
 }
 
 type EnvironmentOptions = {
@@ -105,10 +107,10 @@ export function buildEnvironments(options: EnvironmentOptions): Environments {
     common,
     processes: {
       api: { ...common, DATABASE_URL: database('api'), PORT: String(ports.api), HEALTH_PORT: String(ports.apiHealth) },
-      controller: {
+      worker: {
         ...common,
         DATABASE_URL: database('worker'),
-        HEALTH_PORT: String(ports.controllerHealth),
+        HEALTH_PORT: String(ports.workerHealth),
         MODELS_STATIC: given.MODELS_STATIC || JSON.stringify(models),
       },
       dispatcher: {
@@ -122,7 +124,7 @@ export function buildEnvironments(options: EnvironmentOptions): Environments {
 
 /** Settings of our processes that the caller's environment has, by the names that their configurations declare. */
 function pickSettings(given: Env): NodeJS.ProcessEnv {
-  const settings = [apiSchema, controllerSchema, dispatcherSchema].flatMap((schema) => Object.values(schema))
+  const settings = [apiSchema, workerSchema, dispatcherSchema].flatMap((schema) => Object.values(schema))
   const names = new Set(settings.map((setting) => setting.variable))
   return Object.fromEntries(Object.entries(given).filter(([name, value]) => names.has(name) && value))
 }

@@ -17,7 +17,7 @@ import { prepareModelRepository } from './servers/model-repository.ts'
 import { installNats, startNats } from './servers/nats.ts'
 import { installObjectStore, startObjectStore } from './servers/object-store.ts'
 import { installPostgres, startPostgres } from './servers/postgres.ts'
-import { type ProcessName, startProcess } from './servers/process.ts'
+import { startProcess } from './servers/process.ts'
 import { treeVersion } from './servers/tree-version.ts'
 import { installTriton, startTriton } from './servers/triton.ts'
 
@@ -83,13 +83,13 @@ function startServers(options: StartPartsOptions) {
   }
 }
 
-type ProcessEnvironments = Readonly<Record<ProcessName, NodeJS.ProcessEnv>>
+type ProcessEnvironments = ReturnType<typeof buildEnvironments>['processes']
 
 function startProcesses(options: StartPartsOptions, environments: ProcessEnvironments): Promise<void> {
   const { ports } = options
-  const healthPorts = { api: ports.apiHealth, controller: ports.controllerHealth, dispatcher: ports.dispatcherHealth }
+  const healthPorts = { api: ports.apiHealth, worker: ports.workerHealth, dispatcher: ports.dispatcherHealth }
   return settle(
-    (['api', 'controller', 'dispatcher'] as const).map((name) =>
+    (['api', 'worker', 'dispatcher'] as const).map((name) =>
       launch(options, name, (start) =>
         startProcess({
           ...start,

@@ -27,7 +27,7 @@ async function up(env: Env): Promise<void> {
   const layout = readLayout(env)
   const ports = readPorts(env)
   const existing = readExistingServers(env)
-  const parts = new Set<PartName>(['api', 'controller', 'dispatcher'])
+  const parts = new Set<PartName>(['api', 'worker', 'dispatcher'])
   if (!existing.databaseUrl) parts.add('postgres')
   if (!existing.natsUrl) parts.add('nats')
   if (!existing.s3) parts.add('object-store')

@@ -58,7 +58,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
     })
 
     const watchAll = (): void =>
-      prometheus.watch((['api', 'controller', 'dispatcher'] as const).map((name) => stack.process(name)))
+      prometheus.watch((['api', 'worker', 'dispatcher'] as const).map((name) => stack.process(name)))
     const image = () => cutOut(stack.client, { callbackUrl: receiver.url })
     const valuesOf = async (promql: string): Promise<(number | undefined)[]> =>
       (await prometheus.query(promql)).map(({ points }) => points[0]?.[1])
@@ -102,7 +102,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
         [],
       )
       const up = await prometheus.query('count(matte_build_info) by (process)')
-      expect(up.map(({ labels }) => labels.process).sort()).toEqual(['api', 'controller', 'dispatcher'])
+      expect(up.map(({ labels }) => labels.process).sort()).toEqual(['api', 'worker', 'dispatcher'])
       expect(await valuesOf('matte:accept_failures:ratio_rate5m')).toEqual([0])
       // Absent, where no bucket has the seconds of the plan as Prometheus writes them.
       expect(await valuesOf('matte:completion_late:ratio_rate5m{plan="internal"}')).toEqual([0])
@@ -119,12 +119,12 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
     })
 
     it('a controller that is gone: tasks wait, and nothing is deleted', async () => {
-      await stack.process('controller').kill('SIGKILL')
+      await stack.process('worker').kill('SIGKILL')
       await stack.client.presign({ fileName: 'photo.png', contentType: 'image/png', fileSize: 1 })
       await sql`update upload set created_at = now() - interval '31 hours' where used_at is null`.execute(stack.db)
       const task = await submit(stack.client)
       await expectFiring(['MatteProcessAbsent', 'MatteRetentionLate', 'MatteTasksWaiting'])
-      await stack.start('controller')
+      await stack.start('worker')
       watchAll()
       await untilStatus(stack.client, task.id, 'succeeded')
       await untilQuiet()

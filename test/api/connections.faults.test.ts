@@ -38,7 +38,7 @@ describe('DATABASE_POOL_MAX', () => {
 
   it('is the most that each process opens, with every slot at work', async () => {
     const processes: TestProcess[] = []
-    for (const name of ['api', 'controller', 'dispatcher'] as const) {
+    for (const name of ['api', 'worker', 'dispatcher'] as const) {
       const url = await givenRole(stack.db, 2)
       processes.push(await stack.start(name, { DATABASE_POOL_MAX: '2', DATABASE_URL: url }))
     }

@@ -52,10 +52,10 @@ describe('three processes', () => {
 
     const dispatcher = await scrape(stack.process('dispatcher').healthUrl)
     expect(findUndocumented(dispatcher, metricsOf('dispatcher'))).toEqual([])
-    // It has the operator's as well where it has pools, so that here some are missing.
-    const controller = await scrape(stack.process('controller').healthUrl)
-    expect(findUndocumented(controller, metricsOf('controller'), () => true)).toEqual([])
-    for (const exposed of [api, controller, dispatcher]) {
+    // Its counts of requests to the API server are missing, because it has no pools here.
+    const worker = await scrape(stack.process('worker').healthUrl)
+    expect(findUndocumented(worker, metricsOf('worker'), () => true)).toEqual([])
+    for (const exposed of [api, worker, dispatcher]) {
       expect(valuesOf(exposed, 'matte_build_info')).toEqual([1])
       expect(valuesOf(exposed, 'matte_nats_connected')).toEqual([1])
       expect(valuesOf(exposed, 'matte_database_query_duration_seconds_count').some((count) => count > 0)).toBe(true)

@@ -23,7 +23,7 @@ const stack = useStack({
   processes: ['api', 'dispatcher'],
   env: {
     api: { PLANS },
-    controller: {
+    worker: {
       PLANS,
       CLAIM_MS: '15000',
       CLAIM_EVERY_MS: seldom,
@@ -77,7 +77,7 @@ describe('the database', () => {
     const receiver = await startReceiver()
     await client.signingSecret() // made once for a workspace
     const models = [{ name: 'service-v2', tritonModel: 'u2netp', addresses: [triton.address], default: true }]
-    await stack.start('controller', { MODELS_STATIC: JSON.stringify(models) })
+    await stack.start('worker', { MODELS_STATIC: JSON.stringify(models) })
     const cost = await countStatements(async () => {
       for (let i = 0; i < tasks; i++) await client.createTask({ imageUrl, callbackUrl: receiver.url })
       await receiver.until(tasks)

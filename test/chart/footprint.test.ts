@@ -64,15 +64,16 @@ describe.skipIf(findMissing('helm'))('docs/footprint.md', () => {
     const written = requestsOfDocument()
     expect(Object.fromEntries(written)).toEqual({
       API: of('api'),
-      controller: of('controller'),
+      worker: of('worker'),
+      operator: of('operator'),
       dispatcher: of('dispatcher'),
       'built-in PostgreSQL, NATS, object store': of('postgresql', 'nats', 'object-store'),
       'pool `demo`, one CPU pod of Triton': of('pool demo'),
       all,
     })
-    const { pods, cpu, memory } = of('api', 'controller', 'dispatcher')
+    const { pods, cpu, memory } = of('api', 'worker', 'operator', 'dispatcher')
     const text = readFileSync(join(rootDir, 'docs/footprint.md'), 'utf8')
     expect(text).toContain(`${pods} pods with ${cpu}m and ${memory}Mi remain`)
-    expect(text).toContain(`| Matte: API, controller with operator, dispatcher | ${pods} | ${cpu}m | ${memory}Mi |`)
+    expect(text).toContain(`| Matte: API, worker, operator, dispatcher | ${pods} | ${cpu}m | ${memory}Mi |`)
   })
 })

@@ -11,7 +11,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
   it('restarts no pod for a new version of itself alone', async () => {
     const { manifests } = await render()
     const templates = templatesOf(manifests)
-    expect(templates.length).toBe(6)
+    expect(templates.length).toBe(7)
     for (const { metadata } of templates) {
       expect(Object.keys(metadata.labels ?? {})).not.toContain('helm.sh/chart')
       expect(Object.keys(metadata.labels ?? {})).not.toContain('app.kubernetes.io/version')
@@ -47,8 +47,9 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     )
     expect(having.map(({ metadata }) => metadata.name).sort()).toEqual([
       'matte-api',
-      'matte-controller',
       'matte-dispatcher',
+      'matte-operator',
+      'matte-worker',
     ])
   })
 

@@ -37,7 +37,7 @@ function podsBehind(manifests: readonly Manifest[], selector: Labels, port: stri
     .map(({ metadata }) => metadata.name)
 }
 
-const components = ['matte-api', 'matte-controller', 'matte-dispatcher']
+const components = ['matte-api', 'matte-dispatcher', 'matte-operator', 'matte-worker']
 
 describe.skipIf(findMissing('helm'))('monitors of the chart', () => {
   it('are none, and no Service of metrics, unless they are asked for', async () => {
@@ -83,7 +83,7 @@ describe.skipIf(findMissing('helm'))('monitors of the chart', () => {
     ]) {
       const { manifests } = await render({ metrics: { [value]: true } })
       const jobs = ofKind(manifests, kind).map((one) => one.metadata.labels[specOf(one).jobLabel ?? ''])
-      expect(jobs).toEqual(['matte', 'matte', 'matte'])
+      expect(jobs).toEqual(['matte', 'matte', 'matte', 'matte'])
     }
   })
 

@@ -18,7 +18,7 @@ const options = {
   extraVolumeMounts: [{ name: 'ca', mountPath: '/ca' }],
   extraContainers: [{ name: 'sidecar', image: 'example.com/sidecar:1' }],
 }
-const components = ['api', 'controller', 'dispatcher', 'setup', 'postgresql', 'natsServer', 'versitygw']
+const components = ['api', 'controller', 'operator', 'dispatcher', 'setup', 'postgresql', 'natsServer', 'versitygw']
 const everywhere = Object.fromEntries(components.map((name) => [name, { pod: options }]))
 
 /** Pods with their metadata, whoever makes them. */
@@ -33,7 +33,7 @@ describe.skipIf(findMissing('helm'))('every pod of the chart', () => {
     const { manifests, refusal } = await render(everywhere)
     expect(refusal).toBe('')
     const pods = podsOf(manifests)
-    expect(pods).toHaveLength(8)
+    expect(pods).toHaveLength(9)
     const { nodeSelector, tolerations, affinity, topologySpreadConstraints, priorityClassName } = options
     for (const { owner, metadata, spec } of pods) {
       expect(metadata.labels, owner).toMatchObject(options.labels)

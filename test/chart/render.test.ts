@@ -71,7 +71,8 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     const pods = podsOf((await render()).manifests)
     const withToken = pods.filter(({ spec }) => spec.automountServiceAccountToken !== false).map(({ owner }) => owner)
     expect(withToken.map((owner) => owner.replace(/-[0-9a-f]{8}$/, '')).sort()).toEqual([
-      'Deployment matte-controller',
+      'Deployment matte-operator',
+      'Deployment matte-worker',
       'Job matte-setup',
       'Pod matte-test',
     ])

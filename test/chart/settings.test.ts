@@ -1,6 +1,7 @@
 // The values of the App API reach the processes: what the chart renders is read by their own readers of settings.
 import { configSchema, readConfig as readApi } from '@matte/api/config'
-import { readConfig as readController } from '@matte/controller/config'
+import { readConfig as readWorker } from '@matte/controller/config'
+import { operatorSchema, readOperatorConfig } from '@matte/controller/operator-config'
 import { schema as dispatcherSchema, readConfig as readDispatcher } from '@matte/dispatcher/config'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
@@ -83,8 +84,15 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     })
   })
 
-  it('reach the controller', async () => {
-    expect(readController(await renderEnv('controller', values))).toMatchObject({ auditRetentionDays: 90 })
+  it('reach the worker', async () => {
+    expect(readWorker(await renderEnv('worker', values))).toMatchObject({ auditRetentionDays: 90, tritonPools: true })
+  })
+
+  it('reach the operator, which gets no key of the object store', async () => {
+    const env = await renderEnv('operator', { ...values, controller: { podPatch: 'any' }, setUserIds: false })
+    expect(readOperatorConfig(env)).toMatchObject({ podPatch: 'any', podUserIds: false, databasePooler: 'transaction' })
+    const unknown = Object.keys(env).filter((name) => !known(operatorSchema).includes(name))
+    expect(unknown).toEqual(['MATTE_ENV'])
   })
 
   it('reach the dispatcher', () => {

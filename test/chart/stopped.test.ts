@@ -9,16 +9,21 @@ describe.skipIf(findMissing('helm'))('stopped', () => {
     return Object.fromEntries(deployments.map(({ metadata, spec }) => [metadata.name, spec?.replicas]))
   }
   const autoscaled = { api: { autoscaling: { enabled: true } }, dispatcher: { autoscaling: { enabled: true } } }
-  const none = { 'matte-api': 0, 'matte-controller': 0, 'matte-dispatcher': 0 }
+  const none = { 'matte-api': 0, 'matte-worker': 0, 'matte-operator': 0, 'matte-dispatcher': 0 }
 
-  it('leaves no pod of API, controller and dispatcher, autoscaled or not', async () => {
+  it('leaves no pod of API, worker, operator and dispatcher, autoscaled or not', async () => {
     expect(await replicasOf({ stopped: true })).toEqual(none)
     expect(await replicasOf({ stopped: true, ...autoscaled })).toEqual(none)
   })
 
   it('is off by default, and leaves the number to an autoscaler then', async () => {
-    expect(await replicasOf({})).toEqual({ 'matte-api': 2, 'matte-controller': 1, 'matte-dispatcher': 1 })
-    expect(await replicasOf(autoscaled)).toEqual({ 'matte-controller': 1 })
+    expect(await replicasOf({})).toEqual({
+      'matte-api': 2,
+      'matte-worker': 1,
+      'matte-operator': 2,
+      'matte-dispatcher': 1,
+    })
+    expect(await replicasOf(autoscaled)).toEqual({ 'matte-worker': 1, 'matte-operator': 2 })
   })
 
   it('leaves the setup Job as it is, so that stopping runs nothing', async () => {

@@ -7,10 +7,10 @@ import { openForward } from './support/forward.ts'
 import { openRelease, selectorOf } from './support/release.ts'
 import { printTable } from './support/table.ts'
 
-const processes = ['api', 'controller', 'dispatcher']
+const processes = ['api', 'worker', 'operator', 'dispatcher']
 
 /** Resident megabytes of an idle process. */
-const residentMax: Readonly<Record<string, number>> = { api: 150, controller: 200, dispatcher: 100 }
+const residentMax: Readonly<Record<string, number>> = { api: 150, worker: 200, operator: 150, dispatcher: 100 }
 
 describe.skipIf(findMissing('cluster'))('an installation with no values', () => {
   const release = openRelease()

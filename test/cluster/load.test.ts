@@ -14,7 +14,7 @@ import { print, printPhases, secondsSince } from './support/table.ts'
 /** Tasks that must end after each step, before the next one. */
 const between = 4
 
-const processes = ['api', 'controller', 'dispatcher']
+const processes = ['api', 'worker', 'operator', 'dispatcher']
 
 /** What a step may show to callers: nothing, unless a server of one pod is away, or a pod of the API is killed. */
 const tolerances: Readonly<Record<string, Tolerance>> = {

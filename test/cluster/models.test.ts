@@ -137,7 +137,7 @@ const fine = (): string =>
   })
 
 const small = [
-  ...['api', 'controller', 'dispatcher'].flatMap((part) => ['--set', `${part}.resources.requests.cpu=20m`]),
+  ...['api', 'controller', 'operator', 'dispatcher'].flatMap((part) => ['--set', `${part}.resources.requests.cpu=20m`]),
   ...['--set', 'triton.pools.demo.resources.requests.cpu=100m'],
   // Without traffic the steps of a rollout take twenty minutes.
   ...['--set-json', 'triton.pools.demo.rollout={"steps":[]}'],

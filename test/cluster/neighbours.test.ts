@@ -5,7 +5,7 @@ import { chartDir, findMissing, run } from '../chart/helm.ts'
 import { openRelease, type Release } from './support/release.ts'
 
 /** Two installations as the chart asks for them are more than a node of two cores has. */
-const small = ['api', 'controller', 'dispatcher', 'postgresql', 'natsServer', 'versitygw']
+const small = ['api', 'controller', 'operator', 'dispatcher', 'postgresql', 'natsServer', 'versitygw']
   .flatMap((part) => ['--set', `${part}.resources.requests.cpu=20m`])
   .concat(['--set', 'triton.pools.demo.resources.requests.cpu=100m'])
 
@@ -42,7 +42,7 @@ describe.skipIf(findMissing('cluster'))('two releases', () => {
   })
 
   it('cannot read of each other', async () => {
-    const account = `system:serviceaccount:${second.namespace}:matte-controller`
+    const account = `system:serviceaccount:${second.namespace}:matte-operator`
     const may = async (verb: string, what: string, { namespace }: Release): Promise<string> => {
       const { stdout } = await run('kubectl', ['auth', 'can-i', verb, what, '-n', namespace, '--as', account])
       return stdout.trim()
@@ -61,12 +61,12 @@ describe.skipIf(findMissing('cluster'))('two releases', () => {
   })
 })
 
-/** Some of those that a controller has in its own namespace. */
+/** Some of those that an operator has in its own namespace. */
 const rights = [
   ['list', 'tritonpools.matte.dev'],
   ['patch', 'pods'],
   ['delete', 'deployments.apps'],
-  ['update', 'leases.coordination.k8s.io'],
+  ['update', 'leases.coordination.k8s.io/matte-controller'],
 ] as const
 
 /** What somebody else must not have changed: pods with their restarts, and the pool with its generation. */

@@ -51,8 +51,8 @@ describe.skipIf(findMissing('cluster'))('the network policies', () => {
     ]
     inference = [`${triton}:8000`, `${triton}:8001`]
     metrics = [
-      ...[`${await address('api')}:8081`, `${await address('controller')}:8082`],
-      ...[`${await address('dispatcher')}:8083`, `${triton}:8002`],
+      ...[`${await address('api')}:8081`, `${await address('worker')}:8082`],
+      ...[`${await address('operator')}:8084`, `${await address('dispatcher')}:8083`, `${triton}:8002`],
     ]
     api = `${await address('api')}:8080`
   }
@@ -72,7 +72,8 @@ describe.skipIf(findMissing('cluster'))('the network policies', () => {
     const everything = [postgresql, store, nats, monitor, http, grpc, kubernetes]
     const open: Readonly<Record<string, readonly Target[]>> = {
       api: [postgresql, store, nats],
-      controller: [postgresql, store, nats, grpc, kubernetes],
+      worker: [postgresql, store, nats, grpc, kubernetes],
+      operator: [postgresql, nats, grpc, kubernetes],
       dispatcher: [postgresql, nats],
     }
     for (const [name, targets] of Object.entries(open)) {

@@ -53,7 +53,7 @@ describe('with NATS', () => {
 
 describe('when only nudges wake the controller', () => {
   // The timer that covers lost nudges is set so far away that it cannot be what helps.
-  const stack = useStack({ own: ['nats'], env: { controller: { CLAIM_EVERY_MS: '3600000' } } })
+  const stack = useStack({ own: ['nats'], env: { worker: { CLAIM_EVERY_MS: '3600000' } } })
 
   /** New tasks nudge; whatever was lost before is found on the way. */
   const untilAllSucceeded = async (ids: readonly string[]): Promise<void> => {

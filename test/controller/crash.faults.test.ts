@@ -44,8 +44,8 @@ describe('a controller', () => {
 
   it('killed while a task is processing: another finishes it in the same run, with one result and one webhook', async () => {
     const task = await givenInFlight()
-    await stack.process('controller').kill('SIGKILL')
-    await stack.start('controller')
+    await stack.process('worker').kill('SIGKILL')
+    await stack.start('worker')
     await stack.server('triton').kill('SIGCONT')
     await untilStatus(stack.client, task.id, 'succeeded')
     expect(await readTask(stack.db, task.id)).toMatchObject({ run: 1, attempt: 2 })
@@ -60,12 +60,12 @@ describe('a controller', () => {
   it('killed between storing a result and recording it: the next result is the one that counts', async () => {
     const { id } = await whileWorkspaceIsLocked(async () => {
       await until('the result is about to be recorded', isRecording)
-      await stack.process('controller').kill('SIGKILL')
+      await stack.process('worker').kill('SIGKILL')
       // The database hears of the death only when it answers; without this it would record the end for the dead.
       await sql`select pg_terminate_backend(pid) ${waiting}`.execute(stack.db)
     })
     const [orphan] = await resultsOf(id)
-    await stack.start('controller')
+    await stack.start('worker')
     const { resultUrl } = await untilStatus(stack.client, id, 'succeeded')
     expect(resultUrl).not.toContain(orphan)
     expect(await resultsOf(id)).toHaveLength(2)
@@ -79,20 +79,20 @@ describe('a controller', () => {
   it('killed while its result is recorded: the result counts, once, though nobody is told at once', async () => {
     const task = await whileWorkspaceIsLocked(async () => {
       await until('the result is about to be recorded', isRecording)
-      await stack.process('controller').kill('SIGKILL')
+      await stack.process('worker').kill('SIGKILL')
     })
     await untilStatus(stack.client, task.id, 'succeeded')
     expect(await readTask(stack.db, task.id)).toMatchObject({ run: 1, attempt: 1 })
-    await stack.start('controller')
+    await stack.start('worker')
     await expectOneEffect(effects(), task.id)
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
   it('stopped past its claim and continued: what it still does has no effect, and it goes on to work', async () => {
-    const first = stack.process('controller')
+    const first = stack.process('worker')
     const task = await givenInFlight()
     await first.kill('SIGSTOP')
-    const second = await stack.start('controller')
+    const second = await stack.start('worker')
     await stack.server('triton').kill('SIGCONT')
     const { resultUrl } = await untilStatus(stack.client, task.id, 'succeeded')
     await first.kill('SIGCONT')

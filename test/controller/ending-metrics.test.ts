@@ -17,8 +17,8 @@ import { until } from '../support/until.ts'
 const hourMs = 3_600_000
 
 describe('the metrics of the ends of tasks', () => {
-  const stack = useStack({ processes: ['api', 'controller'] })
-  const controller = () => stack.process('controller')
+  const stack = useStack({ processes: ['api', 'worker'] })
+  const controller = () => stack.process('worker')
   const read = (): Promise<Metrics> => readMetrics(controller())
 
   /** What a counter has grown by, once it has: the answer to the caller may come before it is counted. */

@@ -92,12 +92,12 @@ describe.skipIf(missing)('a controller as the image runs it', () => {
     const [port = 0] = await freePorts(1)
     const url = `http://127.0.0.1:${port}`
     controller = await startServer({
-      name: 'controller',
+      name: 'worker',
       command: nodePath,
       args: [join(bundle, 'controller.js')],
       cwd: bundle,
       env: {
-        ...stack.env('controller'),
+        ...stack.env('worker'),
         ...own,
         HOST: '127.0.0.1',
         HEALTH_PORT: String(port),

@@ -16,7 +16,7 @@ const png = { contentType: 'image/png' }
 
 describe('an image', () => {
   // Room for one large image at a time, so that several have to wait for each other.
-  const stack = useStack({ env: { controller: { IMAGE_MEMORY_BYTES: '600000000', SLOTS_AHEAD: '8' } } })
+  const stack = useStack({ env: { worker: { IMAGE_MEMORY_BYTES: '600000000', SLOTS_AHEAD: '8' } } })
   let receiver: Receiver
 
   beforeAll(async () => {
@@ -86,7 +86,7 @@ describe('an image', () => {
   it('that is good is cut out afterwards by the very same process', async () => {
     await cutOut(stack.client)
     const started = stack
-      .process('controller')
+      .process('worker')
       .log()
       .filter(({ msg }) => msg === 'process started')
     expect(started).toHaveLength(1)

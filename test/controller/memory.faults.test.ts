@@ -90,10 +90,10 @@ describe.each(mallocs)('the worst files with $name', ({ env }) => {
 
 describe('a controller', () => {
   const imageMemory = 250_000_000
-  const stack = useStack({ env: { controller: { IMAGE_MEMORY_BYTES: String(imageMemory), SLOTS_AHEAD: '32' } } })
+  const stack = useStack({ env: { worker: { IMAGE_MEMORY_BYTES: String(imageMemory), SLOTS_AHEAD: '32' } } })
 
   it('fetches no more bytes at once than files are given', async () => {
-    const controller = stack.process('controller')
+    const controller = stack.process('worker')
     await cutOut(stack.client)
     const before = controller.peakMemoryBytes()
     // A small photo and 19 MB behind its end: 28 of them are 530 MB, and files are given 31.
@@ -110,7 +110,7 @@ describe('a controller with default settings', () => {
   const stack = useStack()
 
   it('holds the pixels of few images at once, however many arrive', async () => {
-    const controller = stack.process('controller')
+    const controller = stack.process('worker')
     // 35 megapixels in four kilobytes: a legal image.
     const bomb = greyPng(7_000, 5_000)
     const tasks = await Promise.all(Array.from({ length: 8 }, () => submit(stack.client, { bytes: bomb })))

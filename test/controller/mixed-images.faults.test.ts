@@ -54,7 +54,7 @@ describe.skipIf(images === 0)('a controller under mixed images', () => {
     ])
     await stack.start('api', { MODELS_STATIC })
     const env = { ...imageEnv(), MODELS_STATIC, IMAGE_MEMORY_BYTES: String(imageMemory), SLOTS_AHEAD: '16' }
-    controller = await stack.start('controller', { ...env, CLAIM_MS: '', CLAIM_EVERY_MS: '', SWEEP_EVERY_MS: '' })
+    controller = await stack.start('worker', { ...env, CLAIM_MS: '', CLAIM_EVERY_MS: '', SWEEP_EVERY_MS: '' })
   })
   afterAll(() => fake.stop())
 

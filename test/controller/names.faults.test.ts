@@ -31,7 +31,7 @@ describe('by names', () => {
     nameServer = await startNameServer()
     // Asked again each second, so also in the middle of the work.
     for (const name of Object.values(servers)) nameServer.records.set(name, { addresses: ['127.0.0.1'], ttlSeconds: 1 })
-    await stack.start('controller', (usual) => ({
+    await stack.start('worker', (usual) => ({
       ...withNames(usual),
       SLOTS_AHEAD: '24',
       NODE_OPTIONS: `--import=${preload}`,
@@ -48,7 +48,7 @@ describe('by names', () => {
   it('photos of 12 megapixels, many at once, cost no attempt', async () => {
     const create = { width: 4_000, height: 3_000, channels: 3, background: '#357' } as const
     const bytes = await sharp({ create }).jpeg().toBuffer()
-    const { pid } = stack.process('controller')
+    const { pid } = stack.process('worker')
     const tasks = await Promise.all(Array.from({ length: 24 }, () => submit(stack.client, { bytes })))
     for (const { id } of tasks) {
       await untilStatus(stack.client, id, 'succeeded')

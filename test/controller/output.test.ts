@@ -8,7 +8,7 @@ import { greyPng, lemur } from '../support/photos.ts'
 import { useStack } from '../support/stack.ts'
 import { download, untilStatus } from '../support/tasks.ts'
 
-const stack = useStack({ processes: ['api', 'controller'] })
+const stack = useStack({ processes: ['api', 'worker'] })
 
 type Result = { readonly task: Task; readonly file: Buffer; readonly type: string; readonly name: string }
 

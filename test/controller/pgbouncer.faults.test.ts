@@ -16,7 +16,7 @@ import { submit, untilStatus } from '../support/tasks.ts'
 import { until } from '../support/until.ts'
 import { isPgbouncerMissing, type Pooler, startPgbouncer } from './pgbouncer.ts'
 
-const names: readonly ProcessName[] = ['api', 'controller', 'dispatcher']
+const names: readonly ProcessName[] = ['api', 'worker', 'dispatcher']
 const [singles, batches, batchSize, lanes] = [120, 8, 10, 6]
 
 const modes = [
@@ -116,8 +116,8 @@ describe.skipIf(isPgbouncerMissing('pgbouncer'))('PgBouncer', () => {
       const log: ClientLog = { tasks: [], canceled: [], batches: [] }
       const killOne = async (): Promise<void> => {
         await until('some tasks are there', () => log.tasks.length > singles / 4)
-        await stack.process('controller').kill('SIGKILL')
-        await start('controller')
+        await stack.process('worker').kill('SIGKILL')
+        await start('worker')
       }
       await Promise.all([createAndCancel(log), createBatches(log), migrateAnother(), killOne()])
 

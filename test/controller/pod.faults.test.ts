@@ -18,7 +18,7 @@ describe('with several pods', () => {
   const pods: Fake[] = []
 
   afterEach(async () => {
-    await stack.process('controller').stop()
+    await stack.process('worker').stop()
     await Promise.all(pods.splice(0).map((pod) => pod.kill()))
   })
 
@@ -26,7 +26,7 @@ describe('with several pods', () => {
   async function given(count: number, options: FakeOptions = {}, env: Record<string, string> = {}) {
     for (let index = 0; index < count; index++) pods.push(await startFake({ models, ...options }))
     const addresses = pods.map(({ address }) => address)
-    const controller = await stack.start('controller', {
+    const controller = await stack.start('worker', {
       MODELS_STATIC: JSON.stringify([{ name: 'service-v2', tritonModel: 'u2netp', addresses, default: true }]),
       ...env,
     })
@@ -126,14 +126,14 @@ describe('with several pods', () => {
     await sql`truncate inference_window`.execute(stack.db)
     await given(2, { behaviour: { serviceMs: 100 } })
     for (let task = 0; task < 3; task++) await cutOut(stack.client)
-    await stack.process('controller').stop()
+    await stack.process('worker').stop()
     const rows = await stack.db.selectFrom('inference_window').selectAll().execute()
     const sum = (read: (row: (typeof rows)[number]) => number): number =>
       rows.reduce((total, row) => total + read(row), 0)
     expect(rows.every(({ pool, revision }) => pool === 'service-v2' && revision === 'static')).toBe(true)
     expect([sum((row) => row.done), sum((row) => row.ended)]).toEqual([3, 3])
     expect(sum((row) => row.busy_seconds)).toBeGreaterThanOrEqual(0.29)
-    await stack.start('controller')
+    await stack.start('worker')
   })
 
   const readRows = () =>

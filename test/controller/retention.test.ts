@@ -6,11 +6,11 @@ import { cutOut } from '../support/tasks.ts'
 import { until } from '../support/until.ts'
 
 describe('two controllers that sweep', () => {
-  const stack = useStack({ env: { controller: { RETENTION_EVERY_MS: '100' } }, processes: ['api', 'controller'] })
+  const stack = useStack({ env: { worker: { RETENTION_EVERY_MS: '100' } }, processes: ['api', 'worker'] })
 
   it('delete an old task and, 8 days later, its objects, and leave a young one', async () => {
     const { client, db, bucket } = stack
-    await stack.start('controller')
+    await stack.start('worker')
     const [old, young] = [await cutOut(client), await cutOut(client)]
     const before = await bucket.keys()
     const kept = await ownKeys(young.id)
@@ -34,7 +34,7 @@ describe('two controllers that sweep', () => {
     })
     expect(await bucket.keys()).toEqual(kept)
     expect(await client.getTask(young.id)).toMatchObject({ status: 'succeeded' })
-    const errors = stack.process('controller').log()
+    const errors = stack.process('worker').log()
     expect(errors.filter(({ level }) => level === 'error')).toEqual([])
   })
 

@@ -36,7 +36,7 @@ describe('after SIGTERM', () => {
 
   it('a controller finishes what it has in flight and takes nothing new', async () => {
     const task = await givenInFlight()
-    const controller = stack.process('controller')
+    const controller = stack.process('worker')
     await controller.kill('SIGTERM')
     await controller.untilLogged('process stopping')
     await stack.server('triton').kill('SIGCONT')
@@ -45,13 +45,13 @@ describe('after SIGTERM', () => {
     expect(await readHistory(stack.db, task.id)).toEqual(['queued', 'processing', 'succeeded'])
     const next = await submit(stack.client)
     expect(await stack.client.getTask(next.id)).toMatchObject({ status: 'queued' })
-    await stack.start('controller')
+    await stack.start('worker')
     await untilStatus(stack.client, next.id, 'succeeded')
   })
 
   it('a controller gives back what does not end in time, at no cost of an attempt', async () => {
-    await stack.process('controller').stop()
-    const controller = await stack.start('controller', { STOP_WITHIN_MS: '4000' })
+    await stack.process('worker').stop()
+    const controller = await stack.start('worker', { STOP_WITHIN_MS: '4000' })
     const task = await givenInFlight()
     await controller.kill('SIGTERM')
     try {
@@ -61,7 +61,7 @@ describe('after SIGTERM', () => {
     }
     expect(controller.log()).toContainEqual(expect.objectContaining({ msg: 'task given back', task_id: task.id }))
     expect(await attemptsOf(stack.db, task.id)).toBe(0)
-    await stack.start('controller')
+    await stack.start('worker')
     await untilStatus(stack.client, task.id, 'succeeded')
     expect(await readHistory(stack.db, task.id)).toEqual(['queued', 'processing', 'succeeded'])
     expect(await findBrokenRules(stack.db)).toEqual({})
@@ -69,14 +69,14 @@ describe('after SIGTERM', () => {
 
   it('a controller claims nothing any more, though a sweep takes its time to end', async () => {
     const { client, db } = stack
-    const controller = stack.process('controller')
+    const controller = stack.process('worker')
     const stuck = await givenTask(db, await givenWorkspace(db), { model: ownModel() })
     await db.transaction().execute(async (tx) => {
       await sql`select from workspace where id = ${stuck.workspace_id} for update`.execute(tx)
       await sql`update task set queued_at = now() - interval '2 days' where id = ${stuck.id}`.execute(db)
       const waiting = sql<{ ms: number }>`
         select extract(epoch from clock_timestamp() - state_change) * 1000 as ms from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock' and application_name = 'matte-controller'`
+         where datname = current_database() and wait_event_type = 'Lock' and application_name = 'matte-worker'`
       const waitedMs = async () => Number((await waiting.execute(db)).rows[0]?.ms ?? 0)
       await until('the sweep waits for the workspace', async () => (await waitedMs()) > 0)
       await controller.kill('SIGTERM')
@@ -88,12 +88,12 @@ describe('after SIGTERM', () => {
       expect(await client.getTask(next.id)).toMatchObject({ status: 'queued' })
     })
     await expectCleanEnd(controller)
-    await stack.start('controller')
+    await stack.start('worker')
   })
 
   it('a controller leaves in time while its sweep asks a store that hangs', async () => {
-    await stack.process('controller').stop()
-    const controller = await stack.start('controller', { STOP_WITHIN_MS: '4000', RETENTION_EVERY_MS: '250' })
+    await stack.process('worker').stop()
+    const controller = await stack.start('worker', { STOP_WITHIN_MS: '4000', RETENTION_EVERY_MS: '250' })
     const store = stack.server('store')
     await store.kill('SIGSTOP')
     try {
@@ -108,7 +108,7 @@ describe('after SIGTERM', () => {
     } finally {
       await store.kill('SIGCONT')
     }
-    await stack.start('controller')
+    await stack.start('worker')
   })
 
   it.each(['api', 'dispatcher'] as const)('the %s ends cleanly, and its successor goes on', async (name) => {

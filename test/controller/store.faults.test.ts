@@ -56,7 +56,7 @@ describe('with the object store', () => {
       await writeSetting(db, 'dispatchPaused', true)
       const waiting = await submit(client)
       const tasks = [inFlight, waiting]
-      const controller = stack.process('controller')
+      const controller = stack.process('worker')
       const before = controller.log().length
       const isKnown = () => controller.log().some(({ msg }, at) => at >= before && msg === 'object store is down')
       await store.kill(fault)

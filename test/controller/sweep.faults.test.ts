@@ -6,12 +6,12 @@ import { useStack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
 
 describe('the sweeper of the controller', () => {
-  const stack = useStack({ own: ['nats'], processes: ['controller'] })
+  const stack = useStack({ own: ['nats'], processes: ['worker'] })
 
   it('deletes expired records while NATS is away and dead letters wait, and hands those over later', async () => {
     const { db } = stack
     const nats = stack.server('nats')
-    const controller = stack.process('controller')
+    const controller = stack.process('worker')
     await nats.kill('SIGKILL')
     await controller.untilLogged('bus disconnected')
     const workspace = await givenWorkspace(db)

@@ -41,7 +41,7 @@ const chosen = [
 ]
 
 describe('the service', () => {
-  const stack = useStack({ processes: [], env: { controller: { SLOTS_AHEAD: '8' } } })
+  const stack = useStack({ processes: [], env: { worker: { SLOTS_AHEAD: '8' } } })
   let fake: Fake
   beforeAll(async () => {
     fake = await startFake({ models: [{ name: 'u2netp', instances: 4 }] })
@@ -49,7 +49,7 @@ describe('the service', () => {
       { name: 'service-v2', tritonModel: 'u2netp', addresses: [fake.address], default: true },
     ])
     await stack.start('api', { MODELS_STATIC })
-    await stack.start('controller', { MODELS_STATIC })
+    await stack.start('worker', { MODELS_STATIC })
   })
   afterAll(() => fake.stop())
 

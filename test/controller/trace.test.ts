@@ -18,7 +18,7 @@ const spansSoFar = (): Span[] =>
     .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans))
 
 describe('with an exporter', () => {
-  const stack = useStack({ env: { api: env, controller: env, dispatcher: env } })
+  const stack = useStack({ env: { api: env, worker: env, dispatcher: env } })
 
   it('joins request, row, message, inference, store and webhook in one trace', async () => {
     const receiver = await startReceiver()
@@ -31,7 +31,7 @@ describe('with an exporter', () => {
     const [webhook] = await receiver.until(1)
     expect(webhook?.headers.traceparent).toMatch(new RegExp(`^00-${traceId}-`))
     // Stopping sends what is left.
-    await Promise.all((['api', 'controller', 'dispatcher'] as const).map((name) => stack.process(name).stop()))
+    await Promise.all((['api', 'worker', 'dispatcher'] as const).map((name) => stack.process(name).stop()))
     const names = [
       'nudge.publish',
       'nudge.receive',

@@ -25,7 +25,7 @@ describe('without Triton', () => {
   /** What the controller has seen of its pod last. */
   const untilPod = (ready: boolean) =>
     until(`the pod is ${ready ? 'there' : 'gone'}`, () => {
-      const seen = stack.process('controller').log()
+      const seen = stack.process('worker').log()
       const last = seen.findLast(({ msg }) => msg === 'pod ready' || msg === 'pod taken out')
       return (last?.msg === 'pod ready') === ready
     })
@@ -58,7 +58,7 @@ describe('without Triton', () => {
     const tasks = await submitToSilent(triton)
     await triton.kill('SIGKILL')
     for (const { id } of tasks) {
-      await stack.process('controller').untilLogged('task given back', ({ task_id }) => task_id === id)
+      await stack.process('worker').untilLogged('task given back', ({ task_id }) => task_id === id)
       expect(await stack.client.getTask(id)).toMatchObject({ status: 'processing', completedAt: null, failure: null })
       expect(await attemptsOf(stack.db, id)).toBe(0)
     }
@@ -88,13 +88,13 @@ describe('without Triton', () => {
 
   it('hanging with a task in flight, it costs an attempt, and the next one succeeds', async () => {
     const triton = stack.server('triton')
-    await stack.process('controller').stop()
-    await stack.start('controller', { INFERENCE_TIMEOUT_MS: '5000' })
+    await stack.process('worker').stop()
+    await stack.start('worker', { INFERENCE_TIMEOUT_MS: '5000' })
     await untilPod(true)
     await triton.kill('SIGSTOP')
     const task = await submit(stack.client)
     const isOwn = ({ task_id }: LogLine): boolean => task_id === task.id
-    const failed = await stack.process('controller').untilLogged('task attempt failed', isOwn)
+    const failed = await stack.process('worker').untilLogged('task attempt failed', isOwn)
     expect(failed).toMatchObject({ reason: 'INFERENCE_TIMEOUT', outcome: 'waiting' })
     await triton.kill('SIGCONT')
     await untilStatus(stack.client, task.id, 'succeeded')
@@ -104,8 +104,8 @@ describe('without Triton', () => {
 
   it('for longer than a task may wait, the task fails with INFERENCE_TIMEOUT and says so by webhook', async () => {
     await stack.server('triton').stop()
-    await stack.process('controller').stop()
-    await stack.start('controller', { MAX_QUEUE_AGE_SECONDS: '2' })
+    await stack.process('worker').stop()
+    await stack.start('worker', { MAX_QUEUE_AGE_SECONDS: '2' })
     const { id } = await submit(stack.client, { callbackUrl: receiver.url })
     const task = await untilStatus(stack.client, id, 'failed')
     expect(task).toMatchObject({ failure: { reason: 'INFERENCE_TIMEOUT' }, resultUrl: null })

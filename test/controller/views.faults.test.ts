@@ -31,7 +31,7 @@ describe('a model with two views', () => {
     const pod = await startFake({ models: [{ name: 'u2netp', instances, views: 2, isHalfBlind: true }], behaviour })
     ends.push(pod.kill)
     const models = [{ name: 'service-v2', tritonModel: 'u2netp', addresses: [pod.address], default: true }]
-    const controller = await stack.start('controller', { MODELS_STATIC: JSON.stringify(models), ...env })
+    const controller = await stack.start('worker', { MODELS_STATIC: JSON.stringify(models), ...env })
     ends.push(controller.stop)
     const ready = await controller.untilLogged('pod ready')
     return { pod, controller, ready }

@@ -1,4 +1,5 @@
-// Work on images needs no Kubernetes: a controller starts, sweeps and stops while the API server is away.
+// Work on images needs no Kubernetes: a worker starts, sweeps and stops while the API server is away. The operator
+// waits for the API server, and needs no object store.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,10 +12,11 @@ import type { TestProcess } from '../support/processes.ts'
 import { useStack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
 
-describe('a controller whose API server is away', () => {
+describe('with an API server that is away', () => {
   const stack = useStack({ processes: [] })
   let dir: string
-  let controller: TestProcess
+  let worker: TestProcess
+  let operator: TestProcess
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), 'matte-kubeconfig-'))
     const [nobody = 0] = await freePorts(1)
@@ -27,16 +29,15 @@ describe('a controller whose API server is away', () => {
       users: [{ name: 'nobody', user: { token: 'none' } }],
     }
     writeFileSync(join(dir, 'config'), JSON.stringify(kubeconfig))
-    controller = await stack.start('controller', {
-      TRITON_POOLS: 'on',
-      MODELS_STATIC: '',
-      KUBECONFIG: join(dir, 'config'),
-      MAX_QUEUE_AGE_SECONDS: '60',
-    })
+    const KUBECONFIG = join(dir, 'config')
+    const pools = { KUBECONFIG, TRITON_POOLS: 'on', MODELS_STATIC: '' }
+    worker = await stack.start('worker', { ...pools, MAX_QUEUE_AGE_SECONDS: '60' })
+    const noStore = { S3_ENDPOINT: '', S3_BUCKET: '', S3_ACCESS_KEY_ID: '', S3_SECRET_ACCESS_KEY: '' }
+    operator = await stack.start('operator', { KUBECONFIG, ...noStore })
   })
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-  it('is ready, and sweeps', async () => {
+  it('the worker is ready, and sweeps', async () => {
     const task = await givenTask(stack.db, await givenWorkspace(stack.db), { ageMs: 120_000 })
     await until('the old task is ended', async () => {
       const row = await stack.db.selectFrom('task').select('status').where('id', '=', task.id).executeTakeFirst()
@@ -44,36 +45,44 @@ describe('a controller whose API server is away', () => {
     })
   })
 
-  it('leaves the list of models as it was: it knows of none, which is not that there is none', async () => {
+  it('the worker leaves the list of models as it was: it knows of none, which is not that there is none', async () => {
     await sql`update model set available = true where name = 'service-v2'`.execute(stack.db)
-    await controller.untilLogged('listing failed')
+    await worker.untilLogged('listing failed')
     const { rows } = await sql`select name from model where available`.execute(stack.db)
     expect(rows).toContainEqual({ name: 'service-v2' })
   })
 
-  it('counts what it could not ask, and why', async () => {
+  it.each(['worker', 'operator'] as const)('the %s counts what it could not ask, and why', async (name) => {
     const errors = { dependency: 'kubernetes', reason: 'unreachable' }
     await until('a refused connection is counted', async () => {
-      const metrics = await readMetrics(controller)
+      const metrics = await readMetrics(stack.process(name))
       return metrics.sum('matte_dependency_errors_total', errors) > 0
     })
-    const metrics = await readMetrics(controller)
+    const metrics = await readMetrics(stack.process(name))
     const all = metrics.sum('matte_dependency_errors_total', { dependency: 'kubernetes' })
     expect(metrics.sum('matte_dependency_errors_total', errors)).toBe(all)
   })
 
-  it('stops cleanly', async () => {
-    await controller.kill('SIGTERM')
-    await controller.untilEnded()
-    expect(controller.log().at(-1)?.msg).toBe('process stopped')
+  it('the operator does not lead, and has metrics of no task', async () => {
+    const metrics = await readMetrics(operator)
+    expect(metrics.samples('matte_leader')).toMatchObject([{ labels: { process: 'operator' }, value: 0 }])
+    expect(metrics.samples('matte_tasks_in_flight')).toEqual([])
+  })
+
+  it('both stop cleanly', async () => {
+    for (const process of [worker, operator]) {
+      await process.kill('SIGTERM')
+      await process.untilEnded()
+      expect(process.log().at(-1)?.msg).toBe('process stopped')
+    }
   })
 })
 
-describe('a controller with nothing to serve', () => {
+describe('a worker with nothing to serve', () => {
   const stack = useStack({ processes: [] })
 
   it('says what it needs', async () => {
-    await expect(stack.start('controller', { TRITON_POOLS: 'off', MODELS_STATIC: '' })).rejects.toThrow(
+    await expect(stack.start('worker', { TRITON_POOLS: 'off', MODELS_STATIC: '' })).rejects.toThrow(
       /MODELS_STATIC.*TRITON_POOLS/,
     )
   })

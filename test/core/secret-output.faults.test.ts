@@ -3,7 +3,8 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { configSchema as apiSchema } from '@matte/api/config'
-import { schema as controllerSchema } from '@matte/controller/config'
+import { schema as workerSchema } from '@matte/controller/config'
+import { operatorSchema } from '@matte/controller/operator-config'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
 import { describe, expect, inject, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -14,12 +15,18 @@ const database = useDatabase()
 
 const mains = {
   api: fileURLToPath(import.meta.resolve('@matte/api/main')),
-  controller: fileURLToPath(import.meta.resolve('@matte/controller/main')),
+  worker: fileURLToPath(import.meta.resolve('@matte/controller/main')),
+  operator: fileURLToPath(import.meta.resolve('@matte/controller/main')),
   dispatcher: fileURLToPath(import.meta.resolve('@matte/dispatcher/main')),
   admin: fileURLToPath(import.meta.resolve('@matte/api/admin/main')),
 } as const
 type Name = keyof typeof mains
-const services = ['api', 'controller', 'dispatcher'] as const
+const services = ['api', 'worker', 'dispatcher'] as const
+const commands: Partial<Record<Name, readonly string[]>> = {
+  worker: ['worker'],
+  operator: ['operator'],
+  admin: ['sweep'],
+}
 
 /** What is searched for: letters and digits, which no encoding of a URL changes. */
 const cores: string[] = []
@@ -86,8 +93,7 @@ async function environment(more: Env): Promise<Env> {
 
 /** Everything that the process writes until it has ended; it is stopped once `seen` is true of its output. */
 async function outputOf(name: Name, env: Env, seen: (output: string) => boolean = () => false): Promise<string> {
-  const args = name === 'admin' ? ['sweep'] : []
-  const child = spawn(process.execPath, [mains[name], ...args], { env: { ...nodeEnv(), ...env } })
+  const child = spawn(process.execPath, [mains[name], ...(commands[name] ?? [])], { env: { ...nodeEnv(), ...env } })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (bytes: Buffer) => {
@@ -175,7 +181,8 @@ describe('matte-admin', () => {
 describe('a setting', () => {
   it.each([
     ['api', apiSchema],
-    ['controller', controllerSchema],
+    ['worker', workerSchema],
+    ['operator', operatorSchema],
     ['dispatcher', dispatcherSchema],
   ])('of the %s that may hold a secret is of that kind', (_name, schema) => {
     const names = Object.keys(secrets()).filter((name) => name !== 'OTEL_EXPORTER_OTLP_HEADERS')

@@ -17,7 +17,7 @@ describe.skipIf(findMissingPrometheus('test/dashboards'))('the dashboards of a s
   let begun: number
   beforeAll(async () => {
     prometheus = await startPrometheus(join(inject('runDir'), 'prometheus'), { namespace })
-    prometheus.watch((['api', 'controller', 'dispatcher'] as const).map((name) => stack.process(name)))
+    prometheus.watch((['api', 'worker', 'dispatcher'] as const).map((name) => stack.process(name)))
     begun = Date.now() / 1_000
     callers = await startCallers(stack)
   })

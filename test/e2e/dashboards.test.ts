@@ -46,7 +46,12 @@ describe.skipIf(findMissingPrometheus('test/e2e/dashboards'))('the dashboards of
     const controllers = [await operator.startController(), await operator.startController()]
     const { stack } = operator
     prometheus = await startPrometheus(join(inject('runDir'), 'prometheus'), { namespace })
-    prometheus.watch([stack.process('api'), ...controllers, stack.process('dispatcher')])
+    prometheus.watch([
+      stack.process('api'),
+      ...controllers,
+      ...controllers.map(({ worker }) => worker),
+      stack.process('dispatcher'),
+    ])
     await operator.untilPool(name, 'has a pod', ({ status }) => status?.readyReplicas === 1)
     // What was counted before the first reading is no increase.
     await until('all are read', async () => (await prometheus.query('count(up == 1)'))[0]?.points[0]?.[1] === 4)

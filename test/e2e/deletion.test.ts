@@ -48,7 +48,7 @@ describe('a deleted pool', () => {
     const { stack, kube } = operator
     load.rate(10)
     await until('tasks are in flight', () => load.ids.length > 30)
-    await stack.process('controller').kill('SIGKILL')
+    await Promise.all([stack.process('operator').kill('SIGKILL'), stack.process('worker').kill('SIGKILL')])
     await until('tasks wait', async () => (await open()) >= waitingMin)
     await load.stop()
     const made = await left()

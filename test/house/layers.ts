@@ -203,8 +203,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'controller/worker/image': ['core/db/tables', 'core/task', 'controller/worker/masks'],
   'controller/worker/masks': [],
 
-  // The operator: wiring → reconcile → rollout, specs → status → pool → scale, and Kubernetes beside them.
-  // The operator is one of two ways in which the worker is served with pods; the other is worker/static-mode.ts.
+  // The operator: wiring → reconcile → rollout, specs → status → pool → scale, and Kubernetes beside them. The worker's
+  // process takes its pods from operator/pool-routing.ts there, or from worker/static-mode.ts.
   'controller/worker/serving.ts': ['core', 'controller/worker/routing'],
   'controller/worker/install-models.ts': ['core', 'controller/worker/routing'],
   'controller/operator': [
@@ -247,6 +247,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   // Local mode knows the settings of the processes, and nothing else of them. Documents are made of anything.
   'controller/config.ts': ['core', 'controller/worker/routing'],
+  'controller/operator-config.ts': ['core', 'controller/config.ts'],
   'dispatcher/config.ts': ['core', 'dispatcher/settings'],
   'dispatcher/settings': ['core'],
   local: ['local', 'core/db', 'core/storage', 'api/config.ts', 'controller/config.ts', 'dispatcher/config.ts'],

@@ -143,7 +143,7 @@ describe('the service', () => {
       { name: 'half', tritonModel: 'half', addresses: [triton.url] },
       { name: 'logits', tritonModel: 'logits', addresses: [triton.url] },
     ]
-    await stack.start('controller', ({ MODELS_STATIC = '[]', ...env }) => ({
+    await stack.start('worker', ({ MODELS_STATIC = '[]', ...env }) => ({
       ...env,
       MODELS_STATIC: JSON.stringify([...JSON.parse(MODELS_STATIC), ...added]),
     }))
@@ -199,9 +199,9 @@ describe('the service', () => {
   })
 
   it('serves none whose licence the operator does not allow, and says which', async () => {
-    await stack.process('controller').stop()
+    await stack.process('worker').stop()
     const models = [{ name: 'one', tritonModel: 'one-image', addresses: [triton.url], default: true }]
-    const controller = await stack.start('controller', {
+    const controller = await stack.start('worker', {
       MODELS_STATIC: JSON.stringify(models),
       MODELS_ALLOWED_LICENCES: 'Apache-2.0,ISC',
     })
@@ -209,7 +209,7 @@ describe('the service', () => {
     expect(line).toMatchObject({ model: 'one-image', err: { message: expect.stringContaining('licensed under MIT') } })
     const imageUrl = await stack.client.upload(await thirds())
     const { id } = await stack.client.createTask({ imageUrl, modelVersion: 'one' })
-    await stack.start('controller', { MODELS_STATIC: JSON.stringify(models), MODELS_ALLOWED_LICENCES: 'MIT' })
+    await stack.start('worker', { MODELS_STATIC: JSON.stringify(models), MODELS_ALLOWED_LICENCES: 'MIT' })
     expect(await untilStatus(stack.client, id, 'succeeded')).toMatchObject({ modelVersion: 'one' })
     expect(controller.log().some(({ msg }) => msg === 'task succeeded')).toBe(false)
   })
@@ -220,7 +220,7 @@ describe('the service', () => {
       behaviour: { serviceMs: 300 },
     })
     // 67 MB each, of the 87 that pixels get.
-    await stack.start('controller', {
+    await stack.start('worker', {
       MODELS_STATIC: JSON.stringify([
         { name: 'large', tritonModel: 'large', addresses: [fake.address], default: true },
       ]),

@@ -45,7 +45,7 @@ describe.skipIf(!isWanted)('IS-Net', () => {
       { name: 'service-v2', tritonModel: 'u2netp', addresses: [defaultAt(triton.url)], default: true },
       { name: 'fine-1', tritonModel: 'isnet-general', addresses: [triton.url] },
     ]
-    const controller = await stack.start('controller', {
+    const controller = await stack.start('worker', {
       MODELS_STATIC: JSON.stringify(models),
       INFERENCE_TIMEOUT_MS: '300000',
     })

@@ -3,15 +3,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { identify } from '@matte/local/lifecycle/process-identity'
-import { startProcess } from '@matte/local/servers/process'
+import { type ProcessName, startProcess } from '@matte/local/servers/process'
 import { freePorts, nodeEnv } from './free-ports.ts'
 import { envAs } from './roles.ts'
 import { until } from './until.ts'
 
-export type ProcessName = 'api' | 'controller' | 'dispatcher'
 export type Env = Readonly<Record<string, string>>
 
-const roles = { api: 'api', controller: 'worker', dispatcher: 'dispatcher' } as const
+export type { ProcessName }
 
 /** One line of a log. */
 export type LogLine = { readonly level: string; readonly msg: string; readonly [field: string]: unknown }
@@ -43,7 +42,7 @@ export async function startTestProcess(name: ProcessName, dir: string, env: Env)
   const own: Env = name === 'api' ? { PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` } : {}
   const server = await startProcess({
     name,
-    env: { ...nodeEnv(), HOST: '127.0.0.1', HEALTH_PORT: String(healthPort), ...own, ...envAs(roles[name], env) },
+    env: { ...nodeEnv(), HOST: '127.0.0.1', HEALTH_PORT: String(healthPort), ...own, ...envAs(name, env) },
     healthPort,
     ...(name === 'api' && { port }),
     logFile,

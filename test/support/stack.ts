@@ -52,7 +52,7 @@ export type Stack = {
 /** Short enough for a test, long enough that a busy machine does not lose claims by accident. */
 const testEnv: Partial<Record<ProcessName, Env>> = {
   api: { MATTE_ENV: 'development', DRAIN_MS: '0', FAILED_CREDENTIALS_PER_MINUTE: '1000000' },
-  controller: { MATTE_ENV: 'development', CLAIM_MS: '3000', CLAIM_EVERY_MS: '250', SWEEP_EVERY_MS: '250' },
+  worker: { MATTE_ENV: 'development', CLAIM_MS: '3000', CLAIM_EVERY_MS: '250', SWEEP_EVERY_MS: '250' },
   dispatcher: { WEBHOOK_RETRY_UNIT_SECONDS: '1' },
 }
 
@@ -101,7 +101,7 @@ export function useStack(options: StackOptions = {}): Stack {
 type Running = { readonly stack: Stack; end(failed: boolean): Promise<void> }
 
 async function startStack(options: StackOptions) {
-  const { own = [], postgresSettings, env = {}, processes = ['api', 'controller', 'dispatcher'] } = options
+  const { own = [], postgresSettings, env = {}, processes = ['api', 'worker', 'dispatcher'] } = options
   const dir = join(inject('runDir'), `stack-${randomBytes(4).toString('hex')}`)
   mkdirSync(dir, { recursive: true, mode: 0o755 })
   const ends: (() => unknown)[] = []

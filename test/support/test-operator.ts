@@ -1,11 +1,12 @@
-// The operator as a controller has it, in the test's own program and without the part that works on images: against a
+// The operator, and a worker's routing without the part that works on images, in the test's own program: against a
 // namespace of the real cluster and a database of the test's own. Several of them at once are several replicas.
 
 import { deployments, type KubeClient, pods } from '@matte/controller/operator/kube/client'
 import type { Deployment, Pod } from '@matte/controller/operator/kube/objects'
-import { kubernetesMode } from '@matte/controller/operator/kubernetes-mode'
+import { operatorMode } from '@matte/controller/operator/operator-mode'
 import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
+import { poolRouting } from '@matte/controller/operator/pool-routing'
 import { buildPodTemplate } from '@matte/controller/operator/specs/pod-template'
 import { createPodMetrics } from '@matte/controller/worker/routing/pod-metrics'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
@@ -16,6 +17,7 @@ import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { type Logger, pino } from 'pino'
+import { withKubeconfig } from './chart-accounts.ts'
 import { until } from './until.ts'
 
 /** Nothing is heard: what wakes a pool without nudges is its tick. */
@@ -27,8 +29,11 @@ export const deafBus: Bus = {
   stop: () => undefined,
 }
 
+const logLevel = process.env.MATTE_TEST_LOG ?? 'silent'
+
 export type TestOperator = {
   readonly registry: ReturnType<typeof createRegistry>
+  readonly workerRegistry: ReturnType<typeof createRegistry>
   /** Revision and model of each pod that would be sent images of this pool now. */
   routes(pool: string): string[]
   /** Ends it as a rolling update does: the lease is given back. */
@@ -41,6 +46,8 @@ export type TestOperatorOptions = {
   readonly bus?: Bus
   readonly logger?: Logger
   readonly podPatch?: 'restricted' | 'any'
+  /** Kubeconfig files, one for each process; by default both have the machine's own. */
+  readonly kubeconfigs?: Readonly<Record<'operator' | 'worker', string>>
 }
 
 export async function startOperator({
@@ -49,26 +56,28 @@ export async function startOperator({
   bus = deafBus,
   logger,
   podPatch = 'restricted',
+  kubeconfigs,
 }: TestOperatorOptions): Promise<TestOperator> {
+  const licences = defaultLicencePolicy
+  const common = { namespace, db, bus, licences, Stub: loadTriton(), logger: logger ?? pino({ level: logLevel }) }
   const registry = createRegistry('test')
-  const edges = createEdgeMetrics(registry, ['kubernetes', 'triton'])
-  const serving = await kubernetesMode({
-    namespace,
-    channels: 1,
-    Stub: loadTriton(),
-    db,
-    plans: defaultPlans,
-    podPatch,
-    licences: defaultLicencePolicy,
-    platform: { userIds: true, ipv6: false },
-    bus,
-    registry,
-    podMetrics: createPodMetrics(registry, edges),
-    edges,
-    logger: logger ?? pino({ level: process.env.MATTE_TEST_LOG ?? 'silent' }),
-  })
-  const noSlots = { slotsOn: () => 0 } as unknown as Parameters<typeof serving.leading>[0]
-  const services = [...serving.services, ...serving.leading(noSlots)]
+  const operator = await withKubeconfig(kubeconfigs?.operator, () =>
+    operatorMode({
+      ...common,
+      plans: defaultPlans,
+      podPatch,
+      platform: { userIds: true, ipv6: false },
+      registry,
+      edges: createEdgeMetrics(registry, ['kubernetes', 'triton']),
+    }),
+  )
+  const workers = createRegistry('test-worker')
+  const edges = createEdgeMetrics(workers, ['kubernetes', 'triton'])
+  const metrics = createPodMetrics(workers, edges)
+  const routing = await withKubeconfig(kubeconfigs?.worker, () =>
+    poolRouting({ ...common, registry: workers, edges, metrics, channels: 1 }),
+  )
+  const services = [...routing.services, ...operator.services]
   for (const service of services) await service.start()
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {
@@ -76,8 +85,9 @@ export async function startOperator({
   }
   return {
     registry,
+    workerRegistry: workers,
     routes: (pool) =>
-      serving.source
+      routing.source
         .pods()
         .filter((pod) => pod.pool === pool)
         .map(({ revision, tritonModel }) => `${revision} ${tritonModel}`),

@@ -12,6 +12,17 @@
 {{- end }}
 {{- end -}}
 
+{{- define "matte.env.licences" -}}
+{{- with .Values.models.allowedLicences }}
+- { name: MODELS_ALLOWED_LICENCES, value: {{ join "," . | quote }} }
+{{- end }}
+{{- end -}}
+
+{{- define "matte.env.namespace" -}}
+- name: KUBE_NAMESPACE
+  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+{{- end -}}
+
 {{- define "matte.env.referral" -}}
 - { name: REFERRAL_REWARD_CREDITS, value: {{ .Values.referral.rewardCredits | quote }} }
 {{- end -}}

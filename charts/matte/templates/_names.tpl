@@ -54,3 +54,28 @@ annotations:
 
 {{- /* The Secret that the setup Job makes. */ -}}
 {{- define "matte.secretName" -}}{{ include "matte.fullname" . }}-secrets{{- end -}}
+
+{{- /* A service account with these rules in the release's namespace: dict "root" $ "component" "worker" "rules" the text. */ -}}
+{{- define "matte.rights" -}}
+{{- $name := printf "%s-%s" (include "matte.fullname" .root) .component -}}
+{{- $metadata := dict "root" .root "component" .component "name" $name -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  {{- include "matte.metadata" $metadata | nindent 2 }}
+automountServiceAccountToken: false
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  {{- include "matte.metadata" $metadata | nindent 2 }}
+{{ .rules }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  {{- include "matte.metadata" $metadata | nindent 2 }}
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ $name }} }
+subjects:
+  - { kind: ServiceAccount, name: {{ $name }}, namespace: {{ .root.Release.Namespace }} }
+{{- end -}}

@@ -1,7 +1,6 @@
-// The controller as an operator: what only the one that leads does. Every replica keeps its copies of what there is, so
-// that a new leader begins with what it knows; the leader writes its fencing tokens and then reconciles each pool once
-// a second, and sooner when something changes. Without an API server nobody leads and the pods go on as they are; tasks
-// are worked on all the same, since none of that needs this file.
+// The leader's work. Every replica keeps copies of the objects, so a new leader starts with what it knows. The leader
+// writes its fencing tokens, then reconciles each pool once a second, and sooner when something changes. Without an API
+// server no replica leads and the pods stay as they are; the workers go on with their tasks.
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
 import type { LicencePolicy } from '@matte/core/model/licence-policy'
@@ -37,16 +36,16 @@ import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
 import { fitToPlatform, type Platform } from './specs/platform.ts'
 
-type OperatorOptions = {
+export type OperatorOptions = {
   readonly kube: KubeClient
   readonly kubeMetrics: KubeMetrics
-  /** Started and stopped by whoever made it, since routing reads it too. */
+  /** Started and stopped by operator-mode.ts, as `slices` and `source` are. */
   readonly pools: Reflector<TritonPool>
   readonly catalogue: PoolCatalogue
-  /** What `source` reads pods from; started and stopped by whoever made it, as `pools` is. */
+  /** Where `source` reads pods from. */
   readonly slices: Pick<Reflector<EndpointSlice>, 'synced'>
   readonly source: PodSource
-  /** Requests that this process has in flight in the pod at an address. */
+  /** Requests that all workers have in flight in the pod at an address. */
   readonly slotsUsed: (address: string) => number
   readonly Stub: TritonStubClass
   readonly db: Db

@@ -19,7 +19,7 @@ import type { TritonPool } from './pool/triton-pool.ts'
 /** What is needed of a reflector; it is started and stopped by whoever made it. */
 type Reflected<T> = { items(): readonly T[]; onChange(listener: () => void): void }
 
-type KubernetesPodsOptions = {
+export type KubernetesPodsOptions = {
   /** Of the pools' Services: label selector `matte.dev/pool`. */
   readonly slices: Reflected<EndpointSlice>
   readonly pools: Reflected<TritonPool>

@@ -5,7 +5,7 @@ import { createLogger } from '@matte/core/runtime/logger'
 import { runMain } from '@matte/core/runtime/main'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { createKubeClient } from '../operator/kube/client.ts'
-import { createKubeMetrics } from '../operator/kube/kube-metrics.ts'
+import { createClusterMetrics } from '../operator/kube/cluster-metrics.ts'
 import { loadKubeConfig } from '../operator/kube/load-config.ts'
 import { applyPools } from './pools.ts'
 import { ensureSecret } from './secrets.ts'
@@ -24,7 +24,7 @@ await runMain(async () => {
   const logger = createLogger('setup', config.logLevel)
   const loaded = await loadKubeConfig()
   if (loaded === undefined) throw new ConfigError('there is no cluster: run this in a pod, or set KUBECONFIG')
-  const metrics = createKubeMetrics(createRegistry('setup'))
+  const metrics = createClusterMetrics(createRegistry('setup'))
   const { namespace } = config
   const kube = createKubeClient({ config: loaded.config, namespace, fieldManager: 'matte-setup', metrics, logger })
   try {

@@ -15,5 +15,5 @@ export function staticMode({ db, ...options }: StaticPodsOptions & { readonly db
     })),
   )
   const models = installModels({ db, models: () => rows, source, logger: options.logger })
-  return { source, services: [models, source], leading: () => [] }
+  return { source, services: [models, source] }
 }

@@ -16,7 +16,7 @@ export const taskMetrics = {
   stage: histogram({
     name: 'matte_task_stage_seconds',
     reader: 'saturation',
-    help: 'Time of one stage of a task in the controller.',
+    help: 'Time of one stage of a task in the worker.',
     labels: { stage: stages },
   }),
   duration: histogram({

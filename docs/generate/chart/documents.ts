@@ -34,22 +34,26 @@ export const writeValuesTable = (before: string): string =>
     ),
   )
 
-/** The controller's Role, from the table that `test/kube/operator-rights.test.ts` runs with. */
-export function writeOperatorRules(): string {
+/** Rules of the two Roles, from the tables that `test/kube/operator-rights.test.ts` runs with. */
+export const writeOperatorRules = (): string => writeRules('rights')
+export const writeWorkerRules = (): string => writeRules('worker rights')
+
+function writeRules(mark: string): string {
   const document = readFileSync(join(rootDir, 'docs/operator.md'), 'utf8')
-  const table = /<!-- rights:[^\n]*\n((?:\|.*\n)+)/.exec(document)?.[1]
-  if (table === undefined) throw new Error('docs/operator.md has no table of permissions')
+  const table = new RegExp(`<!-- ${mark}:[^\\n]*\\n((?:\\|.*\\n)+)`).exec(document)?.[1]
+  if (table === undefined) throw new Error(`docs/operator.md has no table with the mark "${mark}"`)
   const rules = table.trimEnd().split('\n').slice(2).map(toRule)
   return `# Written by \`make gen\` from the table of permissions in docs/operator.md.\nrules:\n${rules.join('')}`
 }
 
 function toRule(row: string): string {
-  const [group = '', resource = '', verbs = '', why = ''] = row
+  const [group = '', resource = '', names = '', verbs = '', why = ''] = row
     .split('|')
     .slice(1)
     .map((cell) => cell.trim())
   const reason = `${why.charAt(0).toUpperCase()}${why.slice(1)}.`
-  return `  # ${reason}\n  - { apiGroups: ["${group}"], resources: [${resource}], verbs: [${verbs}] }\n`
+  const only = names === '' ? '' : `, resourceNames: [${names}]`
+  return `  # ${reason}\n  - { apiGroups: ["${group}"], resources: [${resource}]${only}, verbs: [${verbs}] }\n`
 }
 
 /** What an alias stands for is listed once. */

@@ -15,6 +15,7 @@ const lengthMin = 4
 const foreign: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '': {
     replicaCount: 'api.replicas, controller.replicas or dispatcher.replicas',
+    worker: 'controller',
     imagePullSecrets: 'image.pullSecrets',
     nameOverride: 'fullnameOverride',
     externalDatabase: 'database.existingSecret',

@@ -5,7 +5,8 @@ import { httpMetrics } from '@matte/api/http/metrics'
 import { capacityMetrics } from '@matte/api/limit/capacity'
 import { sampleMetrics } from '@matte/api/samples/sample-metrics'
 import { streamMetrics } from '@matte/api/stream/stream-metrics'
-import { kubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
+import { clusterMetrics } from '@matte/controller/operator/kube/cluster-metrics'
+import { leaderMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { startMetrics } from '@matte/controller/operator/reconcile/observe/start-phases'
 import { poolMetrics } from '@matte/controller/operator/reconcile/scale-metrics'
 import { sweepMetrics } from '@matte/controller/sweep-metrics'
@@ -28,7 +29,7 @@ import { mailMetrics } from '@matte/dispatcher/mail/mail-metrics'
 import { replaceSection, toTable } from '../markdown.ts'
 
 type Group = Readonly<Record<string, MetricDefinition>>
-type Process = 'api' | 'controller' | 'dispatcher'
+type Process = 'api' | 'worker' | 'operator' | 'dispatcher'
 
 /** Every metric of ours, by the process that exposes it; `all` is in each. */
 export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
@@ -37,10 +38,8 @@ export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]
     ...[httpMetrics, capacityMetrics, sampleMetrics, streamMetrics, dueMetrics, storeMetrics, endingMetrics],
     ...[signInMetrics, paymentMetrics],
   ],
-  controller: [
-    ...[storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics],
-    ...[kubeMetrics, poolMetrics, startMetrics],
-  ],
+  worker: [storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics, clusterMetrics],
+  operator: [clusterMetrics, leaderMetrics, poolMetrics, startMetrics],
   dispatcher: [
     ...[deliveryMetrics, dueMetrics, claimMetrics, endpointMetrics, mailMetrics, notificationMetrics],
     paymentMetrics,

@@ -25,7 +25,7 @@ const modelsOf = (given: Record<string, string>, tritonAddress?: string) => {
   const secrets = { databasePassword: 'a', masterKey: 'b', s3AccessKeyId: 'c', s3SecretAccessKey: 'd', rolePasswords }
   const existing = tritonAddress === undefined ? {} : { tritonAddress }
   const options = { ports: readPorts({}), secrets, existing, models: readListedModels(folder), given }
-  return JSON.parse(buildEnvironments(options).processes.controller.MODELS_STATIC ?? '')
+  return JSON.parse(buildEnvironments(options).processes.worker.MODELS_STATIC ?? '')
 }
 
 it('offers what models.json lists and the folder has, all in the one Triton', () => {

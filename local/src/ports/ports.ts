@@ -3,19 +3,14 @@
 import { deriveObjectStorePorts } from './object-store-ports.ts'
 
 /** The part that listens, as it is called in messages, in `.local/run` and in `.local/log`. */
-export type PartName = 'postgres' | 'nats' | 'object-store' | 'triton' | 'api' | 'controller' | 'dispatcher'
+export type PartName = 'postgres' | 'nats' | 'object-store' | 'triton' | 'api' | 'worker' | 'dispatcher'
 
 type PortRow = { readonly part: PartName; readonly variable: string; readonly fallback: number; readonly what: string }
 
 const portTable = {
   api: { part: 'api', variable: 'MATTE_PORT', fallback: 8080, what: 'the service' },
   apiHealth: { part: 'api', variable: 'MATTE_API_HEALTH_PORT', fallback: 8081, what: 'health of the api' },
-  controllerHealth: {
-    part: 'controller',
-    variable: 'MATTE_CONTROLLER_HEALTH_PORT',
-    fallback: 8082,
-    what: 'health of the controller',
-  },
+  workerHealth: { part: 'worker', variable: 'MATTE_WORKER_HEALTH_PORT', fallback: 8082, what: 'health of the worker' },
   dispatcherHealth: {
     part: 'dispatcher',
     variable: 'MATTE_DISPATCHER_HEALTH_PORT',

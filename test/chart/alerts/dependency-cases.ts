@@ -197,11 +197,14 @@ const readings: readonly Case[] = [
   {
     alert: 'MatteReadingsMissing',
     when: 'no API runs, which another alert says',
-    series: { [up('controller')]: '1x30' },
+    series: { [up('worker')]: '1x30' },
     at: '25m',
     fires: [],
   },
 ]
+
+const allUp = (values: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(['api', 'worker', 'operator', 'dispatcher'].map((process) => [up(process), values]))
 
 export const dependencyCases: readonly Case[] = [
   ...unreachable,
@@ -211,7 +214,7 @@ export const dependencyCases: readonly Case[] = [
   {
     alert: 'MatteProcessAbsent',
     when: 'no dispatcher is there',
-    series: { [up('api')]: '1x10', [up('controller')]: '1x10' },
+    series: { [up('api')]: '1x10', [up('worker')]: '1x10', [up('operator')]: '1x10' },
     at: '5m',
     fires: [{ severity: 'critical', process: 'dispatcher', description: absentText('dispatcher') }],
   },
@@ -220,7 +223,7 @@ export const dependencyCases: readonly Case[] = [
     when: 'nothing is there, though another installation is',
     series: { 'matte_build_info{namespace="elsewhere",process="api"}': '1x10' },
     at: '5m',
-    fires: ['api', 'controller', 'dispatcher'].map((process) => ({
+    fires: ['api', 'worker', 'operator', 'dispatcher'].map((process) => ({
       severity: 'critical',
       process,
       description: absentText(process),
@@ -229,14 +232,14 @@ export const dependencyCases: readonly Case[] = [
   {
     alert: 'MatteProcessAbsent',
     when: 'one replica of each is there',
-    series: { [up('api')]: '1x10', [up('controller')]: '1x10', [up('dispatcher')]: '1x10' },
+    series: allUp('1x10'),
     at: '9m',
     fires: [],
   },
   {
     alert: 'MatteProcessAbsent',
     when: 'the only dispatcher is replaced within four minutes',
-    series: { [up('api')]: '1x20', [up('controller')]: '1x20', [up('dispatcher')]: '1x5 stale _x3 1x9' },
+    series: { ...allUp('1x20'), [up('dispatcher')]: '1x5 stale _x3 1x9' },
     at: '9m',
     fires: [],
   },

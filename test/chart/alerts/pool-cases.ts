@@ -20,7 +20,7 @@ const leading: readonly Case[] = [
       {
         severity: 'warning',
         description:
-          'No controller holds the Lease, so nobody scales or repairs pools. Tasks go on with the pods that there ' +
+          'No operator holds the Lease, so nobody scales or repairs pools. Tasks go on with the pods that there ' +
           'are; a pool at zero stays there.',
       },
     ],
@@ -48,7 +48,7 @@ const leading: readonly Case[] = [
       {
         severity: 'warning',
         description:
-          '2 controllers believe that they lead. Writes of all but the last one are refused by their fencing tokens, ' +
+          '2 operators believe that they lead. Writes of all but the last one are refused by their fencing tokens, ' +
           'so nothing is damaged.',
       },
     ],

@@ -3,7 +3,9 @@ import type { MetricDefinition } from '@matte/core/runtime/metrics/define'
 import { metricsOf } from '../../support/metrics/documented-metrics.ts'
 
 const definitions = new Map<string, MetricDefinition>(
-  (['api', 'controller', 'dispatcher'] as const).flatMap(metricsOf).map((definition) => [definition.name, definition]),
+  (['api', 'worker', 'operator', 'dispatcher'] as const)
+    .flatMap(metricsOf)
+    .map((definition) => [definition.name, definition]),
 )
 
 /** Labels that every series has, by the registry, by Prometheus or by the kind of metric. */

@@ -59,7 +59,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the runbooks', ()
 
   it('run no kubectl command on a kind that an installation lacks', () => {
     const kinds = new Set(manifests.map(({ kind }) => kind.toLowerCase()))
-    // Made by the controller, the StatefulSets or Kubernetes itself.
+    // Made by the operator, the StatefulSets or Kubernetes itself.
     const others = ['pod', 'event', 'lease', 'tritonpool', 'node', 'secret', 'pvc']
     const missing = pages.flatMap(({ alert, shell }) =>
       shell

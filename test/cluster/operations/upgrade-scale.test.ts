@@ -16,7 +16,7 @@ describe.skipIf(findMissing('cluster'))('the pages about versions and sizes', ()
     expect(await kubectl('get', 'hpa', '-o', 'name')).toBe('')
     await scale('Pools')
     expect(await scale('Connections to PostgreSQL')).toMatch(
-      /matte-api\|\d+\nmatte-controller\|\d+\nmatte-dispatcher\|/,
+      /matte-api\|\d+\nmatte-dispatcher\|\d+\nmatte-operator\|\d+\nmatte-worker\|/,
     )
     await scale('Stop')
     // Each replica reads the switch within 5 s.

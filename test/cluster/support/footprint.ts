@@ -73,7 +73,7 @@ async function toFootprint(release: Release, pod: Pod, [cpu, memory]: readonly [
   const { name, labels = {} } = pod.metadata
   const component = labels['app.kubernetes.io/component'] ?? 'triton'
   const requests = pod.spec.containers[0]?.resources?.requests ?? {}
-  const own = ['api', 'controller', 'dispatcher'].includes(component)
+  const own = ['api', 'worker', 'operator', 'dispatcher'].includes(component)
   return {
     ...{ name, component, cpu, memory, cpuRequest: requests.cpu ?? '', memoryRequest: requests.memory ?? '' },
     ...(own && { resident: await readResident(release, name) }),

@@ -30,7 +30,7 @@ export function openRelease(): Release {
 
   async function untilServing(): Promise<void> {
     await kubectl('wait', 'job', '--all', '--for=condition=Complete', seconds)
-    for (const component of ['api', 'controller', 'dispatcher']) {
+    for (const component of ['api', 'worker', 'operator', 'dispatcher']) {
       await kubectl('rollout', 'status', `deploy/${name}-${component}`, seconds)
     }
     for (const server of ['postgresql', 'nats', 'object-store']) {

@@ -7,21 +7,24 @@ import { until } from '../../support/until.ts'
 import { readMetrics } from './metrics.ts'
 import type { Operator } from './operator.ts'
 
-export type Controller = { readonly process: TestProcess; readonly proxy: FaultProxy }
+export type Controller = {
+  readonly process: Awaited<ReturnType<Operator['startController']>>
+  readonly proxy: FaultProxy
+}
 
 export async function startProxied({ cluster, startController }: Operator): Promise<Controller> {
   const proxy = await startFaultProxy(cluster.loaded)
   return { process: await startController({ KUBECONFIG: proxy.kubeconfig }), proxy }
 }
 
-/** A killed process, and its proxy with it. */
+/** Kills operator and worker, and closes their proxy. */
 export async function killController({ process, proxy }: Controller): Promise<void> {
-  await process.kill('SIGKILL')
+  await Promise.all([process.kill('SIGKILL'), process.worker.kill('SIGKILL')])
   await proxy.close()
 }
 
 /** By its own metrics; a process that is stopped or gone does not answer, and the limit is for it. */
-export async function isLeading({ process }: Pick<Controller, 'process'>): Promise<boolean> {
+export async function isLeading({ process }: { readonly process: TestProcess }): Promise<boolean> {
   if (!process.isAlive()) return false
   return readMetrics(process).then(
     (metrics) => metrics.sum('matte_leader') === 1,

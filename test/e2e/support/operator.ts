@@ -1,4 +1,4 @@
-// The whole service with its Triton pods in the cluster: API, dispatcher and controllers beside it, against this
+// The whole service with its Triton pods in the cluster: API, dispatcher, operators and workers beside it, against this
 // machine's PostgreSQL, NATS and store.
 import { deployments, type KubeClient, pods } from '@matte/controller/operator/kube/client'
 import type { Deployment, Pod } from '@matte/controller/operator/kube/objects'
@@ -16,7 +16,8 @@ export type Operator = {
   readonly kube: KubeClient
   readonly namespace: string
   readonly cluster: Cluster
-  startController(env?: Readonly<Record<string, string>>): Promise<TestProcess>
+  /** One operator and one worker, both with these variables; the result is the operator. */
+  startController(env?: Readonly<Record<string, string>>): Promise<TestProcess & { readonly worker: TestProcess }>
   /** Applies a pool; the caller's fields over those of a small pool of fakes. */
   applyPool(name: string, spec?: Partial<PoolSpecInput>, annotations?: Record<string, string>): Promise<TritonPool>
   pool(name: string): Promise<TritonPool>
@@ -89,14 +90,14 @@ export function useOperator(processes: readonly ProcessName[] = ['api', 'dispatc
     get cluster() {
       return there()
     },
-    startController: (env = {}) =>
-      stack.start('controller', {
-        ...kubeEnv(),
-        TRITON_POOLS: 'on',
-        KUBE_NAMESPACE: there().namespace,
-        MODELS_STATIC: '',
-        ...env,
-      }),
+    startController: async (env = {}) => {
+      const shared = { ...kubeEnv(), KUBE_NAMESPACE: there().namespace, ...env }
+      const [worker, leader] = await Promise.all([
+        stack.start('worker', { TRITON_POOLS: 'on', MODELS_STATIC: '', ...shared }),
+        stack.start('operator', shared),
+      ])
+      return { ...leader, worker }
+    },
     applyPool: (name, spec = {}, annotations = {}) =>
       there().kube.apply(tritonPools, {
         apiVersion: 'matte.dev/v1alpha1',

@@ -11,6 +11,8 @@ export const subjects = {
   delivery: (prefix: string) => `${prefix}.delivery`,
   /** No stream stores it: whoever does not listen now reads the history later anyhow. */
   change: (prefix: string) => `${prefix}.change`,
+  /** Requests in flight by pod, from the workers to the operator (slot-report.ts). No stream stores it either. */
+  slots: (prefix: string) => `${prefix}.slots`,
   deadLetter: (prefix: string, modelVersion: string) => `${prefix}.dead.${modelVersion}`,
 } as const
 

@@ -2,11 +2,11 @@
 // itself (but for a question on a dead idle connection): who asked knows whether the question still stands.
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
+import type { ClusterMetrics } from './cluster-metrics.ts'
 import { type Call, createCaller } from './http/call.ts'
 import { readJsonLines } from './http/json-lines.ts'
 import { KubeError, localError } from './http/kube-error.ts'
 import { createTransport, type OpenAnswer } from './http/transport.ts'
-import type { KubeMetrics } from './kube-metrics.ts'
 import type {
   Deployment,
   EndpointSlice,
@@ -132,7 +132,7 @@ type KubeClientOptions = {
   readonly namespace: string
   /** Of every write, and the user agent: what we own in an object is what we last applied under this name. */
   readonly fieldManager: string
-  readonly metrics: KubeMetrics
+  readonly metrics: ClusterMetrics
   readonly logger: Logger
 }
 

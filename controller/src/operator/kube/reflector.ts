@@ -8,7 +8,7 @@ import { type Deferred, deferred, pause, type Service } from '@matte/core/runtim
 import type { Logger } from 'pino'
 import { jittered } from './backoff.ts'
 import type { KubeClient, Resource } from './client.ts'
-import type { KubeMetrics } from './kube-metrics.ts'
+import type { ClusterMetrics } from './cluster-metrics.ts'
 import { listAll } from './list-all.ts'
 import { createListeners } from './listeners.ts'
 import type { KubeObject } from './objects.ts'
@@ -41,7 +41,7 @@ export type ReflectorOptions<T extends KubeObject> = {
   readonly resource: Resource<T>
   readonly labelSelector?: string
   readonly logger: Logger
-  readonly metrics: KubeMetrics
+  readonly metrics: ClusterMetrics
   readonly clock?: Clock
   /** A watch that is silent for so long is cut. */
   readonly idleMs?: number

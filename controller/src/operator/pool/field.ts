@@ -43,7 +43,7 @@ export const choice = <const T extends readonly string[]>(description: string, v
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description, default: defaultValue })
 
 /**
- * One of a closed list for TypeScript and any text for the API server, for what the controller writes. Otherwise the
+ * One of a closed list for TypeScript and any text for the API server, for what the operator writes. Otherwise the
  * whole status of a controller that is newer than the installed definition would be refused for one new word.
  */
 export const word = <T extends string>(description: string) => Type.Unsafe<T>({ type: 'string', description })

@@ -1,5 +1,5 @@
 // Labels and annotations of a pool's objects. They are an interface: Kubernetes copies a Service's labels to its
-// EndpointSlices, which tell every replica of the controller pool and revision.
+// EndpointSlices, which tell workers and operators pool and revision.
 
 /** Also the component that reports our Events. */
 export const fieldManager = 'matte-controller'

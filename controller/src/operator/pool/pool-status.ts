@@ -1,4 +1,4 @@
-// What the controller reports about a pool; only status.ts builds it. Every number has its unit in its name.
+// Status of a pool, which the operator writes; only status.ts builds it. Every number has its unit in its name.
 import { type DemandFieldName, demandFields } from '@matte/core/scale/demand'
 import { type Static, Type } from 'typebox'
 import type { Rule } from '../scale/decision.ts'
@@ -166,7 +166,7 @@ const bounds = object('The bounds in force.', {
 /** Decisions in the history. */
 export const historyLength = 20
 
-export const statusSchema = object('Observed state; only the controller writes it.', {
+export const statusSchema = object('Observed state; only the operator writes it.', {
   observedGeneration: count('metadata.generation that this status was computed from.'),
   leaderTerm: count('Fencing token: term of the leader. A new leader writes it first, so that older writes conflict.'),
   leaderLease: Type.Optional(

@@ -108,7 +108,7 @@ export const reasons = {
   },
   DemandStale: {
     means: 'The demand has not been read for scaling.fallback.afterSeconds.',
-    act: "Check the database and the controller's log. The pool keeps its pods meanwhile.",
+    act: "Check the database and the operator's log. The pool keeps its pods meanwhile.",
   },
   NothingWrong: { means: 'No problem is known.', act: 'Nothing to do.' },
   // ModelLoaded
@@ -156,7 +156,7 @@ export const reasons = {
   // RolledBack
   CanaryErrorRate: {
     means: 'Too many requests failed in the new revision.',
-    act: "Read the controller's log and correct spec: a changed pod template is tried again.",
+    act: "Read the operator's log and correct spec: a changed pod template is tried again.",
   },
   CanaryLatency: {
     means: 'The new revision was too slow.',

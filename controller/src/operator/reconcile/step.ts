@@ -18,7 +18,7 @@ export type Step =
 /** Null removes an annotation. */
 export type PodAnnotations = { readonly pod: Pod; readonly annotations: Readonly<Record<string, string | null>> }
 
-/** What the controller creates for a pool. */
+/** Kinds that the operator creates for a pool. */
 export type OwnedObject = Deployment | Service | PodDisruptionBudget
 
 export type PlanContext = { readonly memory: PoolMemory; readonly term: Term }

@@ -4,7 +4,7 @@
 export type PodChoice = {
   readonly name: string
   readonly ready: boolean
-  /** Requests in it that this controller knows of. */
+  /** Requests in it that the workers report. */
   readonly slotsUsed: number
   readonly createdAt: Date
   readonly node: string | undefined

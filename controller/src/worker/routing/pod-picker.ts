@@ -60,9 +60,10 @@ export function createPodPicker(source: PodSource, random: () => number = Math.r
       if (pod === undefined) throw noPod()
       return pod.shape.inputSize
     },
-    /** Requests in flight: over all pods, on the pod at an address, by revision. */
+    /** Requests in flight: over all pods, by the address of the pod, by revision. */
     slotsUsed: (): number => [...load.byAddress.values()].reduce((sum, { total }) => sum + total, 0),
-    slotsOn: (address: string): number => load.byAddress.get(address)?.total ?? 0,
+    slotsByAddress: (): ReadonlyMap<string, number> =>
+      new Map([...load.byAddress].flatMap(([address, { total }]) => (total > 0 ? [[address, total] as const] : []))),
     slotsByRevision: (): readonly Readonly<RevisionSlots>[] => [...load.byRevision.values()],
   }
 }

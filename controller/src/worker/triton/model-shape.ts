@@ -1,4 +1,4 @@
-// What the controller needs to know of a model before it may use it, read from Triton's description of the model.
+// Facts about a model that its use needs, read from Triton's description of the model.
 import { InferenceError } from './inference-error.ts'
 import { type ModelProperties, readModelProperties } from './model-properties.ts'
 import type { ModelConfig, ModelMetadata, TensorMetadata } from './triton-protocol.ts'

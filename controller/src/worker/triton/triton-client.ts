@@ -1,6 +1,6 @@
-// One Triton pod as the controller sees it: its readiness, its slots, and one stream per in-flight slot, kept for the
-// next request unless it is traced. However its streams end when the pod dies or is told to stop, that reads as
-// `unavailable` (inference-error.ts), and the task goes back without an attempt spent.
+// Client of one Triton pod: its readiness, its slots, and one stream per in-flight slot, kept for the next request
+// unless it is traced. A pod that dies or stops ends its streams in several ways; all of them read as `unavailable`
+// (inference-error.ts), and the task goes back without an attempt spent.
 import * as grpc from '@grpc/grpc-js'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
 import { createIdleStreams } from './idle-streams.ts'

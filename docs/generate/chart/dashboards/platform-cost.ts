@@ -3,7 +3,7 @@ import type { Row } from './panel.ts'
 import { perSecond } from './rates.ts'
 
 /** prom-client's own metrics have names that every program of Node.js has. */
-export const ours = 'process=~"api|controller|dispatcher"'
+export const ours = 'process=~"api|worker|operator|dispatcher"'
 const triton = 'state=~"ready|draining"'
 
 const podHours = `sum_over_time((sum(max by (namespace, pool, state) (matte_pool_replicas{${triton}})))[RANGE:1m]) / 60`

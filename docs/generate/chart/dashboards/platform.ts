@@ -151,7 +151,7 @@ const servers: Row = {
     },
     {
       title: 'API server of Kubernetes, requests by code',
-      sentence: 'Requests of the controllers. 409 is a write that somebody else came before; it is tried again.',
+      sentence: 'Requests of workers and operators. 409 is a write that somebody else came before; it is tried again.',
       kind: 'stack',
       unit: 'ops',
       needs: 'pools',
@@ -209,14 +209,14 @@ const saturation: Row = {
     },
     {
       title: 'Memory of the largest process',
-      sentence: 'Resident memory, to hold against the limit of its pod. The controller holds decoded images.',
+      sentence: 'Resident memory, to hold against the limit of its pod. The worker holds decoded images.',
       kind: 'lines',
       unit: 'bytes',
       queries: [{ expr: `max by (process) (process_resident_memory_bytes{${ours}})`, legend: '{{process}}' }],
     },
     {
       title: 'Work in flight',
-      sentence: 'Tasks in the controllers, inferences in Triton, webhooks in the dispatchers.',
+      sentence: 'Tasks in the workers, inferences in Triton, webhooks in the dispatchers.',
       kind: 'lines',
       unit: 'none',
       queries: [

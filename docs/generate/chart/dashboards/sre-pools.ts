@@ -115,7 +115,7 @@ export const rollouts: Row = {
     },
     {
       title: 'Requests in flight, by revision',
-      sentence: 'Slots of pods that controllers have requests in: how the load moves from one revision to the next.',
+      sentence: 'Slots of pods that workers have requests in: how the load moves from one revision to the next.',
       kind: 'stack',
       unit: 'none',
       queries: [{ expr: 'sum by (pool, revision) (matte_pod_slots_used{})', legend: '{{pool}} {{revision}}' }],
@@ -132,8 +132,8 @@ export const rollouts: Row = {
       ],
     },
     {
-      title: 'Pods that controllers send to',
-      sentence: 'The controller that sees the fewest, and the one that sees the most. Apart: endpoints arrive late.',
+      title: 'Pods that workers send to',
+      sentence: 'The worker that sees the fewest, and the one that sees the most. Apart: endpoints arrive late.',
       kind: 'lines',
       unit: 'none',
       queries: [
@@ -178,7 +178,7 @@ export const operator: Row = {
     },
     {
       title: 'Leader, by pod',
-      sentence: 'Which controller leads. A change is a restart, or a Lease that was not renewed in time.',
+      sentence: 'Which operator leads. A change is a restart, or a Lease that was not renewed in time.',
       runbooks: ['MatteNoLeader', 'MatteTwoLeaders'],
       kind: 'lines',
       unit: 'none',

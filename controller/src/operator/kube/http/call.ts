@@ -1,7 +1,7 @@
 // A call: a request with a name for logs and metrics, counted, and its answer read as JSON or thrown as KubeError.
 import type { ConnectionErrorReason } from '@matte/core/runtime/metrics/connection-error'
 import type { Logger } from 'pino'
-import type { KubeMetrics } from '../kube-metrics.ts'
+import type { ClusterMetrics } from '../cluster-metrics.ts'
 import type { Status } from '../objects.ts'
 import { KubeError, localError, refusal } from './kube-error.ts'
 import { failureOfError, failureOfStatus } from './server-failure.ts'
@@ -18,7 +18,7 @@ export type Call = Omit<KubeRequest, 'method' | 'contentType'> & {
 /** The server warns of deprecated versions and unknown fields; so many different warnings are logged, once each. */
 const warningsMax = 100
 
-export function createCaller(transport: ReturnType<typeof createTransport>, metrics: KubeMetrics, logger: Logger) {
+export function createCaller(transport: ReturnType<typeof createTransport>, metrics: ClusterMetrics, logger: Logger) {
   const logged = new Set<string>()
 
   function warn(warning: string | undefined): void {

@@ -11,7 +11,7 @@ type PodContext = {
   readonly usedRevisions: ReadonlySet<string>
   /** Revisions with no desired pods. */
   readonly emptyRevisions: ReadonlySet<string>
-  /** Requests that this controller has in flight in the pod. */
+  /** Requests that all workers have in flight in the pod. */
   readonly slotsUsed: number | undefined
 }
 

@@ -10,9 +10,9 @@ import { hasBrokenModel, type PodReport } from './observe-models.ts'
 import { observePod } from './observe-pods.ts'
 
 export type PodReporters = {
-  /** The pods that this process sends requests to. */
+  /** The pods whose models this process reaches, as the workers do. */
   readonly source: Pick<PodSource, 'pods' | 'errors'>
-  /** Requests that this process has in flight in the pod at this address. */
+  /** Requests that all workers have in flight in the pod at this address. */
   readonly slotsUsed: (address: string) => number
   readonly models: ModelIndex
 }

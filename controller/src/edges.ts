@@ -1,0 +1,34 @@
+// Servers that both processes use, and the means to watch the process.
+import { openBus } from '@matte/core/bus/bus'
+import { connectionOf } from '@matte/core/database-settings'
+import { openDatabase } from '@matte/core/db/database'
+import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
+import { createRegistry } from '@matte/core/runtime/metrics/registry'
+import type { Logger } from 'pino'
+import type { OperatorConfig } from './operator-config.ts'
+
+type EdgeConfig = Pick<OperatorConfig, 'databasePoolMax' | 'natsUrl' | 'natsStreamPrefix'> &
+  Parameters<typeof connectionOf>[0]
+
+type EdgeOptions = {
+  readonly process: 'worker' | 'operator'
+  readonly config: EdgeConfig
+  /** Servers in addition to the database and NATS, whose failures are counted too. */
+  readonly more: readonly ('store' | 'triton' | 'kubernetes')[]
+  readonly logger: Logger
+}
+
+export function openEdges({ process, config, more, logger }: EdgeOptions) {
+  const registry = createRegistry(process)
+  const edges = createEdgeMetrics(registry, ['database', 'nats', ...more])
+  const name = `matte-${process}`
+  const database = openDatabase({
+    ...connectionOf(config),
+    poolMax: config.databasePoolMax,
+    applicationName: name,
+    logger,
+    metrics: edges,
+  })
+  const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, name, logger, metrics: edges })
+  return { database, db: database.db, bus, registry, edges, logger }
+}

@@ -1,0 +1,45 @@
+// The operator with what it watches. It sends no inference: it asks pods for their models and their readiness, through
+// the same endpoints as the workers, and learns from PostgreSQL and NATS what the workers experience.
+import type { EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
+import type { Service } from '@matte/core/runtime/service'
+import type { PodMetrics } from '../worker/routing/pod-metrics.ts'
+import type { PodSource } from '../worker/routing/pod-source.ts'
+import { type ClusterOptions, openCluster } from './cluster.ts'
+import { createKubeMetrics } from './kube/kube-metrics.ts'
+import { type OperatorOptions, operator } from './operator.ts'
+import { kubernetesPods } from './pod-source.ts'
+import { poolCatalogue } from './pool/pool-catalogue.ts'
+import { slotReports } from './reconcile/observe/slot-reports.ts'
+
+type Found = 'kube' | 'kubeMetrics' | 'pools' | 'catalogue' | 'slices' | 'source' | 'slotsUsed'
+type OperatorModeOptions = ClusterOptions & Omit<OperatorOptions, Found> & { readonly edges: EdgeMetrics }
+
+type OperatorMode = { readonly source: PodSource; readonly services: readonly Service[] }
+
+/** @throws ConfigError when this machine knows no cluster. */
+export async function operatorMode(options: OperatorModeOptions): Promise<OperatorMode> {
+  const { registry, edges, bus } = options
+  const kubeMetrics = createKubeMetrics(registry, edges)
+  const { client, kube, pools, slices } = await openCluster(options, kubeMetrics)
+  const source = kubernetesPods({ ...options, slices, pools, metrics: countProbes(edges) })
+  const reports = slotReports(bus)
+  const leader = operator({
+    ...options,
+    kube,
+    kubeMetrics,
+    pools,
+    catalogue: poolCatalogue(pools),
+    slices,
+    source,
+    slotsUsed: reports.slotsUsed,
+  })
+  return { source, services: [client, pools, slices, source, reports, leader] }
+}
+
+/** Workers count ejections and failed inferences; the operator counts pods that do not answer it. */
+const countProbes = (edges: EdgeMetrics): PodMetrics => ({
+  ejected: (reason) => {
+    if (reason === 'unready') edges.count('triton', 'unreachable')
+  },
+  inferenceFailed: () => undefined,
+})

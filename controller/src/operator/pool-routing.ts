@@ -1,0 +1,47 @@
+// Routing to the pods of TritonPools, as the worker does it: by a watch of pools and EndpointSlices, with no right to
+// change anything. Imported when TRITON_POOLS is on, so a worker without Kubernetes pays for none of it.
+import type { Db } from '@matte/core/db/database'
+import type { EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
+import type { Registry } from 'prom-client'
+import { installModels } from '../worker/install-models.ts'
+import type { Serving } from '../worker/serving.ts'
+import { type ClusterOptions, openCluster } from './cluster.ts'
+import { createClusterMetrics } from './kube/cluster-metrics.ts'
+import { type KubernetesPodsOptions, kubernetesPods } from './pod-source.ts'
+import { poolCatalogue } from './pool/pool-catalogue.ts'
+
+type PoolRoutingOptions = ClusterOptions &
+  Omit<KubernetesPodsOptions, 'slices' | 'pools'> & {
+    readonly db: Db
+    readonly registry: Registry
+    readonly edges: EdgeMetrics
+  }
+
+/** @throws ConfigError when this machine knows no cluster. */
+export async function poolRouting(options: PoolRoutingOptions): Promise<Serving> {
+  const { db, registry, edges, logger } = options
+  const { client, pools, slices } = await openCluster(options, createClusterMetrics(registry, edges))
+  const catalogue = poolCatalogue(pools)
+  const source = kubernetesPods({ ...options, slices, pools })
+
+  let known = false
+  const models = installModels({
+    db,
+    models: () => (known ? catalogue.served().models : undefined),
+    source,
+    logger,
+  })
+  pools.onChange(() => known && models.wake())
+  const onSynced = (): void => {
+    known = true
+    models.wake()
+  }
+  const onStopped = (): void => undefined
+  // Before the first list an empty set of pools means that nothing is known, not that nothing is installed.
+  const first = {
+    name: 'first-pools',
+    start: () => void pools.synced().then(onSynced, onStopped),
+    stop: () => undefined,
+  }
+  return { source, services: [client, models, pools, first, slices, source] }
+}

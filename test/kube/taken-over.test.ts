@@ -1,0 +1,258 @@
+// An operator that was taken over: requests that its service account may still make.
+import {
+  deployments,
+  type KubeClient,
+  leases,
+  podDisruptionBudgets,
+  pods,
+  type Resource,
+  services,
+} from '@matte/controller/operator/kube/client'
+import type { Deployment, KubeObject } from '@matte/controller/operator/kube/objects'
+import { type TritonPool, tritonPools, withDefaults } from '@matte/controller/operator/pool/triton-pool'
+import { buildDisruptionBudget } from '@matte/controller/operator/specs/disruption-budget'
+import {
+  refusedByBoth,
+  refusedByController,
+  taken,
+} from '@matte/controller/operator/specs/restricted/bad-patches.fixtures'
+import { buildTritonDeployment, targetRevision } from '@matte/controller/operator/specs/triton-deployment'
+import { buildTritonService } from '@matte/controller/operator/specs/triton-service'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findMissing } from '../chart/helm.ts'
+import { type ChartAccounts, createChartAccounts, openAccounts, refusalOf } from '../support/chart-accounts.ts'
+import { findCluster, useNamespace } from '../support/kube.ts'
+import { installPoolDefinition } from '../support/pool-definition.ts'
+import { until } from '../support/until.ts'
+
+const cluster = await findCluster(import.meta.filename)
+const secrets: Resource<KubeObject> = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret' }
+const events: Resource<KubeObject> = { group: '', version: 'v1', plural: 'events', kind: 'Event' }
+
+const spec = {
+  image: 'example/triton:1',
+  models: [{ name: 'u2netp', modelVersion: 'u2netp', source: { imagePath: '/models' } }],
+}
+/** Change to a Deployment that the operator would create. */
+type Change = (deployment: Deployment) => object
+
+describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken over', () => {
+  const namespace = useNamespace(cluster)
+  let operator: KubeClient
+  let accounts: ChartAccounts | undefined
+  let pool: TritonPool
+  /** A Deployment of the namespace that is not the operator's. */
+  const foreign = 'matte-api'
+
+  beforeAll(async () => {
+    if (cluster === undefined) return
+    await installPoolDefinition(cluster)
+    const secretName = 'triton.pools.demo.models[0].source.s3.secretName=bucket'
+    accounts = await createChartAccounts(cluster, namespace.name(), ['--set', secretName])
+    operator = (await openAccounts(namespace, accounts)).operator
+    const kube = namespace.kube()
+    pool = await kube.create(tritonPools, {
+      apiVersion: 'matte.dev/v1alpha1',
+      kind: 'TritonPool',
+      metadata: { name: 'own' },
+      spec: spec as unknown as TritonPool['spec'],
+    })
+    await kube.create(deployments, { ...foreignDeployment(), metadata: { name: foreign, labels: { app: foreign } } })
+    // The API server reads a new policy within seconds.
+    await until('the policy is in force', async () =>
+      (await refusalOf(() => operator.create(deployments, unlabelled()))).includes('ValidatingAdmissionPolicy'),
+    )
+  })
+  afterAll(() => accounts?.end())
+
+  /** As the operator makes it, of a name that is not taken. */
+  const own = (): Deployment => ({
+    ...buildTritonDeployment(pool),
+    metadata: { ...buildTritonDeployment(pool).metadata },
+  })
+  /** A probe that begins too early is taken, so its name is its own. */
+  const unlabelled = (): Deployment => ({ ...own(), metadata: { ...own().metadata, name: 'probe', labels: {} } })
+  function foreignDeployment(): Deployment {
+    const labels = { app: foreign }
+    const { template } = own().spec
+    return {
+      ...own(),
+      metadata: { name: foreign },
+      spec: { replicas: 0, selector: { matchLabels: labels }, template: { ...template, metadata: { labels } } },
+    } as Deployment
+  }
+
+  it('makes what a pool needs', async () => {
+    const revision = targetRevision(pool)
+    const objects = [
+      [deployments, own()],
+      [services, buildTritonService(pool, revision)],
+      [podDisruptionBudgets, buildDisruptionBudget(pool)],
+    ] as unknown as [Resource<KubeObject>, KubeObject][]
+    for (const [resource, object] of objects) {
+      await operator.apply(resource, object)
+      const { name } = object.metadata
+      await operator.mergePatch(resource, name, { metadata: { annotations: { 'matte.dev/leader-term': '1/a' } } })
+    }
+    const { name } = own().metadata
+    await operator.mergePatch(deployments, name, { spec: { replicas: 0 } }, { subresource: 'scale' })
+    await operator.delete(deployments, name)
+  })
+
+  const template =
+    (change: (spec: Record<string, unknown>) => object): Change =>
+    (deployment) => {
+      const { template: before } = deployment.spec
+      const podSpec = before.spec as unknown as Record<string, unknown>
+      return {
+        ...deployment,
+        spec: { ...deployment.spec, template: { ...before, spec: { ...podSpec, ...change(podSpec) } } },
+      }
+    }
+  it.each<[string, Change]>([
+    ['without its labels', (deployment) => ({ ...deployment, metadata: { ...deployment.metadata, labels: {} } })],
+    ['of no pool', (deployment) => ({ ...deployment, metadata: { ...deployment.metadata, ownerReferences: [] } })],
+    [
+      'whose pods the chart takes for its own',
+      (deployment) => {
+        const { template: before } = deployment.spec
+        const labels = { ...before.metadata?.labels, 'app.kubernetes.io/name': 'matte' }
+        return { ...deployment, spec: { ...deployment.spec, template: { ...before, metadata: { labels } } } }
+      },
+    ],
+    [
+      'with the disk of PostgreSQL',
+      template(() => ({ volumes: [claimOf('data-matte-postgresql-0')], containers: bare })),
+    ],
+    [
+      'with the disk of the object store',
+      template(() => ({ volumes: [claimOf('data-matte-object-store-0')], containers: bare })),
+    ],
+  ])('cannot create a Deployment %s', async (_what, change) => {
+    const refusal = await refusalOf(() => operator.create(deployments, change(own()) as Deployment))
+    expect(refusal).toMatch(/^403 .*ValidatingAdmissionPolicy/)
+  })
+
+  /** Not seen by an API server: fields that it does not know, and a template without a spec. */
+  const unseen = [
+    'a field that this version does not know',
+    'a container for debugging',
+    'a finalizer',
+    'no pod',
+    'no AppArmor, by an annotation',
+  ]
+  const bad = [...refusedByBoth, ...refusedByController].filter(([what]) => !unseen.includes(what))
+  it.each(bad)('cannot create pods with %s, whatever a pool says', async (_what, podPatch) => {
+    const refusal = await refusalOf(() => operator.create(deployments, deploymentWith(podPatch)))
+    expect(refusal).toMatch(/^(403 .*ValidatingAdmissionPolicy|422 )/)
+  })
+
+  /** Invalid for the API server, which wants more than the patch says. */
+  const incomplete = ['volumes']
+  it.each(taken.filter(([what]) => !incomplete.includes(what)))('creates pods with %s', async (_what, podPatch) => {
+    const deployment = deploymentWith(podPatch)
+    await operator.create(deployments, { ...deployment, spec: { ...deployment.spec, replicas: 0 } })
+    await operator.delete(deployments, deployment.metadata.name)
+  })
+
+  it('reads the Secrets of models that the values name, and no other', async () => {
+    const env = (name: string) => ({
+      spec: {
+        containers: [
+          { name: 'triton', image: 'x', env: [{ name: 'A', valueFrom: { secretKeyRef: { name, key: 'k' } } }] },
+        ],
+      },
+    })
+    expect(await refusalOf(() => operator.create(deployments, deploymentWith(env('bucket'))))).toBe('')
+    for (const name of ['matte-secrets', 'other']) {
+      const refusal = await refusalOf(() => operator.create(deployments, deploymentWith(env(name))))
+      expect(refusal).toContain('operator.admissionPolicy.modelSecrets')
+    }
+  })
+
+  const ownLabels = { 'app.kubernetes.io/managed-by': 'matte-controller', 'matte.dev/pool': 'own' }
+  it.each<[string, (operator: KubeClient) => Promise<unknown>]>([
+    [
+      'change a Deployment of others',
+      (operator) => operator.mergePatch(deployments, foreign, { spec: { paused: true } }),
+    ],
+    ['make it its own', (operator) => operator.mergePatch(deployments, foreign, { metadata: { labels: ownLabels } })],
+    ['delete it', (operator) => operator.delete(deployments, foreign)],
+    [
+      'scale it',
+      (operator) => operator.mergePatch(deployments, foreign, { spec: { replicas: 3 } }, { subresource: 'scale' }),
+    ],
+    [
+      'change a pod of others',
+      (operator) => operator.mergePatch(pods, 'stranger', { metadata: { annotations: { a: 'b' } } }),
+    ],
+    ['relabel its pods', (operator) => operator.mergePatch(pods, 'mine', { metadata: { labels: { app: 'x' } } })],
+    ['end its pods early', (operator) => operator.mergePatch(pods, 'mine', { spec: { activeDeadlineSeconds: 1 } })],
+    [
+      'open a Service to the outside',
+      (operator) => operator.create(services, serviceWith({ type: 'NodePort', clusterIP: undefined })),
+    ],
+    [
+      'select pods of others by a Service',
+      (operator) => operator.create(services, serviceWith({ selector: { app: 'matte-api' } })),
+    ],
+    ['hold another Lease', (operator) => operator.create(leases, leaseOf('other'))],
+    ['emit Events about others', (operator) => operator.create(events, eventOf())],
+  ])('cannot %s', async (_what, request) => {
+    const kube = namespace.kube()
+    for (const name of ['stranger', 'mine']) {
+      const labels: Record<string, string> = name === 'mine' ? ownLabels : {}
+      await refusalOf(() => kube.create(pods, podOf(name, labels)))
+    }
+    expect(await refusalOf(() => request(operator))).toMatch(/^403 .*ValidatingAdmissionPolicy/)
+  })
+
+  it.each<[string, (operator: KubeClient) => Promise<unknown>]>([
+    ['read a Secret', (operator) => operator.get(secrets, 'matte-secrets')],
+    ['create a pod', (operator) => operator.create(pods, podOf('new', ownLabels))],
+    ['change a pool', (operator) => operator.mergePatch(tritonPools, 'own', { spec: { image: 'example/other:1' } })],
+  ])('has no right to %s', async (_what, request) => {
+    expect(await refusalOf(() => request(operator))).toMatch(/^403 /)
+  })
+
+  function serviceWith(more: object) {
+    const service = buildTritonService(pool, 'other')
+    return { ...service, spec: { ...service.spec, ...more } } as typeof service
+  }
+  function deploymentWith(podPatch: object): Deployment {
+    const changed = withDefaults({ ...spec, podPatch } as Parameters<typeof withDefaults>[0])
+    return buildTritonDeployment({ ...pool, spec: changed })
+  }
+  function eventOf(): KubeObject {
+    const involvedObject = { apiVersion: 'apps/v1', kind: 'Deployment', name: foreign, namespace: namespace.name() }
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'e' },
+      involvedObject,
+      reason: 'A',
+      message: 'b',
+      type: 'Normal',
+    } as KubeObject
+  }
+
+  const leaseOf = (name: string) =>
+    ({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec: {} }) as never
+  const podOf = (name: string, labels: Readonly<Record<string, string>> = {}) =>
+    ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, labels },
+      spec: { nodeSelector: { none: 'such' }, containers: [{ name: 'main', image: 'x:1' }] },
+    }) as never
+})
+
+const claimOf = (claimName: string) => ({ name: 'data', persistentVolumeClaim: { claimName } })
+const bare = [
+  {
+    name: 'triton',
+    image: 'x',
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+    volumeMounts: [{ name: 'data', mountPath: '/data' }],
+  },
+]
