@@ -2,7 +2,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import { askForVerification } from '@matte/core/identity/account/account-requests'
-import { verifyAddress } from '@matte/core/identity/account/verify-address'
 import type { FastifyRequest } from 'fastify'
 import {
   emailRequest,
@@ -12,9 +11,9 @@ import {
   verificationSentSchema,
 } from '../../../schemas/app/auth.ts'
 import { openResponses, refer, success } from '../../../schemas/schema.ts'
-import { clientOf } from '../own-password.ts'
 import { type AuthDeps, linkRefused, requireOn, tags, toSignedIn } from './auth-deps.ts'
 import { registerByRequest } from './register-request.ts'
+import { verifyByRequest } from './verify-request.ts'
 
 const sent = success('Said whatever the address.', refer(verificationSentSchema))
 
@@ -65,9 +64,8 @@ export const registerRoutes: FastifyPluginAsyncTypebox<RegisterDeps> = async (ap
   })
 
   app.post('/verify-email', { schema: verify, config }, async (request) => {
-    const session = await verifyAddress(deps, { token: request.body.token, client: clientOf(request) })
+    const session = await verifyByRequest(deps, request as FastifyRequest, request.body)
     if (session === undefined) throw linkRefused()
-    deps.nudge.delivery(session.userId)
     return toSignedIn(deps, session)
   })
 }

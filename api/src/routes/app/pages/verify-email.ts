@@ -1,7 +1,6 @@
 // The link of a registration's mail: the password of the registration, and the account is there.
 import { askForVerification } from '@matte/core/identity/account/account-requests'
 import { findMailToken } from '@matte/core/identity/account/mail-token'
-import { verifyAddress } from '@matte/core/identity/account/verify-address'
 import { endSession } from '@matte/core/identity/session/session-queries'
 import type { FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
@@ -11,7 +10,7 @@ import { html } from '../../../pages/html.ts'
 import { link, type Page, paragraph } from '../../../pages/page.ts'
 import { emailRequest, loginRequest, tokenRequest } from '../../../schemas/app/auth.ts'
 import { requireOn } from '../auth/auth-deps.ts'
-import { clientOf } from '../own-password.ts'
+import { verifyByRequest } from '../auth/verify-request.ts'
 import { checkMail, emailField, type PageDeps, passwordField } from './page-deps.ts'
 
 const verifyBody = Type.Object({ ...tokenRequest.properties, password: loginRequest.properties.password })
@@ -25,12 +24,11 @@ export const verifyEmailPages: FastifyPluginAsync<PageDeps> = async (app, deps) 
     open: async ({ token }) =>
       token && (await findMailToken(db, 'verify-email', token)) ? passwordPage(token) : deadLinkPage,
     again: ({ token }, problem) => passwordPage(token, problem),
-    submit: async ({ token }, request) => {
-      const session = await verifyAddress(deps, { token, client: clientOf(request) })
+    submit: async (body, request) => {
+      const session = await verifyByRequest(deps, request, body)
       if (session === undefined) return deadLinkPage
       // Nobody has its tokens: the page shows none.
       await endSession(db, session.userId, session.sessionId)
-      deps.nudge.delivery(session.userId)
       return verifiedPage
     },
   })
