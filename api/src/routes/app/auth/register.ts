@@ -70,7 +70,6 @@ export const registerRoutes: FastifyPluginAsyncTypebox<RegisterDeps> = async (ap
   app.post('/verify-email', { schema: verify, config }, async (request) => {
     const session = await verifyByRequest(deps, request as FastifyRequest, request.body)
     if (session === undefined) throw linkRefused()
-    deps.nudge.delivery(session.userId)
     return toSignedIn(deps, session)
   })
 }

@@ -1,3 +1,4 @@
+import type { Nudge } from '@matte/core/bus/nudge'
 import { MatteError } from '@matte/core/error'
 import { verifyAddress } from '@matte/core/identity/account/verify-address'
 import { tooManyFailures } from '@matte/core/identity/password/confirm-password'
@@ -7,7 +8,9 @@ import { clientOf, passwordClientOf } from '../own-password.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import { untilAnswerMs } from './slow-answer.ts'
 
-type VerifyDeps = Pick<AuthDeps, 'db' | 'masterKeys' | 'hasher' | 'freeCredits'>
+type VerifyDeps = Pick<AuthDeps, 'db' | 'masterKeys' | 'hasher' | 'freeCredits'> & {
+  readonly nudge: Pick<Nudge, 'delivery'>
+}
 
 /**
  * Verifies the address of a registration by the token of its mail and its password (D92). Undefined: the token does not
@@ -26,7 +29,10 @@ export async function verifyByRequest(
   const done = await verifyAddress(deps, { token, password, from, client: clientOf(request) })
   if (done.outcome === 'refused') return undefined
   if (done.outcome === 'delayed') throw tooManyFailures(done.waitSeconds)
-  if (done.outcome === 'signed_in') return done.session
+  if (done.outcome === 'signed_in') {
+    deps.nudge.delivery(done.session.userId)
+    return done.session
+  }
   await untilAnswerMs(startedAt, done.answerMs)
   throw wrongPassword()
 }

@@ -26,7 +26,6 @@ export const verifyEmailPages: FastifyPluginAsync<PageDeps> = async (app, deps) 
       if (session === undefined) return deadLinkPage
       // Nobody has its tokens: the page shows none.
       await endSession(db, session.userId, session.sessionId)
-      deps.nudge.delivery(session.userId)
       return verifiedPage
     },
   })

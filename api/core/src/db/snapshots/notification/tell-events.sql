@@ -7,7 +7,8 @@ delete from notification_due
 returning event, event_key as "key", workspace_id as "workspaceId", user_id as "userId", fields;
 
 prepare tell_events_3 as
-select "u"."id", "u"."email" as "address", "u"."email_verified_at", "p"."in_app", "p"."email"
+select "u"."id", "u"."email" as "address", "u"."email_verified_at", "p"."in_app", "p"."email", "u"."locale",
+  "u"."time_zone" as "timeZone"
   from "membership" as "m" inner join "app_user" as "u" on "u"."id" = "m"."user_id" left join "notification_preference" as "p" on "p"."user_id" = "u"."id"
   and "p"."event" = $1 where "m"."workspace_id" = $2 and "m"."role" in ($3, $4, $5) and "u"."disabled_at" is null
   and "u"."erased_at" is null;
