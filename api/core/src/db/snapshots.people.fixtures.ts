@@ -1,6 +1,6 @@
 // Statements about people, teams and payments, for snapshots.test.ts.
 import { countChanges, listChanges } from '../audit/list-changes.ts'
-import { listDueRequests } from '../identity/account/due-requests.ts'
+import { delayVerifications, listDueRequests } from '../identity/account/due-requests.ts'
 import { cleanSignIn } from '../identity/clean-sign-in.ts'
 import { admit } from '../identity/login/admit.ts'
 import { countLoginEvents, listLoginEvents } from '../identity/login/list-login-events.ts'
@@ -36,6 +36,7 @@ export const peopleStatements: Readonly<Record<string, Sending>> = {
     },
   },
   'identity/clean-sign-in': { send: (db) => cleanSignIn(db) },
+  'identity/delay-verifications': { send: (db) => delayVerifications(db) },
   'identity/list-due-requests': { send: (db) => listDueRequests(db, 100) },
   'identity/erase-account': {
     send: (db) => {

@@ -21,3 +21,7 @@ delete from login_failure where (account, network) in (
 prepare clean_sign_in_6 as
 delete from mail_room where (address, kind) in (
     select address, kind from mail_room where spent_until < now() limit $1);
+
+prepare clean_sign_in_7 as
+delete from free_credit where mailbox in (
+    select mailbox from free_credit where forget_at <= now() limit $1);

@@ -15,10 +15,10 @@ select count(*) as "count" from "referral" where email_key = $1 and invited_at >
 
 prepare invite_by_mail_5 as
 insert into mail_room as r (address, kind, spent_until)
-values ($1, $2, clock_timestamp() + $3::int * interval '1 minute')
+values ($1, $2, clock_timestamp() + $3::float8 * interval '1 second')
 on conflict (address, kind) do update
-   set spent_until = greatest(r.spent_until, clock_timestamp()) + $4::int * interval '1 minute'
- where r.spent_until <= clock_timestamp() + $5 * $6::int * interval '1 minute'
+   set spent_until = greatest(r.spent_until, clock_timestamp()) + $4::float8 * interval '1 second'
+ where r.spent_until <= clock_timestamp() + $5 * $6::float8 * interval '1 second'
 returning true as taken;
 
 prepare invite_by_mail_6 as

@@ -20,9 +20,9 @@ prepare join_referred_4 as
     ) known
      where 
 network(set_masklen(known.ip, case when family(known.ip) = 4 then 24
-                                     when known.ip << '::ffff:0.0.0.0/96' then 120 else 64 end)) = 
+                                     when known.ip << '::ffff:0.0.0.0/96' then 120 else 48 end)) = 
 network(set_masklen(u.registered_from, case when family(u.registered_from) = 4 then 24
-                                     when u.registered_from << '::ffff:0.0.0.0/96' then 120 else 64 end))
+                                     when u.registered_from << '::ffff:0.0.0.0/96' then 120 else 48 end))
        and u.created_at between since - interval '1 hour' and until + interval '1 hour'
   ) as nearby
     from app_user u where u.id = $3;

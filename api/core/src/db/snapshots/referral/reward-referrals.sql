@@ -14,8 +14,10 @@ with due as materialized (
 select id from due where succeeded;
 
 prepare reward_referrals_2 as
-select r.referrer_id as "referrerId", own.id as "workspaceId",
-       coalesce(own.payment_fingerprint = invited.payment_fingerprint, false) as "samePayer"
+select r.referrer_id as "referrerId", own.id as "workspaceId", r.suspicion,
+       coalesce(own.payment_fingerprint = invited.payment_fingerprint, false) as "samePayer",
+       exists (select from payment_order o where o.workspace_id = invited.id
+                  and o.status in ('paid', 'partially_refunded')) as "hasBought"
   from referral r
   left join workspace own on own.personal_of = r.referrer_id
   left join workspace invited on invited.personal_of = r.invited_id
@@ -25,7 +27,9 @@ prepare reward_referrals_3 as
 select "id", "plan" from "workspace" where "id" = $1 for no key update;
 
 prepare reward_referrals_4 as
-update "referral" set "status" = case when suspicion is not null or $1 then 'review' else 'rewarded' end,
-  "suspicion" = coalesce(suspicion, case when $2 then 'payment' end), "credits" = $3, "check_at" = $4,
-  "decided_at" = case when suspicion is null and not $5 then now() end where "id" = $6 and "status" = $7
-  returning "status";
+select decided_at + $1 * interval '1 day' as "until" from "referral" where "referrer_id" = $2 and "status" = $3
+  and "decided_at" > now() - $4 * interval '1 day' order by "decided_at" desc limit $5 offset $6;
+
+prepare reward_referrals_5 as
+update "referral" set "status" = $1, "suspicion" = $2, "credits" = $3, "check_at" = $4, "decided_at" = now()
+  where "id" = $5 and "status" = $6 returning "status";
