@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 async function ask(path: string, query: Record<string, string>) {
   const response = await fetch(`${world.api.url}${path}?${new URLSearchParams(query)}`, { headers: credentials })
-  const { data } = (await response.json()) as { data: { page?: number; pageSize?: number; items?: unknown[] } }
+  const { data = {} } = (await response.json()) as { data?: { page?: number; pageSize?: number; items?: unknown[] } }
   return { status: response.status, data: JSON.parse(JSON.stringify(data, withoutSignatures)) as typeof data }
 }
 

@@ -65,7 +65,11 @@ function withRealValues({ imageUrl }: { imageUrl: string }): Document {
     for (const name of Object.keys(properties)) properties[name] = bodies[name] ?? properties[name] ?? {}
     operation.parameters = (operation.parameters ?? [])
       .filter(({ name }) => name !== 'Idempotency-Key' && name !== 'page')
-      .map((parameter) => ({ ...parameter, schema: parameters[parameter.name] ?? parameter.schema }))
+      .map((parameter) => {
+        const { example: _madeUp, ...rest } = parameter
+        const schema = parameters[parameter.name]
+        return schema === undefined ? parameter : { ...rest, schema }
+      })
   }
   return copy
 }
@@ -77,6 +81,7 @@ const ofResources = [
   'NOT_FOUND',
   'TASK_CANNOT_CANCEL',
   'TASK_NOT_RETRYABLE',
+  'CONFLICT', // of a delivery that is canceled, or an endpoint that is disabled
 ] as const
 const ofInput = [
   'INVALID_PARAMS', // as far as hooks.py lets it

@@ -55,5 +55,6 @@ describe('an answer', () => {
   it('is judged by the operation that the router would choose', () => {
     expect(ask(404, {}, '/tasks/counts')).toContain('countTasks answered 404')
     expect(ask(500, {}, '/elsewhere')).toBeUndefined()
+    expect(ask(404, { error: { code: 'OTHER' } }, '/tasks/%zz')).toBeUndefined()
   })
 })

@@ -85,6 +85,16 @@ export function createJudge(served: object): (answer: Answer) => string | undefi
 
 type ErrorBody = { readonly error?: { readonly code: string } }
 
+/** The router reaches no route with such a path. */
+const hasBrokenEscape = (path: string): boolean => {
+  try {
+    decodeURIComponent(path)
+    return false
+  } catch {
+    return true
+  }
+}
+
 /** As the router has it: a path that is there word for word comes before one with parameters. */
 function operationFinder({ paths }: Document): (method: string, path: string) => Operation | undefined {
   const patterns = Object.entries(paths).map(([path, methods]) => ({
@@ -93,6 +103,7 @@ function operationFinder({ paths }: Document): (method: string, path: string) =>
     pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
   }))
   return (method, path) => {
+    if (hasBrokenEscape(path)) return undefined
     const methods = paths[path] ?? patterns.find(({ pattern }) => pattern.test(path))?.methods
     return methods?.[method.toLowerCase()]
   }

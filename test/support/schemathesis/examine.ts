@@ -18,7 +18,7 @@ export const timeoutMs = 170_000
 
 export type Schema = { [member: string]: unknown; properties?: Record<string, Schema>; items?: Schema }
 type Operation = {
-  parameters?: { name: string; schema: Schema }[]
+  parameters?: { name: string; schema: Schema; example?: unknown }[]
   requestBody?: { content: Record<string, { schema: Schema }> }
 }
 export type Document = { paths: Record<string, Record<string, Operation>> }
@@ -38,10 +38,16 @@ type Wanted = {
   readonly refusesAll?: boolean
 }
 
+/** Their examples would make every request wait, refuse unknown fields, or repeat another. */
+const steering: readonly string[] = ['Prefer', 'Idempotency-Key']
+
 /** The service's own document, with those of its paths that are wanted. */
 export async function readDocument(url: string, wants: (path: string) => boolean): Promise<Document> {
   const served = (await (await fetch(`${url}/api/v1/openapi.json`)).json()) as object
   const document = writeOut(served) as Document
+  for (const { parameters = [] } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+    for (const parameter of parameters) if (steering.includes(parameter.name)) delete parameter.example
+  }
   return { ...document, paths: Object.fromEntries(Object.entries(document.paths).filter(([path]) => wants(path))) }
 }
 
