@@ -86,57 +86,60 @@ prepare erase_account_21 as
 delete from "email_change" where "user_id" = $1;
 
 prepare erase_account_22 as
-delete from "mfa_token" where "user_id" = $1;
+delete from "personal_idempotency_record" where "user_id" = $1;
 
 prepare erase_account_23 as
-delete from "mail_token" where "user_id" = $1;
+delete from "mfa_token" where "user_id" = $1;
 
 prepare erase_account_24 as
-delete from "recovery_code" where "user_id" = $1;
+delete from "mail_token" where "user_id" = $1;
 
 prepare erase_account_25 as
-delete from "two_factor" where "user_id" = $1;
+delete from "recovery_code" where "user_id" = $1;
 
 prepare erase_account_26 as
-delete from "mail" where "user_id" = $1;
+delete from "two_factor" where "user_id" = $1;
 
 prepare erase_account_27 as
-delete from "mail" where "to_key" = $1;
+delete from "mail" where "user_id" = $1;
 
 prepare erase_account_28 as
-delete from "notification" where "user_id" = $1;
+delete from "mail" where "to_key" = $1;
 
 prepare erase_account_29 as
-delete from "notification_preference" where "user_id" = $1;
+delete from "notification" where "user_id" = $1;
 
 prepare erase_account_30 as
-delete from "referral" where "referrer_id" = $1;
+delete from "notification_preference" where "user_id" = $1;
 
 prepare erase_account_31 as
-delete from "referral" where "email_key" = $1;
+delete from "referral" where "referrer_id" = $1;
 
 prepare erase_account_32 as
-delete from "referral_code" where "user_id" = $1;
+delete from "referral" where "email_key" = $1;
 
 prepare erase_account_33 as
-update "task_event" set "for_user" = null where "for_user" = $1;
+delete from "referral_code" where "user_id" = $1;
 
 prepare erase_account_34 as
-delete from "notification_due" where "user_id" = $1;
+update "task_event" set "for_user" = null where "for_user" = $1;
 
 prepare erase_account_35 as
-delete from "account_request" where "email_key" = $1;
+delete from "notification_due" where "user_id" = $1;
 
 prepare erase_account_36 as
-delete from "registration_invite" where "email" = $1;
+delete from "account_request" where "email_key" = $1;
 
 prepare erase_account_37 as
-delete from "team_invite" where "email_key" = $1;
+delete from "registration_invite" where "email" = $1;
 
 prepare erase_account_38 as
-delete from "login_failure" where "account" = $1;
+delete from "team_invite" where "email_key" = $1;
 
 prepare erase_account_39 as
+delete from "login_failure" where "account" = $1;
+
+prepare erase_account_40 as
 update app_user
    set email = 'erased-' || id || '@erased.invalid', email_key = null, email_verified_at = null,
        password_hash = null, name = null, locale = default, time_zone = default, avatar_url = null,
