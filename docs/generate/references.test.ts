@@ -8,8 +8,7 @@ const sound: Readonly<Record<string, string>> = {
     '# Guide\n\n## Two `words`, here\n\n[one](contract.md), [two](#two-words-here), [web](https://a.b/c)\n',
   'api/src/app.ts': '// Keeps D1, see `docs/guide.md`.\n',
   'api/src/routes/tasks.ts': '',
-  'test/a.test.ts':
-    "describe('tasks', () => {\n  it.each([\n    [1],\n  ])(\n    'ends %s', run)\n  it(\"keeps a caller's order\", run)\n})",
+  'test/a.test.ts': "it.each([\n  [1],\n])(\n  'ends %s', run)\nit(\"keeps a caller's order\", run)",
 }
 
 const problemsOf = (changes: Readonly<Record<string, string>>): string[] =>

@@ -159,8 +159,8 @@ export const mailTexts: { readonly [T in MailTemplate]: Describe<T> } = {
       paragraphs: [
         `${memberEmail} ${formerRights[change](team)}. Webhook endpoints that this member made go on getting events:`,
         ...endpoints.map(({ id, targetHost }) => `${targetHost}, the endpoint ${id}`),
-        'Check that each receiver still belongs to your team. Delete an endpoint that does not, and rotate the secret ' +
-          'of an endpoint that stays.',
+        'Check that each receiver still belongs to your team. Delete an endpoint that does not, and rotate the ' +
+          'secret of an endpoint that stays.',
       ],
       reason: 'You are an owner of this team at Matte. Mails of this kind cannot be switched off.',
     }

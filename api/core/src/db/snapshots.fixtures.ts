@@ -1,5 +1,14 @@
 // How statements are written down, and how they are found in the sources, for snapshots.test.ts.
+import {
+  type DatabaseConnection,
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+} from 'kysely'
 import type { Db } from './database.ts'
+import type { Tables } from './tables/index.ts'
 
 export type Sending = {
   readonly send: (db: Db) => Promise<unknown>
@@ -43,4 +52,28 @@ export function templatesOf(source: string): string[][] {
     } else open.push(line)
   }
   return templates.map((lines) => lines.map((line) => line.trim()).filter((line) => line !== ''))
+}
+
+/** Statements that `send` sends to a database that gives these answers. */
+export async function sentBy({ send, answers = [] }: Sending): Promise<string[]> {
+  const sent: string[] = []
+  const connection: DatabaseConnection = {
+    executeQuery: async ({ sql }) => ({ rows: [...(answers[sent.push(sql) - 1] ?? [])] as never[] }),
+    streamQuery: () => {
+      throw new Error('nothing is read as a stream')
+    },
+  }
+  class AnsweringDriver extends DummyDriver {
+    override acquireConnection = async () => connection
+  }
+  const db = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new AnsweringDriver(),
+      createIntrospector: (inner) => new PostgresIntrospector(inner),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  })
+  await send(db).catch(() => undefined) // some refuse an answer without rows
+  return sent
 }

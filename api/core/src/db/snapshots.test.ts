@@ -2,14 +2,6 @@
 // checked from both ends: a snapshot without a statement fails, and so does a long statement without a snapshot.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  type DatabaseConnection,
-  DummyDriver,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-} from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { cancelBatch } from '../batch/cancel-batch.ts'
 import { insertChildren } from '../batch/insert-batch.ts'
@@ -59,9 +51,8 @@ import { takeSingleSlot } from '../workspace/limit/single-slot.ts'
 import { defaultPlans, type Plan } from '../workspace/plan.ts'
 import { missingPrivileges } from './roles/missing-privileges.ts'
 import { creditStatements } from './snapshots.credit.fixtures.ts'
-import { prepare, type Sending, templatesOf } from './snapshots.fixtures.ts'
+import { prepare, type Sending, sentBy, templatesOf } from './snapshots.fixtures.ts'
 import { peopleStatements } from './snapshots.people.fixtures.ts'
-import type { Tables } from './tables/index.ts'
 
 /** From so many lines on a statement has a snapshot. */
 const longStatementLines = 6
@@ -277,28 +268,4 @@ async function textOf(path: string, sending: Sending): Promise<string> {
   const sent = await sentBy(sending)
   const name = path.replace(/^.*\//, '').replaceAll('-', '_')
   return sent.map((sql, index) => prepare(sent.length === 1 ? name : `${name}_${index + 1}`, sql)).join('\n')
-}
-
-/** What is sent to a database that gives these answers. */
-async function sentBy({ send, answers = [] }: Sending): Promise<string[]> {
-  const sent: string[] = []
-  const connection: DatabaseConnection = {
-    executeQuery: async ({ sql }) => ({ rows: [...(answers[sent.push(sql) - 1] ?? [])] as never[] }),
-    streamQuery: () => {
-      throw new Error('nothing is read as a stream')
-    },
-  }
-  class AnsweringDriver extends DummyDriver {
-    override acquireConnection = async () => connection
-  }
-  const db = new Kysely<Tables>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new AnsweringDriver(),
-      createIntrospector: (inner) => new PostgresIntrospector(inner),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
-  })
-  await send(db).catch(() => undefined) // some refuse an answer without rows
-  return sent
 }
