@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
+import { publishPlan } from '../notification/publish-plan.ts'
 import { type Plans, planNamed } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { grantPlanCredits } from './plan-grant.ts'
@@ -23,11 +24,13 @@ type OperatorPlan = {
  */
 export async function setOperatorPlan(tx: Db, plans: Plans, wanted: OperatorPlan) {
   const { workspaceId, plan, fromNextMonth = false } = wanted
-  if ((await lockWorkspace(tx, workspaceId)) === undefined) return undefined
+  const before = await lockWorkspace(tx, workspaceId)
+  if (before === undefined) return undefined
   const month = await readMonth(tx, workspaceId)
   await refuseSubscribed(tx, workspaceId)
   const operator_plan = plan === 'free' ? null : plan
   await tx.updateTable('workspace').set({ plan, operator_plan }).where('id', '=', workspaceId).execute()
+  if (plan !== before.plan) await publishPlan(tx, { workspaceId, plan, message: `The plan is now ${plan}.` })
   if (!fromNextMonth) return { credits: await grantMonth(tx, plans, { workspaceId, plan, month }) }
   await setDue(tx, workspaceId, plan === 'free' ? null : month.end)
   return { credits: 0 }

@@ -100,8 +100,10 @@ export const eventCatalog = {
     },
   },
   'subscription.updated': {
-    description: 'A subscription was activated, resumed, or has another plan, or a whole refund ended its plan.',
-    fields: { plan: text('The plan.', 'pro'), message: message('Your plan is now pro.') },
+    description:
+      'The plan in force has changed: an activation, an upgrade, a downgrade on its date, an end, or an operator. A ' +
+      'change that is scheduled is not sent before its date.',
+    fields: { plan: text('The plan in force from now on.', 'pro'), message: message('Your plan is now pro.') },
   },
   'subscription.canceled': {
     description: 'A subscription was canceled; it goes on to the end of its period, or ended with a whole refund.',

@@ -6,6 +6,7 @@ import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 import type { PaymentDeps } from '../payment-deps.ts'
 import type { Facts, ProviderEvent } from '../provider/provider.ts'
 import { findOrderBy, type OrderRow } from '../rows/order-queries.ts'
+import { announceSeen } from './announce-next.ts'
 import { applyInvoice } from './apply-invoice.ts'
 import { applyOrder, noteFailure } from './apply-order.ts'
 import { applyRefund } from './apply-refund.ts'
@@ -76,9 +77,11 @@ const isUuid = (text: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{1
 /** Answers the order of the charge, where there is one. */
 async function applySubscribed(applying: Applying, first: OrderRow, { facts, reading, event }: Said) {
   if (facts.subscription === undefined) return undefined
-  const subscription = await applySubscription(applying, { facts: facts.subscription, reading })
+  const { before, after } = await applySubscription(applying, { facts: facts.subscription, reading })
   const failed = event?.failure != null
-  const charged = facts.invoice && (await applyInvoice(applying, { facts: facts.invoice, subscription, first, failed }))
+  const charged =
+    facts.invoice && (await applyInvoice(applying, { facts: facts.invoice, subscription: after, first, failed }))
   await refreshPlan(applying)
+  await announceSeen(applying, { before, after, isCharged: facts.invoice !== undefined })
   return charged
 }

@@ -35,7 +35,7 @@ export async function applyInvoice(applying: Applying, charged: Charged): Promis
   if (paid === undefined) return order
   await updateOrder(applying.tx, order.id, { provider_invoice_id: facts.id, subscription_id: subscription.id })
   await grantFirst(applying, order, { facts, subscription })
-  await publishPaid(applying, order, facts)
+  await publishRenewed(applying, order, facts)
   return order
 }
 
@@ -93,17 +93,11 @@ async function grantChange({ tx, workspaceId }: Applying, grant: ChangeGrant): P
   return (await grantCredits(tx, { workspaceId, kind: 'plan', ...grant }))?.lotId
 }
 
-/** `payment.succeeded` is published with the payment; a change is told of where it is seen. */
-async function publishPaid({ tx, workspaceId }: Applying, order: OrderRow, { reason, bought }: InvoiceFacts) {
-  const about = { key: order.id, workspaceId, userId: null }
+/** `payment.succeeded` is published with the payment, `subscription.updated` with the plan. */
+async function publishRenewed({ tx, workspaceId }: Applying, order: OrderRow, { reason, bought }: InvoiceFacts) {
+  if (reason !== 'renewal') return
   const { plan, endsAt } = bought
-  if (reason === 'purchase') {
-    const fields = { plan, message: `The subscription to ${plan} has begun.` }
-    return publishEvent(tx, { event: 'subscription.updated', fields, ...about })
-  }
-  if (reason === 'renewal') {
-    const end = endsAt.toISOString()
-    const fields = { plan_name: plan, period_end: end, message: `${plan} is renewed until ${end.slice(0, 10)}.` }
-    return publishEvent(tx, { event: 'subscription.renewed', fields, ...about })
-  }
+  const end = endsAt.toISOString()
+  const fields = { plan_name: plan, period_end: end, message: `${plan} is renewed until ${end.slice(0, 10)}.` }
+  await publishEvent(tx, { event: 'subscription.renewed', fields, key: order.id, workspaceId, userId: null })
 }
