@@ -76,7 +76,7 @@ export async function buildServices(config: Config): Promise<Services> {
       bus,
       due,
       ...(await buildPeople(config, { db, registry, logger })),
-      duePayments({ payments, wakeDeliveries: due.wake, logger }),
+      ...duePayments({ payments, wakeDeliveries: due.wake, logger }),
       ...creditLoops({ ...dueDeps, plans }),
       referralLoop({ ...dueDeps, rewardCredits }),
       failingEndpointsLoop({ db, masterKeys: config.masterKeys, logger }),

@@ -1,14 +1,13 @@
-// `subscription.updated` names the plan in force: a receiver that sets its plan from the event is right after each step.
-import { setOperatorPlan } from '@matte/core/credit/operator-plan'
-import { sweepParts } from '@matte/core/db/sweep'
+// `subscription.updated` names the plan in force: a receiver that sets its plan from the event is right at each step.
 import { tellEvents } from '@matte/core/notification/make-notifications'
-import { paymentParts } from '@matte/core/payment/due-payments'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { afterAll, describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createDispatcher } from '../dispatcher/in-process.ts'
-import { buy, paymentsOf } from '../support/app/payments.ts'
+import { admin } from '../support/admin.ts'
+import { buy } from '../support/app/payments.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
+import { sweepPayments } from '../support/app/sweep-payments.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
 
@@ -47,11 +46,7 @@ async function givenPlanReceiver({ workspaceId }: Person) {
   }
 }
 
-async function passTo(days: number): Promise<void> {
-  const at = new Date(Date.now() + days * dayMs)
-  const { failures } = await sweepParts(paymentParts(paymentsOf(world.db, world.api, () => at)))
-  expect(failures).toEqual([])
-}
+const passTo = (days: number) => sweepPayments(world, new Date(Date.now() + days * dayMs))
 
 const post = ({ client }: Person, what: string, body?: object) =>
   client.call('POST', `/payments/subscription/${what}`, { ...(body && { body }) })
@@ -82,8 +77,9 @@ describe('subscription.updated', () => {
     await post(someone, 'cancel')
     await passTo(64)
     await expectPlan('free')
-    const set = { workspaceId: someone.workspaceId, plan: 'pro' }
-    await world.db.transaction().execute((tx) => setOperatorPlan(tx, world.api.config.plans, set))
+    await admin(['workspace', 'plan', '--workspace', someone.workspaceId, '--plan', 'pro'], {
+      DATABASE_URL: world.databaseUrl,
+    })
     await expectPlan('pro')
     expect(plans()).toEqual(['pro', 'enterprise', 'business', 'free', 'pro'])
   })

@@ -19,6 +19,26 @@ const end = start + 30 * 24 * 60 * 60
 type Mode = 'classic' | 'flexible'
 type Body = Record<string, string>
 
+const restOf = (price: string, at: number) => Math.floor(((amounts[price] ?? 0) * (end - at)) / (end - start))
+
+const line = (amount: number, { price, at }: { price: string; at: number }, more: object = {}) => ({
+  ...{ amount, period: { start: at, end }, pricing: { price_details: { price } }, metadata: {} },
+  ...{ parent: { subscription_item_details: { proration: true } }, ...more },
+})
+
+const invoiceOf = (lines: readonly { amount: number }[]) => ({
+  ...{ id: 'in_2', billing_reason: 'subscription_update', status: 'paid', currency: 'usd', total_taxes: [] },
+  total: lines.reduce((sum, { amount }) => sum + amount, 0),
+  status_transitions: { paid_at: start + 1 },
+  parent: { subscription_details: { subscription: 'sub_1', metadata } },
+  lines: { data: lines },
+  payments: { data: [{ status: 'paid', payment: { payment_intent: 'pi_2' } }] },
+})
+
+const priceOf = (plan: string) => ({
+  json: { id: `price_${plan}`, product: `prod_${plan}`, metadata: { matte_plan: plan, matte_interval: 'month' } },
+})
+
 /** Business was paid; `declines` is about the next charge. */
 function givenSubscription({ mode, declines }: { mode: Mode; declines: boolean }) {
   const state = { price: 'price_business', invoice: null as object | null }
@@ -27,23 +47,10 @@ function givenSubscription({ mode, declines }: { mode: Mode; declines: boolean }
     ...{ cancel_at: null, cancel_at_period_end: false, ended_at: null },
     items: { data: [{ id: 'si_1', price: { id: state.price }, current_period_start: start, current_period_end: end }] },
   })
-  const restOf = (price: string, at: number) => Math.floor(((amounts[price] ?? 0) * (end - at)) / (end - start))
-  const line = (amount: number, { price, at }: { price: string; at: number }, more: object = {}) => ({
-    ...{ amount, period: { start: at, end }, pricing: { price_details: { price } }, metadata: {} },
-    ...{ parent: { subscription_item_details: { proration: true } }, ...more },
-  })
   const prorations = (to: string, at: number) => {
     const credited = mode === 'classic' ? state.price : 'price_business'
     return [line(-restOf(credited, at), { price: credited, at }), line(restOf(to, at), { price: to, at })]
   }
-  const invoiceOf = (lines: readonly { amount: number }[]) => ({
-    ...{ id: 'in_2', billing_reason: 'subscription_update', status: 'paid', currency: 'usd', total_taxes: [] },
-    total: lines.reduce((sum, { amount }) => sum + amount, 0),
-    status_transitions: { paid_at: start + 1 },
-    parent: { subscription_details: { subscription: 'sub_1', metadata } },
-    lines: { data: lines },
-    payments: { data: [{ status: 'paid', payment: { payment_intent: 'pi_2' } }] },
-  })
   const update = (body: Body) => {
     const price = body['items[0][price]'] ?? ''
     if (body.proration_behavior === 'none') {
@@ -61,9 +68,6 @@ function givenSubscription({ mode, declines }: { mode: Mode; declines: boolean }
     state.price = price
     return { json: subscription() }
   }
-  const priceOf = (plan: string) => ({
-    json: { id: `price_${plan}`, product: `prod_${plan}`, metadata: { matte_plan: plan, matte_interval: 'month' } },
-  })
   fake.answers = {
     // By the lookup key, which is made of the price.
     'GET /v1/prices': () => ({ json: { object: 'list', data: [] } }),
@@ -83,7 +87,6 @@ function givenSubscription({ mode, declines }: { mode: Mode; declines: boolean }
       ),
     }),
   }
-  return { restOf }
 }
 
 const plan = (when: 'now' | 'renewal', to: typeof pro) =>
@@ -100,7 +103,7 @@ describe('an upgrade at Stripe while a downgrade is planned', () => {
   })
 
   it.each(['classic', 'flexible'] as const)('credits what was paid, in the billing mode %s', async (mode) => {
-    const { restOf } = givenSubscription({ mode, declines: false })
+    givenSubscription({ mode, declines: false })
     await plan('renewal', pro)
     const { subscription: changed, invoice } = await plan('now', enterprise)
     expect(changed).toMatchObject({ plan: 'enterprise' })

@@ -3,7 +3,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
-import { publishPlan } from '../notification/publish-plan.ts'
 import { type Plans, planNamed } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { grantPlanCredits } from './plan-grant.ts'
@@ -19,7 +18,8 @@ type OperatorPlan = {
 }
 
 /**
- * Sets the plan of a workspace, with its credits of this month. Undefined: no such workspace.
+ * Sets the plan of a workspace, with its credits of this month. Undefined: no such workspace. The caller publishes the
+ * plan if it `isChanged`.
  * @throws MatteError CONFLICT while a subscription sets the plan
  */
 export async function setOperatorPlan(tx: Db, plans: Plans, wanted: OperatorPlan) {
@@ -29,11 +29,11 @@ export async function setOperatorPlan(tx: Db, plans: Plans, wanted: OperatorPlan
   const month = await readMonth(tx, workspaceId)
   await refuseSubscribed(tx, workspaceId)
   const operator_plan = plan === 'free' ? null : plan
-  await tx.updateTable('workspace').set({ plan, operator_plan }).where('id', '=', workspaceId).execute()
-  if (plan !== before.plan) await publishPlan(tx, { workspaceId, plan, message: `The plan is now ${plan}.` })
-  if (!fromNextMonth) return { credits: await grantMonth(tx, plans, { workspaceId, plan, month }) }
+  await tx.updateTable('workspace').set({ plan, operator_plan, low_balance_armed: true }).where('id', '=', workspaceId).execute()
+  const isChanged = plan !== before.plan
+  if (!fromNextMonth) return { credits: await grantMonth(tx, plans, { workspaceId, plan, month }), isChanged }
   await setDue(tx, workspaceId, plan === 'free' ? null : month.end)
-  return { credits: 0 }
+  return { credits: 0, isChanged }
 }
 
 async function refuseSubscribed(tx: Db, workspaceId: string): Promise<void> {

@@ -58,7 +58,9 @@ export const eventCatalog = {
     },
   },
   'credits.low_balance': {
-    description: 'The available credits have fallen below the threshold; once for each time that they do.',
+    description:
+      'The available credits have fallen below the threshold, by a task, an expiry, a refund or an operator; once ' +
+      'for each time that they do.',
     fields: { balance: count('Available credits.', 9), message: message('9 credits are left.') },
   },
   'credits.refunded': {

@@ -30,9 +30,12 @@ export type WorkspaceTable = {
   created_by: Generated<string | null>
   /** A deleted team: its ledger and its invoices stay. */
   deleted_at: Generated<Date | null>
-  /** `credits.low_balance` is sent when a capture leaves less than this. */
+  /** The threshold that members have set, if `low_balance_set`. */
   low_balance_threshold: Generated<number>
-  /** It has not been sent since the last grant. */
+  low_balance_set: Generated<boolean>
+  /** `credits.low_balance` is sent when fewer become available: the threshold, or the plan's default. Kept by the database. */
+  low_balance_below: ColumnType<number, never, never>
+  /** It has not been sent since the balance was last granted above the threshold. */
   low_balance_armed: Generated<boolean>
   /** `credits.expiration_warning` is sent so many days before a lot ends. */
   expiry_days_before: Generated<number>

@@ -1,4 +1,4 @@
-// Notifications of changes that begin with the next period. They are no webhook: the plan in force stays as it is (D72).
+// Notifications of changes that begin with the next period. No webhook is sent: the plan in force stays as it is (D72).
 import { randomUUID } from 'node:crypto'
 import type { Db } from '../../db/database.ts'
 import { notifyOnly } from '../../notification/publish-event.ts'

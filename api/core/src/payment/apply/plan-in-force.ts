@@ -74,7 +74,7 @@ async function putInForce({ tx }: Applying, id: string): Promise<boolean> {
 async function setPlan({ tx, workspaceId }: Applying, { plan, isNew }: InForce): Promise<void> {
   const { numUpdatedRows } = await tx
     .updateTable('workspace')
-    .set({ plan })
+    .set({ plan, low_balance_armed: true })
     .where('id', '=', workspaceId)
     .where('plan', '<>', plan)
     .executeTakeFirst()
@@ -92,7 +92,7 @@ async function returnToOperatorPlan({ tx, workspaceId }: Applying, paidBack: Per
   const { rows } = await sql<{ plan: string; before: string }>`
     with old as materialized (select id, plan from workspace where id = ${workspaceId})
     update workspace w
-       set plan = coalesce(operator_plan, 'free'),
+       set plan = coalesce(operator_plan, 'free'), low_balance_armed = true,
            plan_credits_due_at = case when operator_plan is null then null else coalesce(plan_credits_due_at, now()) end
       from old where w.id = old.id
     returning w.plan, old.plan as before`.execute(tx)

@@ -1,6 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { MatteError } from '@matte/core/error'
+import { openInvoicePdf, storeInvoicePdf } from '@matte/core/payment/invoice-pdf'
+import { StorageError, storeUnavailable } from '@matte/core/storage/storage-error'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { pdfPrinter } from '../../../invoice/pdf-printer.ts'
 import { invoiceSchema } from '../../../schemas/app/payment.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
@@ -29,15 +33,16 @@ const pdf = Type.Unsafe<Buffer>({ type: 'string', format: 'binary' })
 const pdfSchema = {
   operationId: 'getInvoicePdf',
   summary: 'Get an invoice or a credit note as PDF',
+  description: 'It is made once and kept: each later request has the same bytes.',
   tags,
   params: invoiceId,
   response: {
-    ...memberResponses(200, Type.Any(), []),
+    ...memberResponses(200, Type.Any(), ['TASK_STORAGE_UNAVAILABLE']),
     200: { description: 'The PDF.', content: { 'application/pdf': { schema: pdf } } },
   },
 }
 
-export const invoiceRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (app, { payments }) => {
+export const invoiceRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (app, { payments, bucket, probe }) => {
   const { db } = payments
   const find = ({ caller, params }: FastifyRequest) =>
     requireOwn(db, 'invoice', { workspaceId: caller.workspaceId, id: (params as { invoiceId: string }).invoiceId })
@@ -51,16 +56,43 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async 
     toInvoiceView(await find(request)),
   )
 
+  const printer = pdfPrinter()
+  app.addHook('onClose', () => printer.close())
+  const make = async (invoice: Awaited<ReturnType<typeof find>>): Promise<Uint8Array> => {
+    const { workspace_id: workspaceId } = invoice
+    const id = invoice.corrects ?? invoice.credit_note_for
+    const corrected = id === null ? undefined : await requireOwn(db, 'invoice', { workspaceId, id })
+    const pdf = await printer.print(invoice.id, toInvoiceForPdf(invoice, corrected?.number))
+    await storeInvoicePdf({ db, bucket }, invoice, pdf)
+    return pdf
+  }
+
   const pdfConfig = { access, exists, envelope: false } as const
   app.get('/invoices/:invoiceId/pdf', { schema: pdfSchema, config: pdfConfig }, async (request, reply) => {
     const invoice = await find(request)
-    const { workspace_id: workspaceId, number } = invoice
-    const id = invoice.corrects ?? invoice.credit_note_for
-    const corrected = id === null ? undefined : await requireOwn(db, 'invoice', { workspaceId, id })
-    reply.header('content-type', 'application/pdf')
-    // The library and its font tables are loaded for those who ask for a PDF alone.
-    const { renderInvoicePdf } = await import('../../../views/app/invoice-pdf.ts')
-    reply.header('content-disposition', `attachment; filename="invoice-${number}.pdf"`)
-    return reply.send(await renderInvoicePdf(toInvoiceForPdf(invoice, corrected?.number)))
+    const gone = new AbortController()
+    reply.raw.once('close', () => gone.abort())
+    const pdf = await request.atStore(() => readOrMake(invoice, gone.signal))
+    return reply
+      .headers({
+        'content-type': 'application/pdf',
+        'content-disposition': `attachment; filename="invoice-${invoice.number}.pdf"`,
+        'content-length': pdf.sizeBytes,
+      })
+      .send(pdf.body)
   })
+
+  async function readOrMake(invoice: Awaited<ReturnType<typeof find>>, signal: AbortSignal) {
+    try {
+      if (probe.isDown()) throw storeUnavailable(undefined)
+      const stored = await openInvoicePdf(bucket, invoice, signal)
+      if (stored !== undefined) return stored
+      const made = await make(invoice)
+      return { body: Buffer.from(made), sizeBytes: made.byteLength }
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error
+      const message = 'The object store does not answer; try again.'
+      throw new MatteError('TASK_STORAGE_UNAVAILABLE', message, { cause: error })
+    }
+  }
 }
