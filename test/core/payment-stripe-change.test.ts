@@ -69,7 +69,6 @@ function givenSubscription({ mode, declines }: { mode: Mode; declines: boolean }
     return { json: subscription() }
   }
   fake.answers = {
-    // By the lookup key, which is made of the price.
     'GET /v1/prices': () => ({ json: { object: 'list', data: [] } }),
     'POST /v1/prices': (body) => ({ json: { id: `price_${body['metadata[matte_plan]']}` } }),
     'GET /v1/prices/price_pro': priceOf('pro'),

@@ -1,8 +1,11 @@
 // What falls due of credits, from its cause to the signed delivery; and once, whatever runs at once or dies half-way.
 import { adjustCredits } from '@matte/core/credit/adjust-credits'
+import { readAlertSettings, writeAlertSettings } from '@matte/core/credit/alert-settings'
 import { announceLowBalances } from '@matte/core/credit/due/announce-low-balance'
 import { warnOfExpiry } from '@matte/core/credit/due/warn-of-expiry'
+import { expireCredits } from '@matte/core/credit/expire-credits'
 import { type Grant, grantCredits } from '@matte/core/credit/lot-queries'
+import { refundCredits } from '@matte/core/credit/refund-credits'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { finishTask } from '@matte/core/task/run/finish-task'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
@@ -13,7 +16,7 @@ import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import { withEveryCrash } from '../core/every-crash.ts'
 import { connectTo, useDatabase } from '../support/database.ts'
-import { claimNext, givenTask, givenWorkspace, ownModel, success } from '../support/factories.ts'
+import { claimNext, givenBatch, givenTask, givenWorkspace, ownModel, success } from '../support/factories.ts'
 import { until } from '../support/until.ts'
 import { createDispatcher, masterKeys } from './in-process.ts'
 import { startReceiver } from './receiver.ts'
@@ -49,6 +52,41 @@ async function spend(workspace: Paying, credits: number): Promise<void> {
 
 const grant = (workspaceId: string, wanted: Partial<Grant> & { amount: number }) =>
   grantCredits(database.db, { workspaceId, kind: 'test', ...wanted })
+
+// Each of these leaves 9 credits of more than 10.
+
+async function expire({ id }: Paying): Promise<void> {
+  await grant(id, { amount: 9 })
+  await grant(id, { amount: 2, expiresAt: inDays(1) })
+  await expireCredits(database.db, { now: inDays(2) })
+}
+
+async function refund({ id }: Paying): Promise<void> {
+  await grant(id, { amount: 8 })
+  const lot = await grant(id, { amount: 4 })
+  const refunded = { workspaceId: id, lotId: lot?.lotId ?? '', amount: 3, reference: 'r' }
+  await database.db.transaction().execute((tx) => refundCredits(tx, refunded))
+}
+
+async function correct({ id }: Paying): Promise<void> {
+  await grant(id, { amount: 12 })
+  await adjustCredits(database.db, { workspaceId: id, amount: -3, reason: 'r', reference: 'r' })
+}
+
+async function holdBatch(workspace: Paying): Promise<void> {
+  await grant(workspace.id, { amount: 12 })
+  await givenBatch(database.db, workspace, { size: 3 })
+}
+
+/** The lot lapses while one of its credits is held, and the release comes before a sweep. */
+async function releaseLapsed(workspace: Paying): Promise<void> {
+  await grant(workspace.id, { amount: 8 })
+  const lot = await grant(workspace.id, { amount: 4, expiresAt: inDays(1) })
+  const { id } = await begin(workspace)
+  await sql`update credit_hold set held_at = held_at - interval '2 days' where task_id = ${id}`.execute(database.db)
+  await sql`update credit_lot set expires_at = now() - interval '1 hour' where id = ${lot?.lotId}`.execute(database.db)
+  await cancelTask(database.db, workspace.id, id)
+}
 
 /** What was published of the workspace, as people are told of it. */
 async function published(workspaceId: string, event: string) {
@@ -100,7 +138,7 @@ describe('credits.low_balance', () => {
   const event = 'credits.low_balance'
   const pass = () => announceLowBalances(database.db)
 
-  it('arrives, signed, after the capture that leaves fewer than the threshold', async () => {
+  it('arrives, signed, after the task that leaves fewer than the threshold', async () => {
     const workspace = await paying(11)
     const place = await givenReceiver(workspace.id)
     await spend(workspace, 1)
@@ -146,17 +184,56 @@ describe('credits.low_balance', () => {
     expect(await published(workspace.id, event)).toEqual([])
   })
 
-  it('is not sent for what is only held, nor for what is released, adjusted or below a threshold of 0', async () => {
-    const held = await paying(10)
-    const { id } = await begin(held)
+  it.each([
+    ['an expiry', expire],
+    ['a refund', refund],
+    ["an operator's correction", correct],
+    ['a batch that is accepted', holdBatch],
+    ['a release after the lot has lapsed', releaseLapsed],
+  ])('comes from %s, once', async (_what, lower) => {
+    const workspace = await paying(0)
+    await lower(workspace)
     await pass()
-    await cancelTask(database.db, held.id, id)
-    await adjustCredits(database.db, { workspaceId: held.id, amount: -5, reason: 'r', reference: 'r' })
+    await spend(workspace, 1)
+    await pass()
+    expect(await published(workspace.id, event)).toMatchObject([{ balance: 9 }])
+  })
+
+  it('is not sent for what is released again, for a grant that stays below, or for a threshold of 0', async () => {
+    const held = await paying(10)
+    await cancelTask(database.db, held.id, (await begin(held)).id)
+    await pass()
+    expect(await published(held.id, event)).toEqual([])
+    const few = await paying(10)
+    await spend(few, 3)
+    await pass()
+    await grant(few.id, { amount: 2 })
+    await spend(few, 1)
+    await pass()
+    expect(await published(few.id, event)).toMatchObject([{ balance: 7 }])
     const silent = await paying(3)
-    await sql`update workspace set low_balance_threshold = 0 where id = ${silent.id}`.execute(database.db)
+    await writeAlertSettings(database.db, silent.id, { lowBalanceThreshold: 0, expiryDaysBefore: 7 })
     await spend(silent, 3)
     await pass()
-    expect([...(await published(held.id, event)), ...(await published(silent.id, event))]).toEqual([])
+    expect(await published(silent.id, event)).toEqual([])
+  })
+
+  it('has a threshold of 3 on Free, below its grant, which its members change', async () => {
+    const { id } = await givenWorkspace(database.db, { plan: 'free', credits: 10 })
+    const free = { id, plan: { ...planNamed(defaultPlans, 'free'), concurrentTasks: 3 } }
+    expect(await readAlertSettings(database.db, id)).toMatchObject({ lowBalanceThreshold: 3 })
+    await spend(free, 7)
+    await pass()
+    expect(await published(id, event)).toEqual([])
+    await spend(free, 1)
+    await pass()
+    expect(await published(id, event)).toMatchObject([{ balance: 2 }])
+    await grant(id, { amount: 9 })
+    await writeAlertSettings(database.db, id, { lowBalanceThreshold: 10, expiryDaysBefore: 7 })
+    expect(await readAlertSettings(database.db, id)).toMatchObject({ lowBalanceThreshold: 10 })
+    await spend(free, 2)
+    await pass()
+    expect(await published(id, event)).toMatchObject([{ balance: 2 }, { balance: 9 }])
   })
 
   it('comes once of several replicas', async () => {

@@ -1,5 +1,5 @@
-// Invoices are printed in a thread, so that the event loop goes on answering: a page takes 0.1 s, and the library and its
-// font tables are loaded for those who ask for a PDF alone. The thread ends when nobody has asked for a while.
+// Invoices are printed in a thread, so the event loop goes on answering: a page takes 0.1 s. The thread alone loads the
+// library and its font tables, and ends after a minute without a request.
 import { MatteError } from '@matte/core/error'
 import type { Piscina } from 'piscina'
 import type { InvoiceForPdf } from '../views/app/invoice-for-pdf.ts'

@@ -1,4 +1,4 @@
-// What falls due of payments without a request. Each replica does it; a pass is repeatable and its rounds are bounded.
+// Work of payments that falls due without a request. Each replica does it, and a pass is repeatable and bounded.
 // Refunds, subscriptions and orders have a loop each, because each asks the provider: a provider that hangs over orders
 // delays neither a refund nor the end of a plan.
 import type { SweepPass } from '@matte/core/db/sweep'

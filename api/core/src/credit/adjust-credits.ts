@@ -3,8 +3,8 @@ import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { grantCredits } from './lot-queries.ts'
-import { isSpendable } from './spendable.ts'
 import { noteLowPart } from './low-balance.ts'
+import { isSpendable } from './spendable.ts'
 
 type Adjustment = {
   readonly workspaceId: string

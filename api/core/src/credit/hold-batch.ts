@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import type { TaskRun } from './hold.ts'
-import { isSpendable } from './spendable.ts'
 import { noteLowPart } from './low-balance.ts'
 import { limitReached, memberLimitError, useParts } from './member/member-use.ts'
+import { isSpendable } from './spendable.ts'
 
 type Holds = {
   readonly workspaceId: string

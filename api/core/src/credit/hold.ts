@@ -5,9 +5,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
-import { isSpendable } from './spendable.ts'
 import { noteLowPart } from './low-balance.ts'
 import { giveBackPart, limitReached, memberLimitError, useParts } from './member/member-use.ts'
+import { isSpendable } from './spendable.ts'
 
 export type TaskRun = { readonly taskId: string; readonly run: number }
 

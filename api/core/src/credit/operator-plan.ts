@@ -29,7 +29,11 @@ export async function setOperatorPlan(tx: Db, plans: Plans, wanted: OperatorPlan
   const month = await readMonth(tx, workspaceId)
   await refuseSubscribed(tx, workspaceId)
   const operator_plan = plan === 'free' ? null : plan
-  await tx.updateTable('workspace').set({ plan, operator_plan, low_balance_armed: true }).where('id', '=', workspaceId).execute()
+  await tx
+    .updateTable('workspace')
+    .set({ plan, operator_plan, low_balance_armed: true })
+    .where('id', '=', workspaceId)
+    .execute()
   const isChanged = plan !== before.plan
   if (!fromNextMonth) return { credits: await grantMonth(tx, plans, { workspaceId, plan, month }), isChanged }
   await setDue(tx, workspaceId, plan === 'free' ? null : month.end)

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
-import { isSpendable } from './spendable.ts'
 import { noteLowPart } from './low-balance.ts'
+import { isSpendable } from './spendable.ts'
 
 type Refund = {
   readonly workspaceId: string

@@ -50,7 +50,13 @@ async function grantDueMonths(deps: PaymentDeps, pass: SweepPass): Promise<numbe
   )
 }
 
+/** Old events, and the bodies that a former release stored of events that concern no workspace. */
 async function deleteOldEvents({ db }: PaymentDeps): Promise<number> {
+  await sql`
+    update provider_event set raw = '' where ctid = any(array(
+      select ctid from provider_event where workspace_id is null and raw <> '' limit 1000 for update skip locked))`.execute(
+    db,
+  )
   const { numAffectedRows } = await sql`
     delete from provider_event where ctid = any(array(
       select ctid from provider_event where received_at < now() - ${keepEventsDays} * interval '1 day'

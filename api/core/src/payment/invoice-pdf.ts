@@ -11,7 +11,7 @@ import { StorageError } from '../storage/storage-error.ts'
 type InvoiceRow = Selectable<InvoiceTable>
 type StoredPdf = { readonly body: NonNullable<Awaited<ReturnType<Bucket['open']>>['body']>; readonly sizeBytes: number }
 
-/** Undefined: nobody has asked for it before, or the object is lost. @throws StorageError */
+/** The stored PDF; undefined before its first reader and after the object was lost. @throws StorageError */
 export async function openInvoicePdf(
   bucket: Pick<Bucket, 'open'>,
   invoice: InvoiceRow,

@@ -1,6 +1,6 @@
 // `credits.low_balance` (D71): once each time that the available credits fall below the threshold. Whatever lowers them
-// notes the workspace (low-balance.ts); the whole balance is judged here. The note goes with the event, in one
-// transaction, so a crash leaves both or neither.
+// notes the workspace (low-balance.ts), and this loop compares the whole balance. The note is deleted in the
+// transaction that publishes the event, so a crash leaves both or neither.
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'

@@ -27,7 +27,7 @@ import { up as failingEndpoints } from './0025-failing-endpoints.ts'
 import { up as addressKey } from './0026-address-key.ts'
 import { up as addressKeys } from './0027-address-keys.ts'
 import { up as uniqueAddress } from './0028-unique-address.ts'
-import { up as paymentFairness } from './0030-payment-fairness.ts'
+import { up as paymentRecords } from './0030-payment-records.ts'
 import { up as lowBalance } from './0031-low-balance.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
@@ -60,6 +60,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0026-address-key': { up: addressKey },
   '0027-address-keys': { up: addressKeys },
   '0028-unique-address': { up: uniqueAddress },
-  '0030-payment-fairness': { up: paymentFairness },
+  '0030-payment-records': { up: paymentRecords },
   '0031-low-balance': { up: lowBalance },
 }

@@ -107,7 +107,7 @@ async function refuseOpenPayments(tx: Db, closing: readonly string[]): Promise<v
 }
 
 /**
- * Numbers and amounts of invoices are kept; those of a team that goes on are the team's. Those of one that the person
+ * Numbers and amounts of invoices are kept, and so are ids of the provider's events, without their bodies; those of a team that goes on are the team's. Those of one that the person
  * made and that was deleted before name that person, or members who are gone from it as well. Their stored PDFs are
  * deleted later than any request that prints one now can end (payment/invoice-pdf.ts).
  */
@@ -123,6 +123,9 @@ async function eraseInvoiceNames(tx: Db, userId: string, closing: readonly strin
     insert into object_deletion (object_key, due_at)
     select key, now() + interval '1 hour' from unnest(${erased.map(invoicePdfKey)}::text[]) as key
     on conflict do nothing`.execute(tx)
+  await sql`
+    update provider_event set raw = ''
+     where raw <> '' and workspace_id in (select w.id from workspace w where ${nobodys})`.execute(tx)
   await sql`update workspace w set billing = null where ${nobodys} and w.billing is not null`.execute(tx)
 }
 

@@ -22,14 +22,14 @@ type Said = {
   readonly event?: Pick<ProviderEvent, 'id' | 'about' | 'failure'>
 }
 
-/** False: it is about nothing of ours. */
-export async function applyFacts(tx: Db, deps: PaymentDeps, said: Said): Promise<boolean> {
+/** Returns the workspace that the facts concern; undefined if they concern no order of this installation. */
+export async function applyFacts(tx: Db, deps: PaymentDeps, said: Said): Promise<string | undefined> {
   const found = await findTheOrder(tx, said)
-  if (found === undefined) return false
+  if (found === undefined) return undefined
   const applying = await beginApplying(tx, deps, found.workspace_id)
   // Again, now that nobody else changes it.
   const order = await findOrderBy(tx, 'id', found.id)
-  if (order === undefined) return false
+  if (order === undefined) return undefined
   const { facts } = said
   if (facts.fingerprint !== undefined) await noteInstrument(applying, facts.fingerprint)
   if (facts.order !== undefined) await applyOrder(applying, order, facts.order)
@@ -42,7 +42,7 @@ export async function applyFacts(tx: Db, deps: PaymentDeps, said: Said): Promise
     const failed = (await findOrderBy(tx, 'id', (charged ?? order).id)) ?? order
     await noteFailure(applying, failed, { failure: said.event.failure, key: said.event.id })
   }
-  return true
+  return applying.workspaceId
 }
 
 export async function beginApplying(tx: Db, deps: PaymentDeps, workspaceId: string): Promise<Applying> {

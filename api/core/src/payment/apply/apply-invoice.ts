@@ -34,7 +34,7 @@ export async function applyInvoice(applying: Applying, charged: Charged): Promis
   const paid = await markPaid(applying, order, { ...facts, paidAt })
   if (paid === undefined) return order
   await updateOrder(applying.tx, order.id, { provider_invoice_id: facts.id, subscription_id: subscription.id })
-  await grantFirst(applying, order, { facts, subscription })
+  if (!facts.creditsOnly) await grantFirst(applying, order, { facts, subscription })
   await publishRenewed(applying, order, facts)
   return order
 }
@@ -47,10 +47,10 @@ async function laterOrder(applying: Applying, { facts, subscription }: Charged):
     created_by: null,
     kind: 'subscription',
     reason: facts.reason,
-    description: `${facts.reason === 'change' ? 'Change to plan' : 'Plan'} ${plan} by the ${interval}`,
+    description: describe(facts),
     plan,
     billing_interval: interval,
-    credits: creditsOf({ ...facts.bought, unused: facts.unused }, plans).total,
+    credits: facts.creditsOnly ? 0 : creditsOf({ ...facts.bought, unused: facts.unused }, plans).total,
     amount: facts.amount,
     currency: facts.currency,
     provider,
@@ -60,6 +60,11 @@ async function laterOrder(applying: Applying, { facts, subscription }: Charged):
   const order = inserted ?? (await findOrderBy(tx, 'provider_invoice_id', facts.id))
   if (order === undefined) throw new Error('the order of a charge was not stored')
   return order
+}
+
+function describe({ reason, creditsOnly, bought: { plan, interval } }: InvoiceFacts): string {
+  const what = creditsOnly ? 'Credit for plan' : reason === 'change' ? 'Change to plan' : 'Plan'
+  return `${what} ${plan} by the ${interval}`
 }
 
 type Granted = Pick<Charged, 'facts' | 'subscription'>

@@ -89,14 +89,14 @@ async function setPlan({ tx, workspaceId }: Applying, { plan, isNew }: InForce):
  * is the period whose refund ended the plan.
  */
 async function returnToOperatorPlan({ tx, workspaceId }: Applying, paidBack: PeriodRow | undefined): Promise<void> {
-  const { rows } = await sql<{ plan: string; before: string }>`
-    with old as materialized (select id, plan from workspace where id = ${workspaceId})
-    update workspace w
+  const workspace = tx.selectFrom('workspace').select('plan').where('id', '=', workspaceId)
+  const { plan: before } = await workspace.executeTakeFirstOrThrow()
+  await sql`
+    update workspace
        set plan = coalesce(operator_plan, 'free'), low_balance_armed = true,
            plan_credits_due_at = case when operator_plan is null then null else coalesce(plan_credits_due_at, now()) end
-      from old where w.id = old.id
-    returning w.plan, old.plan as before`.execute(tx)
-  const { plan, before } = rows[0] as { plan: string; before: string } // its row is locked
+     where id = ${workspaceId}`.execute(tx)
+  const { plan } = await workspace.executeTakeFirstOrThrow()
   if (plan === before) return
   const why = paidBack ? `The payment for ${paidBack.plan} was refunded.` : `The plan ${before} has ended.`
   await publishPlan(tx, { workspaceId, plan, message: `${why} The plan is now ${plan}.` })

@@ -11,7 +11,7 @@ export async function checkRefunds(deps: PaymentDeps, pass: SweepPass): Promise<
     if (!(await takeDue(deps, 'refund', due))) return 0
     const { id, workspaceId } = due
     const now = await timeOf(deps.db, deps)
-    // First, so that one that hangs takes nobody else's turn.
+    // First, so that a refund whose provider hangs does not delay the others.
     await setCheck(deps.db, { table: 'refund', id }, new Date(now.getTime() + 5 * refundCheckSeconds * 1_000))
     const refund = await findOwn(deps.db, 'refund', { workspaceId, id })
     if (refund?.status === 'pending') await payRefund(deps, refund)

@@ -1,14 +1,13 @@
+import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { MatteError } from '@matte/core/error'
-import { openInvoicePdf, storeInvoicePdf } from '@matte/core/payment/invoice-pdf'
-import { StorageError, storeUnavailable } from '@matte/core/storage/storage-error'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { pdfPrinter } from '../../../invoice/pdf-printer.ts'
+import { readOrPrint } from '../../../invoice/stored-pdf.ts'
 import { invoiceSchema } from '../../../schemas/app/payment.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
-import { toInvoiceForPdf, toInvoiceView } from '../../../views/app/payment-view.ts'
+import { toInvoiceView } from '../../../views/app/payment-view.ts'
 import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './own.ts'
 
 const tags = ['Payments']
@@ -29,7 +28,7 @@ const getSchema = {
   params: invoiceId,
   response: memberResponses(200, success('The invoice.', refer(invoiceSchema)), []),
 }
-const pdf = Type.Unsafe<Buffer>({ type: 'string', format: 'binary' })
+const pdf = Type.Unsafe<Buffer | Readable>({ type: 'string', format: 'binary' })
 const pdfSchema = {
   operationId: 'getInvoicePdf',
   summary: 'Get an invoice or a credit note as PDF',
@@ -58,21 +57,16 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async 
 
   const printer = pdfPrinter()
   app.addHook('onClose', () => printer.close())
-  const make = async (invoice: Awaited<ReturnType<typeof find>>): Promise<Uint8Array> => {
-    const { workspace_id: workspaceId } = invoice
-    const id = invoice.corrects ?? invoice.credit_note_for
-    const corrected = id === null ? undefined : await requireOwn(db, 'invoice', { workspaceId, id })
-    const pdf = await printer.print(invoice.id, toInvoiceForPdf(invoice, corrected?.number))
-    await storeInvoicePdf({ db, bucket }, invoice, pdf)
-    return pdf
-  }
-
+  const store = { db, bucket, probe, printer }
   const pdfConfig = { access, exists, envelope: false } as const
   app.get('/invoices/:invoiceId/pdf', { schema: pdfSchema, config: pdfConfig }, async (request, reply) => {
     const invoice = await find(request)
+    const id = invoice.corrects ?? invoice.credit_note_for
+    const own = { workspaceId: invoice.workspace_id }
+    const corrected = id === null ? undefined : (await requireOwn(db, 'invoice', { ...own, id })).number
     const gone = new AbortController()
     reply.raw.once('close', () => gone.abort())
-    const pdf = await request.atStore(() => readOrMake(invoice, gone.signal))
+    const pdf = await request.atStore(() => readOrPrint(store, { invoice, corrected, signal: gone.signal }))
     return reply
       .headers({
         'content-type': 'application/pdf',
@@ -81,18 +75,4 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async 
       })
       .send(pdf.body)
   })
-
-  async function readOrMake(invoice: Awaited<ReturnType<typeof find>>, signal: AbortSignal) {
-    try {
-      if (probe.isDown()) throw storeUnavailable(undefined)
-      const stored = await openInvoicePdf(bucket, invoice, signal)
-      if (stored !== undefined) return stored
-      const made = await make(invoice)
-      return { body: Buffer.from(made), sizeBytes: made.byteLength }
-    } catch (error) {
-      if (!(error instanceof StorageError)) throw error
-      const message = 'The object store does not answer; try again.'
-      throw new MatteError('TASK_STORAGE_UNAVAILABLE', message, { cause: error })
-    }
-  }
 }

@@ -55,7 +55,8 @@ export async function toInvoiceFacts(invoice: Stripe.Invoice, prices: StripePric
   const { subscription, metadata } = invoice.parent?.subscription_details ?? {}
   const orderId = metadata?.[orderKey]
   const lines = await pricedLines(invoice, prices)
-  const bought = lines.findLast(({ amount }) => amount >= 0)
+  const paidFor = lines.findLast(({ amount }) => amount >= 0)
+  const bought = paidFor ?? lines.at(-1)
   const reason = reasonOf(invoice.billing_reason)
   if (subscription == null || orderId === undefined || bought === undefined || reason === undefined) return undefined
   const unused = reason === 'change' ? lines.find(({ amount }) => amount < 0) : undefined
@@ -74,6 +75,7 @@ export async function toInvoiceFacts(invoice: Stripe.Invoice, prices: StripePric
     currency,
     paidAt: invoice.status_transitions.paid_at == null ? null : toDate(invoice.status_transitions.paid_at),
     bought: { plan, interval, startsAt: toDate(start), endsAt: toDate(end) },
+    creditsOnly: paidFor === undefined,
     unused: unused === undefined ? null : { plan: paidPlanOf(invoice) ?? unused.plan, endsAt: toDate(unused.end) },
   }
 }
