@@ -1,11 +1,8 @@
 // What falls due of credits, from its cause to the signed delivery; and once, whatever runs at once or dies half-way.
-import { adjustCredits } from '@matte/core/credit/adjust-credits'
 import { readAlertSettings, writeAlertSettings } from '@matte/core/credit/alert-settings'
 import { announceLowBalances } from '@matte/core/credit/due/announce-low-balance'
 import { warnOfExpiry } from '@matte/core/credit/due/warn-of-expiry'
-import { expireCredits } from '@matte/core/credit/expire-credits'
 import { type Grant, grantCredits } from '@matte/core/credit/lot-queries'
-import { refundCredits } from '@matte/core/credit/refund-credits'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { finishTask } from '@matte/core/task/run/finish-task'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
@@ -16,9 +13,10 @@ import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import { withEveryCrash } from '../core/every-crash.ts'
 import { connectTo, useDatabase } from '../support/database.ts'
-import { claimNext, givenBatch, givenTask, givenWorkspace, ownModel, success } from '../support/factories.ts'
+import { claimNext, givenTask, givenWorkspace, ownModel, success } from '../support/factories.ts'
 import { until } from '../support/until.ts'
 import { createDispatcher, masterKeys } from './in-process.ts'
+import * as lowering from './lower-balance.ts'
 import { startReceiver } from './receiver.ts'
 
 const database = useDatabase()
@@ -52,41 +50,6 @@ async function spend(workspace: Paying, credits: number): Promise<void> {
 
 const grant = (workspaceId: string, wanted: Partial<Grant> & { amount: number }) =>
   grantCredits(database.db, { workspaceId, kind: 'test', ...wanted })
-
-// Each of these leaves 9 credits of more than 10.
-
-async function expire({ id }: Paying): Promise<void> {
-  await grant(id, { amount: 9 })
-  await grant(id, { amount: 2, expiresAt: inDays(1) })
-  await expireCredits(database.db, { now: inDays(2) })
-}
-
-async function refund({ id }: Paying): Promise<void> {
-  await grant(id, { amount: 8 })
-  const lot = await grant(id, { amount: 4 })
-  const refunded = { workspaceId: id, lotId: lot?.lotId ?? '', amount: 3, reference: 'r' }
-  await database.db.transaction().execute((tx) => refundCredits(tx, refunded))
-}
-
-async function correct({ id }: Paying): Promise<void> {
-  await grant(id, { amount: 12 })
-  await adjustCredits(database.db, { workspaceId: id, amount: -3, reason: 'r', reference: 'r' })
-}
-
-async function holdBatch(workspace: Paying): Promise<void> {
-  await grant(workspace.id, { amount: 12 })
-  await givenBatch(database.db, workspace, { size: 3 })
-}
-
-/** The lot lapses while one of its credits is held, and the release comes before a sweep. */
-async function releaseLapsed(workspace: Paying): Promise<void> {
-  await grant(workspace.id, { amount: 8 })
-  const lot = await grant(workspace.id, { amount: 4, expiresAt: inDays(1) })
-  const { id } = await begin(workspace)
-  await sql`update credit_hold set held_at = held_at - interval '2 days' where task_id = ${id}`.execute(database.db)
-  await sql`update credit_lot set expires_at = now() - interval '1 hour' where id = ${lot?.lotId}`.execute(database.db)
-  await cancelTask(database.db, workspace.id, id)
-}
 
 /** What was published of the workspace, as people are told of it. */
 async function published(workspaceId: string, event: string) {
@@ -185,14 +148,14 @@ describe('credits.low_balance', () => {
   })
 
   it.each([
-    ['an expiry', expire],
-    ['a refund', refund],
-    ["an operator's correction", correct],
-    ['a batch that is accepted', holdBatch],
-    ['a release after the lot has lapsed', releaseLapsed],
+    ['an expiry', lowering.expire],
+    ['a refund', lowering.refund],
+    ["an operator's correction", lowering.correct],
+    ['a batch that is accepted', lowering.holdBatch],
+    ['a release after the lot has lapsed', lowering.releaseLapsed],
   ])('comes from %s, once', async (_what, lower) => {
     const workspace = await paying(0)
-    await lower(workspace)
+    await lower(database.db, workspace)
     await pass()
     await spend(workspace, 1)
     await pass()

@@ -16,8 +16,8 @@ export const noteLowPart = (workspaceId: Sql, lots = 'lot'): Sql => sql`low as (
     )`
 
 /**
- * `armed`: after the part `lot`, whose rows were given `amount` credits, and `owner`, the workspace's row as it is under
- * its lock with `lowBalanceColumns`.
+ * `armed`: after the part `lot`, whose rows were given `amount` credits, and `owner`, the workspace's locked row with
+ * `lowBalanceColumns`.
  */
 export const armPart = (amount: number): Sql => sql`armed as (
       update workspace w set low_balance_armed = true from owner

@@ -1,6 +1,7 @@
 // What falls due without an event: periods of the sandbox and its events, the months of a year, plans that end, and
 // questions to the provider about what it should have told of. Any number of loops may do it at once.
 import { sql } from 'kysely'
+import type { Db } from '../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
 import { beginApplying } from './apply/apply-facts.ts'
 import { timeOf } from './apply/applying.ts'
@@ -50,16 +51,18 @@ async function grantDueMonths(deps: PaymentDeps, pass: SweepPass): Promise<numbe
   )
 }
 
-/** Old events, and the bodies that a former release stored of events that concern no workspace. */
 async function deleteOldEvents({ db }: PaymentDeps): Promise<number> {
-  await sql`
-    update provider_event set raw = '' where ctid = any(array(
-      select ctid from provider_event where workspace_id is null and raw <> '' limit 1000 for update skip locked))`.execute(
-    db,
-  )
+  await emptyIgnored(db)
   const { numAffectedRows } = await sql`
     delete from provider_event where ctid = any(array(
       select ctid from provider_event where received_at < now() - ${keepEventsDays} * interval '1 day'
        limit 1000 for update skip locked))`.execute(db)
   return Number(numAffectedRows ?? 0)
 }
+
+/** Empties the bodies of events that concern no workspace; the release before stores them while an upgrade goes on. */
+const emptyIgnored = (db: Db) =>
+  sql`
+    update provider_event set raw = '' where ctid = any(array(
+      select ctid from provider_event where workspace_id is null and raw <> ''
+       limit 1000 for update skip locked))`.execute(db)

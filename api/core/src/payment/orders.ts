@@ -87,7 +87,7 @@ async function refuseMany(tx: Db, workspaceId: string): Promise<void> {
   const open = await listOpenOrders(tx, workspaceId, namedMax)
   if (open.length < openOrdersMax) return
   const orderIds = open.map(({ id }) => id)
-  const message = `The workspace has ${open.length} open orders; pay or cancel one of them first: ${orderIds.join(', ')}.`
+  const message = `The workspace has ${open.length} open orders; pay or cancel one first: ${orderIds.join(', ')}.`
   throw new MatteError('CONFLICT', message, { details: { orderIds, limit: openOrdersMax } })
 }
 

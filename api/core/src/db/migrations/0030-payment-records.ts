@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
-// What is stored about payments: when the provider was last asked about a row, whose events its bodies are, and invoices
-// below zero. The release before leaves both columns alone: without `asked_at` only `check_at` counts, and the body of
-// an event without a workspace is emptied by the dispatcher.
+// Columns for the time of the last question to the provider and for the workspace of an event, and invoices below zero.
+// The release before leaves both columns alone: without `asked_at` only `check_at` counts, and the dispatcher empties
+// the body of an event without a workspace.
 const orderInBody = `substring(raw from '"matte_order_id": ?"([0-9a-f-]{36})"')`
 
 const statements = [

@@ -107,9 +107,10 @@ async function refuseOpenPayments(tx: Db, closing: readonly string[]): Promise<v
 }
 
 /**
- * Numbers and amounts of invoices are kept, and so are ids of the provider's events, without their bodies; those of a team that goes on are the team's. Those of one that the person
- * made and that was deleted before name that person, or members who are gone from it as well. Their stored PDFs are
- * deleted later than any request that prints one now can end (payment/invoice-pdf.ts).
+ * Numbers and amounts of invoices are kept; those of a team that goes on are the team's. Those of one that the person
+ * made and that was deleted before name that person, or members who are gone from it as well. Bodies of the provider's
+ * events name the payer, so they are emptied. Stored PDFs are deleted after an hour, later than the end of any request
+ * that prints one now (payment/invoice-pdf.ts).
  */
 async function eraseInvoiceNames(tx: Db, userId: string, closing: readonly string[]): Promise<void> {
   const nobodys = sql`

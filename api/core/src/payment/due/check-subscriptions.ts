@@ -5,8 +5,8 @@ import { dayMs, graceDays, refreshPlan } from '../apply/plan-in-force.ts'
 import { endPaidBack } from '../paid-back.ts'
 import type { PaymentDeps } from '../payment-deps.ts'
 import { findSubscriptionBy } from '../rows/subscription-queries.ts'
-import { endSurplus } from '../surplus.ts'
 import { listDue, readAgain, takeDue } from './list-due.ts'
+import { endSurplus } from './surplus.ts'
 
 export async function checkSubscriptions(deps: PaymentDeps, pass: SweepPass): Promise<number> {
   return sumEach(await listDue(deps, 'subscription', pass), pass, async (due) => {

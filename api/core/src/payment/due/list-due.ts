@@ -1,5 +1,5 @@
-// The rows that the provider has to be asked about. A round has one row of each workspace, and a row that was asked about
-// without success is asked about again after the others: neither many orders nor an answer that hangs delays a stranger.
+// Rows that the provider has to be asked about. A round has one row of each workspace, and a row without an answer
+// comes after the others, so neither many orders nor a provider that hangs over them delays other workspaces.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { idsAside, type SweepPass } from '../../db/sweep.ts'
@@ -24,7 +24,8 @@ export async function listDue({ db, ...deps }: PaymentDeps, table: Checked, pass
              id, workspace_id as "workspaceId", asked_at as "askedAt", greatest(check_at, asked_at) as since
         from ${sql.table(table)}
        where check_at <= ${now} and id <> all(${idsAside(pass)}::uuid[])
-         and (asked_at is null or asked_at < check_at or asked_at <= ${now}::timestamptz - ${againSeconds} * interval '1 s')
+         and (asked_at is null or asked_at < check_at
+              or asked_at <= ${now}::timestamptz - ${againSeconds} * interval '1 second')
        order by workspace_id, since
     ) due order by since limit ${pass.limit ?? limitDefault}`.execute(db)
   return rows
