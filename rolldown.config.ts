@@ -16,7 +16,10 @@ const fontFiles = ['400Regular/NotoSans_400Regular.ttf', '700Bold/NotoSans_700Bo
 /** A thread's file is named as in the sources, where it ends in `.ts`. */
 const threadFiles: Plugin = {
   name: 'thread-files',
-  transform: (code) => code.replace("new URL('./cut-out-worker.ts'", "new URL('./cut-out-worker.js'"),
+  transform: (code) =>
+    code
+      .replace("new URL('./cut-out-worker.ts'", "new URL('./cut-out-worker.js'")
+      .replace("new URL('./pdf-worker.ts'", "new URL('./pdf-worker.js'"),
 }
 
 /** V8 keeps a source in two bytes a character as soon as one of them is beyond Latin-1: 4 MB more in each process. */
@@ -124,6 +127,7 @@ export default defineConfig({
     setup: 'controller/src/setup/main.ts',
     try: 'api/src/try/main.ts',
     'cut-out-worker': 'controller/src/worker/image/cut-out-worker.ts',
+    'pdf-worker': 'api/src/invoice/pdf-worker.ts',
   },
   platform: 'node',
   external: [...apart.map((name) => new RegExp(`^${name}($|/)`)), 'pg-native'],

@@ -77,7 +77,7 @@ export async function buildServices(config: Config): Promise<Services> {
       bus,
       due,
       ...(await buildPeople(config, { db, registry, logger })),
-      duePayments({ payments, wakeDeliveries: due.wake, logger }),
+      ...duePayments({ payments, wakeDeliveries: due.wake, logger }),
       ...creditLoops({ ...dueDeps, plans }),
       referralLoop({ ...dueDeps, rewardCredits, autoApprove }),
       failingEndpointsLoop({ db, masterKeys: config.masterKeys, metrics: createEndpointMetrics(registry), logger }),

@@ -42,7 +42,7 @@ describe('the events of payments', () => {
     expect(failures).toEqual([])
     dispatcher.due.wake()
 
-    const webhooks = await receiver.until(13)
+    const webhooks = await receiver.until(12)
     await dispatcher.stop()
     const bodies = webhooks.map(({ bytes, headers }) => {
       const text = bytes.toString('utf8')
@@ -57,9 +57,7 @@ describe('the events of payments', () => {
     ])
     expect(of('credits.refunded')).toMatchObject([{ amount: 10 }])
     expect(of('subscription.canceled')).toHaveLength(1)
-    expect(of('subscription.updated').map(({ plan }) => plan)).toEqual(
-      expect.arrayContaining(['pro', 'pro', 'business']),
-    )
+    expect(of('subscription.updated').map(({ plan }) => plan)).toEqual(expect.arrayContaining(['pro', 'business']))
     expect(of('subscription.renewed')).toMatchObject([{ plan_name: 'business' }])
     const paid = of('payment.succeeded')
     expect(paid).toHaveLength(4)

@@ -120,6 +120,21 @@ describe('a pack', () => {
     await expect(cancel(randomUUID())).rejects.toMatchObject(notFound)
   })
 
+  it('is ordered five times before one is paid or canceled, and CONFLICT names those that are open', async () => {
+    const someone = await person()
+    const asked = await Promise.allSettled(Array.from({ length: 7 }, () => order(someone, { packId: 'small' })))
+    const open = asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value.id] : []))
+    expect(open).toHaveLength(5)
+    const refusal = await order(someone, { plan: 'pro', interval: 'month' }).catch((error) => error)
+    expect(refusal).toMatchObject({ ...conflict, details: { limit: 5 } })
+    expect(refusal.details.orderIds.sort()).toEqual([...open].sort())
+    for (const id of open) expect(refusal.message).toContain(id)
+    await someone.client.call('POST', `/payments/orders/${open[0]}/cancel`)
+    expect(await order(someone, { packId: 'small' })).toMatchObject({ status: 'pending' })
+    const other = await person()
+    expect(await order(other, { packId: 'small' })).toMatchObject({ status: 'pending' })
+  })
+
   it('is not sold when it is not on sale', async () => {
     const someone = await person()
     const invalid = { status: 400, code: 'INVALID_PARAMS' }

@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 
 type Sent = { readonly call: string; readonly body: Record<string, string>; readonly key: string | undefined }
-type Answers = Record<string, { status?: number; json: object }>
+type Answer = { status?: number; json: object }
+/** A function answers from state that the test keeps. */
+type Answers = Record<string, Answer | ((body: Sent['body']) => Answer)>
 
 /** Records what is sent to Stripe, and answers by method and path; each test begins without either. */
 export function useFakeStripe() {
@@ -21,7 +23,8 @@ export function useFakeStripe() {
         const call = `${request.method} ${pathname}`
         const body = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()))
         sent.push({ call, body, key: request.headers['idempotency-key']?.toString() })
-        const { status = 200, json } = fake.answers[call] ?? { status: 404, json: { error: { message: `no ${call}` } } }
+        const answer = fake.answers[call] ?? { status: 404, json: { error: { message: `no ${call}` } } }
+        const { status = 200, json } = typeof answer === 'function' ? answer(body) : answer
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json))
       })
     })

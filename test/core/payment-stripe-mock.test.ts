@@ -38,6 +38,7 @@ describe.skipIf(!hasMock)('stripe-mock takes', () => {
     ['a question for an invoice', () => mocked().read({ kind: 'invoice', id: 'in_1' })],
     ['a question for a refund', () => mocked().read({ kind: 'refund', id: 're_1' })],
     ['a refund', () => mocked().refund({ refundId: 'r', paymentId: 'pi_1', amount: 1, currency: 'USD' })],
+    // Its subscription has a third price, as while a downgrade is planned.
     ['a change', () => mocked().changeSubscription({ subscriptionId: 'sub_1', from: pro, to: business, when: 'now' })],
     ['a cancel', () => mocked().cancelSubscription('sub_1')],
     ['a resume', () => mocked().resumeSubscription('sub_1')],

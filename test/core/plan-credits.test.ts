@@ -36,7 +36,7 @@ describe('the credits of a plan that an operator has set', () => {
 
   it('are granted at once, and end with the month', async () => {
     const { id } = await givenWorkspace(database.db, { plan: 'free' })
-    expect(await set(id, 'pro')).toEqual({ credits: 1_000 })
+    expect(await set(id, 'pro')).toMatchObject({ credits: 1_000 })
     const { rows } = await sql<{ end: Date }>`
       select date_trunc('month', now(), 'UTC') + interval '1 month' as end`.execute(database.db)
     expect(await lotsOf(id)).toMatchObject([{ kind: 'plan', granted: 1_000, expires_at: rows[0]?.end }])

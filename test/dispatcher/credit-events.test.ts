@@ -1,5 +1,5 @@
 // What falls due of credits, from its cause to the signed delivery; and once, whatever runs at once or dies half-way.
-import { adjustCredits } from '@matte/core/credit/adjust-credits'
+import { readAlertSettings, writeAlertSettings } from '@matte/core/credit/alert-settings'
 import { announceLowBalances } from '@matte/core/credit/due/announce-low-balance'
 import { warnOfExpiry } from '@matte/core/credit/due/warn-of-expiry'
 import { type Grant, grantCredits } from '@matte/core/credit/lot-queries'
@@ -17,6 +17,7 @@ import { claimNext, givenTask, givenWorkspace, ownModel, success } from '../supp
 import { processDb } from '../support/roles.ts'
 import { until } from '../support/until.ts'
 import { createDispatcher, masterKeys } from './in-process.ts'
+import * as lowering from './lower-balance.ts'
 import { startReceiver } from './receiver.ts'
 
 const database = useDatabase()
@@ -101,7 +102,7 @@ describe('credits.low_balance', () => {
   const event = 'credits.low_balance'
   const pass = () => announceLowBalances(processDb('dispatcher', database.db))
 
-  it('arrives, signed, after the capture that leaves fewer than the threshold', async () => {
+  it('arrives, signed, after the task that leaves fewer than the threshold', async () => {
     const workspace = await paying(11)
     const place = await givenReceiver(workspace.id)
     await spend(workspace, 1)
@@ -147,17 +148,56 @@ describe('credits.low_balance', () => {
     expect(await published(workspace.id, event)).toEqual([])
   })
 
-  it('is not sent for what is only held, nor for what is released, adjusted or below a threshold of 0', async () => {
-    const held = await paying(10)
-    const { id } = await begin(held)
+  it.each([
+    ['an expiry', lowering.expire],
+    ['a refund', lowering.refund],
+    ["an operator's correction", lowering.correct],
+    ['a batch that is accepted', lowering.holdBatch],
+    ['a release after the lot has lapsed', lowering.releaseLapsed],
+  ])('comes from %s, once', async (_what, lower) => {
+    const workspace = await paying(0)
+    await lower(database.db, workspace)
     await pass()
-    await cancelTask(database.db, held.id, id)
-    await adjustCredits(database.db, { workspaceId: held.id, amount: -5, reason: 'r', reference: 'r' })
+    await spend(workspace, 1)
+    await pass()
+    expect(await published(workspace.id, event)).toMatchObject([{ balance: 9 }])
+  })
+
+  it('is not sent for what is released again, for a grant that stays below, or for a threshold of 0', async () => {
+    const held = await paying(10)
+    await cancelTask(database.db, held.id, (await begin(held)).id)
+    await pass()
+    expect(await published(held.id, event)).toEqual([])
+    const few = await paying(10)
+    await spend(few, 3)
+    await pass()
+    await grant(few.id, { amount: 2 })
+    await spend(few, 1)
+    await pass()
+    expect(await published(few.id, event)).toMatchObject([{ balance: 7 }])
     const silent = await paying(3)
-    await sql`update workspace set low_balance_threshold = 0 where id = ${silent.id}`.execute(database.db)
+    await writeAlertSettings(database.db, silent.id, { lowBalanceThreshold: 0, expiryDaysBefore: 7 })
     await spend(silent, 3)
     await pass()
-    expect([...(await published(held.id, event)), ...(await published(silent.id, event))]).toEqual([])
+    expect(await published(silent.id, event)).toEqual([])
+  })
+
+  it('has a threshold of 3 on Free, below its grant, which its members change', async () => {
+    const { id } = await givenWorkspace(database.db, { plan: 'free', credits: 10 })
+    const free = { id, plan: { ...planNamed(defaultPlans, 'free'), concurrentTasks: 3 } }
+    expect(await readAlertSettings(database.db, id)).toMatchObject({ lowBalanceThreshold: 3 })
+    await spend(free, 7)
+    await pass()
+    expect(await published(id, event)).toEqual([])
+    await spend(free, 1)
+    await pass()
+    expect(await published(id, event)).toMatchObject([{ balance: 2 }])
+    await grant(id, { amount: 9 })
+    await writeAlertSettings(database.db, id, { lowBalanceThreshold: 10, expiryDaysBefore: 7 })
+    expect(await readAlertSettings(database.db, id)).toMatchObject({ lowBalanceThreshold: 10 })
+    await spend(free, 2)
+    await pass()
+    expect(await published(id, event)).toMatchObject([{ balance: 2 }, { balance: 9 }])
   })
 
   it('comes once of several replicas', async () => {

@@ -68,7 +68,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/identity/password': signIn,
   'core/identity/session': signIn,
   'core/identity/two-factor': signIn,
-  'core/identity/personal': [...signIn, 'core/identity/free-credits'],
+  // The PDFs of a person's invoices are deleted.
+  'core/identity/personal': [...signIn, 'core/identity/free-credits', 'core/storage'],
   'core/identity/email': [...signIn, 'core/identity/personal'],
   'core/mail': [...rows, 'core/runtime'],
   'core/notification': [...rows, 'core/runtime', 'core/workspace', 'core/webhook', 'core/mail'],
@@ -102,7 +103,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/payment/rows': rows,
   'core/payment': [
     ...[...rows, 'core/runtime', 'core/idempotency', 'core/workspace', 'core/credit', 'core/notification'],
-    ...['core/payment/provider', 'core/payment/rows'],
+    // PDFs of invoices are objects of the store.
+    ...['core/payment/provider', 'core/payment/rows', 'core/storage'],
   ],
   'core/credit': [...rows, 'core/workspace', 'core/credit/member'],
   // What their owners read of them, page by page.
@@ -168,6 +170,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/schemas/app': ['core', 'api/schemas', 'api/errors/http-status.ts'],
   'api/views': ['core', 'api/schemas', 'api/schemas/app', 'api/uuid.ts'],
   'api/views/app': ['core', 'api/schemas', 'api/schemas/app', 'api/views'],
+  // PDFs of invoices: printed in a thread, kept in the store.
+  'api/invoice': ['core', 'api/views/app'],
   'api/samples': ['core'],
   'api/stream': ['core', 'api/errors', 'api/limit', 'api/views', 'api/views/app'],
   'api/limit': ['core', 'api/errors', 'api/access.ts'],
@@ -189,7 +193,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'api/routes/legacy': ['core/storage', 'api/routes/task'],
   'api/routes/app': [
     ...['core', 'api/http', 'api/views', 'api/views/app', 'api/schemas', 'api/schemas/app', 'api/limit', 'api/auth'],
-    ...['api/stream', 'api/client-address.ts', 'api/pages', 'api/pages/pages-path.ts'],
+    ...['api/stream', 'api/client-address.ts', 'api/invoice', 'api/pages', 'api/pages/pages-path.ts'],
     ...['api/routes/task', 'api/routes/both'],
     ...['api/config.ts', 'api/uuid.ts', 'api/model-cache.ts', 'api/waits'],
   ],
@@ -282,7 +286,7 @@ export const edgeLibraries: Readonly<Record<string, readonly string[]>> = {
   stripe: ['core/payment/provider'],
   kysely: ['core'],
   pg: ['core/db', 'local'],
-  piscina: ['controller/worker/image'],
+  piscina: ['controller/worker/image', 'api/invoice'],
   qr: ['api'],
   sharp: ['controller/worker/image', 'local'],
   undici: ['core/storage', 'api', 'dispatcher'],

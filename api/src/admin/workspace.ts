@@ -2,6 +2,7 @@ import { grantCredits } from '@matte/core/credit/lot-queries'
 import { setOperatorPlan } from '@matte/core/credit/operator-plan'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
+import { publishPlan } from '@matte/core/notification/publish-plan'
 import { generateApiKey, isWellFormedApiKey, type NewApiKey, toApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { scopes } from '@matte/core/workspace/scope'
@@ -59,13 +60,19 @@ const plan: Command = {
     const plan = requiredPlan(given, plans)
     const set = await db
       .transaction()
-      .execute((tx) => setOperatorPlan(tx, plans, { workspaceId, plan }))
+      .execute((tx) => changePlan(tx, plans, { workspaceId, plan }))
       .catch((error: unknown) => {
         throw error instanceof MatteError ? new CommandError(error.message) : error
       })
     if (set === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
     return { workspaceId, plan, creditsOfThisMonth: set.credits }
   },
+}
+
+async function changePlan(tx: Db, plans: CommandDeps['plans'], wanted: { workspaceId: string; plan: string }) {
+  const set = await setOperatorPlan(tx, plans, wanted)
+  if (set?.isChanged) await publishPlan(tx, { ...wanted, message: `The plan is now ${wanted.plan}.` })
+  return set
 }
 
 type NewWorkspace = { readonly name: string; readonly plan: string }

@@ -1,34 +1,34 @@
-// What falls due of payments without anybody asking: renewals of the sandbox and its events, the months of a year,
-// plans that end, refunds that wait. Each replica does it; a pass is repeatable and its rounds are bounded.
-import { sweepParts } from '@matte/core/db/sweep'
+// Work of payments that falls due without a request. Each replica does it, and a pass is repeatable and bounded.
+// Refunds, subscriptions and orders have a loop each, because each asks the provider: a provider that hangs over orders
+// delays neither a refund nor the end of a plan.
+import type { SweepPass } from '@matte/core/db/sweep'
 import { paymentParts } from '@matte/core/payment/due-payments'
 import type { PaymentDeps } from '@matte/core/payment/payment-deps'
-import { type Loop, loop } from '@matte/core/runtime/loop'
+import type { Loop } from '@matte/core/runtime/loop'
 import type { Logger } from 'pino'
+import { dueParts } from './due-parts.ts'
 
 type DuePayments = {
   readonly payments: PaymentDeps
-  /** Something was done, of which webhooks may tell. */
+  /** Called after something was done; deliveries may be due then. */
   readonly wakeDeliveries: () => void
   readonly logger: Logger
+  readonly passMs?: number
 }
 
 /** Events of the sandbox are due at a second; all else may be minutes late. */
 const everyMs = 1_000
+/** A pass begins no other question after so long; the rest of what is due comes with the next one. */
+const passMsDefault = 20_000
 
-export function duePayments({ payments, wakeDeliveries, logger }: DuePayments): Loop {
-  const parts = paymentParts(payments)
-  return loop({
-    name: 'due-payments',
-    everyMs,
-    run: async (signal) => {
-      const { counts, failures } = await sweepParts(parts, { signal })
-      for (const { part, error, rows } of failures) {
-        logger.error({ err: error, part, rows }, 'a part of the due payments failed; the rest went on')
-      }
-      if (Object.values(counts).some((count) => count > 0)) wakeDeliveries()
-      return counts
-    },
-    logger,
-  })
+export function duePayments({ payments, wakeDeliveries: wake, logger, passMs = passMsDefault }: DuePayments): Loop[] {
+  const { subscriptions_checked, refunds_checked, orders_checked, ...own } = paymentParts(payments)
+  const asking = (name: string, parts: Readonly<Record<string, (pass: SweepPass) => Promise<number>>>): Loop =>
+    dueParts({ name, everyMs, parts, wake, logger, passMs })
+  return [
+    dueParts({ name: 'due-payments', everyMs, parts: own, wake, logger }),
+    asking('due-subscriptions', { subscriptions_checked }),
+    asking('due-refunds', { refunds_checked }),
+    asking('due-orders', { orders_checked }),
+  ]
 }

@@ -2,7 +2,9 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
-import { grantCredits, isSpendable } from './lot-queries.ts'
+import { grantCredits } from './lot-queries.ts'
+import { noteLowPart } from './low-balance.ts'
+import { isSpendable } from './spendable.ts'
 
 type Adjustment = {
   readonly workspaceId: string
@@ -69,7 +71,7 @@ async function takeCredits(tx: Db, { workspaceId, adjustmentId, amount }: Taking
     ), entry as (
       insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, lot_available, adjustment_id)
       select ${workspaceId}::uuid, id, 'available', 'adjusted', amount, available, ${adjustmentId}::uuid from lot
-    )
+    ), ${noteLowPart(sql`${workspaceId}::uuid`)}
     select coalesce(sum(amount), 0) as taken from lot`.execute(tx)
   const taken = rows[0]?.taken ?? 0
   if (taken < amount) {

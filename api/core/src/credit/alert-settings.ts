@@ -3,7 +3,7 @@ import type { Db } from '../db/database.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 
 type AlertSettings = {
-  /** `credits.low_balance` is sent when a capture leaves less than this available; 0: never. */
+  /** `credits.low_balance` is sent when fewer than these become available; 0: never. */
   readonly lowBalanceThreshold: number
   /** `credits.expiration_warning` is sent so many days before a lot ends, 1 to 30. */
   readonly expiryDaysBefore: number
@@ -12,7 +12,7 @@ type AlertSettings = {
 export function readAlertSettings(db: Db, workspaceId: string): Promise<AlertSettings> {
   return db
     .selectFrom('workspace')
-    .select(['low_balance_threshold as lowBalanceThreshold', 'expiry_days_before as expiryDaysBefore'])
+    .select(['low_balance_below as lowBalanceThreshold', 'expiry_days_before as expiryDaysBefore'])
     .where('id', '=', workspaceId)
     .executeTakeFirstOrThrow()
 }
@@ -26,7 +26,7 @@ export function writeAlertSettings(db: Db, workspaceId: string, settings: AlertS
     if (before.lowBalanceThreshold !== lowBalanceThreshold) {
       await tx
         .updateTable('workspace')
-        .set({ low_balance_threshold: lowBalanceThreshold, low_balance_armed: true })
+        .set({ low_balance_threshold: lowBalanceThreshold, low_balance_set: true, low_balance_armed: true })
         .where('id', '=', workspaceId)
         .execute()
     }

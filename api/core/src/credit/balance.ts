@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { isSpendable } from './lot-queries.ts'
+import { isSpendable } from './spendable.ts'
 
 /** Credits of a workspace (D71), counted over its lots. */
 type Balance = {

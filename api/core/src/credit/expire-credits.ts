@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
+import { noteLowPart } from './low-balance.ts'
 
 /**
  * Moves the available credits of lapsed lots to `expired`, in one transaction a workspace; returns how many credits.
@@ -25,11 +26,11 @@ export async function expireCredits(db: Db, pass: SweepPass = {}): Promise<numbe
           select id, available as amount from credit_lot where workspace_id = ${id} and ${lapsed} for update
         ), lot as (
           update credit_lot l set available = 0, expired = l.expired + part.amount from part where l.id = part.id
-          returning l.id, part.amount
+          returning l.id, part.amount, l.available
         ), entry as (
           insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, lot_available)
           select ${id}::uuid, id, 'available', 'expired', amount, 0 from lot
-        )
+        ), ${noteLowPart(sql`${id}::uuid`)}
         select amount from lot`.execute(tx)
       return lots.reduce((sum, { amount }) => sum + amount, 0)
     }),

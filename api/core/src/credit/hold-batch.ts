@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import type { TaskRun } from './hold.ts'
-import { isSpendable } from './lot-queries.ts'
+import { noteLowPart } from './low-balance.ts'
 import { limitReached, memberLimitError, useParts } from './member/member-use.ts'
+import { isSpendable } from './spendable.ts'
 
 type Holds = {
   readonly workspaceId: string
@@ -40,7 +41,8 @@ export async function holdCreditsEach(db: Db, { workspaceId, userId, runs, amoun
     ), taken as (
       update credit_lot l set available = l.available - p.amount, held = l.held + p.amount
         from (select lot_id, sum(amount) as amount from part group by lot_id) p where l.id = p.lot_id
-    ), hold as (
+      returning l.available
+    ), ${noteLowPart(sql`${workspaceId}::uuid`, 'taken')}, hold as (
       insert into credit_hold (task_id, run, lot_id, amount) select task_id, run, lot_id, amount from part
     ), entry as (
       insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)

@@ -5,8 +5,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
-import { isSpendable } from './lot-queries.ts'
+import { noteLowPart } from './low-balance.ts'
 import { giveBackPart, limitReached, memberLimitError, useParts } from './member/member-use.ts'
+import { isSpendable } from './spendable.ts'
 
 export type TaskRun = { readonly taskId: string; readonly run: number }
 
@@ -41,7 +42,7 @@ export async function holdCredits(db: Db, hold: Hold): Promise<void> {
     ), entry as (
       insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
       select ${workspaceId}::uuid, id, ${taskId}::uuid, ${run}::int, 'available', 'held', amount, available from lot
-    ), ${useParts(hold)}
+    ), ${noteLowPart(sql`${workspaceId}::uuid`)}, ${useParts(hold)}
     select coalesce(sum(amount), 0) as held, ${limitReached} as "limitReached" from lot`.execute(db)
   const held = rows[0]?.held ?? 0
   if (rows[0]?.limitReached) throw await memberLimitError(db, hold)
@@ -82,8 +83,6 @@ type Parts = {
   readonly outcome: Settled
   /** The time by which lots are judged, later than the lock on the workspace's row. */
   readonly at: Sql
-  /** A capture that leaves a lot with less than this has somebody look at the balance; null or absent: nobody. */
-  readonly lowBelow?: Sql
 }
 
 /**
@@ -93,7 +92,7 @@ type Parts = {
  * time, else holding and canceling would keep them forever. Of several that come back to one lot, one that begins it
  * begins it for all.
  */
-export function settleParts({ runs, outcome, at, lowBelow }: Parts): Sql {
+export function settleParts({ runs, outcome, at }: Parts): Sql {
   const to = outcome === 'captured' ? 'spent' : 'available'
   const released = outcome === 'released'
   return sql`hold as (
@@ -121,7 +120,7 @@ export function settleParts({ runs, outcome, at, lowBelow }: Parts): Sql {
     ), entry as (
       insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
       ${released ? releaseEntries : captureEntries}
-    )${released ? sql`, ${giveBackPart}` : lowBelow === undefined ? sql`` : lowBalancePart(lowBelow)}`
+    )${released ? sql`, ${giveBackPart}, ${noteLowPart(lapsedWorkspace)}` : sql``}`
 }
 
 const captureEntries = sql`
@@ -142,11 +141,7 @@ const releaseEntries = sql`
                 from lot where lapsed > 0) e
        order by n nulls last`
 
-/** The whole balance is below a threshold only when each lot is: so this costs nothing until one is nearly empty. */
-const lowBalancePart = (lowBelow: Sql): Sql => sql`, low as (
-      insert into credit_low_balance (workspace_id)
-      select workspace_id from lot where available < ${lowBelow} limit 1
-      on conflict do nothing
-    )`
+/** Credits that lapsed before the release were available until then. */
+const lapsedWorkspace = sql`(select workspace_id from lot where lapsed > 0 limit 1)`
 
 type Sql = RawBuilder<unknown>

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
+import { armPart, lowBalanceColumns } from './low-balance.ts'
 
 export type Grant = {
   readonly workspaceId: string
@@ -15,20 +16,16 @@ export type Grant = {
   readonly adjustmentId?: string | null
 }
 
-/** Whether a lot's available credits may be spent: before its expiry, or in the grace time after a late release. */
-export const isSpendable = sql<boolean>`(expires_at is null or greatest(expires_at, grace_until) > now())`
-
 /**
  * A new lot with its opening entry, in one statement; the lot of the same `source` when there is one. Undefined: no
- * such workspace. It locks the workspace's row, so that entries are written in the order of their times, and arms the
- * next `credits.low_balance` by the row as it is under the lock.
+ * such workspace. It locks the workspace's row, so that entries are written in the order of their times.
  * @throws MatteError CONFLICT when that source was granted with another amount or kind.
  */
 export async function grantCredits(db: Db, grant: Grant): Promise<{ lotId: string } | undefined> {
   const { workspaceId, kind, amount, expiresAt = null, priority = 50, source = null, adjustmentId = null } = grant
   const { rows } = await sql<{ lotId: string }>`
     with owner as materialized (
-      select id, low_balance_armed, expiry_days_before from workspace where id = ${workspaceId} for no key update
+      select id, expiry_days_before, ${lowBalanceColumns} from workspace where id = ${workspaceId} for no key update
     ), lot as (
       insert into credit_lot (workspace_id, kind, granted, available, expires_at, warn_at, priority, source)
       select id, ${kind}, ${amount}::int, ${amount}::int, ${expiresAt}::timestamptz,
@@ -39,10 +36,7 @@ export async function grantCredits(db: Db, grant: Grant): Promise<{ lotId: strin
     ), entry as (
       insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, lot_available, adjustment_id)
       select workspace_id, id, 'source', 'available', ${amount}::int, ${amount}::int, ${adjustmentId}::uuid from lot
-    ), armed as (
-      update workspace w set low_balance_armed = true from owner, lot where w.id = lot.workspace_id
-         and not owner.low_balance_armed
-    )
+    ), ${armPart(amount)}
     select id as "lotId" from lot`.execute(db)
   return rows[0] ?? (source === null ? undefined : findGranted(db, { ...grant, source }))
 }

@@ -18,19 +18,26 @@ type OperatorPlan = {
 }
 
 /**
- * Sets the plan of a workspace, with its credits of this month. Undefined: no such workspace.
+ * Sets the plan of a workspace, with its credits of this month. Undefined: no such workspace. The caller publishes the
+ * plan if it `isChanged`.
  * @throws MatteError CONFLICT while a subscription sets the plan
  */
 export async function setOperatorPlan(tx: Db, plans: Plans, wanted: OperatorPlan) {
   const { workspaceId, plan, fromNextMonth = false } = wanted
-  if ((await lockWorkspace(tx, workspaceId)) === undefined) return undefined
+  const before = await lockWorkspace(tx, workspaceId)
+  if (before === undefined) return undefined
   const month = await readMonth(tx, workspaceId)
   await refuseSubscribed(tx, workspaceId)
   const operator_plan = plan === 'free' ? null : plan
-  await tx.updateTable('workspace').set({ plan, operator_plan }).where('id', '=', workspaceId).execute()
-  if (!fromNextMonth) return { credits: await grantMonth(tx, plans, { workspaceId, plan, month }) }
+  await tx
+    .updateTable('workspace')
+    .set({ plan, operator_plan, low_balance_armed: true })
+    .where('id', '=', workspaceId)
+    .execute()
+  const isChanged = plan !== before.plan
+  if (!fromNextMonth) return { credits: await grantMonth(tx, plans, { workspaceId, plan, month }), isChanged }
   await setDue(tx, workspaceId, plan === 'free' ? null : month.end)
-  return { credits: 0 }
+  return { credits: 0, isChanged }
 }
 
 async function refuseSubscribed(tx: Db, workspaceId: string): Promise<void> {

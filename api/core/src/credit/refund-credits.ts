@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
-import { isSpendable } from './lot-queries.ts'
+import { noteLowPart } from './low-balance.ts'
+import { isSpendable } from './spendable.ts'
 
 type Refund = {
   readonly workspaceId: string
@@ -44,7 +45,7 @@ export async function refundCredits(tx: Db, refund: Refund): Promise<{ refunded:
       update credit_lot set available = available - ${amount}::int, refunded = refunded + ${amount}::int
        where id = ${lotId} and workspace_id = ${workspaceId} and available >= ${amount}::int and ${isSpendable}
       returning id, available
-    )
+    ), ${noteLowPart(sql`${workspaceId}::uuid`)}
     insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, reference, lot_available)
     select ${workspaceId}::uuid, id, 'available', 'refunded', ${amount}::int, ${reference}::text, available from lot
     returning amount as refunded`.execute(tx)

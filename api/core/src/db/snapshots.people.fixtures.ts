@@ -10,6 +10,8 @@ import { eraseAccount } from '../identity/personal/erase-account.ts'
 import { countSessions, listSessions } from '../identity/session/session-queries.ts'
 import { startSession } from '../identity/session/start-session.ts'
 import { issueInvoice } from '../payment/apply/issue-invoice.ts'
+import { listDue } from '../payment/due/list-due.ts'
+import type { PaymentDeps } from '../payment/payment-deps.ts'
 import { listOwn } from '../payment/rows/list-own.ts'
 import type { OrderRow } from '../payment/rows/order-queries.ts'
 import { createTeam } from '../team/create-team.ts'
@@ -86,6 +88,9 @@ export const peopleStatements: Readonly<Record<string, Sending>> = {
       return issueInvoice(applying, order, new Date(0))
     },
     answers: [[{ name: 'Buyer' }], [{ last: 1 }]],
+  },
+  'payment/list-due': {
+    send: (db) => listDue({ db, now: () => new Date(0) } as PaymentDeps, 'payment_order', {}),
   },
   'payment/list-own': {
     send: async (db) => {

@@ -73,9 +73,9 @@ const texts: Readonly<Record<WebhookEvent, (fields: Fields, words: Words) => Tex
     title: 'Your refund is on its way',
     body: `${money(amount, currency)} go back to how you paid. It can take some days to arrive.`,
   }),
-  // Of a smaller plan, which comes with the next period, or of a cancel that was taken back, the message alone is true.
-  'subscription.updated': ({ plan, message }) => ({
-    title: 'Your subscription has changed',
+  // A change that is scheduled names the next plan as well; the plan in force has not changed then.
+  'subscription.updated': ({ plan, next_plan, message }) => ({
+    title: next_plan === undefined ? 'Your plan has changed' : 'Your next payment has changed',
     body: text(message) || `The subscription is to ${text(plan) || 'the plan that you chose'}.`,
   }),
   'subscription.canceled': ({ period_end }, { day }) => ({

@@ -3,25 +3,18 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
-import { applyFacts, beginApplying } from './apply/apply-facts.ts'
-import { closeOrder, isOpen } from './apply/apply-order.ts'
-import { type Applying, nextReading, timeOf } from './apply/applying.ts'
-import { refundCheckSeconds } from './apply/insert-refund.ts'
-import { dayMs, graceDays, grantMonths, refreshPlan } from './apply/plan-in-force.ts'
-import { endPaidBack } from './paid-back.ts'
+import { beginApplying } from './apply/apply-facts.ts'
+import { timeOf } from './apply/applying.ts'
+import { grantMonths } from './apply/plan-in-force.ts'
+import { checkOrders } from './due/check-orders.ts'
+import { checkRefunds } from './due/check-refunds.ts'
+import { checkSubscriptions } from './due/check-subscriptions.ts'
+import { limitDefault } from './due/list-due.ts'
 import type { PaymentDeps } from './payment-deps.ts'
-import type { Subject } from './provider/provider.ts'
-import { payRefund } from './refunds.ts'
-import { findOwn } from './rows/list-own.ts'
-import { findSubscriptionBy } from './rows/subscription-queries.ts'
 import { deliverSandboxEvents, passSandboxPeriods } from './sandbox.ts'
-import { endSurplus } from './surplus.ts'
 
-const limitDefault = 50
 /** Raw events are kept so long, to be looked at; a repeat after that is applied again, which changes nothing. */
 const keepEventsDays = 90
-
-type Due = { readonly id: string; readonly workspaceId: string }
 
 /** Each part by name, for `sweepParts`: one bounded round of it. */
 export const paymentParts = (deps: PaymentDeps) => ({
@@ -58,97 +51,18 @@ async function grantDueMonths(deps: PaymentDeps, pass: SweepPass): Promise<numbe
   )
 }
 
-async function checkSubscriptions(deps: PaymentDeps, pass: SweepPass): Promise<number> {
-  return sumEach(await listDue(deps, 'subscription', pass), pass, async ({ id, workspaceId }) => {
-    const subscription = await findSubscriptionBy(deps.db, 'id', id)
-    if (subscription === undefined) return 0
-    if (subscription.provider === deps.provider.name) {
-      await readAgain(deps, { kind: 'subscription', id: subscription.provider_id })
-    }
-    await deps.db.transaction().execute(async (tx) => {
-      const applying = await beginApplying(tx, deps, workspaceId)
-      if (subscription.provider !== deps.provider.name) await endUncollected(applying, id)
-      await refreshPlan(applying)
-    })
-    await endSurplus(deps, { id, workspaceId })
-    await endPaidBack(deps, id)
-    return 1
-  })
-}
-
-/**
- * Nobody collects for a subscription whose provider is no longer asked: it is over with what was paid, or its workspace
- * could never have another one. Asked again after all, the provider says what is true.
- */
-const endUncollected = ({ tx, now }: Applying, id: string) =>
-  tx
-    .updateTable('subscription')
-    .set({ status: 'canceled', ended_at: now, check_at: null })
-    .where('id', '=', id)
-    .where('ended_at', 'is', null)
-    .where('period_end', '<', new Date(now.getTime() - graceDays * dayMs))
-    .execute()
-
-/** An open order is asked about hourly at first, then less often; one without a checkout is given up after a day. */
-async function checkOrders(deps: PaymentDeps, pass: SweepPass): Promise<number> {
-  return sumEach(await listDue(deps, 'payment_order', pass), pass, async ({ id, workspaceId }) => {
-    const order = await findOwn(deps.db, 'payment_order', { workspaceId, id })
-    if (order === undefined) return 0
-    if (order.checkout_id !== null && order.provider === deps.provider.name) {
-      await readAgain(deps, { kind: 'checkout', id: order.checkout_id })
-    }
-    await deps.db.transaction().execute(async (tx) => {
-      const { now } = await beginApplying(tx, deps, workspaceId)
-      const current = await findOwn(tx, 'payment_order', { workspaceId, id })
-      if (current === undefined || !isOpen(current)) return setCheck(tx, { table: 'payment_order', id }, null)
-      const ageMs = now.getTime() - current.created_at.getTime()
-      const isAsked = current.checkout_id !== null && current.provider === deps.provider.name
-      if (!isAsked && ageMs > givenUpMs) return closeOrder(tx, id)
-      return setCheck(tx, { table: 'payment_order', id }, new Date(now.getTime() + Math.max(hourMs, ageMs)))
-    })
-    return 1
-  })
-}
-
-const hourMs = 60 * 60 * 1_000
-const givenUpMs = 24 * hourMs
-
-async function checkRefunds(deps: PaymentDeps, pass: SweepPass): Promise<number> {
-  return sumEach(await listDue(deps, 'refund', pass), pass, async ({ id, workspaceId }) => {
-    const now = await timeOf(deps.db, deps)
-    // First, so that one that hangs takes nobody else's turn.
-    await setCheck(deps.db, { table: 'refund', id }, new Date(now.getTime() + 5 * refundCheckSeconds * 1_000))
-    const refund = await findOwn(deps.db, 'refund', { workspaceId, id })
-    if (refund?.status === 'pending') await payRefund(deps, refund)
-    else await setCheck(deps.db, { table: 'refund', id }, null)
-    return 1
-  })
-}
-
-type Checked = 'subscription' | 'payment_order' | 'refund'
-
-async function listDue({ db, ...deps }: PaymentDeps, table: Checked, pass: SweepPass): Promise<Due[]> {
-  const now = await timeOf(db, deps)
-  const { rows } = await sql<Due>`
-    select id, workspace_id as "workspaceId" from ${sql.table(table)}
-     where check_at <= ${now} and id <> all(${idsAside(pass)}::uuid[])
-     order by check_at limit ${pass.limit ?? limitDefault}`.execute(db)
-  return rows
-}
-
-const setCheck = (db: Db, { table, id }: { table: 'payment_order' | 'refund'; id: string }, at: Date | null) =>
-  sql`update ${sql.table(table)} set check_at = ${at} where id = ${id}`.execute(db)
-
-async function readAgain(deps: PaymentDeps, subject: Subject): Promise<void> {
-  const reading = await nextReading(deps.db)
-  const facts = await deps.provider.read(subject)
-  if (facts !== undefined) await deps.db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
-}
-
 async function deleteOldEvents({ db }: PaymentDeps): Promise<number> {
+  await emptyIgnored(db)
   const { numAffectedRows } = await sql`
     delete from provider_event where ctid = any(array(
       select ctid from provider_event where received_at < now() - ${keepEventsDays} * interval '1 day'
        limit 1000 for update skip locked))`.execute(db)
   return Number(numAffectedRows ?? 0)
 }
+
+/** Empties the bodies of events that concern no workspace; the release before stores them while an upgrade goes on. */
+const emptyIgnored = (db: Db) =>
+  sql`
+    update provider_event set raw = '' where ctid = any(array(
+      select ctid from provider_event where workspace_id is null and raw <> ''
+       limit 1000 for update skip locked))`.execute(db)

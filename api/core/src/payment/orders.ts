@@ -10,7 +10,7 @@ import { nextReading, timeOf } from './apply/applying.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import type { PricedPlan } from './provider/provider.ts'
 import { findOwn } from './rows/list-own.ts'
-import { findOpenSubscriptionOrder, insertOrder, type OrderRow } from './rows/order-queries.ts'
+import { findOpenSubscriptionOrder, insertOrder, listOpenOrders, type OrderRow } from './rows/order-queries.ts'
 import { listLiving } from './rows/subscription-queries.ts'
 
 export type Wanted =
@@ -33,8 +33,8 @@ const checkHours = 1
 /**
  * An order with its checkout at the provider. If the process dies between the two, the same request again, or reading
  * the order, makes the checkout.
- * @throws MatteError INVALID_PARAMS for what is not on sale, CONFLICT for a second subscription, NOT_FOUND for a
- *   workspace that has ended; AlreadyCreated
+ * @throws MatteError INVALID_PARAMS for what is not on sale, CONFLICT for a second subscription or a sixth open
+ *   order, NOT_FOUND for a workspace that has ended; AlreadyCreated
  */
 export async function createOrder(deps: PaymentDeps, order: NewOrder): Promise<OrderRow> {
   const { workspaceId, userId, wanted, once } = order
@@ -44,6 +44,7 @@ export async function createOrder(deps: PaymentDeps, order: NewOrder): Promise<O
   const made = await createOnce(deps.db, once, async (tx) => {
     await lockWorkspace(tx, workspaceId)
     await refuseDeleted(tx, workspaceId)
+    await refuseMany(tx, workspaceId)
     if (wanted.kind === 'subscription') {
       const open = await findOpenSubscriptionOrder(tx, workspaceId)
       if ((await listLiving(tx, workspaceId)).length > 0) throw hasSubscription()
@@ -75,6 +76,19 @@ async function refuseDeleted(tx: Db, workspaceId: string): Promise<void> {
     .where('id', '=', workspaceId)
     .executeTakeFirstOrThrow()
   if (deleted_at !== null) throw new MatteError('NOT_FOUND', 'The workspace has been deleted.')
+}
+
+/** Bounds the checkouts of a workspace that the provider is asked about. Its row is locked. */
+const openOrdersMax = 5
+/** Releases before this bound may have left more. */
+const namedMax = 20
+
+async function refuseMany(tx: Db, workspaceId: string): Promise<void> {
+  const open = await listOpenOrders(tx, workspaceId, namedMax)
+  if (open.length < openOrdersMax) return
+  const orderIds = open.map(({ id }) => id)
+  const message = `The workspace has ${open.length} open orders; pay or cancel one first: ${orderIds.join(', ')}.`
+  throw new MatteError('CONFLICT', message, { details: { orderIds, limit: openOrdersMax } })
 }
 
 const hasSubscription = (): MatteError =>

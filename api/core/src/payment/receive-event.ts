@@ -1,5 +1,6 @@
 // An event of a provider: verified, what it is about read again, applied once by its id (D72).
 import type { IncomingHttpHeaders } from 'node:http'
+import { sql } from 'kysely'
 import { applyFacts } from './apply/apply-facts.ts'
 import { nextReading } from './apply/applying.ts'
 import type { PaymentDeps } from './payment-deps.ts'
@@ -47,19 +48,20 @@ async function take(deps: PaymentDeps, event: ProviderEvent, raw: Buffer): Promi
         provider: provider.name,
         event_id: event.id,
         type: event.type,
-        raw: raw.toString('utf8'),
+        raw: '',
         applied: false,
       })
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirstOrThrow()
     if (inserted !== 1n) return 'repeated'
-    if (facts === undefined || !(await applyFacts(tx, deps, { facts, reading, event }))) return 'ignored'
-    await tx
-      .updateTable('provider_event')
-      .set({ applied: true })
-      .where('provider', '=', provider.name)
-      .where('event_id', '=', event.id)
-      .execute()
+    const workspaceId = facts && (await applyFacts(tx, deps, { facts, reading, event }))
+    if (workspaceId === undefined) return 'ignored'
+    // The body names the payer, so it is kept only for a workspace that has not ended.
+    await sql`
+      update provider_event e set applied = true, workspace_id = w.id,
+             raw = case when w.deleted_at is null then ${raw.toString('utf8')} else '' end
+        from workspace w
+       where e.provider = ${provider.name} and e.event_id = ${event.id} and w.id = ${workspaceId}`.execute(tx)
     return 'applied'
   })
 }

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
@@ -13,6 +12,7 @@ import { tryEndPaidBack } from './paid-back.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import type { Facts } from './provider/provider.ts'
 import { ProviderRefused, ProviderUnavailable } from './provider/provider-errors.ts'
+import { isChanging } from './rows/is-changing.ts'
 import { findOwn } from './rows/list-own.ts'
 import type { OrderRow } from './rows/order-queries.ts'
 
@@ -78,13 +78,8 @@ function refuseLate({ selfRefundDays }: PaymentDeps, { paid_at: paidAt }: OrderR
  */
 async function refuseChanging(tx: Db, { subscription_id: id }: OrderRow): Promise<void> {
   if (id === null) return
-  const { isChanging } = await tx
-    .selectFrom('subscription')
-    .select(sql<boolean>`coalesce(claimed_until > now(), false)`.as('isChanging'))
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirstOrThrow()
-  if (isChanging) throw new MatteError('CONFLICT', 'The subscription is being changed; try again in a minute.')
+  if (!(await isChanging(tx, id))) return
+  throw new MatteError('CONFLICT', 'The subscription is being changed; try again in a minute.')
 }
 
 function judgeAmount(order: OrderRow, most: number, asked: number | undefined): number {

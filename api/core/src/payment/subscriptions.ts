@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
+import { announceNext } from './apply/announce-next.ts'
 import { applyFacts, beginApplying } from './apply/apply-facts.ts'
 import { noteFailure } from './apply/apply-order.ts'
 import { nextReading, timeOf } from './apply/applying.ts'
@@ -38,6 +39,7 @@ export async function changeSubscription(deps: PaymentDeps, wanted: Wanted): Pro
     const facts = await chargeOrTell(deps, subscription, { subscriptionId, from, to, when })
     await createOnce(deps.db, wanted.once, async (tx) => {
       await applyFacts(tx, deps, { facts, reading })
+      if (when === 'renewal') await announceNext(tx, id)
       return { id }
     })
   })
@@ -175,7 +177,10 @@ export async function resumeSubscription(deps: PaymentDeps, workspaceId: string)
   if (!subscription.cancel_at_period_end) throw new MatteError('CONFLICT', 'The subscription is not canceled.')
   await atProvider(deps, subscription, async (reading) => {
     const facts = await deps.provider.resumeSubscription(subscription.provider_id)
-    await deps.db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
+    await deps.db.transaction().execute(async (tx) => {
+      await applyFacts(tx, deps, { facts, reading })
+      await announceNext(tx, subscription.id)
+    })
   })
 }
 

@@ -12,6 +12,10 @@ export function newUploadKey(fileName: string, at: Date): string {
   return `private-uploads/${yearMonth(at)}/${randomUUID()}-${name}`
 }
 
+/** The key of the PDF of an invoice. There is one for each, so that its deletion finds it without a list. */
+export const invoicePdfKey = (invoice: { readonly id: string; readonly issued_at: Date }): string =>
+  `invoices/${yearMonth(invoice.issued_at)}/${invoice.id}.pdf`
+
 /** False for a text that can be no object key: nothing, or a URL, which is never fetched (D22). */
 export const isKeyForm = (text: string): boolean => text !== '' && !text.includes('://')
 

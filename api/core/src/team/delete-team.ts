@@ -37,6 +37,8 @@ export async function deleteTeam(db: Db, { owner, confirmCreditLoss }: DeleteTea
     await endAllInvites(tx, teamId)
     await moveSessions(tx, teamId, null)
     await tx.deleteFrom('membership').where('workspace_id', '=', teamId).execute()
+    // They name who paid.
+    await tx.updateTable('provider_event').set({ raw: '' }).where('workspace_id', '=', teamId).execute()
     await tx.updateTable('workspace').set({ deleted_at: sql<Date>`now()` }).where('id', '=', teamId).execute()
   })
 }

@@ -58,7 +58,9 @@ export const eventCatalog = {
     },
   },
   'credits.low_balance': {
-    description: 'The available credits have fallen below the threshold; once for each time that they do.',
+    description:
+      'The available credits have fallen below the threshold, by a task, an expiry, a refund or an operator; once ' +
+      'for each time that they do.',
     fields: { balance: count('Available credits.', 9), message: message('9 credits are left.') },
   },
   'credits.refunded': {
@@ -100,8 +102,10 @@ export const eventCatalog = {
     },
   },
   'subscription.updated': {
-    description: 'A subscription was activated, resumed, or has another plan, or a whole refund ended its plan.',
-    fields: { plan: text('The plan.', 'pro'), message: message('Your plan is now pro.') },
+    description:
+      'The plan in force has changed: an activation, an upgrade, a downgrade on its date, an end, or an operator. A ' +
+      'change that is scheduled is not sent before its date.',
+    fields: { plan: text('The plan in force from now on.', 'pro'), message: message('Your plan is now pro.') },
   },
   'subscription.canceled': {
     description: 'A subscription was canceled; it goes on to the end of its period, or ended with a whole refund.',

@@ -131,8 +131,8 @@ const alertSettings = {
     minimum: 0,
     maximum: thresholdMax,
     description:
-      '`credits.low_balance` is sent when a task that succeeds leaves fewer available; once, until credits are ' +
-      'granted again. A new workspace has 10; 0 sends none.',
+      '`credits.low_balance` is sent when fewer become available, by whatever change; once, until a grant brings the ' +
+      'balance back to the threshold. By default 3 on the plan Free, else 10; 0 sends none.',
   }),
   expiryDaysBefore: Type.Integer({
     minimum: 1,

@@ -6,6 +6,9 @@ const id = () => Type.String({ format: 'uuid' })
 const time = (description?: string) =>
   Type.String({ format: 'date-time', ...(description !== undefined && { description }) })
 const minor = (description: string) => Type.Integer({ minimum: 0, description })
+/** An amount that the provider may have credited to the customer. */
+const signed = (description: string) =>
+  Type.Integer({ description: `${description} Below zero: credited by the provider.` })
 const currency = () => Type.String({ description: 'ISO 4217, such as USD.' })
 const interval = () => oneOf(['month', 'year'])
 const intervalOrNull = () =>
@@ -79,7 +82,7 @@ export const orderSchema = named(
       description: '`failed`: a charge failed; the checkout may be tried again until the order is canceled.',
     }),
     description: Type.String(),
-    amount: minor(amountText),
+    amount: signed(amountText),
     currency: currency(),
     refundedAmount: minor('Refunded, or about to be.'),
     credits: Type.Integer({ description: 'All that it buys; of a year twelve months.' }),
@@ -204,13 +207,13 @@ export const invoiceSchema = named(
       Type.Object({
         description: Type.String(),
         quantity: Type.Integer(),
-        unitAmount: minor(amountText),
-        amount: minor(amountText),
+        unitAmount: signed(amountText),
+        amount: signed(amountText),
       }),
     ),
-    subtotal: minor(amountText),
-    tax: minor(amountText),
-    total: minor(amountText),
+    subtotal: signed(amountText),
+    tax: signed(amountText),
+    total: signed(amountText),
     currency: currency(),
     issuedAt: time(),
     paidAt: time(),

@@ -155,11 +155,16 @@ function drawRule(pdf: Pdf, y: number): void {
   pdf.moveTo(margin, y).lineTo(rightEdge, y).lineWidth(0.5).strokeColor(ink.line).stroke()
 }
 
+function totalLabel(creditNoteFor: string | undefined, total: number): string {
+  if (creditNoteFor !== undefined) return 'Total, refunded'
+  return total < 0 ? 'Total, credited' : 'Total, paid'
+}
+
 function drawTotals(pdf: Pdf, { subtotal, tax, total, currency, creditNoteFor }: InvoiceForPdf): void {
   const rows = [
     ['Subtotal', subtotal, 'regular'],
     ['Tax', tax, 'regular'],
-    [creditNoteFor === undefined ? 'Total, paid' : 'Total, refunded', total, 'bold'],
+    [totalLabel(creditNoteFor, total), total, 'bold'],
   ] as const
   if (pdf.y + rows.length * 18 > bottom) {
     pdf.addPage()

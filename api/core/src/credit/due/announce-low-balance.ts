@@ -1,6 +1,6 @@
-// `credits.low_balance` (D71): once by the first capture after a grant that leaves less than the threshold available. A
-// capture that leaves its lot nearly empty notes the workspace (settleParts); here the whole balance is judged. The
-// note goes with the event, in one transaction: whoever dies in between leaves both or neither.
+// `credits.low_balance` (D71): once each time that the available credits fall below the threshold. Whatever lowers them
+// notes the workspace (low-balance.ts), and this loop compares the whole balance. The note is deleted in the
+// transaction that publishes the event, so a crash leaves both or neither.
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
@@ -35,8 +35,8 @@ async function judge(tx: Db, workspaceId: string): Promise<number> {
     .set({ low_balance_armed: false })
     .where('id', '=', workspaceId)
     .where('low_balance_armed', '=', true)
-    .where('low_balance_threshold', '>', available)
-    .returning('low_balance_threshold as threshold')
+    .where('low_balance_below', '>', available)
+    .returning('low_balance_below as threshold')
     .executeTakeFirst()
   if (crossed === undefined) return 0
   const message = `${available} credit(s) are left, fewer than ${crossed.threshold}.`

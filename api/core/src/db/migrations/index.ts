@@ -27,6 +27,8 @@ import { up as failingEndpoints } from './0025-failing-endpoints.ts'
 import { up as addressKey } from './0026-address-key.ts'
 import { up as addressKeys } from './0027-address-keys.ts'
 import { up as uniqueAddress } from './0028-unique-address.ts'
+import { up as paymentRecords } from './0030-payment-records.ts'
+import { up as lowBalance } from './0031-low-balance.ts'
 import { up as registrations } from './0033-registrations.ts'
 import { up as freeCredits } from './0034-free-credits.ts'
 import { up as personalIdempotency } from './0035-personal-idempotency.ts'
@@ -62,6 +64,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0026-address-key': { up: addressKey },
   '0027-address-keys': { up: addressKeys },
   '0028-unique-address': { up: uniqueAddress },
+  '0030-payment-records': { up: paymentRecords },
+  '0031-low-balance': { up: lowBalance },
   '0033-registrations': { up: registrations },
   '0034-free-credits': { up: freeCredits },
   '0035-personal-idempotency': { up: personalIdempotency },

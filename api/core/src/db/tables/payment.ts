@@ -42,6 +42,8 @@ export type PaymentOrderTable = {
   failure: string | null
   /** When the provider is asked again, while the order is open. */
   check_at: Date | null
+  /** When the provider was last asked, by the loop. */
+  asked_at: Date | null
   created_at: Generated<Date>
   paid_at: Date | null
 }
@@ -66,6 +68,8 @@ export type SubscriptionTable = {
   claimed_until: Date | null
   /** When the plan may end, or the provider is asked again. */
   check_at: Date | null
+  /** When the provider was last asked, by the loop. */
+  asked_at: Date | null
   created_at: Generated<Date>
   ended_at: Date | null
 }
@@ -108,6 +112,8 @@ export type RefundTable = {
   failure: string | null
   /** When the provider is asked again, while it is pending. */
   check_at: Date | null
+  /** When the provider was last asked, by the loop. */
+  asked_at: Date | null
   created_at: Generated<Date>
   completed_at: Date | null
 }

@@ -5,7 +5,9 @@ export type ProviderEventTable = {
   provider: string
   event_id: string
   type: string
-  /** The body as it was signed. */
+  /** The workspace that it concerned; null if it was ignored. */
+  workspace_id: string | null
+  /** The body as it was signed; empty if it was ignored, or after its workspace has ended. */
   raw: string
   /** It was about something of ours. */
   applied: boolean

@@ -5,6 +5,7 @@ import { foldAddress, hashAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
+import { invoicePdfKey } from '../../storage/object-key.ts'
 import { closeWorkspace } from '../../workspace/close-workspace.ts'
 import { keepFreeCredits } from '../free-credits/free-credits.ts'
 import { deleteMfaTokens } from '../two-factor/mfa-token.ts'
@@ -110,15 +111,25 @@ async function refuseOpenPayments(tx: Db, closing: readonly string[]): Promise<v
 
 /**
  * Numbers and amounts of invoices are kept; those of a team that goes on are the team's. Those of one that the person
- * made and that was deleted before name that person, or members who are gone from it as well.
+ * made and that was deleted before name that person, or members who are gone from it as well. Bodies of the provider's
+ * events name the payer, so they are emptied. Stored PDFs are deleted after an hour, later than the end of any request
+ * that prints one now (payment/invoice-pdf.ts).
  */
 async function eraseInvoiceNames(tx: Db, userId: string, closing: readonly string[]): Promise<void> {
   const nobodys = sql`
     w.id = any(${[...closing]}::uuid[]) or w.personal_of = ${userId} or
     (w.created_by = ${userId} and w.deleted_at is not null)`
-  await sql`
+  const { rows: erased } = await sql<{ id: string; issued_at: Date }>`
     update invoice set buyer = '{"name": "deleted", "addressLines": [], "taxId": null, "email": null}'
-     where workspace_id in (select w.id from workspace w where ${nobodys})`.execute(tx)
+     where workspace_id in (select w.id from workspace w where ${nobodys})
+    returning id, issued_at`.execute(tx)
+  await sql`
+    insert into object_deletion (object_key, due_at)
+    select key, now() + interval '1 hour' from unnest(${erased.map(invoicePdfKey)}::text[]) as key
+    on conflict do nothing`.execute(tx)
+  await sql`
+    update provider_event set raw = ''
+     where raw <> '' and workspace_id in (select w.id from workspace w where ${nobodys})`.execute(tx)
   await sql`update workspace w set billing = null where ${nobodys} and w.billing is not null`.execute(tx)
 }
 

@@ -174,6 +174,11 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
     shown: section('invoices', 'id number buyer lines subtotal tax total currency issued_at', 'created_at id'),
     erased: { kept: 'erase-account.ts takes the name' },
   },
+  'provider_event.workspace_id': {
+    of: 'workspace',
+    shown: 'what they changed is in orders, subscriptions and invoices',
+    erased: { kept: 'erase-account.ts empties the bodies' },
+  },
   'subscription.workspace_id': {
     of: 'workspace',
     shown: section('subscriptions', 'id plan status period_start period_end created_at ended_at', 'created_at id'),

@@ -6,6 +6,7 @@ import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 import type { PaymentDeps } from '../payment-deps.ts'
 import type { Facts, ProviderEvent } from '../provider/provider.ts'
 import { findOrderBy, type OrderRow } from '../rows/order-queries.ts'
+import { announceSeen } from './announce-next.ts'
 import { applyInvoice } from './apply-invoice.ts'
 import { applyOrder, noteFailure } from './apply-order.ts'
 import { applyRefund } from './apply-refund.ts'
@@ -21,14 +22,14 @@ type Said = {
   readonly event?: Pick<ProviderEvent, 'id' | 'about' | 'failure'>
 }
 
-/** False: it is about nothing of ours. */
-export async function applyFacts(tx: Db, deps: PaymentDeps, said: Said): Promise<boolean> {
+/** Returns the workspace that the facts concern; undefined if they concern no order of this installation. */
+export async function applyFacts(tx: Db, deps: PaymentDeps, said: Said): Promise<string | undefined> {
   const found = await findTheOrder(tx, said)
-  if (found === undefined) return false
+  if (found === undefined) return undefined
   const applying = await beginApplying(tx, deps, found.workspace_id)
   // Again, now that nobody else changes it.
   const order = await findOrderBy(tx, 'id', found.id)
-  if (order === undefined) return false
+  if (order === undefined) return undefined
   const { facts } = said
   if (facts.fingerprint !== undefined) await noteInstrument(applying, facts.fingerprint)
   if (facts.order !== undefined) await applyOrder(applying, order, facts.order)
@@ -41,7 +42,7 @@ export async function applyFacts(tx: Db, deps: PaymentDeps, said: Said): Promise
     const failed = (await findOrderBy(tx, 'id', (charged ?? order).id)) ?? order
     await noteFailure(applying, failed, { failure: said.event.failure, key: said.event.id })
   }
-  return true
+  return applying.workspaceId
 }
 
 export async function beginApplying(tx: Db, deps: PaymentDeps, workspaceId: string): Promise<Applying> {
@@ -76,9 +77,11 @@ const isUuid = (text: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{1
 /** Answers the order of the charge, where there is one. */
 async function applySubscribed(applying: Applying, first: OrderRow, { facts, reading, event }: Said) {
   if (facts.subscription === undefined) return undefined
-  const subscription = await applySubscription(applying, { facts: facts.subscription, reading })
+  const { before, after } = await applySubscription(applying, { facts: facts.subscription, reading })
   const failed = event?.failure != null
-  const charged = facts.invoice && (await applyInvoice(applying, { facts: facts.invoice, subscription, first, failed }))
+  const charged =
+    facts.invoice && (await applyInvoice(applying, { facts: facts.invoice, subscription: after, first, failed }))
   await refreshPlan(applying)
+  await announceSeen(applying, { before, after, isCharged: facts.invoice !== undefined })
   return charged
 }

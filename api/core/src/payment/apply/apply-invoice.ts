@@ -34,8 +34,8 @@ export async function applyInvoice(applying: Applying, charged: Charged): Promis
   const paid = await markPaid(applying, order, { ...facts, paidAt })
   if (paid === undefined) return order
   await updateOrder(applying.tx, order.id, { provider_invoice_id: facts.id, subscription_id: subscription.id })
-  await grantFirst(applying, order, { facts, subscription })
-  await publishPaid(applying, order, facts)
+  if (!facts.creditsOnly) await grantFirst(applying, order, { facts, subscription })
+  await publishRenewed(applying, order, facts)
   return order
 }
 
@@ -47,10 +47,10 @@ async function laterOrder(applying: Applying, { facts, subscription }: Charged):
     created_by: null,
     kind: 'subscription',
     reason: facts.reason,
-    description: `${facts.reason === 'change' ? 'Change to plan' : 'Plan'} ${plan} by the ${interval}`,
+    description: describe(facts),
     plan,
     billing_interval: interval,
-    credits: creditsOf({ ...facts.bought, unused: facts.unused }, plans).total,
+    credits: facts.creditsOnly ? 0 : creditsOf({ ...facts.bought, unused: facts.unused }, plans).total,
     amount: facts.amount,
     currency: facts.currency,
     provider,
@@ -60,6 +60,11 @@ async function laterOrder(applying: Applying, { facts, subscription }: Charged):
   const order = inserted ?? (await findOrderBy(tx, 'provider_invoice_id', facts.id))
   if (order === undefined) throw new Error('the order of a charge was not stored')
   return order
+}
+
+function describe({ reason, creditsOnly, bought: { plan, interval } }: InvoiceFacts): string {
+  const what = creditsOnly ? 'Credit for plan' : reason === 'change' ? 'Change to plan' : 'Plan'
+  return `${what} ${plan} by the ${interval}`
 }
 
 type Granted = Pick<Charged, 'facts' | 'subscription'>
@@ -93,17 +98,11 @@ async function grantChange({ tx, workspaceId }: Applying, grant: ChangeGrant): P
   return (await grantCredits(tx, { workspaceId, kind: 'plan', ...grant }))?.lotId
 }
 
-/** `payment.succeeded` is published with the payment; a change is told of where it is seen. */
-async function publishPaid({ tx, workspaceId }: Applying, order: OrderRow, { reason, bought }: InvoiceFacts) {
-  const about = { key: order.id, workspaceId, userId: null }
+/** `payment.succeeded` is published with the payment, `subscription.updated` with the plan. */
+async function publishRenewed({ tx, workspaceId }: Applying, order: OrderRow, { reason, bought }: InvoiceFacts) {
+  if (reason !== 'renewal') return
   const { plan, endsAt } = bought
-  if (reason === 'purchase') {
-    const fields = { plan, message: `The subscription to ${plan} has begun.` }
-    return publishEvent(tx, { event: 'subscription.updated', fields, ...about })
-  }
-  if (reason === 'renewal') {
-    const end = endsAt.toISOString()
-    const fields = { plan_name: plan, period_end: end, message: `${plan} is renewed until ${end.slice(0, 10)}.` }
-    return publishEvent(tx, { event: 'subscription.renewed', fields, ...about })
-  }
+  const end = endsAt.toISOString()
+  const fields = { plan_name: plan, period_end: end, message: `${plan} is renewed until ${end.slice(0, 10)}.` }
+  await publishEvent(tx, { event: 'subscription.renewed', fields, key: order.id, workspaceId, userId: null })
 }

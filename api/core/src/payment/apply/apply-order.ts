@@ -67,6 +67,8 @@ export async function markPaid(
     check_at: null,
   })
   await issueInvoice(applying, paid, paidAt)
+  // A credit to the customer is no payment.
+  if (amount < 0) return paid
   applying.metrics?.count('paid')
   await publishEvent(tx, {
     event: 'payment.succeeded',

@@ -3,7 +3,7 @@
 // paid back whole carries no plan, whatever the provider's subscription is meanwhile.
 import { sql } from 'kysely'
 import { grantPlanCredits } from '../../credit/plan-grant.ts'
-import { publishEvent } from '../../notification/publish-event.ts'
+import { publishPlan } from '../../notification/publish-plan.ts'
 import { planNamed } from '../../workspace/plan.ts'
 import { isInForceAt } from '../rows/in-force.ts'
 import { isPaidBack } from '../rows/is-paid-back.ts'
@@ -25,7 +25,7 @@ export async function refreshPlan(applying: Applying): Promise<void> {
   const { tx, workspaceId, now } = applying
   const living = await listLiving(tx, workspaceId)
   const isAlone = living.filter(({ provider }) => provider === applying.provider).length < 2
-  let plan: string | undefined
+  let carried: InForce | undefined
   let paidBack: PeriodRow | undefined
   for (const subscription of living) {
     const period = await findLatestPeriod(tx, subscription.id)
@@ -33,12 +33,12 @@ export async function refreshPlan(applying: Applying): Promise<void> {
     if (isRefunded) paidBack ??= period
     const until = period && !isRefunded ? planEndsAt(subscription, period) : undefined
     if (period !== undefined && until !== undefined && until > now) {
-      plan ??= period.plan
-      await hold(applying, subscription.id, true)
+      const isNew = await putInForce(applying, subscription.id)
+      carried ??= { plan: period.plan, isNew }
     }
     await setCheck(applying, subscription, { planEnd: until, isToEnd: isRefunded || !isAlone })
   }
-  if (plan !== undefined) return setPlan(applying, plan)
+  if (carried !== undefined) return setPlan(applying, carried)
   const { numUpdatedRows } = await tx
     .updateTable('subscription')
     .set({ in_force: false })
@@ -46,8 +46,13 @@ export async function refreshPlan(applying: Applying): Promise<void> {
     .where('in_force', '=', true)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) return
-  const left = await returnToOperatorPlan(applying)
-  if (paidBack !== undefined) await publishPaidBack(applying, paidBack, left)
+  await returnToOperatorPlan(applying, paidBack)
+}
+
+type InForce = {
+  readonly plan: string
+  /** The subscription carries a plan for the first time, or again. */
+  readonly isNew: boolean
 }
 
 function planEndsAt({ cancel_at_period_end, status }: SubscriptionRow, { ends_at }: PeriodRow): Date | undefined {
@@ -55,34 +60,46 @@ function planEndsAt({ cancel_at_period_end, status }: SubscriptionRow, { ends_at
   return new Date(ends_at.getTime() + (cancel_at_period_end ? 0 : graceDays * dayMs))
 }
 
-const hold = ({ tx }: Applying, id: string, in_force: boolean) =>
-  tx.updateTable('subscription').set({ in_force }).where('id', '=', id).execute()
-
-const setPlan = ({ tx, workspaceId }: Applying, plan: string) =>
-  tx
-    .updateTable('workspace')
-    .set({ plan })
-    .where('id', '=', workspaceId)
-    .where('plan', '<>', plan)
-    .execute()
-    .then(() => undefined)
-
-/** What an operator has set is in force again, with its credits of this month unless they were granted before. */
-async function returnToOperatorPlan({ tx, workspaceId }: Applying): Promise<string> {
-  const { rows } = await sql<{ plan: string }>`
-    update workspace
-       set plan = coalesce(operator_plan, 'free'),
-           plan_credits_due_at = case when operator_plan is null then null else coalesce(plan_credits_due_at, now()) end
-     where id = ${workspaceId}
-    returning plan`.execute(tx)
-  return (rows[0] as { plan: string }).plan // its row is locked
+/** Whether the subscription carried no plan before. */
+async function putInForce({ tx }: Applying, id: string): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('subscription')
+    .set({ in_force: true })
+    .where('id', '=', id)
+    .where('in_force', '=', false)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
-/** The purchase has published the same event under the order's id. */
-function publishPaidBack({ tx, workspaceId }: Applying, period: PeriodRow, plan: string): Promise<void> {
-  const message = `The payment for ${period.plan} was refunded. The plan is now ${plan}.`
-  const about = { key: `${period.order_id}:refunded`, workspaceId, userId: null }
-  return publishEvent(tx, { event: 'subscription.updated', fields: { plan, message }, ...about })
+async function setPlan({ tx, workspaceId }: Applying, { plan, isNew }: InForce): Promise<void> {
+  const { numUpdatedRows } = await tx
+    .updateTable('workspace')
+    .set({ plan, low_balance_armed: true })
+    .where('id', '=', workspaceId)
+    .where('plan', '<>', plan)
+    .executeTakeFirst()
+  // An activation is published even if an operator had set the same plan before.
+  if (numUpdatedRows === 0n && !isNew) return
+  const message = isNew ? `The subscription to ${plan} is active.` : `The plan is now ${plan}.`
+  await publishPlan(tx, { workspaceId, plan, message })
+}
+
+/**
+ * Puts the operator's plan in force again, with its credits of this month unless they were granted before. `paidBack`
+ * is the period whose refund ended the plan.
+ */
+async function returnToOperatorPlan({ tx, workspaceId }: Applying, paidBack: PeriodRow | undefined): Promise<void> {
+  const workspace = tx.selectFrom('workspace').select('plan').where('id', '=', workspaceId)
+  const { plan: before } = await workspace.executeTakeFirstOrThrow()
+  await sql`
+    update workspace
+       set plan = coalesce(operator_plan, 'free'), low_balance_armed = true,
+           plan_credits_due_at = case when operator_plan is null then null else coalesce(plan_credits_due_at, now()) end
+     where id = ${workspaceId}`.execute(tx)
+  const { plan } = await workspace.executeTakeFirstOrThrow()
+  if (plan === before) return
+  const why = paidBack ? `The payment for ${paidBack.plan} was refunded.` : `The plan ${before} has ended.`
+  await publishPlan(tx, { workspaceId, plan, message: `${why} The plan is now ${plan}.` })
 }
 
 type Known = {

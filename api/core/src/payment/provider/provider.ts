@@ -62,6 +62,7 @@ export type InvoiceFacts = {
   readonly reason: 'purchase' | 'renewal' | 'change'
   readonly status: 'open' | 'paid' | 'void'
   readonly paymentId: string | null
+  /** Below zero: the provider credits the customer, and nothing was paid. */
   readonly amount: number
   readonly tax: number
   readonly currency: string
@@ -72,6 +73,8 @@ export type InvoiceFacts = {
     readonly startsAt: Date
     readonly endsAt: Date
   }
+  /** Nothing was bought: the invoice credits what is unused of `bought`. */
+  readonly creditsOnly: boolean
   /** Of a change: what was in force before, and until when it had been paid. */
   readonly unused: { readonly plan: string; readonly endsAt: Date } | null
 }

@@ -27,6 +27,18 @@ export const findOrderBy = (
 ): Promise<OrderRow | undefined> =>
   db.selectFrom('payment_order').selectAll().where(column, '=', value).executeTakeFirst()
 
+/** Orders that may still be paid, oldest first; `limit` bounds what an error names. */
+export const listOpenOrders = (db: Db, workspaceId: string, limit: number): Promise<Pick<OrderRow, 'id'>[]> =>
+  db
+    .selectFrom('payment_order')
+    .select('id')
+    .where('workspace_id', '=', workspaceId)
+    .where('reason', '=', 'purchase')
+    .where('status', 'in', ['pending', 'failed'])
+    .orderBy('created_at')
+    .limit(limit)
+    .execute()
+
 /** A subscription that was ordered and may still be paid. */
 export const findOpenSubscriptionOrder = (db: Db, workspaceId: string): Promise<OrderRow | undefined> =>
   db

@@ -112,11 +112,10 @@ async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask |
     runs: sql`(select id as task_id, run from moved)`,
     outcome: ending.status === 'succeeded' ? 'captured' : 'released',
     at: sql`(select at from moment)`,
-    lowBelow: sql`(select low_below from slot)`,
   })
   const { rows } = await sql<EndedRow>`
     with slot as materialized (
-      select id, plan, case when low_balance_armed then low_balance_threshold end as low_below
+      select id, plan
         from workspace where id = ${workspaceId} and ${counter} > 0 and ${status} > 0 for no key update
     ), moved as (
       update task set ${endingColumns(ending)}

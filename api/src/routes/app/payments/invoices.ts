@@ -1,10 +1,13 @@
+import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { pdfPrinter } from '../../../invoice/pdf-printer.ts'
+import { readOrPrint } from '../../../invoice/stored-pdf.ts'
 import { invoiceSchema } from '../../../schemas/app/payment.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
-import { toInvoiceForPdf, toInvoiceView } from '../../../views/app/payment-view.ts'
+import { toInvoiceView } from '../../../views/app/payment-view.ts'
 import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './own.ts'
 
 const tags = ['Payments']
@@ -25,19 +28,20 @@ const getSchema = {
   params: invoiceId,
   response: memberResponses(200, success('The invoice.', refer(invoiceSchema)), []),
 }
-const pdf = Type.Unsafe<Buffer>({ type: 'string', format: 'binary' })
+const pdf = Type.Unsafe<Buffer | Readable>({ type: 'string', format: 'binary' })
 const pdfSchema = {
   operationId: 'getInvoicePdf',
   summary: 'Get an invoice or a credit note as PDF',
+  description: 'It is made once and kept: each later request has the same bytes.',
   tags,
   params: invoiceId,
   response: {
-    ...memberResponses(200, Type.Any(), []),
+    ...memberResponses(200, Type.Any(), ['TASK_STORAGE_UNAVAILABLE']),
     200: { description: 'The PDF.', content: { 'application/pdf': { schema: pdf } } },
   },
 }
 
-export const invoiceRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (app, { payments }) => {
+export const invoiceRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (app, { payments, bucket, probe }) => {
   const { db } = payments
   const find = ({ caller, params }: FastifyRequest) =>
     requireOwn(db, 'invoice', { workspaceId: caller.workspaceId, id: (params as { invoiceId: string }).invoiceId })
@@ -51,16 +55,24 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async 
     toInvoiceView(await find(request)),
   )
 
+  const printer = pdfPrinter()
+  app.addHook('onClose', () => printer.close())
+  const store = { db, bucket, probe, printer }
   const pdfConfig = { access, exists, envelope: false } as const
   app.get('/invoices/:invoiceId/pdf', { schema: pdfSchema, config: pdfConfig }, async (request, reply) => {
     const invoice = await find(request)
-    const { workspace_id: workspaceId, number } = invoice
     const id = invoice.corrects ?? invoice.credit_note_for
-    const corrected = id === null ? undefined : await requireOwn(db, 'invoice', { workspaceId, id })
-    reply.header('content-type', 'application/pdf')
-    // The library and its font tables are loaded for those who ask for a PDF alone.
-    const { renderInvoicePdf } = await import('../../../views/app/invoice-pdf.ts')
-    reply.header('content-disposition', `attachment; filename="invoice-${number}.pdf"`)
-    return reply.send(await renderInvoicePdf(toInvoiceForPdf(invoice, corrected?.number)))
+    const own = { workspaceId: invoice.workspace_id }
+    const corrected = id === null ? undefined : (await requireOwn(db, 'invoice', { ...own, id })).number
+    const gone = new AbortController()
+    reply.raw.once('close', () => gone.abort())
+    const pdf = await request.atStore(() => readOrPrint(store, { invoice, corrected, signal: gone.signal }))
+    return reply
+      .headers({
+        'content-type': 'application/pdf',
+        'content-disposition': `attachment; filename="invoice-${invoice.number}.pdf"`,
+        'content-length': pdf.sizeBytes,
+      })
+      .send(pdf.body)
   })
 }

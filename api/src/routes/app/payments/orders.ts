@@ -21,7 +21,7 @@ const createSchema = {
   summary: 'Order a credit pack or a subscription',
   description:
     'Nothing is granted before it is paid at `checkoutUrl`. A subscription that was ordered and not paid is canceled ' +
-    'by the next one.',
+    'by the next one. A workspace has at most 5 open orders: past that `CONFLICT` names them in `details.orderIds`.',
   tags,
   body: orderRequest,
   response: memberResponses(201, success('The order.', refer(orderSchema)), ['CONFLICT']),

@@ -4,12 +4,16 @@ import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import type { PaymentDeps } from '@matte/core/payment/payment-deps'
 import { findOwn, listOwn } from '@matte/core/payment/rows/list-own'
+import type { Bucket } from '@matte/core/storage/bucket'
+import type { StoreProbe } from '@matte/core/storage/store-probe'
 import { isUuid } from '../../../uuid.ts'
 import { buildPage, readTaskQuery } from '../../../views/task-page.ts'
 
 export type PaymentRouteDeps = {
   readonly payments: PaymentDeps
   readonly nudge: Pick<Nudge, 'delivery'>
+  readonly bucket: Bucket
+  readonly probe: Pick<StoreProbe, 'isDown'>
   /** Where people are, to come back to after paying. */
   readonly returnUrl: string
 }

@@ -8,8 +8,9 @@ import { eventRoutes } from './provider-events.ts'
 import { refundRoutes } from './refunds.ts'
 import { subscriptionRoutes } from './subscription.ts'
 
-export const paymentRoutes: FastifyPluginAsync<PaymentRouteDeps> = async (app, { payments, nudge, returnUrl }) => {
-  const deps = { payments, nudge, returnUrl }
+export const paymentRoutes: FastifyPluginAsync<PaymentRouteDeps> = async (app, given) => {
+  const { payments, nudge, returnUrl, bucket, probe } = given
+  const deps = { payments, nudge, returnUrl, bucket, probe }
   for (const routes of [catalogRoutes, orderRoutes, refundRoutes, invoiceRoutes, subscriptionRoutes, eventRoutes]) {
     await app.register(routes, deps)
   }

@@ -83,6 +83,12 @@ with hold as (
            where t.created_by is not null
            group by 1, 2, 3) r
    where m.workspace_id = r.workspace_id and m.user_id = r.created_by and m.month = r.month
+), low as (
+  insert into credit_low_balance (workspace_id)
+  select w.id from workspace w
+   where w.id = (select workspace_id from lot where lapsed > 0 limit 1) and w.low_balance_armed
+     and exists (select from "lot" l where l.available < w.low_balance_below)
+  on conflict do nothing
 ) select coalesce(sum(amount), 0) as amount from hold;
 
 prepare cancel_batch_8 as

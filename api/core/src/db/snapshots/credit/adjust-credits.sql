@@ -20,5 +20,11 @@ with ranked as (
 ), entry as (
   insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, lot_available, adjustment_id)
   select $4::uuid, id, 'available', 'adjusted', amount, available, $5::uuid from lot
+), low as (
+  insert into credit_low_balance (workspace_id)
+  select w.id from workspace w
+   where w.id = $6::uuid and w.low_balance_armed
+     and exists (select from "lot" l where l.available < w.low_balance_below)
+  on conflict do nothing
 )
 select coalesce(sum(amount), 0) as taken from lot;

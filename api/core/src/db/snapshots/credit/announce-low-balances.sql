@@ -20,4 +20,4 @@ select coalesce(sum(available) filter (where (expires_at is null or greatest(exp
 
 prepare announce_low_balances_5 as
 update "workspace" set "low_balance_armed" = $1 where "id" = $2 and "low_balance_armed" = $3
-  and "low_balance_threshold" > $4 returning "low_balance_threshold" as "threshold";
+  and "low_balance_below" > $4 returning "low_balance_below" as "threshold";

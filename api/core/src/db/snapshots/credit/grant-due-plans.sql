@@ -19,7 +19,7 @@ select "id" from "credit_lot" where "workspace_id" = $1 and "source" = $2;
 
 prepare grant_due_plans_6 as
 with owner as materialized (
-  select id, low_balance_armed, expiry_days_before from workspace where id = $1 for no key update
+  select id, expiry_days_before, low_balance_armed, low_balance_below from workspace where id = $1 for no key update
 ), lot as (
   insert into credit_lot (workspace_id, kind, granted, available, expires_at, warn_at, priority, source)
   select id, $2, $3::int, $4::int, $5::timestamptz,
@@ -31,8 +31,12 @@ with owner as materialized (
   insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, lot_available, adjustment_id)
   select workspace_id, id, 'source', 'available', $9::int, $10::int, $11::uuid from lot
 ), armed as (
-  update workspace w set low_balance_armed = true from owner, lot where w.id = lot.workspace_id
-     and not owner.low_balance_armed
+  update workspace w set low_balance_armed = true from owner
+   where w.id = owner.id and not owner.low_balance_armed and exists (select from lot)
+     and owner.low_balance_below <= $12::int + (
+       select coalesce(sum(available), 0) from credit_lot
+        where workspace_id = owner.id and has_available and (expires_at is null or greatest(expires_at,
+          grace_until) > now()))
 )
 select id as "lotId" from lot;
 

@@ -14,20 +14,27 @@ with lot as (
 ), taken as (
   update credit_lot l set available = l.available - p.amount, held = l.held + p.amount
     from (select lot_id, sum(amount) as amount from part group by lot_id) p where l.id = p.lot_id
+  returning l.available
+), low as (
+  insert into credit_low_balance (workspace_id)
+  select w.id from workspace w
+   where w.id = $6::uuid and w.low_balance_armed
+     and exists (select from "taken" l where l.available < w.low_balance_below)
+  on conflict do nothing
 ), hold as (
   insert into credit_hold (task_id, run, lot_id, amount) select task_id, run, lot_id, amount from part
 ), entry as (
   insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
-  select $6::uuid, lot_id, task_id, run, 'available', 'held', amount, lot_available from part
+  select $7::uuid, lot_id, task_id, run, 'available', 'held', amount, lot_available from part
    order by n, lot_available
 ), member as (
-  select w.id as workspace_id, $7::uuid as user_id, s.credit_limit
-    from workspace w left join membership s on s.workspace_id = w.id and s.user_id = $8::uuid
-   where w.id = $9 and w.personal_of is null and $10::uuid is not null
+  select w.id as workspace_id, $8::uuid as user_id, s.credit_limit
+    from workspace w left join membership s on s.workspace_id = w.id and s.user_id = $9::uuid
+   where w.id = $10 and w.personal_of is null and $11::uuid is not null
 ), counted as (
   insert into member_credit_month as m (workspace_id, user_id, month, used)
-  select workspace_id, user_id, date_trunc('month', now() at time zone 'utc')::date, $11::int
-    from member where credit_limit is null or $12::int <= credit_limit
+  select workspace_id, user_id, date_trunc('month', now() at time zone 'utc')::date, $12::int
+    from member where credit_limit is null or $13::int <= credit_limit
   on conflict (workspace_id, user_id, month) do update set used = m.used + excluded.used
    where m.used + excluded.used <= (select coalesce(credit_limit, 9223372036854775807) from member)
   returning 1

@@ -15,14 +15,20 @@ with ranked as (
 ), entry as (
   insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
   select $6::uuid, id, $7::uuid, $8::int, 'available', 'held', amount, available from lot
+), low as (
+  insert into credit_low_balance (workspace_id)
+  select w.id from workspace w
+   where w.id = $9::uuid and w.low_balance_armed
+     and exists (select from "lot" l where l.available < w.low_balance_below)
+  on conflict do nothing
 ), member as (
-  select w.id as workspace_id, $9::uuid as user_id, s.credit_limit
-    from workspace w left join membership s on s.workspace_id = w.id and s.user_id = $10::uuid
-   where w.id = $11 and w.personal_of is null and $12::uuid is not null
+  select w.id as workspace_id, $10::uuid as user_id, s.credit_limit
+    from workspace w left join membership s on s.workspace_id = w.id and s.user_id = $11::uuid
+   where w.id = $12 and w.personal_of is null and $13::uuid is not null
 ), counted as (
   insert into member_credit_month as m (workspace_id, user_id, month, used)
-  select workspace_id, user_id, date_trunc('month', now() at time zone 'utc')::date, $13::int
-    from member where credit_limit is null or $14::int <= credit_limit
+  select workspace_id, user_id, date_trunc('month', now() at time zone 'utc')::date, $14::int
+    from member where credit_limit is null or $15::int <= credit_limit
   on conflict (workspace_id, user_id, month) do update set used = m.used + excluded.used
    where m.used + excluded.used <= (select coalesce(credit_limit, 9223372036854775807) from member)
   returning 1

@@ -10,9 +10,15 @@ with lot as (
    where id = $3 and workspace_id = $4 and available >= $5::int and (expires_at is null or greatest(expires_at,
      grace_until) > now())
   returning id, available
+), low as (
+  insert into credit_low_balance (workspace_id)
+  select w.id from workspace w
+   where w.id = $6::uuid and w.low_balance_armed
+     and exists (select from "lot" l where l.available < w.low_balance_below)
+  on conflict do nothing
 )
 insert into credit_entry (workspace_id, lot_id, from_account, to_account, amount, reference, lot_available)
-select $6::uuid, id, 'available', 'refunded', $7::int, $8::text, available from lot
+select $7::uuid, id, 'available', 'refunded', $8::int, $9::text, available from lot
 returning amount as refunded;
 
 prepare refund_credits_4 as

@@ -2,11 +2,11 @@ prepare write_alert_settings_1 as
 select "id", "plan" from "workspace" where "id" = $1 for no key update;
 
 prepare write_alert_settings_2 as
-select "low_balance_threshold" as "lowBalanceThreshold", "expiry_days_before" as "expiryDaysBefore" from "workspace"
+select "low_balance_below" as "lowBalanceThreshold", "expiry_days_before" as "expiryDaysBefore" from "workspace"
   where "id" = $1;
 
 prepare write_alert_settings_3 as
-update "workspace" set "low_balance_threshold" = $1, "low_balance_armed" = $2 where "id" = $3;
+update "workspace" set "low_balance_threshold" = $1, "low_balance_set" = $2, "low_balance_armed" = $3 where "id" = $4;
 
 prepare write_alert_settings_4 as
 update "workspace" set "expiry_days_before" = $1 where "id" = $2;

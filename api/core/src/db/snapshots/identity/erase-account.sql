@@ -30,19 +30,24 @@ prepare erase_account_7 as
 update invoice set buyer = '{"name": "deleted", "addressLines": [], "taxId": null, "email": null}'
  where workspace_id in (select w.id from workspace w where 
 w.id = any($1::uuid[]) or w.personal_of = $2 or
-(w.created_by = $3 and w.deleted_at is not null));
+(w.created_by = $3 and w.deleted_at is not null))
+returning id, issued_at;
 
 prepare erase_account_8 as
+insert into object_deletion (object_key, due_at)
+select key, now() + interval '1 hour' from unnest($1::text[]) as key
+on conflict do nothing;
+
+prepare erase_account_9 as
+update provider_event set raw = ''
+ where raw <> '' and workspace_id in (select w.id from workspace w where 
+w.id = any($1::uuid[]) or w.personal_of = $2 or
+(w.created_by = $3 and w.deleted_at is not null));
+
+prepare erase_account_10 as
 update workspace w set billing = null where 
     w.id = any($1::uuid[]) or w.personal_of = $2 or
     (w.created_by = $3 and w.deleted_at is not null) and w.billing is not null;
-
-prepare erase_account_9 as
-update "free_credit" set "user_id" = $1, "forget_at" = now() + $2 * interval '1 month' where "user_id" = $3;
-
-prepare erase_account_10 as
-select "l"."id" from "credit_lot" as "l" inner join "workspace" as "w" on "w"."id" = "l"."workspace_id"
-  where "w"."personal_of" = $1 and "l"."source" = $2;
 
 prepare erase_account_11 as
 update workspace
@@ -86,60 +91,57 @@ prepare erase_account_21 as
 delete from "email_change" where "user_id" = $1;
 
 prepare erase_account_22 as
-delete from "personal_idempotency_record" where "user_id" = $1;
-
-prepare erase_account_23 as
 delete from "mfa_token" where "user_id" = $1;
 
-prepare erase_account_24 as
+prepare erase_account_23 as
 delete from "mail_token" where "user_id" = $1;
 
-prepare erase_account_25 as
+prepare erase_account_24 as
 delete from "recovery_code" where "user_id" = $1;
 
-prepare erase_account_26 as
+prepare erase_account_25 as
 delete from "two_factor" where "user_id" = $1;
 
-prepare erase_account_27 as
+prepare erase_account_26 as
 delete from "mail" where "user_id" = $1;
 
-prepare erase_account_28 as
+prepare erase_account_27 as
 delete from "mail" where "to_key" = $1;
 
-prepare erase_account_29 as
+prepare erase_account_28 as
 delete from "notification" where "user_id" = $1;
 
-prepare erase_account_30 as
+prepare erase_account_29 as
 delete from "notification_preference" where "user_id" = $1;
 
-prepare erase_account_31 as
+prepare erase_account_30 as
 delete from "referral" where "referrer_id" = $1;
 
-prepare erase_account_32 as
+prepare erase_account_31 as
 delete from "referral" where "email_key" = $1;
 
-prepare erase_account_33 as
+prepare erase_account_32 as
 delete from "referral_code" where "user_id" = $1;
 
-prepare erase_account_34 as
+prepare erase_account_33 as
 update "task_event" set "for_user" = null where "for_user" = $1;
 
-prepare erase_account_35 as
+prepare erase_account_34 as
 delete from "notification_due" where "user_id" = $1;
 
-prepare erase_account_36 as
+prepare erase_account_35 as
 delete from "account_request" where "email_key" = $1;
 
-prepare erase_account_37 as
+prepare erase_account_36 as
 delete from "registration_invite" where "email" = $1;
 
-prepare erase_account_38 as
+prepare erase_account_37 as
 delete from "team_invite" where "email_key" = $1;
 
-prepare erase_account_39 as
+prepare erase_account_38 as
 delete from "login_failure" where "account" = $1;
 
-prepare erase_account_40 as
+prepare erase_account_39 as
 update app_user
    set email = 'erased-' || id || '@erased.invalid', email_key = null, email_verified_at = null,
        password_hash = null, name = null, locale = default, time_zone = default, avatar_url = null,

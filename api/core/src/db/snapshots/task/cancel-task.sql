@@ -3,7 +3,7 @@ select * from "task" where "id" = $1 and "workspace_id" = $2;
 
 prepare cancel_task_2 as
 with slot as materialized (
-  select id, plan, case when low_balance_armed then low_balance_threshold end as low_below
+  select id, plan
     from workspace where id = $1 and "open_singles" > 0 and "queued" > 0 for no key update
 ), moved as (
   update task set status = $2, completed_at = now(), claim = null, claimed_until = null
@@ -59,6 +59,12 @@ with slot as materialized (
            where t.created_by is not null
            group by 1, 2, 3) r
    where m.workspace_id = r.workspace_id and m.user_id = r.created_by and m.month = r.month
+), low as (
+  insert into credit_low_balance (workspace_id)
+  select w.id from workspace w
+   where w.id = (select workspace_id from lot where lapsed > 0 limit 1) and w.low_balance_armed
+     and exists (select from "lot" l where l.available < w.low_balance_below)
+  on conflict do nothing
 ), event as (
   insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)

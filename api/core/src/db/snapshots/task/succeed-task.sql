@@ -1,6 +1,6 @@
 prepare succeed_task as
 with slot as materialized (
-  select id, plan, case when low_balance_armed then low_balance_threshold end as low_below
+  select id, plan
     from workspace where id = $1 and "open_singles" > 0 and "processing" > 0 for no key update
 ), moved as (
   update task set status = $2, completed_at = now(), claim = null, claimed_until = null, width = $3::int,
@@ -41,10 +41,6 @@ with slot as materialized (
   
   select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', 'spent', hold.amount, lot.available
     from hold join lot on lot.id = hold.lot_id
-), low as (
-  insert into credit_low_balance (workspace_id)
-  select workspace_id from lot where available < (select low_below from slot) limit 1
-  on conflict do nothing
 ), event as (
   insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)

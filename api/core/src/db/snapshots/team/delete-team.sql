@@ -63,4 +63,7 @@ prepare delete_team_11 as
 delete from "membership" where "workspace_id" = $1;
 
 prepare delete_team_12 as
+update "provider_event" set "raw" = $1 where "workspace_id" = $2;
+
+prepare delete_team_13 as
 update "workspace" set "deleted_at" = now() where "id" = $1;

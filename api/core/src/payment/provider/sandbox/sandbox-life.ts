@@ -109,6 +109,7 @@ export async function charge(tx: Db, { subscriptionId, state, reason, paidAt, ch
     paidAt: paidAt?.toISOString() ?? null,
     bought: { plan, interval, startsAt: change?.startsAt ?? state.periodStart, endsAt: state.periodEnd },
     unused: change?.unused ?? null,
+    creditsOnly: false,
   }
   await writeState(tx, { kind: 'invoice', id, state: invoice })
   return id

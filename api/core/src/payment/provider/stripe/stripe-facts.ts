@@ -3,7 +3,7 @@ import type Stripe from 'stripe'
 import type { InvoiceFacts, OrderFacts, RefundFacts, SubscriptionFacts } from '../provider.ts'
 import { fromStripeAmount } from './stripe-amount.ts'
 import { chargeOf } from './stripe-instrument.ts'
-import { orderKey, refundKey } from './stripe-metadata.ts'
+import { orderKey, refundKey, unusedKey } from './stripe-metadata.ts'
 import type { StripePrices } from './stripe-prices.ts'
 
 export function toOrderFacts(session: Stripe.Checkout.Session): OrderFacts | undefined {
@@ -55,7 +55,8 @@ export async function toInvoiceFacts(invoice: Stripe.Invoice, prices: StripePric
   const { subscription, metadata } = invoice.parent?.subscription_details ?? {}
   const orderId = metadata?.[orderKey]
   const lines = await pricedLines(invoice, prices)
-  const bought = lines.findLast(({ amount }) => amount >= 0)
+  const paidFor = lines.findLast(({ amount }) => amount >= 0)
+  const bought = paidFor ?? lines.at(-1)
   const reason = reasonOf(invoice.billing_reason)
   if (subscription == null || orderId === undefined || bought === undefined || reason === undefined) return undefined
   const unused = reason === 'change' ? lines.find(({ amount }) => amount < 0) : undefined
@@ -74,9 +75,14 @@ export async function toInvoiceFacts(invoice: Stripe.Invoice, prices: StripePric
     currency,
     paidAt: invoice.status_transitions.paid_at == null ? null : toDate(invoice.status_transitions.paid_at),
     bought: { plan, interval, startsAt: toDate(start), endsAt: toDate(end) },
-    unused: unused === undefined ? null : { plan: unused.plan, endsAt: toDate(unused.end) },
+    creditsOnly: paidFor === undefined,
+    unused: unused === undefined ? null : { plan: paidPlanOf(invoice) ?? unused.plan, endsAt: toDate(unused.end) },
   }
 }
+
+/** The plan that a change took the place of, if a downgrade was planned: the credit may name the planned one. */
+const paidPlanOf = ({ lines }: Stripe.Invoice): string | undefined =>
+  lines.data.map(({ metadata }) => metadata?.[unusedKey]).find((plan) => plan !== undefined)
 
 async function pricedLines(invoice: Stripe.Invoice, prices: StripePrices) {
   const lines = invoice.lines.data.map(async ({ amount, period, pricing }) => {

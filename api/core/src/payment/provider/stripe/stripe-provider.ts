@@ -1,16 +1,16 @@
 // Stripe by its own library. Everything that we make there carries our id in its metadata, so that an event that comes
 // before our own rows are written finds what it belongs to; everything that charges has an idempotency key of ours.
-import type Stripe from 'stripe'
-import type { Change, Facts, NewRefund, PaymentProvider, RefundFacts } from '../provider.ts'
-import { ProviderRefused, ProviderUnavailable } from '../provider-errors.ts'
+import type { Facts, NewRefund, PaymentProvider, RefundFacts } from '../provider.ts'
+import { ProviderUnavailable } from '../provider-errors.ts'
 import { toStripeAmount } from './stripe-amount.ts'
+import { changeAtStripe } from './stripe-change.ts'
 import { expireCheckout, openCheckout } from './stripe-checkout.ts'
 import { asking, type StripeOptions, stripeClient } from './stripe-client.ts'
 import { verifyStripeEvent } from './stripe-events.ts'
 import { toRefundFacts } from './stripe-facts.ts'
 import { refundKey } from './stripe-metadata.ts'
 import { stripePrices } from './stripe-prices.ts'
-import { ofInvoice, ofSubscription, readCheckout, readSubject, type StripeParts } from './stripe-read.ts'
+import { ofSubscription, readCheckout, readSubject, type StripeParts } from './stripe-read.ts'
 
 export function stripeProvider(options: StripeOptions): PaymentProvider {
   const stripe = stripeClient(options)
@@ -24,7 +24,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
     getOrder: (checkoutId) => readCheckout(parts, checkoutId),
     read: (subject) => readSubject(parts, subject),
     refund: (wanted) => refund(parts, wanted),
-    changeSubscription: (wanted) => change(parts, wanted),
+    changeSubscription: (wanted) => changeAtStripe(parts, wanted),
     cancelSubscription: (id) => endAtPeriodEnd(id, true),
     resumeSubscription: (id) => endAtPeriodEnd(id, false),
     endSubscription: (id) => endSubscription(parts, id),
@@ -57,27 +57,4 @@ async function endSubscription(parts: StripeParts, id: string): Promise<Facts> {
   const { data: open } = await asking(invoices.list({ subscription: id, status: 'open', limit: 100 }))
   for (const invoice of open) await asking(invoices.voidInvoice(invoice.id))
   return ofSubscription(parts, ended)
-}
-
-async function change(parts: StripeParts, { subscriptionId, from, to, when }: Change): Promise<Facts> {
-  const { stripe, prices } = parts
-  const [fromPrice, toPrice] = await Promise.all([prices.idOf(from), prices.idOf(to)])
-  const { items } = await asking(stripe.subscriptions.retrieve(subscriptionId))
-  const [item] = items.data
-  if (item === undefined) throw new ProviderRefused('the subscription has no item')
-  const update = (price: string, more: Stripe.SubscriptionUpdateParams) =>
-    asking(stripe.subscriptions.update(subscriptionId, { items: [{ id: item.id, price }], ...more }))
-  if (when === 'renewal') return ofSubscription(parts, await update(toPrice, { proration_behavior: 'none' }))
-  // A change that was to come with the renewal is taken back first: the credit is for what was paid.
-  if (![fromPrice, toPrice].includes(item.price.id)) await update(fromPrice, { proration_behavior: 'none' })
-  const changed = await update(toPrice, {
-    proration_behavior: 'always_invoice',
-    payment_behavior: 'error_if_incomplete',
-    expand: ['latest_invoice.payments'],
-  })
-  const invoice = changed.latest_invoice
-  return {
-    ...(await ofSubscription(parts, changed)),
-    ...(invoice && typeof invoice === 'object' && (await ofInvoice(parts, invoice))),
-  }
 }

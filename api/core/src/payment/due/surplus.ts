@@ -1,15 +1,15 @@
 // Whoever has paid gets what was paid for, also where the order had been canceled meanwhile. Of two subscriptions that
 // would then both be charged each month the first stays; the other is ended at the provider and paid back whole.
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
-import { beginApplying } from './apply/apply-facts.ts'
-import { findLeft } from './apply/credits-left.ts'
-import { insertRefund, refundableOf } from './apply/insert-refund.ts'
-import { creditsForRefund } from './apply/refund-share.ts'
-import type { PaymentDeps } from './payment-deps.ts'
-import type { OrderRow } from './rows/order-queries.ts'
-import { findSubscriptionBy } from './rows/subscription-queries.ts'
-import { endAtProvider } from './subscriptions.ts'
+import type { Db } from '../../db/database.ts'
+import { beginApplying } from '../apply/apply-facts.ts'
+import { findLeft } from '../apply/credits-left.ts'
+import { insertRefund, refundableOf } from '../apply/insert-refund.ts'
+import { creditsForRefund } from '../apply/refund-share.ts'
+import type { PaymentDeps } from '../payment-deps.ts'
+import type { OrderRow } from '../rows/order-queries.ts'
+import { findSubscriptionBy } from '../rows/subscription-queries.ts'
+import { endAtProvider } from '../subscriptions.ts'
 
 type Looked = { readonly id: string; readonly workspaceId: string }
 

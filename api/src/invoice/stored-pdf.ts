@@ -1,0 +1,37 @@
+import { MatteError } from '@matte/core/error'
+import { openInvoicePdf, storeInvoicePdf } from '@matte/core/payment/invoice-pdf'
+import { StorageError, storeUnavailable } from '@matte/core/storage/storage-error'
+import { toInvoiceForPdf } from '../views/app/payment-view.ts'
+import type { PdfPrinter } from './pdf-printer.ts'
+
+type Invoice = Parameters<typeof toInvoiceForPdf>[0]
+
+type StoreDeps = Parameters<typeof storeInvoicePdf>[0] & {
+  readonly bucket: Parameters<typeof openInvoicePdf>[0]
+  readonly probe: { isDown(): boolean }
+  readonly printer: PdfPrinter
+}
+
+type Wanted = {
+  readonly invoice: Invoice
+  /** Number of the invoice or credit note that this one corrects. */
+  readonly corrected: string | undefined
+  /** Aborted when the reader has gone. */
+  readonly signal: AbortSignal
+}
+
+/** The stored PDF; printed and stored first if it is not there. @throws MatteError TASK_STORAGE_UNAVAILABLE */
+export async function readOrPrint({ probe, printer, ...store }: StoreDeps, { invoice, corrected, signal }: Wanted) {
+  try {
+    if (probe.isDown()) throw storeUnavailable(undefined)
+    const stored = await openInvoicePdf(store.bucket, invoice, signal)
+    if (stored !== undefined) return stored
+    const pdf = await printer.print(invoice.id, toInvoiceForPdf(invoice, corrected))
+    await storeInvoicePdf(store, invoice, pdf)
+    return { body: Buffer.from(pdf), sizeBytes: pdf.byteLength }
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error
+    const message = 'The object store does not answer; try again.'
+    throw new MatteError('TASK_STORAGE_UNAVAILABLE', message, { cause: error })
+  }
+}

@@ -1,0 +1,126 @@
+// The PDF of an invoice, from its first reader to the end of the account.
+import { randomUUID } from 'node:crypto'
+import { deleteDueObjects } from '@matte/core/retention/delete-objects'
+import { openBucket } from '@matte/core/storage/bucket'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { useApi } from '../api/given.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import { buy } from '../support/app/payments.ts'
+import { givenPerson, type Person } from '../support/app/people.ts'
+import { givePassword, password } from '../support/app/sign-in/given-password.ts'
+import { freePorts } from '../support/free-ports.ts'
+
+const world = useApi()
+
+async function givenInvoice() {
+  const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
+  await buy(someone, { packId: 'small' })
+  const { data } = await someone.client.call<{ items: { id: string }[] }>('GET', '/payments/invoices')
+  return { someone, id: data.items[0]?.id ?? '' }
+}
+
+const ask = ({ accessToken }: Person, id: string, { url }: Pick<TestApi, 'url'> = world.api) =>
+  fetch(`${url}/api/v1/app/payments/invoices/${id}/pdf`, { headers: { authorization: `Bearer ${accessToken}` } })
+
+async function read(someone: Person, id: string): Promise<Buffer> {
+  const answer = await ask(someone, id)
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-type')).toBe('application/pdf')
+  const bytes = Buffer.from(await answer.arrayBuffer())
+  expect(Number(answer.headers.get('content-length'))).toBe(bytes.length)
+  expect(bytes.subarray(0, 5).toString()).toBe('%PDF-')
+  return bytes
+}
+
+/** A PDF that is made after this differs from one that was made before. */
+const changeSeller = (id: string) =>
+  world.db
+    .updateTable('invoice')
+    .set({ seller: JSON.stringify({ name: `Other ${randomUUID()}`, addressLines: [], taxId: null }) as never })
+    .where('id', '=', id)
+    .execute()
+
+const openStore = () => {
+  const { config } = world.api
+  return openBucket({
+    internalEndpoint: config.s3Endpoint,
+    publicEndpoint: config.s3PublicEndpoint,
+    bucket: config.s3Bucket,
+    region: config.s3Region,
+    accessKeyId: config.s3AccessKeyId,
+    secretAccessKey: config.s3SecretAccessKey,
+    sessionToken: config.s3SessionToken,
+  })
+}
+
+const keysOf = async (id: string): Promise<string[]> => {
+  const store = openStore()
+  const keys = await store.list('invoices/')
+  store.close()
+  return keys.filter((key) => key.includes(id))
+}
+
+describe('the PDF of an invoice', () => {
+  it('is made once: each later request has the stored bytes', async () => {
+    const { someone, id } = await givenInvoice()
+    const [first, second] = await Promise.all([read(someone, id), read(someone, id)])
+    expect(second).toEqual(first)
+    expect(await keysOf(id)).toHaveLength(1)
+    await changeSeller(id)
+    expect(await read(someone, id)).toEqual(first)
+  })
+
+  it('is made again when the store has lost it', async () => {
+    const { someone, id } = await givenInvoice()
+    const first = await read(someone, id)
+    const store = openStore()
+    for (const key of await keysOf(id)) await store.delete(key)
+    store.close()
+    expect(await read(someone, id)).toEqual(first)
+    expect(await keysOf(id)).toHaveLength(1)
+  })
+
+  it('goes with the account: object, name and the bodies of provider events', async () => {
+    const { someone, id } = await givenInvoice()
+    await givePassword(world.db, someone)
+    await read(someone, id)
+    const events = () =>
+      world.db
+        .selectFrom('provider_event')
+        .select(['applied', 'raw'])
+        .where('workspace_id', '=', someone.workspaceId)
+        .execute()
+    expect((await events()).map(({ raw }) => raw)).not.toContain('')
+    await someone.client.call('DELETE', '/users/profile', { body: { password } })
+    expect(await events()).toEqual([{ applied: true, raw: '' }])
+    const store = openStore()
+    await deleteDueObjects(world.db, store)
+    expect(await keysOf(id)).toHaveLength(1)
+    await deleteDueObjects(world.db, store, { now: new Date(Date.now() + 2 * 60 * 60 * 1_000) })
+    store.close()
+    expect(await keysOf(id)).toEqual([])
+    const kept = await world.db.selectFrom('invoice').select('buyer').where('id', '=', id).executeTakeFirstOrThrow()
+    expect(kept.buyer).toMatchObject({ name: 'deleted', email: null })
+  })
+})
+
+describe('while the object store is down', () => {
+  let offline: TestApi | undefined
+  beforeAll(async () => {
+    const [port] = await freePorts(1)
+    const away = `http://127.0.0.1:${port}`
+    // The tokens of the first one hold for it too.
+    const variables = { PUBLIC_URL: world.api.url, S3_ENDPOINT: away, S3_PUBLIC_ENDPOINT: away }
+    offline = await startApi({ DATABASE_URL: world.databaseUrl, ...variables })
+  })
+  afterAll(() => offline?.stop())
+
+  it('the PDF answers TASK_STORAGE_UNAVAILABLE, with the time to come again', async () => {
+    const { someone, id } = await givenInvoice()
+    if (offline === undefined) throw new Error('the API has not started')
+    const answer = await ask(someone, id, offline)
+    expect(answer.status).toBe(503)
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await answer.json()).toMatchObject({ error: { code: 'TASK_STORAGE_UNAVAILABLE' } })
+  })
+})
