@@ -131,7 +131,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
     api: change,
     worker: {
       select: [
-        ...(['id', 'plan', 'deleted_at', 'low_balance_threshold', 'low_balance_armed'] as const),
+        ...(['id', 'plan', 'deleted_at', 'low_balance_below', 'low_balance_armed'] as const),
         ...(['open_singles', 'open_children', 'queued', 'processing', 'waiting'] as const),
       ],
       update: ['open_singles', 'open_children', 'queued', 'processing'],
