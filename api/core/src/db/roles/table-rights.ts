@@ -77,7 +77,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   member_credit_month: { api: change, worker: { select: true, update: true } },
   membership: { api: all, dispatcher: read },
   mfa_token: { api: all },
-  model: { api: read, worker: change, operator: change },
+  model: { api: read, worker: change, operator: read },
   notification: {
     api: { select: true, update: true, delete: true },
     worker: { select: ['id', 'created_at'], update: ['created_at'], delete: true },
