@@ -57,7 +57,7 @@ async function confirm(
 }
 
 /** An account of an older release can have none: two people had registered its address. */
-const noPassword = 'is not set: your account has no password. Ask for a link to set one with forgotPassword'
+const noPassword = 'is not your password: your account has none. Ask for a link to set one with forgotPassword'
 
 /** For a login and for a confirmation alike. */
 export const tooManyFailures = (waitSeconds: number): MatteError =>
