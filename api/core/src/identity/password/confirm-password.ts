@@ -1,7 +1,7 @@
 import { hashAddress } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
-import { invalidParam } from '../../invalid-params.ts'
+import { invalidParams } from '../../invalid-params.ts'
 import type { MasterKeys } from '../../runtime/seal.ts'
 import { tellOwnerAfter } from '../login/delay.ts'
 import { forgetAttempt, takeAttempt } from '../login/login-attempts.ts'
@@ -51,14 +51,15 @@ async function confirm(
     if (user !== undefined && attempt.failures >= tellOwnerAfter) {
       await db.transaction().execute((tx) => warnOwner(tx, masterKeys, { ...user, account }))
     }
-    throw invalidParam(path, stored === null ? noPassword : 'is not your password')
+    const issue = { path, message: 'is not your password' }
+    throw invalidParams([issue], stored === null ? { message: noPassword } : {})
   }
   await forgetAttempt(db, { account, network })
   return stored
 }
 
 /** An account of an older release can have none: two people had registered its address. */
-const noPassword = 'is not set: your account has no password. Ask for a link to set one with forgotPassword'
+const noPassword = 'Your account has no password. Ask for a link to set one with forgotPassword.'
 
 /** For a login and for a confirmation alike. */
 export const tooManyFailures = (waitSeconds: number): MatteError =>
