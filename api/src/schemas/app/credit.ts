@@ -132,7 +132,7 @@ const alertSettings = {
     maximum: thresholdMax,
     description:
       '`credits.low_balance` is sent when fewer become available, by whatever change; once, until a grant brings the ' +
-      'balance back to the threshold. By default 3 on the plan Free, else 10; 0 sends none.',
+      'balance back to the threshold. Until it is set: 3 on the plan Free, else 10. 0 sends none.',
   }),
   expiryDaysBefore: Type.Integer({
     minimum: 1,
