@@ -3,7 +3,7 @@ import { foldMailbox } from '../../address.ts'
 import type { Db } from '../../db/database.ts'
 import { type MasterKeys, seal, unseal } from '../../runtime/seal.ts'
 
-/** HMAC of the mailbox of an address: nobody without a master key can tell which address it was. */
+/** HMAC of the mailbox of an address. Without a master key the address cannot be guessed from it. */
 export async function hashMailbox(tx: Db, masterKeys: MasterKeys, email: string): Promise<Buffer> {
   const { id, key_sealed } = (await readKey(tx)) ?? (await makeKey(tx, masterKeys))
   const key = Buffer.from(unseal(masterKeys, id, key_sealed), 'base64')
