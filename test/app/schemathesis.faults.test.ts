@@ -6,7 +6,8 @@ import { useApi } from '../api/given.ts'
 import { givenPerson } from '../support/app/people.ts'
 import { examine, readDocument, timeoutMs } from '../support/schemathesis/examine.ts'
 
-const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
+// No dispatcher runs here, so a test event would be waited for as long as it may be.
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', TASKS_MAX_WAIT: '1' })
 
 /** These end the session that the run is signed in with. */
 const ending = ['/api/v1/app/auth/logout', '/api/v1/app/auth/logout-all']

@@ -33,6 +33,8 @@ RULES_BEYOND_SCHEMAS = {
     r"/query/(startDate|endDate)": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
     r"/query/endDate": r"must not lie before startDate",
     r"/body/expiresAt": r"must lie in the future",
+    # Whether a user is a member of the team of the path is no rule of the schema.
+    r"/body/limits/\d+/userId": r"must (be a member|not be named twice)",
     r"/body/since": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
 }
 
