@@ -70,7 +70,11 @@ describe.each(surfaces)('events of a disabled endpoint, on the surface %s', (sur
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint(keeper.workspaceId)
     await setStatus(keeper, id, 'disabled')
-    for (let n = 0; n < 3; n++) await world.announce(keeper.workspaceId)
+    for (let n = 0; n < 3; n++) {
+      await world.announce(keeper.workspaceId)
+      const announcedAt = Date.now()
+      await until('another millisecond has begun', () => Date.now() > announcedAt + 1)
+    }
     await setStatus(keeper, id, 'enabled')
     const { items } = await list(keeper, id)
     const [, middle, oldest] = items as unknown as readonly { id: string; createdAt: string }[]

@@ -6,7 +6,7 @@ import { useApi } from '../api/given.ts'
 import type { Operation } from '../support/app/operations.ts'
 import { addressOf, givenVictim, type Victim } from './victim.ts'
 
-type Schema = { readonly properties?: Readonly<Record<string, Schema>> }
+type Schema = { readonly $ref?: string; readonly properties?: Readonly<Record<string, Schema>> }
 type Get = Operation & {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly responses: Record<string, { description: string; content?: Record<string, { schema?: Schema }> }>
@@ -18,10 +18,17 @@ type Page = {
   readonly total: number
 }
 
-const { paths } = (await buildDocument()) as { paths: Record<string, { readonly get?: Get }> }
+type Document = {
+  readonly paths: Record<string, { readonly get?: Get }>
+  readonly components: { readonly schemas: Record<string, Schema> }
+}
+
+const { paths, components } = (await buildDocument()) as Document
+const follow = (schema?: Schema): Schema | undefined =>
+  schema?.$ref === undefined ? schema : components.schemas[schema.$ref.split('/').at(-1) ?? '']
 const isPage = ({ responses }: Get): boolean => {
   const schema = responses['200']?.content?.['application/json']?.schema
-  return schema?.properties?.data?.properties?.totalPages !== undefined
+  return follow(follow(schema)?.properties?.data)?.properties?.totalPages !== undefined
 }
 const pages = Object.entries(paths).flatMap(([path, { get }]) =>
   get !== undefined && isPage(get) ? [{ ...get, method: 'GET', path }] : [],

@@ -30,7 +30,8 @@ export function tracing(processName: string, endpoint: string | undefined): Serv
         instrumentations: [],
       })
       sdk.start()
-      stop = () => sdk.shutdown()
+      // The SDK registers itself for the whole process and does not take that back.
+      stop = () => sdk.shutdown().finally(() => [trace, context, propagation].forEach((each) => void each.disable()))
     },
     stop: async () => {
       await stop?.().catch(() => undefined) // an exporter that is gone must not hold up the exit

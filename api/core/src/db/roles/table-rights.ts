@@ -55,7 +55,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   credit_expiry_warning: { api: read, dispatcher: append },
   credit_hold: { api: all, worker: { select: true, update: true, delete: true } },
   credit_lot: { api: change, worker: { select: true, update: true }, dispatcher: change },
-  credit_low_balance: { api: append, worker: append, dispatcher: { select: true, delete: true } },
+  credit_low_balance: { api: append, worker: append, dispatcher: remove },
   delivery: { api: all, worker: remove, dispatcher: all },
   delivery_attempt: { api: { select: true, delete: true }, worker: { select: true, delete: true }, dispatcher: change },
   email_change: { api: remove },
