@@ -6,7 +6,11 @@ import { useApi } from '../api/given.ts'
 import type { Operation } from '../support/app/operations.ts'
 import { addressOf, givenVictim, type Victim } from './victim.ts'
 
-type Schema = { readonly $ref?: string; readonly properties?: Readonly<Record<string, Schema>> }
+type Schema = {
+  readonly $ref?: string
+  readonly allOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+}
 type Get = Operation & {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly responses: Record<string, { description: string; content?: Record<string, { schema?: Schema }> }>
@@ -28,7 +32,8 @@ const follow = (schema?: Schema): Schema | undefined =>
   schema?.$ref === undefined ? schema : components.schemas[schema.$ref.split('/').at(-1) ?? '']
 const isPage = ({ responses }: Get): boolean => {
   const schema = responses['200']?.content?.['application/json']?.schema
-  return follow(follow(schema)?.properties?.data)?.properties?.totalPages !== undefined
+  const { allOf = [] } = follow(follow(schema)?.properties?.data) ?? {}
+  return allOf.some(({ $ref }) => $ref === '#/components/schemas/Page')
 }
 const pages = Object.entries(paths).flatMap(([path, { get }]) =>
   get !== undefined && isPage(get) ? [{ ...get, method: 'GET', path }] : [],
