@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { dashboardFiles } from './chart/dashboards/document.ts'
 import { writeOperatorRules, writeValuesSchema, writeValuesTable, writeWorkerRules } from './chart/documents.ts'
+import { writeSchemaDigest } from './chart/schema-digest.ts'
 import { writeChartVersion, writeImageVersion } from './chart/version.ts'
 import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
 import { writeEvents } from './events/document.ts'
@@ -23,6 +24,7 @@ const generated: Readonly<Record<string, (before: string) => string>> = {
   'local/README.md': writePortsAndSettings,
   'charts/matte/files/crds/tritonpools.matte.dev.yaml': writeCrd,
   'charts/matte/files/operator-rules.yaml': writeOperatorRules,
+  'charts/matte/files/schema-digest': writeSchemaDigest,
   'charts/matte/files/worker-rules.yaml': writeWorkerRules,
   'charts/matte/values.schema.json': writeValuesSchema,
   'charts/matte/README.md': writeValuesTable,

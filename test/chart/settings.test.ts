@@ -106,7 +106,11 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
 
   it('are none without values: no mail, nobody registers uninvited, nothing is sold', async () => {
     const plain = readApi(await renderEnv('api', {}))
-    expect(plain).toMatchObject({ mailEnabled: false, registration: 'invite', appUrl: 'http://localhost:8080' })
+    expect(plain).toMatchObject({
+      mailEnabled: false,
+      registration: 'invite',
+      appUrl: 'http://localhost:8080/api/v1/app/pages',
+    })
     expect(plain).toMatchObject({ paymentsProvider: undefined, paymentsSelfRefundDays: 14 })
     const sender = readDispatcher(await renderEnv('dispatcher', {}))
     expect(sender.mailServer).toBeUndefined()

@@ -23,7 +23,10 @@ const hadDefinition = missing === undefined && starts('kubectl', ['get', ...defi
 
 const values = hadDefinition ? ['--set', 'crds.enabled=false'] : []
 /** The former chart runs today's images: the cluster has no others. */
-const presentImages = ['--set', `image.tag=${version}`, '--set', `triton.pools.demo.image=${tritonImage}`]
+const presentImages = [
+  ...['--set', 'image.repository=localhost/matte/matte', '--set', `image.tag=${version}`],
+  ...['--set', `triton.pools.demo.image=${tritonImage}`],
+]
 
 function installation(program: string) {
   const namespace = `matte-upgrade-${randomBytes(3).toString('hex')}`

@@ -48,7 +48,11 @@ const fields = {
             description: 'Null: no longer a member.',
           }),
         },
-        { description: 'In the App API: the member who made it, or made the API key that did. Null: an operator.' },
+        {
+          description:
+            'In the App API: the member who made it, or made the API key that did. Null: an operator, a deleted ' +
+            'account, or a maker of before version 0.2.',
+        },
       ),
     ),
   ),

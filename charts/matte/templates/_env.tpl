@@ -146,7 +146,9 @@
 {{- end -}}
 
 {{- define "matte.env.appUrl" -}}
-- { name: APP_URL, value: {{ .Values.accounts.appUrl | default .Values.publicUrl | quote }} }
+{{- with .Values.accounts.appUrl }}
+- { name: APP_URL, value: {{ . | quote }} }
+{{- end }}
 {{- end -}}
 
 {{- define "matte.env.mail" -}}

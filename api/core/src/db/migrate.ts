@@ -4,6 +4,9 @@ import { type Migration, Migrator } from 'kysely/migration'
 import type { Db } from './database.ts'
 import { migrations } from './migrations/index.ts'
 
+/** Names of all migrations of this build, in their order. */
+export const migrationNames: readonly string[] = Object.keys(migrations)
+
 /** By name; a build's own unless a test says otherwise. */
 export type Migrations = Readonly<Record<string, Migration>>
 

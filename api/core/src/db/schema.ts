@@ -86,6 +86,8 @@ async function bringUp(database: Database, options: SchemaOptions, { signal, rep
       if (isTableBusy(error)) {
         log({ err: error }, 'a table is in use; its migration is tried again')
         reachedAt = performance.now()
+      } else if (options.awaitsOwner !== false && isRefusedLogin(error)) {
+        log({ err: error }, 'the database refuses the login; waiting for the role to be made')
       } else if (mayComeYet(error) && performance.now() - reachedAt < reachableWithinMs) {
         log({ err: error }, 'database not reachable yet')
       } else throw error
@@ -155,10 +157,11 @@ async function liftLimits(db: Db, tableWaitMs: number): Promise<void> {
   await sql`set client_connection_check_interval = 1000`.execute(db).catch(() => undefined)
 }
 
-/** A role that logs in too early may not be there yet: one step of an installation makes it after the Secret. */
-const mayComeYet = (error: unknown): boolean =>
-  isDatabaseUnavailable(error) ||
-  (error instanceof Error && 'code' in error && /^28(000|P01)$/.test(String(error.code)))
+/** The role may not be there yet: a step of the installation makes it, after migrations that may take hours. */
+const isRefusedLogin = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && /^28(000|P01)$/.test(String(error.code))
+
+const mayComeYet = (error: unknown): boolean => isDatabaseUnavailable(error) || isRefusedLogin(error)
 
 /** Locked for too long, or wanted in the other order by a transaction of the build before. */
 const isTableBusy = (error: unknown): boolean =>

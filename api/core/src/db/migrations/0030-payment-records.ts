@@ -3,16 +3,12 @@ import { type Kysely, sql } from 'kysely'
 // Columns for the time of the last question to the provider and for the workspace of an event, and invoices below zero.
 // The release before leaves both columns alone: without `asked_at` only `check_at` counts, and the dispatcher empties
 // the body of an event without a workspace.
-const orderInBody = `substring(raw from '"matte_order_id": ?"([0-9a-f-]{36})"')`
-
 const statements = [
   ...['payment_order', 'subscription', 'refund'].map((table) => `alter table ${table} add column asked_at timestamptz`),
   `create index payment_order_open on payment_order (workspace_id, created_at)
      where reason = 'purchase' and status in ('pending', 'failed')`,
 
   `alter table provider_event add column workspace_id uuid references workspace (id)`,
-  `update provider_event e set workspace_id = o.workspace_id from payment_order o
-    where e.applied and o.id::text = ${orderInBody}`,
   `create index provider_event_workspace on provider_event (workspace_id) where raw <> ''`,
   `create index provider_event_nobodys on provider_event (received_at) where workspace_id is null and raw <> ''`,
 

@@ -6,9 +6,6 @@ const statements = [
   // Every row satisfies the narrower constraint before, so the table is not read for it while it is locked.
   `alter table delivery add constraint delivery_status_check
      check (status in ('pending', 'delivered', 'exhausted', 'canceled', 'paused')) not valid`,
-  // Paused deliveries of an endpoint: listed newest first, recovered and dropped oldest first.
-  `create index delivery_paused on delivery (endpoint_id, created_at desc, id desc)
-     where status = 'paused' and endpoint_id is not null`,
   `alter table webhook_endpoint
      add column created_by uuid references app_user (id),
      -- Paused deliveries that were deleted for their number since the endpoint was disabled.

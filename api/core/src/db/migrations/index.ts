@@ -29,10 +29,12 @@ import { up as addressKeys } from './0027-address-keys.ts'
 import { up as uniqueAddress } from './0028-unique-address.ts'
 import { up as paymentRecords } from './0030-payment-records.ts'
 import { up as lowBalance } from './0031-low-balance.ts'
+import { up as eventOwners } from './0032-provider-event-owners.ts'
 import { up as registrations } from './0033-registrations.ts'
 import { up as freeCredits } from './0034-free-credits.ts'
 import { up as personalIdempotency } from './0035-personal-idempotency.ts'
 import { up as pausedDeliveries } from './0036-paused-deliveries.ts'
+import { up as pausedIndex } from './0037-paused-index.ts'
 
 /** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -66,8 +68,10 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0028-unique-address': { up: uniqueAddress },
   '0030-payment-records': { up: paymentRecords },
   '0031-low-balance': { up: lowBalance },
+  '0032-provider-event-owners': { up: eventOwners },
   '0033-registrations': { up: registrations },
   '0034-free-credits': { up: freeCredits },
   '0035-personal-idempotency': { up: personalIdempotency },
   '0036-paused-deliveries': { up: pausedDeliveries },
+  '0037-paused-index': { up: pausedIndex },
 }

@@ -85,6 +85,20 @@ export const refusedByController: readonly Row[] = [
   ['a field that this version does not know', ofSpec({ hostTomorrow: true }), 'spec.hostTomorrow'],
   ['a node past the scheduler', ofSpec({ nodeName: 'node1' }), 'spec.nodeName'],
   ['a container for debugging', ofSpec({ ephemeralContainers: [triton] }), 'spec.ephemeralContainers'],
+  [
+    'a copy of a volume',
+    ofVolume({
+      ephemeral: { volumeClaimTemplate: { spec: { dataSource: { kind: 'PersistentVolumeClaim', name: 'a' } } } },
+    }),
+    'spec.volumes[0].ephemeral.volumeClaimTemplate.spec.dataSource',
+  ],
+  [
+    'a copy of a volume of any kind',
+    ofVolume({
+      ephemeral: { volumeClaimTemplate: { spec: { dataSourceRef: { kind: 'VolumeSnapshot', name: 'a' } } } },
+    }),
+    'spec.volumes[0].ephemeral.volumeClaimTemplate.spec.dataSourceRef',
+  ],
   ['a volume of a server', ofVolume({ nfs: { server: 'a', path: '/' } }), 'spec.volumes[0].nfs'],
   [
     'labels of SELinux',

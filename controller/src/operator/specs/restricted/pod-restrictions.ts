@@ -122,7 +122,18 @@ const containers = (ownSecret: string | undefined): Judge =>
     ),
   )
 
-const volume = members(named('name configMap downwardAPI emptyDir ephemeral image persistentVolumeClaim'))
+/** Copies of other claims could be those of a database. */
+const newClaim = members({
+  volumeClaimTemplate: members({
+    ...named('metadata'),
+    spec: members(named('accessModes resources selector storageClassName volumeMode volumeAttributesClassName')),
+  }),
+})
+
+const volume = members({
+  ...named('name configMap downwardAPI emptyDir image persistentVolumeClaim'),
+  ephemeral: newClaim,
+})
 
 const podSecurity = both(
   members({ ...user, ...named('fsGroup fsGroupChangePolicy supplementalGroups supplementalGroupsPolicy') }),

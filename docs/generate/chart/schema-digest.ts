@@ -1,0 +1,11 @@
+// Digest of the database's schema and rights. The name of the setup Job has it, so an upgrade that needs a migration or
+// a grant runs the Job again, whatever the image's tag.
+import { createHash } from 'node:crypto'
+import { migrationNames } from '@matte/core/db/migrate'
+import { tableRights } from '@matte/core/db/roles/table-rights'
+
+/** A line for `charts/matte/files/schema-digest`. */
+export const writeSchemaDigest = (): string =>
+  `${createHash('sha256')
+    .update(JSON.stringify([migrationNames, tableRights]))
+    .digest('hex')}\n`
