@@ -1,10 +1,10 @@
 // An uninstall keeps the definition of TritonPools: docs/operations/uninstall.md says how another installation goes on.
-// The releases have no pods, because only Helm's answer matters.
+// The releases run nothing but their Job, because only Helm's answer matters.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chartDir, findMissing, run } from '../chart/helm.ts'
 import { createNamespace, openRelease, type Release } from './support/release.ts'
 
-const withoutPods = ['--set', 'stopped=true', '--set', 'setup.enabled=false']
+const withoutPods = ['--set', 'stopped=true']
 
 describe.skipIf(findMissing('cluster'))('an installation after another one', () => {
   const [first, second, third] = [openRelease(), openRelease(), openRelease()]

@@ -1,7 +1,7 @@
 // An installation with no values: commands of its notes, size while idle, start times, secrets that an upgrade keeps,
 // and objects that an uninstall leaves. smoke.test.ts has its first cut-out.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chartDir, findMissing, run } from '../chart/helm.ts'
+import { findMissing, run } from '../chart/helm.ts'
 import { readFootprint, readStarts } from './support/footprint.ts'
 import { openForward } from './support/forward.ts'
 import { openRelease, selectorOf } from './support/release.ts'
@@ -71,13 +71,6 @@ describe.skipIf(findMissing('cluster'))('an installation with no values', () => 
     const before = await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data}')
     await release.upgrade(['--set', 'plans.pro.monthlyQuota=2000'])
     expect(await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data}')).toBe(before)
-  })
-
-  it('names a pod that cannot pull its image', async () => {
-    await helm('upgrade', 'matte', chartDir, '--set', 'triton.pools.demo.image=localhost/matte/absent:1')
-    const { stdout, stderr, failed } = await run('helm', ['test', 'matte', '--logs', '-n', release.namespace])
-    expect(failed).toBe(true)
-    expect(stdout + stderr).toMatch(/pod demo-\S+ cannot pull localhost\/matte\/absent:1 .*kind load docker-image/)
   })
 
   it('leaves its volumes, its secret and the definition behind, and nothing that runs', async () => {
