@@ -96,14 +96,14 @@ const onItsWay = 'Paid, and not reported yet'
 type Buttons = { readonly token: string; readonly price: string; readonly isSubscription: boolean }
 
 const buttons = ({ token, price, isSubscription }: Buttons): Html => html`
-<p class="hint">This is the sandbox: no money moves. Choose what becomes of the payment.</p>
+<p class="hint">This is the sandbox: no money moves. Choose the outcome of the payment.</p>
 <form method="post" action="${pagesPath}/checkout">
 ${renderHidden({ token })}
 <button name="outcome" value="succeed">Pay ${price}</button>
 <button name="outcome" value="fail" class="quiet">Decline the card</button>
 <button name="outcome" value="cancel" class="quiet">Cancel the order</button>
 <details>
-<summary>More that can happen</summary>
+<summary>Other outcomes</summary>
 ${isSubscription && choice('declineRenewals', 'Decline each later charge of the subscription')}
 ${choice('failRefunds', 'Let refunds come back an hour after they succeed')}
 <button name="outcome" value="delay" class="quiet">Pay, and report it 30 seconds later</button>
