@@ -1,11 +1,10 @@
 // Signing out with either token, and refresh tokens of before a switch of the workspace: one family all along.
 import { hashRefreshToken } from '@matte/core/identity/session/refresh-token'
-import { decodeJwt } from 'jose'
-import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { givenAccount, type SignedIn } from '../support/app/sign-in/accounts.ts'
+import { letTokenPass, sessionOfToken } from '../support/app/sign-in/token-rows.ts'
 import { until } from '../support/until.ts'
 
 type Tokens = Omit<SignedIn, 'user'>
@@ -20,20 +19,8 @@ const refresh = (refreshToken: string) =>
 const balanceWith = ({ accessToken }: Pick<Tokens, 'accessToken'>) =>
   createAppClient(world.api.url, accessToken).call('GET', '/credits/balance')
 
-/** As if the token had been spent that long ago. */
-const letPass = (refreshToken: string, seconds: number) =>
-  world.db
-    .updateTable('refresh_token')
-    .set({ spent_at: sql<Date>`spent_at - ${seconds} * interval '1 second'` })
-    .where('hash', '=', hashRefreshToken(refreshToken))
-    .execute()
-
-const sessionOf = ({ accessToken }: Pick<Tokens, 'accessToken'>) =>
-  world.db
-    .selectFrom('session')
-    .selectAll()
-    .where('id', '=', String(decodeJwt(accessToken).sid))
-    .executeTakeFirstOrThrow()
+const letPass = (refreshToken: string, seconds: number) => letTokenPass(world.db, { refreshToken, seconds })
+const sessionOf = (tokens: Pick<Tokens, 'accessToken'>) => sessionOfToken(world.db, tokens)
 
 const isRefused = (call: Promise<unknown>): Promise<boolean> =>
   call.then(

@@ -48,6 +48,7 @@ type AuthDeps = KeyDeps &
 
 /** Decorations without a value, so that the shape of a request is fixed; the hook below sets them. */
 function decorateRequests(app: FastifyInstance): void {
+  // Fastify refuses objects here, which requests would share. The hook below sets all three before a handler runs.
   app.decorateRequest('caller', null as unknown as FastifyRequest['caller'])
   app.decorateRequest('member', null as unknown as FastifyRequest['member'])
   app.decorateRequest('holders', null as unknown as FastifyRequest['holders'])

@@ -14,6 +14,7 @@ export const nullable = <S extends TSchema & { type: string }>(schema: S) =>
  * An optional field with a default. The validator fills it in (http/fill-defaults.ts), so a handler always reads a
  * value, and the value that the document states is the one that applies.
  */
+// `Type.Unsafe` loses the type, and an optional schema would let handlers read undefined.
 export const withDefault = <S extends TSchema>(schema: S, value: NonNullable<Static<S>>) =>
   Type.Optional(Type.Unsafe({ ...schema, default: value })) as unknown as TUnsafe<NonNullable<Static<S>>>
 

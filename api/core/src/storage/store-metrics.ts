@@ -11,9 +11,9 @@ export const storeMetrics = {
   duration: histogram({
     name: 'matte_store_request_duration_seconds',
     help:
-      'Time of one operation on the object store, its second try included; `open` ends with the head of what is ' +
-      'passed on to a client. `missing`: no such object, an answer; an object that has changed counts as ok. What ' +
-      'the store answers to presigned URLs, also through the gateway, is not in it.',
+      'Time of one operation on the object store, including its second try; `open` ends with the head of the ' +
+      'response that a client gets. `missing`: no such object, an answer; an object that has changed counts as ok. ' +
+      'Requests by presigned URLs are not in it, nor those through the gateway.',
     labels: { operation: operations, outcome: ['ok', 'missing', 'error'] },
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 30], // milliseconds on a store near by; 30 s is the limit
     reader: 'saturation',

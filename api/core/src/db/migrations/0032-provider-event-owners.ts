@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// The workspace of each stored event, whose body goes with it. A migration of its own, which holds locks of rows alone.
+// Workspace of each stored event; the event's body is erased with it. A separate migration, so only rows are locked.
 const orderInBody = `substring(raw from '"matte_order_id": ?"([0-9a-f-]{36})"')`
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-// Paused deliveries of an endpoint: listed newest first, recovered and dropped oldest first. A migration of its own:
-// deliveries stay readable while the index is built, and writes wait.
+// Index of paused deliveries: listed newest first, recovered and dropped oldest first. A separate migration, so that
+// deliveries stay readable while PostgreSQL builds it. Writes wait.
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql
     .raw(`

@@ -1,0 +1,20 @@
+// Rows behind the tokens of a session.
+import type { Db } from '@matte/core/db/database'
+import { hashRefreshToken } from '@matte/core/identity/session/refresh-token'
+import { decodeJwt } from 'jose'
+import { sql } from 'kysely'
+
+/** Changes the row as if the token had been spent that long ago. */
+export const letTokenPass = (db: Db, { refreshToken, seconds }: { refreshToken: string; seconds: number }) =>
+  db
+    .updateTable('refresh_token')
+    .set({ spent_at: sql<Date>`spent_at - ${seconds} * interval '1 second'` })
+    .where('hash', '=', hashRefreshToken(refreshToken))
+    .execute()
+
+export const sessionOfToken = (db: Db, { accessToken }: { readonly accessToken: string }) =>
+  db
+    .selectFrom('session')
+    .selectAll()
+    .where('id', '=', String(decodeJwt(accessToken).sid))
+    .executeTakeFirstOrThrow()
