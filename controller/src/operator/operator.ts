@@ -28,13 +28,14 @@ import type { PodPatchForm } from './pool/spec/pod-patch.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
 import { nudgeListener } from './reconcile/nudge-listener.ts'
 import { demandReader } from './reconcile/observe/demand-reader.ts'
+import { fitPools } from './reconcile/observe/fitted-pools.ts'
 import { liveIndex } from './reconcile/observe/live-index.ts'
 import { modelIndex } from './reconcile/observe/model-index.ts'
 import { startPhaseRecorder } from './reconcile/observe/start-phases.ts'
 import { type PoolMemory, rememberStart } from './reconcile/pool-memory.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
-import { fitToPlatform, type Platform } from './specs/platform.ts'
+import type { Platform } from './specs/platform.ts'
 
 export type OperatorOptions = {
   readonly kube: KubeClient
@@ -143,12 +144,8 @@ function observeWorld(options: OperatorOptions, reflectors: Reflectors, changed:
   const poolOf = ({ metadata }: KubeObject): string | undefined => metadata.labels?.[poolLabel]
   const live = <T extends KubeObject>(of: Reflector<T>) => liveIndex(of, poolOf, changed)
   const pools = liveIndex(options.pools, ({ metadata }) => metadata.name, changed)
-  const fitted = (name: string): TritonPool | undefined => {
-    const pool = pools.get(name)
-    return pool && fitToPlatform(pool, options.platform)
-  }
   return {
-    pools: { ...pools, get: fitted },
+    pools: fitPools(pools, options.platform),
     deployments: live(reflectors.deployments),
     pods: live(reflectors.pods),
     services: live(reflectors.services),

@@ -106,7 +106,7 @@ export type KubeClient = {
   ): Promise<T>
   /** PUT of the whole object; 409 unless its `metadata.resourceVersion` is current. */
   replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>
-  /** An object that is not there is deleted already. 409 when `uid` or `resourceVersion` is not that of today. */
+  /** False: there was none, so it is deleted already. 409 when `uid` or `resourceVersion` is not that of today. */
   delete<T extends KubeObject>(
     resource: Resource<T>,
     name: string,
@@ -117,7 +117,7 @@ export type KubeClient = {
       /** In place of a pod's own; 0 deletes it at once, whatever it is doing. */
       readonly gracePeriodSeconds?: number
     },
-  ): Promise<void>
+  ): Promise<boolean>
   close(): void
 }
 
@@ -186,7 +186,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     delete: async (resource, name, { uid, resourceVersion, propagation, gracePeriodSeconds, ...options } = {}) => {
       const preconditions = { uid, resourceVersion }
       const body = { preconditions, propagationPolicy: propagation ?? 'Background', gracePeriodSeconds }
-      await unlessMissing(call({ ...to('delete', { resource, name }), body, ...options }))
+      return (await unlessMissing(call({ ...to('delete', { resource, name }), body, ...options }))) !== undefined
     },
     close: transport.close,
   }

@@ -25,7 +25,19 @@ import type { OwnedObject, PlanContext, Step } from './step.ts'
 
 export type StepDeps = { readonly kube: KubeClient; readonly world: World; readonly logger: Logger }
 
-export function applyStep(deps: StepDeps, observed: Observed, step: Step, context: PlanContext): Promise<void> {
+/** @throws KubeError 409 also when an object is gone: it is dropped from the copy, and the next pass goes on without. */
+export async function applyStep(deps: StepDeps, observed: Observed, step: Step, context: PlanContext): Promise<void> {
+  try {
+    await writeStep(deps, observed, step, context)
+  } catch (error) {
+    const gone = await findGhost(deps, observed, step, error)
+    if (gone === undefined) throw error
+    gone.drop()
+    throw new KubeError(409, 'Gone', `${gone.what} is gone, which the watch had missed`, { cause: error })
+  }
+}
+
+function writeStep(deps: StepDeps, observed: Observed, step: Step, context: PlanContext): Promise<void> {
   switch (step.kind) {
     case 'create':
       return create(deps, step)
@@ -40,6 +52,25 @@ export function applyStep(deps: StepDeps, observed: Observed, step: Step, contex
     case 'status':
       return writeStatus(deps, observed, step, context)
   }
+}
+
+type Ghost = { readonly what: string; readonly drop: () => void }
+
+/** The object that a step wrote to, if the API server says that there is none. */
+async function findGhost(deps: StepDeps, { pool }: Observed, step: Step, error: unknown): Promise<Ghost | undefined> {
+  const { world } = deps
+  if (!(error instanceof KubeError)) return undefined
+  if (step.kind === 'restore') {
+    // An apply with the uid of an object that is gone is a conflict.
+    const { resource, index } = storeOf(deps, step.live)
+    if (error.status !== 409 || (await deps.kube.get(resource, step.live.metadata.name)) !== undefined) return undefined
+    return { what: keyOf(step.live), drop: () => index.recordGone(step.live) }
+  }
+  if (error.status !== 404 || error.reason !== 'NotFound') return undefined
+  if (step.kind === 'scale') {
+    return { what: keyOf(step.deployment), drop: () => world.deployments.recordGone(step.deployment) }
+  }
+  return step.kind === 'status' ? { what: keyOf(pool), drop: () => world.pools.recordGone(pool) } : undefined
 }
 
 type Of<Kind extends Step['kind']> = Extract<Step, { kind: Kind }>
@@ -92,7 +123,7 @@ async function annotate({ kube, world }: StepDeps, { changes }: Of<'annotate'>):
       world.pods.recordWrite(pod, await kube.mergePatch(pods, name, { metadata: { resourceVersion, annotations } }))
     } catch (error) {
       // Deleted in the meantime: one pod fewer to choose from.
-      if (error instanceof KubeError && error.status === 404) return
+      if (error instanceof KubeError && error.status === 404) return world.pods.recordGone(pod)
       if (!(error instanceof KubeError) || (error.status !== 409 && !isRefusal(error))) throw error
       failures.push({ name, error })
     }
@@ -126,8 +157,9 @@ async function scale({ kube, world }: StepDeps, { deployment, to }: Of<'scale'>)
 
 async function remove(deps: StepDeps, { object }: Of<'delete'>): Promise<void> {
   const { name, uid, resourceVersion } = object.metadata
-  const { resource } = storeOf(deps, object)
-  await deps.kube.delete(resource, name, { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) })
+  const { resource, index } = storeOf(deps, object)
+  const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
+  if (!(await deps.kube.delete(resource, name, preconditions))) index.recordGone(object)
 }
 
 async function writeStatus(

@@ -71,9 +71,15 @@ describe('a step that the API server refuses', () => {
         }
         return typeof named === 'string' ? object(resource.kind) : named
       }
-    const index = { get: () => undefined, of: () => [], recordWrite: () => undefined }
+    const index = { get: () => undefined, of: () => [], recordWrite: () => undefined, recordGone: () => undefined }
     const deps = {
-      kube: { create: call('create'), apply: call('apply'), mergePatch: call('patch'), delete: call('delete') },
+      kube: {
+        get: async () => pool,
+        create: call('create'),
+        apply: call('apply'),
+        mergePatch: call('patch'),
+        delete: call('delete'),
+      },
       leadership: { confirm: async () => ({}) },
       world: { pools: index, deployments: index, services: index, budgets: index, pods: index },
       events: { record: () => undefined },

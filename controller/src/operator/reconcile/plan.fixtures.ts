@@ -89,6 +89,7 @@ const indexOf = (objects: readonly KubeObject[]) => ({
   get: (name: string) => objects.find(({ metadata }) => metadata.name === name),
   of: () => objects,
   recordWrite: () => undefined,
+  recordGone: () => undefined,
 })
 
 /** Only what gather and apply read: each part of the World has more members. */

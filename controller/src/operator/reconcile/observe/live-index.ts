@@ -9,7 +9,7 @@ export type LiveIndex<T extends KubeObject> = ReturnType<typeof liveIndex<T>>
  * `poolOf`: undefined for an object of no pool. `changed` is called when the watch reports a change of a pool's object.
  */
 export function liveIndex<T extends KubeObject>(
-  reflector: Pick<Reflector<T>, 'items' | 'onChange'>,
+  reflector: Pick<Reflector<T>, 'items' | 'onChange' | 'forget'>,
   poolOf: (object: T) => string | undefined,
   changed: (pool: string) => void = () => undefined,
 ) {
@@ -58,10 +58,26 @@ export function liveIndex<T extends KubeObject>(
       const { name } = written.metadata
       // The watch reports nothing of a write that changed nothing, so there is nothing to wait for.
       if (base?.metadata.resourceVersion === written.metadata.resourceVersion) return
-      // The watch was faster than the answer.
-      if (objects.get(name) !== base && objects.get(name)?.metadata.uid === written.metadata.uid) return
+      // The watch was faster than the answer. Versions are compared, because callers may have an adapted copy.
+      const known = objects.get(name)
+      if (!isSameVersion(known, base) && known?.metadata.uid === written.metadata.uid) return
       older.set(name, (older.get(name) ?? new Set()).add(base?.metadata.resourceVersion))
       set(written)
     },
+    /**
+     * Drops an object of which the API server says that it is gone. A watch may have missed that; until the next
+     * comparing list each pass would try to write to it.
+     */
+    recordGone: (gone: T): void => {
+      const { name, uid } = gone.metadata
+      reflector.forget(gone)
+      // The reflector never had an object that was created and deleted while its watch was interrupted.
+      if (objects.get(name)?.metadata.uid !== uid) return
+      older.delete(name)
+      remove(name)
+    },
   }
 }
+
+const isSameVersion = (a: KubeObject | undefined, b: KubeObject | undefined): boolean =>
+  a?.metadata.resourceVersion === b?.metadata.resourceVersion && a?.metadata.uid === b?.metadata.uid
