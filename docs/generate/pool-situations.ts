@@ -69,6 +69,7 @@ function watch(spec: PoolSpecInput, generation: number, passes: readonly Pass[])
       scaling: effective,
       demand,
       demandAgeSeconds: demand.ageSeconds,
+      ledSeconds: pass.seconds,
       slotsPerPod: 2,
       pods: {
         current: previous?.desiredReplicas ?? 0,

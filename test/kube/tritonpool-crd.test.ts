@@ -66,6 +66,11 @@ const refused: readonly (readonly [string, object, string])[] = [
     'or set owner to matte',
   ],
   [
+    'an external owner beside a fallback of Matte',
+    { replicas: 1, scaling: { ...external, fallback: { replicas: 2 } } },
+    'or set owner to matte',
+  ],
+  [
     'an external owner beside a stabilization window',
     { replicas: 1, scaling: { ...external, stabilizationWindowSeconds: 60 } },
     'or set owner to matte',
@@ -181,6 +186,18 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     })
     expect(spec.podPatch).toEqual(podPatch)
   })
+
+  it.each([0, 1])(
+    'accepts an external owner beside the default of its own or an older version: %s',
+    async (replicas) => {
+      const { spec } = await create(`fallback-${replicas}`, {
+        ...minimal,
+        replicas: 1,
+        scaling: { ...external, fallback: { replicas } },
+      })
+      expect(spec.scaling.fallback).toEqual({ afterSeconds: 30, replicas })
+    },
+  )
 
   it('accepts the pools of docs/tritonpool.md', async () => {
     const written = readYamlBlocks(readFileSync(join(rootDir, 'docs/tritonpool.md'), 'utf8')) as TritonPool[]

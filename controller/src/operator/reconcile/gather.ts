@@ -186,13 +186,16 @@ function scaleInput(
 ): ScaleInput {
   const { ready, replicas, draining } = countPods(pods)
   const nowSeconds = nowMs / 1000
+  memory.ledSinceMs ??= nowMs
+  const ledSeconds = (nowMs - memory.ledSinceMs) / 1000
   // A status that was lost must not cost the pods that run.
   const current = status?.desiredReplicas ?? deployments.reduce((sum, one) => sum + one.replicas, 0)
   return {
     nowSeconds,
     scaling,
     demand,
-    demandAgeSeconds: read?.ageSeconds ?? 0,
+    demandAgeSeconds: read?.ageSeconds ?? ledSeconds,
+    ledSeconds,
     slotsPerPod: memory.slotsPerPod ?? 1,
     pods: { current, ready, starting: replicas - ready, draining },
     startSeconds: startSeconds ?? unmeasuredStartSeconds,

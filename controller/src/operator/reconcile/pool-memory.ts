@@ -25,6 +25,8 @@ type RefusedChange = Refusal & {
 }
 
 export type PoolMemory = {
+  /** Time of the first pass of this leader over the pool, by the monotonic clock; undefined before it. */
+  ledSinceMs: number | undefined
   /** Undefined before the first decision. */
   scale: ScaleMemory | undefined
   slotsPerPod: number | undefined
@@ -48,6 +50,7 @@ const startsMax = 15
 
 export function newMemory({ status }: TritonPool): PoolMemory {
   return {
+    ledSinceMs: undefined,
     scale: undefined,
     slotsPerPod: status?.slotsPerPod,
     starts: status?.startSeconds === undefined ? [] : [status.startSeconds],

@@ -186,12 +186,8 @@ function conflicts({ observed }: ProblemInput): Problem[] {
   ]
 }
 
-/** Whether scaling works without current demand. */
-export function isDemandStale({ pool, observed, decision }: ProblemInput): boolean {
-  const { owner, fallback } = pool.spec.scaling
-  if (owner === 'external') return false
-  return decision.rule === 'fallback' || (observed.demand?.ageSeconds ?? 0) > fallback.afterSeconds
-}
+/** Whether Matte scales without current demand. A new leader that still waits for its first reading does not yet. */
+export const isDemandStale = ({ decision }: ProblemInput): boolean => decision.rule === 'fallback'
 
 function staleDemand(input: ProblemInput): Problem[] {
   if (!isDemandStale(input)) return []
