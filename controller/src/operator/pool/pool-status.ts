@@ -151,7 +151,7 @@ const historyEntry = object('One decision.', {
   outcomeSeconds: Type.Optional(seconds('From the decision to its outcome, in seconds.')),
 })
 
-const bounds = object('The bounds in force.', {
+const bounds = object('The bounds in force; absent when an external owner decides.', {
   minReplicas: count('Minimum number of pods now.'),
   maxReplicas: count('Maximum number of pods now.'),
   schedules: Type.Optional(

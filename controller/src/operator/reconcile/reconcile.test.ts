@@ -73,6 +73,15 @@ describe('the metrics of a pool in the leader', () => {
     expect(shown.get('pool_condition{pool="p",condition="Degraded"}')).toBe(0)
   })
 
+  it('show no bounds for a pool of an external owner, which has none, also when it gets one', async () => {
+    const { pass, samples } = given()
+    const limits = async () => [...(await samples()).keys()].filter((name) => name.startsWith('pool_replicas_limit'))
+    await pass(await settled({ scaling: { minReplicas: 1, maxReplicas: 7 } }, ['a']))
+    expect(await limits()).toHaveLength(2)
+    await pass(await settled({ replicas: 1, scaling: { owner: 'external' } }, ['a']))
+    expect(await limits()).toEqual([])
+  })
+
   it('count a decision once, by its rule, with its direction, and none that changes nothing', async () => {
     const { pass, samples, counted } = given()
     const seen = await waking()

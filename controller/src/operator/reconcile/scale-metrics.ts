@@ -26,7 +26,9 @@ export const poolMetrics = {
   limit: gauge({
     name: 'matte_pool_replicas_limit',
     reader: 'saturation',
-    help: "The bounds in force for a pool's number of pods, those of a schedule included.",
+    help:
+      "The bounds in force for a pool's number of pods, those of a schedule included; absent when an external owner " +
+      'decides.',
     labels: { pool, bound: bounds },
   }),
   condition: gauge({
@@ -142,8 +144,11 @@ function setGauges(gauges: Gauges, { pool: { metadata }, observation }: Observed
   const { ready, draining } = countPods(observation.pods)
   const counts = { desired: decision.replicas, ready, draining }
   for (const state of states) gauges.replicas.set({ pool: name, state }, counts[state])
-  gauges.limit.set({ pool: name, bound: 'min' }, observation.bounds.minReplicas)
-  gauges.limit.set({ pool: name, bound: 'max' }, observation.bounds.maxReplicas)
+  for (const bound of bounds) {
+    const value = status.bounds?.[`${bound}Replicas`]
+    if (value === undefined) gauges.limit.remove({ pool: name, bound })
+    else gauges.limit.set({ pool: name, bound }, value)
+  }
   for (const condition of conditionTypes) {
     const isTrue = status.conditions.some((one) => one.type === condition && one.status === 'True')
     gauges.condition.set({ pool: name, condition }, isTrue ? 1 : 0)

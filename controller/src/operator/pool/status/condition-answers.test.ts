@@ -147,6 +147,20 @@ describe('the conditions', () => {
     expect(answerOf('Degraded', of).status).toBe('False')
   })
 
+  it.each([
+    ['a quota', {}, { reason: 'FailedCreate', message: 'pods "a" is forbidden: exceeded quota: q' }],
+    ['a missing node', { pods: [pod('a', { ready: false, unschedulable: '0/3 nodes are available' })] }],
+    ['too few pods', { pods: [], replicas: 40, decision: { rule: 'external' } }],
+  ] as const)('asks an external owner’s pool for no other bounds: %s', (_what, changes, replicaFailure = undefined) => {
+    const deployments = [{ revision: stable, replicas: 2, ...(replicaFailure && { replicaFailure }) }]
+    const spec: Partial<PoolSpecInput> = { replicas: 2, scaling: { owner: 'external' } }
+    const of = status({ spec, deployments, ...changes })
+    const words = of.conditions.map(({ message }) => message).join(' ')
+    expect(words).not.toMatch(/(max|min)Replicas/)
+    expect(of).not.toHaveProperty('bounds')
+    if (replicaFailure) expect(words).toContain('have the external owner ask for fewer pods')
+  })
+
   it('does not promise a pod at zero that only an external owner can ask for', () => {
     const spec: Partial<PoolSpecInput> = { replicas: 0, scaling: { owner: 'external' } }
     const of = status({ spec, pods: [], models: [], replicas: 0, decision: { rule: 'external' } })

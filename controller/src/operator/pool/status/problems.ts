@@ -1,6 +1,6 @@
 // The problems of a pool, worst first, each with what is wrong and what to do. A message must stay the same while
 // nothing changes, since the status is written again whenever one differs.
-import { type Reason, reasons } from '../reasons.ts'
+import { actsWithExternalOwner, type Reason, reasons } from '../reasons.ts'
 import type { PodObservation } from './observation.ts'
 import type { StatusInput } from './status-input.ts'
 
@@ -33,7 +33,7 @@ const configReasons = new Set(['CreateContainerConfigError', 'CreateContainerErr
 const crashesMin = 2
 
 export function findProblems(input: ProblemInput): Problem[] {
-  return [
+  const problems = [
     ...missingSources(input),
     ...refusals(input),
     ...refusedChanges(input),
@@ -42,6 +42,14 @@ export function findProblems(input: ProblemInput): Problem[] {
     ...conflicts(input),
     ...staleDemand(input),
   ]
+  return input.pool.spec.scaling.owner === 'external' ? problems.map(forExternalOwner) : problems
+}
+
+function forExternalOwner(problem: Problem): Problem {
+  const act = actsWithExternalOwner[problem.reason]
+  return act === undefined
+    ? problem
+    : { ...problem, message: problem.message.replace(reasons[problem.reason].act, act) }
 }
 
 /** The text without line breaks, cut so that `kubectl describe` stays readable. */

@@ -33,7 +33,8 @@ export function buildStatus(input: StatusInput): PoolStatus {
     readyReplicas: counts.ready,
     drainingReplicas: counts.draining,
     selector: `${poolLabel}=${pool.metadata.name}`,
-    bounds: observed.bounds,
+    // An external owner decides without them.
+    ...(pool.spec.scaling.owner === 'matte' && { bounds: observed.bounds }),
     ...present('slotsPerPod', observed.slotsPerPod),
     ...(observed.demand === undefined ? {} : { demand: toDemandStatus(observed.demand) }),
     ...present('startSeconds', observed.startSeconds),
