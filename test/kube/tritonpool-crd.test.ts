@@ -237,12 +237,22 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     expect(await refusalOf(scaling)).toContain('replicas is decided by Matte')
   })
 
+  it('shows a new pool as one that was not observed, though the status is not the creator’s to write', async () => {
+    const object = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata: { name: 'unseen' } }
+    const made = { ...object, spec: minimal, status: { observedGeneration: 1 } } as unknown as TritonPool
+    await namespace.kube().create(tritonPools, made)
+    const { metadata, status } = (await namespace.kube().get(tritonPools, 'unseen')) ?? {}
+    expect(metadata?.generation).toBe(1)
+    expect(status).toEqual({ observedGeneration: 0 })
+  })
+
   it('accepts a leader’s term on a pool that has no status yet', async () => {
     await create('led', minimal)
     const led = await namespace
       .kube()
       .mergePatch(tritonPools, 'led', { status: { leaderTerm: 3 } }, { subresource: 'status' })
-    expect(led.status).toEqual({ leaderTerm: 3 })
+    // The generation that the API server shows until the operator has seen the pool, for tools like kstatus.
+    expect(led.status).toEqual({ observedGeneration: 0, leaderTerm: 3 })
   })
 
   it.each(situations)('gives back the status of $id as it was written, and shows it in columns', async (situation) => {

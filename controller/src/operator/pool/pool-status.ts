@@ -16,7 +16,8 @@ const revisionName = (description: string) => text(description, { maxLength: 63 
 
 const condition = object('One condition of the pool.', {
   type: word<ConditionType>(
-    'Ready, ModelLoaded, ScalingActive, ScalingLimited, Draining, Progressing, RolledBack or Degraded.',
+    'Ready, ModelLoaded, ScalingActive, ScalingLimited, Draining, Progressing, RolledBack, Degraded, Reconciling or ' +
+      'Stalled.',
   ),
   status: word<'True' | 'False' | 'Unknown'>('True, False or Unknown.'),
   observedGeneration: Type.Optional(count('metadata.generation that the condition was computed from.')),
@@ -174,7 +175,7 @@ export const statusSchema = object('Observed state; only the operator writes it.
       maxLength: 64,
     }),
   ),
-  conditions: list('The eight conditions of the pool.', condition, { maxItems: 16, keys: ['type'] }),
+  conditions: list('The ten conditions of the pool.', condition, { maxItems: 16, keys: ['type'] }),
   modelNames: text("The models' names, joined by commas: the column Model.", { maxLength: 1100 }),
   models: list('Each model of spec.', modelStatus, { maxItems: 16, keys: ['name'] }),
   replicas: count('Pods that are ready or starting, without those that drain. Read by the scale subresource.'),

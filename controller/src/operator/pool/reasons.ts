@@ -10,6 +10,8 @@ export const conditionTypes = [
   'Progressing',
   'RolledBack',
   'Degraded',
+  'Reconciling',
+  'Stalled',
 ] as const
 
 export type ConditionType = (typeof conditionTypes)[number]
@@ -175,14 +177,14 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons
 
-/** The model itself is wrong, not its pod. */
-export const loadReasons: readonly Reason[] = [
 /** Advice in place of `act` for a pool of an external owner, which has no bounds to change. */
 export const actsWithExternalOwner: Readonly<Partial<Record<Reason, string>>> = {
   QuotaRefused:
     'Raise the quota of the namespace or, if it is a quota of pods, have the external owner ask for fewer pods.',
 }
 
+/** The model itself is wrong, not its pod. */
+export const loadReasons: readonly Reason[] = [
   'ModelLoadFailed',
   'ModelShapeWrong',
   'LicenceRefused',

@@ -1,9 +1,10 @@
-// The eight conditions of a pool. Each message says what is and, if there is a problem, what to do. No message has a
+// The ten conditions of a pool. Each message says what is and, if there is a problem, what to do. No message has a
 // number that changes by itself, since the status is written again whenever a message differs.
 import type { ConditionAnswer } from '../conditions.ts'
 import type { ModelState, ModelStatus, ScalingEntry } from '../pool-status.ts'
 import { type ConditionType, conditionTypes, loadReasons, type Reason, reasons } from '../reasons.ts'
 import { isDemandStale, type Problem } from './problems.ts'
+import { answerReconciling, answerStalled } from './spec-progress.ts'
 import type { PodCounts, StatusInput } from './status-input.ts'
 
 type AnswerInput = StatusInput & {
@@ -24,6 +25,17 @@ const rules: Readonly<Record<ConditionType, (input: AnswerInput) => Answer>> = {
   Progressing: answerProgressing,
   RolledBack: answerRolledBack,
   Degraded: answerDegraded,
+  Reconciling: (input) =>
+    answerReconciling(input, {
+      ready: answerReady(input),
+      progressing: answerProgressing(input),
+      stalled: answerStalledOf(input),
+    }),
+  Stalled: answerStalledOf,
+}
+
+function answerStalledOf(input: AnswerInput): Answer {
+  return answerStalled(input, { ready: answerReady(input), rolledBack: answerRolledBack(input) })
 }
 
 export const answerConditions = (input: AnswerInput): ConditionAnswer[] =>

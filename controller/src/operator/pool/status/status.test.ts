@@ -4,9 +4,9 @@ import { answerOf, canary, demand, loaded, now, pod, stable, status } from './st
 import { shouldWrite } from './status.ts'
 
 describe('buildStatus', () => {
-  it('gives all eight answers, each a sentence', () => {
+  it('gives all ten answers, each a sentence', () => {
     const { conditions } = status()
-    expect(conditions).toHaveLength(8)
+    expect(conditions).toHaveLength(10)
     for (const { message } of conditions) expect(message).toMatch(/^[A-Z0-9].*\.$/)
   })
 
