@@ -25,19 +25,7 @@ import type { OwnedObject, PlanContext, Step } from './step.ts'
 
 export type StepDeps = { readonly kube: KubeClient; readonly world: World; readonly logger: Logger }
 
-/** @throws KubeError 409 also when an object is gone: it is dropped from the copy, and the next pass goes on without. */
-export async function applyStep(deps: StepDeps, observed: Observed, step: Step, context: PlanContext): Promise<void> {
-  try {
-    await writeStep(deps, observed, step, context)
-  } catch (error) {
-    const gone = await findGhost(deps, observed, step, error)
-    if (gone === undefined) throw error
-    gone.drop()
-    throw new KubeError(409, 'Gone', `${gone.what} is gone, which the watch had missed`, { cause: error })
-  }
-}
-
-function writeStep(deps: StepDeps, observed: Observed, step: Step, context: PlanContext): Promise<void> {
+export function applyStep(deps: StepDeps, observed: Observed, step: Step, context: PlanContext): Promise<void> {
   switch (step.kind) {
     case 'create':
       return create(deps, step)
@@ -54,30 +42,11 @@ function writeStep(deps: StepDeps, observed: Observed, step: Step, context: Plan
   }
 }
 
-type Ghost = { readonly what: string; readonly drop: () => void }
-
-/** The object that a step wrote to, if the API server says that there is none. */
-async function findGhost(deps: StepDeps, { pool }: Observed, step: Step, error: unknown): Promise<Ghost | undefined> {
-  const { world } = deps
-  if (!(error instanceof KubeError)) return undefined
-  if (step.kind === 'restore') {
-    // An apply with the uid of an object that is gone is a conflict.
-    const { resource, index } = storeOf(deps, step.live)
-    if (error.status !== 409 || (await deps.kube.get(resource, step.live.metadata.name)) !== undefined) return undefined
-    return { what: keyOf(step.live), drop: () => index.recordGone(step.live) }
-  }
-  if (error.status !== 404 || error.reason !== 'NotFound') return undefined
-  if (step.kind === 'scale') {
-    return { what: keyOf(step.deployment), drop: () => world.deployments.recordGone(step.deployment) }
-  }
-  return step.kind === 'status' ? { what: keyOf(pool), drop: () => world.pools.recordGone(pool) } : undefined
-}
-
 type Of<Kind extends Step['kind']> = Extract<Step, { kind: Kind }>
 
 type Store = { readonly resource: Resource<KubeObject>; readonly index: LiveIndex<KubeObject> }
 
-function storeOf({ world }: StepDeps, { kind }: KubeObject): Store {
+export function storeOf({ world }: StepDeps, { kind }: KubeObject): Store {
   const stores: Record<string, { resource: unknown; index: unknown }> = {
     Deployment: { resource: deployments, index: world.deployments },
     Service: { resource: services, index: world.services },

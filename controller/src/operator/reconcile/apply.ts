@@ -11,6 +11,7 @@ import type { PodPatchForm } from '../pool/spec/pod-patch.ts'
 import { refusePods } from '../specs/restricted/refuse-pods.ts'
 import { applyStep, isNameTaken, type StepDeps } from './apply-step.ts'
 import type { Observed } from './gather.ts'
+import { dropGhost } from './ghosts.ts'
 import type { PoolPlan } from './plan.ts'
 import { keyOf } from './plan-steps.ts'
 import { forgetRefusals, isHeldBack, isRefusal, recordRefusal, recordSuccess } from './refusals.ts'
@@ -26,7 +27,7 @@ export type ApplyDeps = StepDeps & {
   readonly licences: LicencePolicy
 }
 
-/** @throws KubeError 409 when an object changed in the meantime, NotLeaderError when this replica no longer leads. */
+/** @throws KubeError 409 when an object changed or is gone, NotLeaderError when this replica no longer leads. */
 export async function apply(
   deps: ApplyDeps,
   observed: Observed,
@@ -60,6 +61,8 @@ async function attempt(deps: ApplyDeps, observed: Observed, step: Step, context:
     if (step.kind !== 'status') recordSuccess(memory, step)
     return true
   } catch (error) {
+    const gone = await dropGhost(deps, { pool: observed.pool, step, error })
+    if (gone !== undefined) throw gone
     if (step.kind === 'status' || !(error instanceof KubeError)) throw error
     if (!isRefusal(error) && !(step.kind === 'create' && (await isNameTaken(deps, step.object, error)))) throw error
     recordRefusal(memory, step, { error, nowMs: observed.nowMs })

@@ -1,5 +1,5 @@
-// What passes write while the watch is behind: an API server that refuses old versions, as the real one does, and a
-// watch that reports nothing.
+// Writes of passes while the watch is behind: the API server refuses old versions, as the real one does, and the watch
+// reports nothing.
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
@@ -30,39 +30,35 @@ function behind<T extends KubeObject>(objects: readonly T[], pool: (object: T) =
   return index
 }
 
-/** `gone`: kinds of objects that the copy has and the API server has not. */
-function given(seen: Seen, gone: readonly string[] = []) {
+/** An API server with the objects of `seen`, but for the kinds in `gone`; `calls` are the requests of a pass. */
+function serverOf(seen: Seen, gone: readonly string[]) {
   const calls: string[] = []
   let version = 100
   const stored = new Map<string, KubeObject>()
-  const keyOf = (object: KubeObject): string => `${object.kind} ${object.metadata.name}`
+  const keyOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
   const objects = [seen.pool, ...(seen.deployments ?? []), ...(seen.services ?? []), ...(seen.pods ?? [])]
   for (const object of objects) if (!gone.includes(object.kind)) stored.set(keyOf(object), object)
   const notFound = (what: string) => new KubeError(404, 'NotFound', `${what} not found`)
-  const apply = async (_resource: unknown, object: KubeObject, { subresource = '' } = {}) => {
-    const of = subresource === 'scale' ? `Deployment ${object.metadata.name}` : keyOf(object)
-    calls.push(`apply ${of} ${subresource}`.trim())
-    const live = stored.get(of)
-    // With a uid the API server never makes an object again.
-    if (live === undefined) throw subresource ? notFound(of) : new KubeError(409, 'Conflict', 'uid mismatch')
-    if (live.metadata.resourceVersion !== object.metadata.resourceVersion) {
-      calls.push(`conflict ${of}`)
-      throw new KubeError(409, 'Conflict', 'the object has been modified')
-    }
-    const next = { ...live, ...object, metadata: { ...live.metadata, resourceVersion: `${++version}` } }
-    stored.set(of, next)
-    return next
-  }
   const kube = {
-    apply,
+    apply: async (_resource: unknown, object: KubeObject, { subresource = '' } = {}) => {
+      const of = subresource === 'scale' ? `Deployment ${object.metadata.name}` : keyOf(object)
+      calls.push(`apply ${of} ${subresource}`.trim())
+      const live = stored.get(of)
+      // With a uid the API server never makes an object again.
+      if (live === undefined) throw subresource ? notFound(of) : new KubeError(409, 'Conflict', 'uid mismatch')
+      if (live.metadata.resourceVersion !== object.metadata.resourceVersion) {
+        calls.push(`conflict ${of}`)
+        throw new KubeError(409, 'Conflict', 'the object has been modified')
+      }
+      const next = { ...live, ...object, metadata: { ...live.metadata, resourceVersion: `${++version}` } }
+      stored.set(of, next)
+      return next
+    },
     create: async (_resource: unknown, object: KubeObject) => {
       calls.push(`create ${keyOf(object)}`)
-      const made = {
-        ...object,
-        metadata: { ...object.metadata, uid: `new-${++version}`, resourceVersion: `${version}` },
-      }
-      stored.set(keyOf(object), made)
-      return made
+      const metadata = { ...object.metadata, uid: `new-${++version}`, resourceVersion: `${version}` }
+      stored.set(keyOf(object), { ...object, metadata })
+      return { ...object, metadata }
     },
     get: async ({ kind }: { kind: string }, name: string) => stored.get(`${kind} ${name}`),
     mergePatch: async ({ kind }: { kind: string }, name: string) => {
@@ -76,9 +72,14 @@ function given(seen: Seen, gone: readonly string[] = []) {
       return stored.delete(`${kind} ${name}`)
     },
   }
-  const usual = worldOf(seen)
+  return { kube, calls }
+}
+
+/** An operator whose copies have all of `seen`, though the API server has no object of the kinds in `gone`. */
+function given(seen: Seen, gone: readonly string[] = []) {
+  const { kube, calls } = serverOf(seen, gone)
   const world = {
-    ...usual,
+    ...worldOf(seen),
     pools: fitPools(behind([seen.pool]), { userIds: true, ipv6: false }),
     deployments: behind(seen.deployments ?? []),
     services: behind(seen.services as never),
@@ -116,7 +117,7 @@ async function outdated(podNames: readonly string[] = ['a']): Promise<Seen> {
 const status = ['apply TritonPool p status']
 
 describe('a pass right after a write', () => {
-  it('sees its own status before the watch reports it, so it neither writes it again nor meets a conflict', async () => {
+  it('sees its own status before the watch reports it, so it writes and conflicts no more', async () => {
     const { pass } = given(await outdated())
     expect(await pass()).toEqual({ outcome: 'done', calls: status })
     expect(await pass()).toEqual({ outcome: 'done', calls: [] })

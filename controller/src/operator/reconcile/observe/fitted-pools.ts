@@ -1,5 +1,5 @@
-// The pools as the operator decides by them: adapted to the platform at each reading. What is written goes back to the
-// index that they came from, which knows an adapted pool by its uid and resourceVersion.
+// Pools adapted to the platform at each reading. Writes are recorded in the index that they came from, which recognizes
+// an adapted pool by its uid and resourceVersion.
 import type { TritonPool } from '../../pool/triton-pool.ts'
 import { fitToPlatform, type Platform } from '../../specs/platform.ts'
 import type { LiveIndex } from './live-index.ts'
