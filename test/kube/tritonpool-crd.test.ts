@@ -66,11 +66,6 @@ const refused: readonly (readonly [string, object, string])[] = [
     'or set owner to matte',
   ],
   [
-    'an external owner beside a fallback of Matte',
-    { replicas: 1, scaling: { ...external, fallback: { replicas: 2 } } },
-    'or set owner to matte',
-  ],
-  [
     'an external owner beside a stabilization window',
     { replicas: 1, scaling: { ...external, stabilizationWindowSeconds: 60 } },
     'or set owner to matte',
@@ -187,18 +182,6 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     expect(spec.podPatch).toEqual(podPatch)
   })
 
-  it.each([0, 1])(
-    'accepts an external owner beside the default of its own or an older version: %s',
-    async (replicas) => {
-      const { spec } = await create(`fallback-${replicas}`, {
-        ...minimal,
-        replicas: 1,
-        scaling: { ...external, fallback: { replicas } },
-      })
-      expect(spec.scaling.fallback).toEqual({ afterSeconds: 30, replicas })
-    },
-  )
-
   it('accepts the pools of docs/tritonpool.md', async () => {
     const written = readYamlBlocks(readFileSync(join(rootDir, 'docs/tritonpool.md'), 'utf8')) as TritonPool[]
     const [plain, full, byHand] = written
@@ -237,21 +220,11 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     expect(await refusalOf(scaling)).toContain('replicas is decided by Matte')
   })
 
-  it('shows a new pool as one that was not observed, though the status is not the creator’s to write', async () => {
-    const object = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata: { name: 'unseen' } }
-    const made = { ...object, spec: minimal, status: { observedGeneration: 1 } } as unknown as TritonPool
-    await namespace.kube().create(tritonPools, made)
-    const { metadata, status } = (await namespace.kube().get(tritonPools, 'unseen')) ?? {}
-    expect(metadata?.generation).toBe(1)
-    expect(status).toEqual({ observedGeneration: 0 })
-  })
-
   it('accepts a leader’s term on a pool that has no status yet', async () => {
     await create('led', minimal)
     const led = await namespace
       .kube()
       .mergePatch(tritonPools, 'led', { status: { leaderTerm: 3 } }, { subresource: 'status' })
-    // The generation that the API server shows until the operator has seen the pool, for tools like kstatus.
     expect(led.status).toEqual({ observedGeneration: 0, leaderTerm: 3 })
   })
 

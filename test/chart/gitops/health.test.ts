@@ -37,7 +37,7 @@ const later = (seconds: number): Date => new Date(now.getTime() + seconds * 1000
 const broken = (pods = unpullable) => status({ pods, models: [] })
 const quota = { reason: 'FailedCreate', message: 'pods "a-2" is forbidden: exceeded quota: q' }
 
-/** What the API server shows until the operator has written a status. */
+/** The status that the API server shows until the operator has written one. */
 const unwritten: Partial<PoolStatus> =
   (buildCrd().spec.versions[0]?.schema.openAPIV3Schema.properties?.status?.default as Partial<PoolStatus>) ?? {}
 

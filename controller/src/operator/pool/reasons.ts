@@ -177,12 +177,6 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons
 
-/** Advice in place of `act` for a pool of an external owner, which has no bounds to change. */
-export const actsWithExternalOwner: Readonly<Partial<Record<Reason, string>>> = {
-  QuotaRefused:
-    'Raise the quota of the namespace or, if it is a quota of pods, have the external owner ask for fewer pods.',
-}
-
 /** The model itself is wrong, not its pod. */
 export const loadReasons: readonly Reason[] = [
   'ModelLoadFailed',

@@ -83,33 +83,9 @@ describe('decideReplicas', () => {
       'fallback',
     ],
     [
-      'keeps what there is without demand, with a fallback of no pods',
-      { demand: undefined, scaling: { fallback: withoutPods }, pods: { current: 7 } },
-      7,
-      'fallback',
-    ],
-    [
       'does not start the fallback before a new leader has waited for its first reading',
       { demand: undefined, ledSeconds: 30, pods: { current: 0, ready: 0 } },
       0,
-      'stabilization',
-    ],
-    [
-      'starts it after that time',
-      { demand: undefined, ledSeconds: 30.1, pods: { current: 0, ready: 0 } },
-      2,
-      'fallback',
-    ],
-    [
-      'keeps the pods that a new leader finds until its first reading',
-      { demand: undefined, ledSeconds: 0, pods: { current: 7 } },
-      7,
-      'stabilization',
-    ],
-    [
-      'waits likewise when the last reading is of a former term',
-      { demand: steady(16), demandAgeSeconds: 3_600, ledSeconds: 1, pods: { current: 7 } },
-      7,
       'stabilization',
     ],
     [

@@ -1,6 +1,6 @@
 // The problems of a pool, worst first, each with what is wrong and what to do. A message must stay the same while
 // nothing changes, since the status is written again whenever one differs.
-import { actsWithExternalOwner, type Reason, reasons } from '../reasons.ts'
+import { type Reason, reasons } from '../reasons.ts'
 import type { PodObservation } from './observation.ts'
 import type { StatusInput } from './status-input.ts'
 
@@ -43,6 +43,12 @@ export function findProblems(input: ProblemInput): Problem[] {
     ...staleDemand(input),
   ]
   return input.pool.spec.scaling.owner === 'external' ? problems.map(forExternalOwner) : problems
+}
+
+/** Advice in place of `act` for a pool of an external owner, which has no bounds to change. */
+const actsWithExternalOwner: Readonly<Partial<Record<Reason, string>>> = {
+  QuotaRefused:
+    'Raise the quota of the namespace or, if it is a quota of pods, have the external owner ask for fewer pods.',
 }
 
 function forExternalOwner(problem: Problem): Problem {
