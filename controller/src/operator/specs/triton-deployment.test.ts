@@ -125,6 +125,11 @@ describe('what a configuration leaves out', () => {
 describe('the revision', () => {
   const revision = (spec: Partial<PoolSpecInput>) => targetRevision(pool(spec))
 
+  // docs/tritonpool-versions.md promises it: another version of the API must move no pod.
+  it('is the same in another version of the API', () => {
+    expect(targetRevision({ ...pool({}), apiVersion: 'matte.dev/v1beta1' })).toBe(revision({}))
+  })
+
   it('is eight hex digits', () => {
     expect(revision({})).toMatch(/^[0-9a-f]{8}$/)
   })
