@@ -9,6 +9,7 @@ import { chartDir, findMissing, run, runOrThrow } from '../chart/helm.ts'
 import { findHelms, starts } from '../chart/lint/programs.ts'
 import { tritonImage, version } from '../image/image-names.ts'
 import { reportSkip } from '../support/report/skips.ts'
+import { untilPoolsReady } from './pools-ready.ts'
 import { checkOutChart, findPreviousChart } from './previous-chart.ts'
 
 const here = 'cluster/upgrade.test.ts'
@@ -54,7 +55,7 @@ function installation(program: string) {
         if (owner !== '') await kubectl('rollout', 'status', owner, '--timeout=240s')
       }
       await wait(['job', '--all'], 'Complete')
-      await wait(['tritonpool', '--all'], 'Ready')
+      await untilPoolsReady(kubectl)
     },
     removeBackground: async (key: string): Promise<string> => {
       const exec = ['-n', namespace, 'exec', 'deploy/matte-api', '--', 'matte', 'try', '--key', key]
@@ -85,6 +86,9 @@ for (const { name, program, missing: noHelm } of findHelms(here)) {
       const before = await key()
       expect(await removeBackground(before)).toContain('background removed in')
       const volumes = await kubectl('get', 'pvc', '-o', 'jsonpath={.items[*].metadata.uid}')
+      const ownerOfPool = () =>
+        kubectl('get', 'tritonpool', 'demo', '-o', 'jsonpath={.metadata.ownerReferences[*].kind}')
+      expect(await ownerOfPool()).toBe('ConfigMap')
 
       await helm('upgrade', 'matte', chartDir, '--reset-values', ...values)
       await untilServing()
@@ -92,6 +96,7 @@ for (const { name, program, missing: noHelm } of findHelms(here)) {
       expect(await removeBackground(before)).toContain('background removed in')
       expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is right')
       expect(await kubectl('get', 'pvc', '-o', 'jsonpath={.items[*].metadata.uid}')).toBe(volumes)
+      expect(await ownerOfPool()).toBe('')
       expect(await helm('list', '-o', 'json')).toMatch(/"revision":"2".*"status":"deployed"/)
     })
 
