@@ -23,9 +23,11 @@ const definition = ['crd', 'tritonpools.matte.dev']
 const hadDefinition = missing === undefined && starts('kubectl', ['get', ...definition])
 
 const values = hadDefinition ? ['--set', 'crds.enabled=false'] : []
+/** Image of our processes that is under test, where it is not the chart's own. */
+const tag = process.env.MATTE_IMAGE_TAG ?? version
 /** The former chart runs today's images: the cluster has no others. */
 const presentImages = [
-  ...['--set', 'image.repository=localhost/matte/matte', '--set', `image.tag=${version}`],
+  ...['--set', 'image.repository=localhost/matte/matte', '--set', `image.tag=${tag}`],
   ...['--set', `triton.pools.demo.image=${tritonImage}`],
 ]
 
@@ -90,7 +92,7 @@ for (const { name, program, missing: noHelm } of findHelms(here)) {
         kubectl('get', 'tritonpool', 'demo', '-o', 'jsonpath={.metadata.ownerReferences[*].kind}')
       expect(await ownerOfPool()).toBe('ConfigMap')
 
-      await helm('upgrade', 'matte', chartDir, '--reset-values', ...values)
+      await helm('upgrade', 'matte', chartDir, '--reset-values', ...values, '--set', `image.tag=${tag}`)
       await untilServing()
       expect(await key()).toBe(before)
       expect(await removeBackground(before)).toContain('background removed in')
