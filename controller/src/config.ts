@@ -48,6 +48,15 @@ export const schema = {
   kubeNamespace: optionalText('KUBE_NAMESPACE', {
     description: "namespace of the TritonPools and of their pods; by default the pod's, or the context's",
   }),
+  poolRelease: optionalText('POOL_RELEASE', {
+    description:
+      'release whose pools this process serves, as in their label matte.dev/release; without it every pool of the ' +
+      'namespace',
+  }),
+  unlabelledPools: flag('UNLABELLED_POOLS', {
+    default: true,
+    description: 'serve the pools without the label matte.dev/release too; on in one release of a namespace at most',
+  }),
   modelsStatic: json<readonly StaticModel[]>(
     'MODELS_STATIC',
     {
@@ -153,11 +162,23 @@ export type Config = Infer<typeof schema>
 /** @throws ConfigError */
 export function readConfig(env: Env): Config {
   const config = parseEnv(schema, env)
+  releaseOf(config)
   if (config.tritonPools || config.modelsStatic.length > 0) return config
   throw new ConfigError(
     'The configuration is not usable:\nnothing is served: give MODELS_STATIC, or set TRITON_POOLS on',
   )
 }
+
+/** The release whose pools count; undefined: all pools of the namespace. @throws ConfigError */
+export function releaseOf({ poolRelease, unlabelledPools }: ReleaseSettings) {
+  if (poolRelease !== undefined) return { name: poolRelease, unlabelledPools }
+  if (unlabelledPools) return undefined
+  throw new ConfigError(
+    'UNLABELLED_POOLS is off, so no pool would be served: set POOL_RELEASE to the name of the release.',
+  )
+}
+
+type ReleaseSettings = Pick<Config, 'poolRelease' | 'unlabelledPools'>
 
 function checkModels(value: unknown): readonly StaticModel[] {
   if (!Array.isArray(value) || value.length === 0) throw new Error('must be a list with at least one model')

@@ -6,6 +6,7 @@ import { createLogger } from '@matte/core/runtime/logger'
 import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
 import type { Logger } from 'pino'
+import { releaseOf } from './config.ts'
 import { openEdges } from './edges.ts'
 import { operatorMode } from './operator/operator-mode.ts'
 import { type OperatorConfig, operatorSchema } from './operator-config.ts'
@@ -19,6 +20,8 @@ export async function buildServices(config: OperatorConfig): Promise<{ logger: L
   const mode = await operatorMode({
     ...edges,
     namespace: config.kubeNamespace,
+    release: releaseOf(config),
+    poolsConfigMap: config.poolsConfigMap,
     Stub: loadTriton(),
     plans: config.plans,
     podPatch: config.podPatch,

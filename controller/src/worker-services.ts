@@ -13,7 +13,7 @@ import { openBucket } from '@matte/core/storage/bucket'
 import { storeProbe } from '@matte/core/storage/store-probe'
 import { claimNextTask } from '@matte/core/task/run/claim-task'
 import type { Logger } from 'pino'
-import { type Config, schema } from './config.ts'
+import { type Config, releaseOf, schema } from './config.ts'
 import { openEdges } from './edges.ts'
 import { sweepers } from './sweepers.ts'
 import { configureHeap, configureSharp } from './worker/image/configure.ts'
@@ -90,7 +90,7 @@ async function buildServing(config: Config, { db, registry, edges, logger }: Wor
   if (!config.tritonPools) return staticMode({ ...common, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { poolRouting } = await import('./operator/pool-routing.ts')
-  return poolRouting({ ...common, registry, edges, namespace: config.kubeNamespace })
+  return poolRouting({ ...common, registry, edges, namespace: config.kubeNamespace, release: releaseOf(config) })
 }
 
 type Routing = { readonly source: PodSource; readonly picker: PodPicker }

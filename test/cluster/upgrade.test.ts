@@ -9,6 +9,7 @@ import { chartDir, findMissing, run, runOrThrow } from '../chart/helm.ts'
 import { findHelms, starts } from '../chart/lint/programs.ts'
 import { tritonImage, version } from '../image/image-names.ts'
 import { reportSkip } from '../support/report/skips.ts'
+import { untilPoolsReady } from './pools-ready.ts'
 import { checkOutChart, findPreviousChart } from './previous-chart.ts'
 
 const here = 'cluster/upgrade.test.ts'
@@ -22,9 +23,11 @@ const definition = ['crd', 'tritonpools.matte.dev']
 const hadDefinition = missing === undefined && starts('kubectl', ['get', ...definition])
 
 const values = hadDefinition ? ['--set', 'crds.enabled=false'] : []
+/** Image of our processes that is under test, where it is not the chart's own. */
+const tag = process.env.MATTE_IMAGE_TAG ?? version
 /** The former chart runs today's images: the cluster has no others. */
 const presentImages = [
-  ...['--set', 'image.repository=localhost/matte/matte', '--set', `image.tag=${version}`],
+  ...['--set', 'image.repository=localhost/matte/matte', '--set', `image.tag=${tag}`],
   ...['--set', `triton.pools.demo.image=${tritonImage}`],
 ]
 
@@ -54,7 +57,7 @@ function installation(program: string) {
         if (owner !== '') await kubectl('rollout', 'status', owner, '--timeout=240s')
       }
       await wait(['job', '--all'], 'Complete')
-      await wait(['tritonpool', '--all'], 'Ready')
+      await untilPoolsReady(kubectl)
     },
     removeBackground: async (key: string): Promise<string> => {
       const exec = ['-n', namespace, 'exec', 'deploy/matte-api', '--', 'matte', 'try', '--key', key]
@@ -85,13 +88,17 @@ for (const { name, program, missing: noHelm } of findHelms(here)) {
       const before = await key()
       expect(await removeBackground(before)).toContain('background removed in')
       const volumes = await kubectl('get', 'pvc', '-o', 'jsonpath={.items[*].metadata.uid}')
+      const ownerOfPool = () =>
+        kubectl('get', 'tritonpool', 'demo', '-o', 'jsonpath={.metadata.ownerReferences[*].kind}')
+      expect(await ownerOfPool()).toBe('ConfigMap')
 
-      await helm('upgrade', 'matte', chartDir, '--reset-values', ...values)
+      await helm('upgrade', 'matte', chartDir, '--reset-values', ...values, '--set', `image.tag=${tag}`)
       await untilServing()
       expect(await key()).toBe(before)
       expect(await removeBackground(before)).toContain('background removed in')
       expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is right')
       expect(await kubectl('get', 'pvc', '-o', 'jsonpath={.items[*].metadata.uid}')).toBe(volumes)
+      expect(await ownerOfPool()).toBe('')
       expect(await helm('list', '-o', 'json')).toMatch(/"revision":"2".*"status":"deployed"/)
     })
 

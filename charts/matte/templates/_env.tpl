@@ -23,6 +23,11 @@
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
 {{- end -}}
 
+{{- define "matte.env.release" -}}
+- { name: POOL_RELEASE, value: {{ include "matte.fullname" . }} }
+- { name: UNLABELLED_POOLS, value: {{ ternary "on" "off" .Values.operator.unlabelledPools | quote }} }
+{{- end -}}
+
 {{- define "matte.env.referral" -}}
 - { name: REFERRAL_REWARD_CREDITS, value: {{ .Values.referral.rewardCredits | quote }} }
 {{- end -}}

@@ -55,6 +55,30 @@ annotations:
 {{- /* The Secret that the setup Job makes. */ -}}
 {{- define "matte.secretName" -}}{{ include "matte.fullname" . }}-secrets{{- end -}}
 
+{{- /* ConfigMap with the pools of the values; also the value of matte.dev/from on those pools. */ -}}
+{{- define "matte.poolsName" -}}{{ include "matte.fullname" . }}-pools{{- end -}}
+
+{{- /* Lease of the operator. The release of the unlabelled pools keeps the name that charts up to 0.2 used. */ -}}
+{{- define "matte.leaseName" -}}
+{{- if .Values.operator.unlabelledPools -}}matte-controller{{- else -}}{{ include "matte.fullname" . }}-operator{{- end -}}
+{{- end -}}
+
+{{- /* Value of matte.dev/release on the pods of pools; empty: they have no such label. */ -}}
+{{- define "matte.podRelease" -}}
+{{- if not .Values.operator.unlabelledPools -}}{{ include "matte.fullname" . }}{{- end -}}
+{{- end -}}
+
+{{- /* Label selector of the pods of this release's pools. */ -}}
+{{- define "matte.poolPods" -}}
+matchExpressions:
+  - { key: matte.dev/pool, operator: Exists }
+  {{- if .Values.operator.unlabelledPools }}
+  - { key: matte.dev/release, operator: DoesNotExist }
+  {{- else }}
+  - { key: matte.dev/release, operator: In, values: [{{ include "matte.fullname" . }}] }
+  {{- end }}
+{{- end -}}
+
 {{- /* A service account with these rules in the release's namespace: dict "root" $ "component" "worker" "rules" the text. */ -}}
 {{- define "matte.rights" -}}
 {{- $name := printf "%s-%s" (include "matte.fullname" .root) .component -}}

@@ -7,16 +7,19 @@ import type { ClusterMetrics } from './kube/cluster-metrics.ts'
 import { loadKubeConfig } from './kube/load-config.ts'
 import { reflector } from './kube/reflector.ts'
 import { fieldManager, managedSelector } from './pool/labels.ts'
+import { ownPools, type Release } from './pool/release.ts'
 import { tritonPools } from './pool/triton-pool.ts'
 
 export type ClusterOptions = {
   /** Undefined: the pod's own, or the context's. */
   readonly namespace: string | undefined
+  /** Undefined: the pools of every release. */
+  readonly release?: Release | undefined
   readonly logger: Logger
 }
 
 /** @throws ConfigError when this machine knows no cluster. */
-export async function openCluster({ namespace: given, logger }: ClusterOptions, metrics: ClusterMetrics) {
+export async function openCluster({ namespace: given, release, logger }: ClusterOptions, metrics: ClusterMetrics) {
   const loaded = await loadKubeConfig()
   if (loaded === undefined) {
     throw new ConfigError(
@@ -26,10 +29,13 @@ export async function openCluster({ namespace: given, logger }: ClusterOptions, 
   }
   const namespace = given ?? loaded.namespace
   const kube = createKubeClient({ config: loaded.config, namespace, fieldManager, metrics, logger })
-  logger.info({ namespace }, 'pods come from TritonPools')
+  logger.info({ namespace, release: release?.name }, 'pods come from TritonPools')
+  const allPools = reflector({ kube, resource: tritonPools, logger, metrics })
   return {
     kube,
-    pools: reflector({ kube, resource: tritonPools, logger, metrics }),
+    allPools,
+    /** The release's own. */
+    pools: ownPools(allPools, release),
     slices: reflector({ kube, resource: endpointSlices, labelSelector: managedSelector, logger, metrics }),
     client: { name: 'kube-client', start: () => undefined, stop: () => kube.close() },
   }

@@ -17,7 +17,10 @@ import { type TritonPool, tritonPools } from './pool/triton-pool.ts'
 import type { ApplyDeps } from './reconcile/apply.ts'
 import { isRefusal } from './reconcile/refusals.ts'
 
-type FencingDeps = Pick<ApplyDeps, 'kube' | 'leadership' | 'logger'>
+type FencingDeps = Pick<ApplyDeps, 'kube' | 'leadership' | 'logger'> & {
+  /** False for a pool of another release, whose leader writes its own token. Without it every pool counts. */
+  readonly owns?: (pool: TritonPool) => boolean
+}
 
 /** An object that the API server lets no token be written to, because of an admission policy for one. */
 export type WithoutToken = { readonly pool: string; readonly object: string; readonly error: KubeError }
@@ -37,7 +40,7 @@ export async function writeFencingTokens(deps: FencingDeps, term: Term, signal: 
   )
   // Once for the first tries of all: they carry versions that were read before it, which a successor's tokens move on.
   await leadership.confirm()
-  const objects = found.flat()
+  const objects = withoutForeign(found.flat(), deps.owns)
   const withoutToken: WithoutToken[] = []
   await eachAtOnce(atOnceMax, objects, async ({ kind, object }) => {
     try {
@@ -53,6 +56,21 @@ export async function writeFencingTokens(deps: FencingDeps, term: Term, signal: 
   const fields = { term: term.count, lease: term.lease, objects: objects.length, ms }
   if (withoutToken.length === 0) logger.info(fields, 'fencing tokens written')
   return withoutToken.toSorted((a, b) => (a.object < b.object ? -1 : 1))
+}
+
+type Found = { readonly kind: Kind; readonly object: KubeObject }
+
+/** Objects of a pool have no label of the release; the pool's name tells. */
+function withoutForeign(objects: readonly Found[], owns: FencingDeps['owns']): readonly Found[] {
+  if (owns === undefined) return objects
+  const isPool = ({ kind }: Found): boolean => kind.resource.kind === tritonPools.kind
+  const foreign = new Set(
+    objects.filter((one) => isPool(one) && !owns(one.object as TritonPool)).map(({ object }) => object.metadata.name),
+  )
+  return objects.filter((one) => {
+    const { name, labels } = one.object.metadata
+    return !foreign.has(isPool(one) ? name : (labels?.[poolLabel] ?? ''))
+  })
 }
 
 /** A hundred pools are four hundred objects: one after the other they would take seconds. */

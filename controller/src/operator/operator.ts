@@ -22,8 +22,9 @@ import type { EndpointSlice, KubeObject } from './kube/objects.ts'
 import { type Reflector, reflector } from './kube/reflector.ts'
 import { workQueue } from './kube/work-queue.ts'
 import { leaderTerm } from './leader-term.ts'
-import { leaseName, managedSelector, poolLabel } from './pool/labels.ts'
+import { managedSelector, poolLabel } from './pool/labels.ts'
 import type { PoolCatalogue } from './pool/pool-catalogue.ts'
+import { leaseNameOf, ownsPool, type Release } from './pool/release.ts'
 import type { PodPatchForm } from './pool/spec/pod-patch.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
 import { nudgeListener } from './reconcile/nudge-listener.ts'
@@ -36,12 +37,19 @@ import { type PoolMemory, rememberStart } from './reconcile/pool-memory.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
 import type { Platform } from './specs/platform.ts'
+import { valuesPools } from './values-pools/values-pools.ts'
 
 export type OperatorOptions = {
   readonly kube: KubeClient
   readonly kubeMetrics: KubeMetrics
   /** Started and stopped by operator-mode.ts, as `slices` and `source` are. */
   readonly pools: Reflector<TritonPool>
+  /** Pools of other releases too. */
+  readonly allPools: Reflector<TritonPool>
+  /** Undefined: the pools of every release are this one's. */
+  readonly release?: Release | undefined
+  /** ConfigMap with the pools of the chart's values; undefined: the values have none. */
+  readonly poolsConfigMap?: string | undefined
   readonly catalogue: PoolCatalogue
   /** Where `source` reads pods from. */
   readonly slices: Pick<Reflector<EndpointSlice>, 'synced'>
@@ -67,12 +75,13 @@ const gatherMs = 50
 const settleMaxMs = 5_000
 
 export function operator(options: OperatorOptions): Service {
-  const { kube, kubeMetrics, pools, catalogue, source, bus, registry, podPatch, licences, logger } = options
-  const leading = leadership({ kube, name: leaseName, logger, metrics: kubeMetrics })
+  const { release, kube, kubeMetrics, pools, catalogue, source, bus, registry, podPatch, licences, logger } = options
+  const leading = leadership({ kube, name: leaseNameOf(release), logger, metrics: kubeMetrics })
   const metrics = createScaleMetrics(registry)
   const events = eventRecorder({ kube, logger, metrics: kubeMetrics })
   const memories = new Map<string, PoolMemory>()
   const reflectors = createReflectors(options)
+  const owns = (pool: TritonPool): boolean => ownsPool(release, pool)
   const leads = (): boolean => term.current() !== undefined
   const changed = (pool: string): void => {
     if (leads()) queue.addAfter(pool, gatherMs)
@@ -90,7 +99,7 @@ export function operator(options: OperatorOptions): Service {
     leading,
     logger,
     ready: () => untilSynced(options, reflectors),
-    writeTokens: (ofTerm, signal) => writeFencingTokens({ kube, leadership: leading, logger }, ofTerm, signal),
+    writeTokens: (ofTerm, signal) => writeFencingTokens({ kube, leadership: leading, logger, owns }, ofTerm, signal),
     begin: (withoutToken) => {
       for (const refusal of withoutToken) reportRefusal(pools, events, refusal)
       for (const { metadata } of pools.items()) queue.add(metadata.name)
@@ -105,15 +114,15 @@ export function operator(options: OperatorOptions): Service {
     reports: leading.isLeader,
     ready: (pool, seconds) => rememberStart(memories.get(pool), seconds),
   })
-  reflectors.pods.onChange(phases.observe)
-  source.onChange(() => phases.observeWarm(new Set(source.pods().map(({ name }) => name))))
+  observeStarts(phases, { pods: reflectors.pods, pools, source })
   const wake = (modelVersion: string): void => {
     const found = catalogue.served().models.find(({ name }) => name === modelVersion)
     // A timer may ring a millisecond early, and a pass before its time would find the old demand.
     if (found) queue.addAfter(found.pool, Math.ceil(world.demand.freshInMs()) + 1)
   }
   const nudges = nudgeListener({ bus, leads, wake })
-  const all: Service[] = [events, ...Object.values(reflectors), leading, term, queue, nudges]
+  const values = valuesPoolsOf(options, { leads, leadership: leading, events })
+  const all: Service[] = [events, ...Object.values(reflectors), leading, term, queue, nudges, ...values]
   return {
     name: 'operator',
     start: async () => {
@@ -124,6 +133,14 @@ export function operator(options: OperatorOptions): Service {
       for (const service of all.toReversed()) await service.stop()
     },
   }
+}
+
+type Leader = Pick<Parameters<typeof valuesPools>[0], 'leads' | 'leadership' | 'events'>
+
+function valuesPoolsOf({ release, poolsConfigMap, allPools, ...options }: OperatorOptions, leader: Leader): Service[] {
+  if (release === undefined || poolsConfigMap === undefined) return []
+  const origin = { release: release.name, configMap: poolsConfigMap }
+  return [valuesPools({ ...options, ...leader, pools: allPools, origin })]
 }
 
 type Reflectors = ReturnType<typeof createReflectors>
@@ -139,13 +156,25 @@ function createReflectors({ kube, logger, kubeMetrics }: OperatorOptions) {
   }
 }
 
+/** A pod of another release is that operator's to measure. */
+function observeStarts(
+  phases: ReturnType<typeof startPhaseRecorder>,
+  { pods: watched, pools, source }: Pick<Reflectors, 'pods'> & Pick<OperatorOptions, 'pools' | 'source'>,
+): void {
+  watched.onChange((name, pod) => {
+    const pool = pod?.metadata.labels?.[poolLabel]
+    if (pool === undefined || pools.get(pool) !== undefined) phases.observe(name, pod)
+  })
+  source.onChange(() => phases.observeWarm(new Set(source.pods().map(({ name }) => name))))
+}
+
 function observeWorld(options: OperatorOptions, reflectors: Reflectors, changed: (pool: string) => void) {
   const { catalogue, source, slotsUsed, Stub, db, plans, logger } = options
   const poolOf = ({ metadata }: KubeObject): string | undefined => metadata.labels?.[poolLabel]
   const live = <T extends KubeObject>(of: Reflector<T>) => liveIndex(of, poolOf, changed)
   const pools = liveIndex(options.pools, ({ metadata }) => metadata.name, changed)
   return {
-    pools: fitPools(pools, options.platform),
+    pools: fitPools(pools, options),
     deployments: live(reflectors.deployments),
     pods: live(reflectors.pods),
     services: live(reflectors.services),

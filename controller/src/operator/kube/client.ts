@@ -93,7 +93,7 @@ export type KubeClient = {
   apply<T extends KubeObject>(
     resource: Resource<T>,
     object: T,
-    options?: Subresource & CallOptions & { readonly force?: boolean },
+    options?: Subresource & CallOptions & { readonly force?: boolean; readonly fieldManager?: string },
   ): Promise<T>
   /** 409 (AlreadyExists) when there is one. */
   create<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>
@@ -167,12 +167,17 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
       const query = { watch: true, allowWatchBookmarks: true, ...options }
       return readEvents(() => open({ ...to('watch', { resource, query }), signal }), onData)
     },
-    apply: async (resource, object, { subresource, force = true, ...options } = {}) => {
+    apply: async (resource, object, { subresource, force = true, fieldManager: manager, ...options } = {}) => {
       const { name, resourceVersion, uid } = object.metadata
       if (resourceVersion !== undefined && uid === undefined) {
         throw new TypeError(`apply ${resource.kind} ${name}: give metadata.uid together with metadata.resourceVersion`)
       }
-      const target = to('apply', { resource, name, subresource, query: { fieldManager, force } })
+      const target = to('apply', {
+        resource,
+        name,
+        subresource,
+        query: { fieldManager: manager ?? fieldManager, force },
+      })
       return await call({ ...target, body: object, ...options })
     },
     create: (resource, object, options) =>

@@ -80,7 +80,7 @@ function given(seen: Seen, gone: readonly string[] = []) {
   const { kube, calls } = serverOf(seen, gone)
   const world = {
     ...worldOf(seen),
-    pools: fitPools(behind([seen.pool]), { userIds: true, ipv6: false }),
+    pools: fitPools(behind([seen.pool]), { platform: { userIds: true, ipv6: false } }),
     deployments: behind(seen.deployments ?? []),
     services: behind(seen.services as never),
     pods: behind(seen.pods ?? []),
