@@ -1,6 +1,6 @@
 // An admission policy that is tightened under running pools, and then the leader changes: its fencing token is refused.
-// A pool goes on where its Deployments and its status can be fenced; otherwise it is closed and reports it. The operator
-// has the service account of the chart, so the fence needs no right beyond those.
+// A pool goes on where its Deployments and its status can be fenced; otherwise it is closed and reports it. The
+// operator has the service account of the chart, so the fence needs no right beyond those.
 import { deployments, events, services } from '@matte/controller/operator/kube/client'
 import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
 import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
