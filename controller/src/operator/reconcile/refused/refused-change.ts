@@ -5,13 +5,13 @@ export type Refusal = {
   readonly revision: string | undefined
   readonly reason: string
   readonly message: string
-  /** Not tried again before this time of the monotonic clock. */
+  /** The step is held back until this time of the monotonic clock. */
   readonly untilMs: number
 }
 
 /** A refusal of anything but the creation of a Deployment. */
 export type RefusedChange = Refusal & {
-  /** What was refused, as the end of a sentence that begins with "Kubernetes refuses to". */
+  /** The end of a sentence that begins with "Kubernetes refuses to". */
   readonly what: string
   /** Keeps pods from being created, or requests from reaching them. */
   readonly blocking: boolean
