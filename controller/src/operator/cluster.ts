@@ -4,7 +4,7 @@ import { ConfigError } from '@matte/core/runtime/env'
 import type { Logger } from 'pino'
 import { createKubeClient, endpointSlices } from './kube/client.ts'
 import type { ClusterMetrics } from './kube/cluster-metrics.ts'
-import { loadKubeConfig } from './kube/load-config.ts'
+import { findClusterAccess } from './kube/load-config.ts'
 import { reflector } from './kube/reflector.ts'
 import { fieldManager, managedSelector } from './pool/labels.ts'
 import { ownPools, type Release } from './pool/release.ts'
@@ -20,7 +20,7 @@ export type ClusterOptions = {
 
 /** @throws ConfigError when this machine knows no cluster. */
 export async function openCluster({ namespace: given, release, logger }: ClusterOptions, metrics: ClusterMetrics) {
-  const loaded = await loadKubeConfig()
+  const loaded = await findClusterAccess()
   if (loaded === undefined) {
     throw new ConfigError(
       'There is no cluster for the pods of TritonPools: run the process in a pod, or set KUBECONFIG. ' +

@@ -13,9 +13,9 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { PodSource } from '../worker/routing/pod-source.ts'
 import type { TritonStubClass } from '../worker/triton/triton-protocol.ts'
-import { type WithoutToken, writeFencingTokens } from './fencing-tokens.ts'
+import { writeFencingTokens } from './fencing-tokens.ts'
 import { deployments, type KubeClient, podDisruptionBudgets, pods, type Resource, services } from './kube/client.ts'
-import { type EventRecorder, eventRecorder } from './kube/events.ts'
+import { eventRecorder } from './kube/events.ts'
 import type { KubeMetrics } from './kube/kube-metrics.ts'
 import { leadership } from './kube/leadership.ts'
 import type { EndpointSlice, KubeObject } from './kube/objects.ts'
@@ -90,7 +90,7 @@ export function operator(options: OperatorOptions): Service {
   const deps = { kube, leadership: leading, world, events, metrics, podPatch, licences, logger, memories }
   const queue = workQueue({
     name: 'pools',
-    reconcile: (pool, signal) => reconcile({ ...deps, term: term.of }, pool, signal),
+    reconcile: (pool, signal) => reconcile({ ...deps, term: term.current, refusedOf: term.refusedOf }, pool, signal),
     concurrency,
     logger,
     metrics: kubeMetrics,
@@ -100,8 +100,7 @@ export function operator(options: OperatorOptions): Service {
     logger,
     ready: () => untilSynced(options, reflectors),
     writeTokens: (ofTerm, signal) => writeFencingTokens({ kube, leadership: leading, logger, owns }, ofTerm, signal),
-    begin: (withoutToken) => {
-      for (const refusal of withoutToken) reportRefusal(pools, events, refusal)
+    begin: () => {
       for (const { metadata } of pools.items()) queue.add(metadata.name)
     },
     end: () => {
@@ -192,11 +191,4 @@ async function untilSynced({ pools, slices, source }: OperatorOptions, reflector
   await Promise.all([pools, slices, ...Object.values(reflectors)].map((one) => one.synced()))
   // A leader that has not asked the pods yet would take every revision for one without a usable pod.
   await settledWithin(source.settled(), settleMaxMs)
-}
-
-function reportRefusal(pools: Reflector<TritonPool>, events: EventRecorder, refusal: WithoutToken): void {
-  const { pool, object, error } = refusal
-  const message = `${object} refuses the leader's fencing token, so nothing of this pool is changed: ${error.message}`
-  const own = pools.get(pool)
-  if (own) events.record(own, { type: 'Warning', reason: 'ChangeRefused', message })
 }

@@ -1,12 +1,12 @@
 // The API server as this process uses it: one namespace, JSON, a deadline for every request. It never tries again by
 // itself (but for a question on a dead idle connection): who asked knows whether the question still stands.
-import type { KubeConfig } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
 import type { ClusterMetrics } from './cluster-metrics.ts'
 import { type Call, createCaller } from './http/call.ts'
 import { readJsonLines } from './http/json-lines.ts'
 import { KubeError, localError } from './http/kube-error.ts'
-import { createTransport, type OpenAnswer } from './http/transport.ts'
+import { type ApiServerAccess, createTransport, type OpenAnswer } from './http/transport.ts'
+import { requestOf } from './http/verbs.ts'
 import type {
   Deployment,
   EndpointSlice,
@@ -89,6 +89,7 @@ export type KubeClient = {
    * Server-side apply. What this manager applied before and now leaves out is removed. With `force`, the default,
    * fields that somebody else has set become ours. `metadata.resourceVersion`, when given, must still be current (else
    * 409), and `metadata.uid` must come with it: without one the API server would make a deleted object again.
+   * `fieldManager`: another manager than that of this client.
    */
   apply<T extends KubeObject>(
     resource: Resource<T>,
@@ -121,14 +122,18 @@ export type KubeClient = {
   close(): void
 }
 
-/** An object is read or written in milliseconds; a list of thousands of pods takes seconds on a busy server. */
-const timeouts = { object: 10_000, list: 30_000 }
+/**
+ * Deadlines of requests in milliseconds. A read takes milliseconds, and a list of thousands of pods takes seconds. A
+ * write waits for admission webhooks, whose `timeoutSeconds` is 10 by default and 30 at most; the API server answers
+ * after it.
+ */
+const timeouts = { read: 10_000, list: 30_000, write: 35_000 }
 
 /** etcd keeps at most 1.5 MiB of an object; as JSON with its managed fields it may be some times as long. */
 const lineMaxBytes = 8 * 1024 * 1024
 
 type KubeClientOptions = {
-  readonly config: KubeConfig
+  readonly config: ApiServerAccess
   readonly namespace: string
   /** Of every write, and the user agent: what we own in an object is what we last applied under this name. */
   readonly fieldManager: string
@@ -154,7 +159,9 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     path: buildPath(namespace, target),
     resource: [target.resource.plural, target.subresource].filter(Boolean).join('/'),
     name: target.name,
-    timeoutMs: timeouts.object,
+    timeoutMs: requestOf[verb].method === 'GET' ? timeouts.read : timeouts.write,
+    // Leases are renewed on the connections of reads, which no admission webhook can occupy.
+    isSlow: requestOf[verb].method !== 'GET' && target.resource.plural !== leases.plural,
   })
 
   return {
@@ -172,12 +179,8 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
       if (resourceVersion !== undefined && uid === undefined) {
         throw new TypeError(`apply ${resource.kind} ${name}: give metadata.uid together with metadata.resourceVersion`)
       }
-      const target = to('apply', {
-        resource,
-        name,
-        subresource,
-        query: { fieldManager: manager ?? fieldManager, force },
-      })
+      const query = { fieldManager: manager ?? fieldManager, force }
+      const target = to('apply', { resource, name, subresource, query })
       return await call({ ...target, body: object, ...options })
     },
     create: (resource, object, options) =>

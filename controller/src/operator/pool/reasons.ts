@@ -66,6 +66,22 @@ export const reasons = {
       'Correct what the message names. A Service or budget that cannot be updated may be deleted: it is created ' +
       'again.',
   },
+  ChangeTimedOut: {
+    means:
+      'Kubernetes did not answer a write of the pool within 35 s, most often because an admission webhook does not ' +
+      'answer. The write may have taken effect; the next pass reads the object again.',
+    act:
+      'Check the admission webhooks of the cluster with kubectl get validatingwebhookconfigurations,' +
+      'mutatingwebhookconfigurations, and their pods.',
+  },
+  FencingRefused: {
+    means:
+      'Kubernetes refuses the fencing token of a new leader, so another leader could still change the pool. The ' +
+      'operator changes nothing of the pool until the token is written; its pods stay as they are.',
+    act:
+      'Allow the service account of the operator the write that the message names: patch of tritonpools/status, and ' +
+      'patch of deployments or of deployments/scale. The operator tries again within 15 s.',
+  },
   PodCrashing: {
     means: "Triton's container, or an init container of podPatch, exits again and again.",
     act: 'Read the log of its last run: kubectl logs --previous, with -c and its name for an init container.',

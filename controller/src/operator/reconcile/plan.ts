@@ -14,6 +14,7 @@ import type { Observed } from './gather.ts'
 import { hasEnded, isReady, revisionOfPod } from './observe/observe-pods.ts'
 import { objectSteps, scaleSteps } from './plan-steps.ts'
 import { buildEvents } from './pool-events.ts'
+import { refusedChangesOf } from './refused/refused-change.ts'
 import type { PlanContext, Step } from './step.ts'
 
 export type PoolPlan = {
@@ -28,7 +29,7 @@ export type PoolPlan = {
 }
 
 export function planPool(gathered: Observed, { memory, term }: PlanContext): PoolPlan {
-  const refusedChanges = [...memory.refusedChanges.values()]
+  const refusedChanges = refusedChangesOf(memory)
   const observed = { ...gathered, observation: { ...gathered.observation, refusedChanges } }
   const { pool, observation, now, nowMs } = observed
   const decision = decide(observed)

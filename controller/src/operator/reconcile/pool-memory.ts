@@ -4,25 +4,7 @@ import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { readTimetable, type Timetable } from '../scale/schedule.ts'
 import type { ScaleMemory } from '../scale/stabilization.ts'
-
-export type Refusal = {
-  /** Undefined: it belongs to the pool as a whole. */
-  readonly revision: string | undefined
-  readonly reason: string
-  readonly message: string
-  /** Not tried again before this time of the monotonic clock. */
-  readonly untilMs: number
-}
-
-/** A refusal of anything but the creation of a Deployment. */
-type RefusedChange = Refusal & {
-  /** What was refused, as the end of a sentence that begins with "Kubernetes refuses to". */
-  readonly what: string
-  /** Keeps pods from being created, or requests from reaching them. */
-  readonly blocking: boolean
-  /** It is pods that are not created. */
-  readonly ofPods: boolean
-}
+import type { Refusal, RefusedChange, RefusedToken } from './refused/refused-change.ts'
 
 export type PoolMemory = {
   /** Time of the first pass of this leader over the pool, by the monotonic clock; undefined before it. */
@@ -38,6 +20,8 @@ export type PoolMemory = {
   refusals: Map<string, Refusal>
   /** What else it refused to create, change or delete. */
   refusedChanges: Map<string, RefusedChange>
+  /** Objects of the pool that have no fencing token of this term, and do not close it. */
+  refusedTokens: readonly RefusedToken[]
   /** Which state was applied over which version of an object, by kind and name, so that none is applied twice. */
   restored: Map<string, string>
   /** The API server refused a status for fields that the definition does not declare. */
@@ -57,6 +41,7 @@ export function newMemory({ status }: TritonPool): PoolMemory {
     statusAtMs: Number.NEGATIVE_INFINITY,
     refusals: new Map(),
     refusedChanges: new Map(),
+    refusedTokens: [],
     restored: new Map(),
     definitionIsOlder: false,
     timetable: undefined,

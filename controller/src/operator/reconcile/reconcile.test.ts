@@ -2,6 +2,7 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
+import { KubeError } from '../kube/client.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { conditionTypes } from '../pool/reasons.ts'
 import type { RolloutEvent } from '../rollout/rollout-plan.ts'
@@ -10,6 +11,7 @@ import { poolOf, type Seen, settled, worldOf } from './plan.fixtures.ts'
 import { planPool } from './plan.ts'
 import { newMemory } from './pool-memory.ts'
 import { reconcile } from './reconcile.ts'
+import type { RefusedToken } from './refused/refused-change.ts'
 import { createScaleMetrics } from './scale-metrics.ts'
 
 const term = { count: 4, lease: 'lease-uid' }
@@ -17,10 +19,12 @@ const term = { count: 4, lease: 'lease-uid' }
 type Given = {
   /** Called when the status is written, before the write is answered. */
   readonly writing?: () => void
+  /** Fencing tokens that the API server refuses. */
+  readonly refused?: readonly RefusedToken[]
 }
 
 /** A replica that leads, in front of an API server that takes every write. */
-function given({ writing = () => undefined }: Given = {}) {
+function given({ writing = () => undefined, refused = [] }: Given = {}) {
   const registry = new Registry()
   const metrics = createScaleMetrics(registry)
   const memories = new Map()
@@ -29,12 +33,17 @@ function given({ writing = () => undefined }: Given = {}) {
     if (options.subresource === 'status') writing()
     return object
   }
+  const patches: unknown[] = []
+  const patch = async (_resource: unknown, _name: string, body: object) => {
+    patches.push(body)
+    return { metadata: {} }
+  }
   const pass = (seen: Seen | undefined) => {
     const world =
       seen === undefined ? { ...worldOf({ pool: poolOf() }), pools: { get: () => undefined } } : worldOf(seen)
     const deps = {
-      kube: { create: take, apply: take, mergePatch: async () => ({}), delete: async () => undefined },
-      leadership: { confirm: async () => ({}) },
+      kube: { create: take, apply: take, mergePatch: patch, delete: async () => undefined },
+      leadership: { confirm: async () => ({ term: term.count }) },
       world,
       events: { record: () => undefined },
       metrics,
@@ -42,6 +51,7 @@ function given({ writing = () => undefined }: Given = {}) {
       logger: pino({ level: 'silent' }),
       memories,
       term: () => (replica.leads ? term : undefined),
+      refusedOf: () => refused,
     } as unknown as Parameters<typeof reconcile>[0]
     return reconcile(deps, 'p', new AbortController().signal)
   }
@@ -52,7 +62,7 @@ function given({ writing = () => undefined }: Given = {}) {
   /** Those that are not zero, of one metric. */
   const counted = async (name: string) =>
     [...(await samples())].filter(([sample, value]) => sample.startsWith(name) && value !== 0).map(([sample]) => sample)
-  return { registry, metrics, replica, pass, samples, counted }
+  return { registry, metrics, replica, pass, samples, counted, patches, memories }
 }
 
 const waking = async (): Promise<Seen> => {
@@ -183,6 +193,73 @@ describe('the metrics of a pool in the leader', () => {
       metrics.hide(`gone-${generation}`)
     }
     expect((await samples()).size).toBe(each * 5)
+  })
+})
+
+const refusedToken = (object: string, closesPool: boolean): RefusedToken => ({
+  pool: 'p',
+  object,
+  revision: undefined,
+  error: new KubeError(403, 'Forbidden', 'denied by a policy'),
+  closesPool,
+})
+
+describe('a pool whose fencing token is refused', () => {
+  const seen = () => settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
+
+  it('is closed without a fence of a Deployment: conditions and a gauge, and nothing else', async () => {
+    const { pass, samples, patches, memories } = given({ refused: [refusedToken('Deployment p-1', true)] })
+    expect(await pass(await seen())).toBeUndefined()
+    expect(patches).toMatchObject([
+      {
+        metadata: { resourceVersion: expect.any(String) },
+        status: {
+          conditions: expect.arrayContaining([
+            expect.objectContaining({ type: 'Ready', status: 'False', reason: 'FencingRefused' }),
+            expect.objectContaining({ type: 'ScalingActive', status: 'False', reason: 'FencingRefused' }),
+            expect.objectContaining({
+              type: 'Degraded',
+              status: 'True',
+              message: expect.stringMatching(/^Deployment p-1 refuses.*denied by a policy.*deployments\/scale/),
+            }),
+          ]),
+        },
+      },
+    ])
+    expect(await samples()).toEqual(new Map([['pool_closed{pool="p"}', 1]]))
+    expect(memories.size).toBe(0)
+  })
+
+  it('has no condition when the status itself has no fence', async () => {
+    const { pass, samples, patches } = given({ refused: [refusedToken('TritonPool p', true)] })
+    await pass(await seen())
+    expect(patches).toEqual([])
+    expect(await samples()).toEqual(new Map([['pool_closed{pool="p"}', 1]]))
+  })
+
+  it('gets its metrics back when it is open again, and loses them with the leadership', async () => {
+    const refused = [refusedToken('Deployment p-1', true)]
+    const { pass, samples, metrics } = given({ refused })
+    await pass(await seen())
+    refused.pop()
+    await pass(await seen())
+    expect((await samples()).get('pool_closed{pool="p"}')).toBe(0)
+    expect((await samples()).get('scale_decisions_total{pool="p",rule="wake",direction="up"}')).toBe(0)
+    refused.push(refusedToken('Deployment p-1', true))
+    await pass(await seen())
+    expect(await samples()).toEqual(new Map([['pool_closed{pool="p"}', 1]]))
+    metrics.hide()
+    expect(await samples()).toEqual(new Map())
+  })
+
+  it('goes on when the object is fenced or harmless, and is Degraded', async () => {
+    const { pass, samples } = given({ refused: [refusedToken('Service p-1', false)] })
+    expect(await pass(await seen())).toBeGreaterThan(0)
+    const shown = await samples()
+    expect(shown.get('pool_closed{pool="p"}')).toBe(0)
+    expect(shown.get('pool_condition{pool="p",condition="Degraded"}')).toBe(1)
+    expect(shown.get('pool_condition{pool="p",condition="Ready"}')).toBe(1)
+    expect(shown.get('pool_condition{pool="p",condition="ScalingActive"}')).toBe(1)
   })
 })
 

@@ -81,6 +81,7 @@ export type PoolObservation = {
     readonly message: string
     readonly blocking: boolean
     readonly ofPods: boolean
+    readonly timedOut?: boolean
     readonly revision: string | undefined
   }[]
   /** The last demand, however old; undefined: never read. */

@@ -92,6 +92,11 @@ function refusals({ observed }: ProblemInput): Problem[] {
       const what = `This install refuses the pods: ${quote(replicaFailure.message)}`
       return [problem('LicenceRefused', what, { blocking: true, revision, ofPods: true })]
     }
+    if (replicaFailure.reason === 'Timeout') {
+      const words = quote(replicaFailure.message)
+      const what = `Kubernetes does not answer in time when asked to create a Deployment: ${words}`
+      return [problem('ChangeTimedOut', what, { blocking: true, revision, ofPods: true })]
+    }
     const created = observed.pods.filter((pod) => pod.revision === revision && !pod.draining).length
     const reason = isOfQuota(replicaFailure.message) ? 'QuotaRefused' : 'PodRefused'
     // Each attempt names another pod, which would change the message each time.
@@ -105,13 +110,15 @@ function refusals({ observed }: ProblemInput): Problem[] {
 const isOfQuota = (message: string): boolean => message.includes('exceeded quota')
 
 const refusedChanges = ({ observed: { refusedChanges: changes = [] } }: ProblemInput): Problem[] =>
-  changes.map(({ what, message, blocking, ofPods, revision }) =>
-    problem(isOfQuota(message) ? 'QuotaRefused' : 'ChangeRefused', `Kubernetes refuses to ${what}: ${quote(message)}`, {
+  changes.map(({ what, message, blocking, ofPods, timedOut, revision }) => {
+    const reason = timedOut ? 'ChangeTimedOut' : isOfQuota(message) ? 'QuotaRefused' : 'ChangeRefused'
+    const verb = timedOut ? 'does not answer in time when asked to' : 'refuses to'
+    return problem(reason, `Kubernetes ${verb} ${what}: ${quote(message)}`, {
       blocking,
       ofPods,
       ...(revision !== undefined && { revision }),
-    }),
-  )
+    })
+  })
 
 function podProblems({ pool, observed }: ProblemInput): Problem[] {
   const waiting = observed.pods.filter((pod) => !pod.draining && !pod.ready)
