@@ -19,6 +19,7 @@ import { sweepers } from './sweepers.ts'
 import { configureHeap, configureSharp } from './worker/image/configure.ts'
 import { createImageMemory } from './worker/image/image-memory.ts'
 import { createImagePool } from './worker/image/image-pool.ts'
+import { registerMemory } from './worker/image/memory/memory-metrics.ts'
 import { createSharpCalls } from './worker/image/sharp-calls.ts'
 import { inferenceRecord } from './worker/inference-record.ts'
 import { reportSlots } from './worker/report-slots.ts'
@@ -139,7 +140,9 @@ function buildWorker(config: Config, edges: WorkerEdges, { source, picker }: Rou
     finishWithinMs: Math.floor(config.stopWithinMs * 0.7),
     logger,
   })
-  registerGauges(registry, { tasksInFlight: slots.tasksInFlight, slotsUsed: picker.slotsUsed })
+  const inFlightMax = config.tasksInFlightMax
+  registerGauges(registry, { tasksInFlight: slots.tasksInFlight, slotsUsed: picker.slotsUsed, inFlightMax })
+  registerMemory(registry, deps.memory)
   const durable = durables.taskNudges(config.natsStreamPrefix)
   return [
     { name: 'images', start: () => undefined, stop: () => images.close() },

@@ -6,6 +6,8 @@ export const production = {
   nats: { builtIn: false, existingSecret: { name: 'nats' } },
   objectStore: { builtIn: false, endpoint: 'https://s3.example.com', existingSecret: { name: 'store' } },
   masterKeys: { existingSecret: { name: 'keys' } },
+  controller: { replicas: 2 },
+  dispatcher: { replicas: 2 },
   networkPolicy: {
     egress: {
       database: { to: [{ ipBlock: { cidr: '10.0.12.0/24' } }] },

@@ -78,8 +78,30 @@ topologySpreadConstraints:
 {{- end -}}
 
 {{- /*
-A Deployment of the image: dict "root" $ "component" "api" "values" .Values.api "replicas" 2 or nil for an autoscaler,
-"env" the variables as text, "ports" a map of port names, "healthPort" 8081, "serviceAccount" a name or "".
+Resources of a process: dict "root" $ "values" .Values.api "memory" "256Mi", the request outside of production. A pod whose request
+equals its limit is not evicted for memory that it was promised.
+*/ -}}
+{{- define "matte.resources" -}}
+{{- $resources := deepCopy .values.resources -}}
+{{- $limit := dig "limits" "memory" "" $resources -}}
+{{- $memory := dig "requests" "memory" "" $resources | default (ternary $limit "" (eq .root.Values.mode "production")) | default .memory -}}
+{{- mergeOverwrite $resources (dict "requests" (dict "memory" $memory)) | toYaml -}}
+{{- end -}}
+
+{{- /* Pods of a Deployment; nil if an autoscaler decides: the component's values. */ -}}
+{{- define "matte.replicas" -}}
+{{- $scaling := .autoscaling | default dict -}}
+{{- if not (or $scaling.enabled $scaling.external) }}{{ .replicas }}{{ end -}}
+{{- end -}}
+
+{{- /* Fewest pods of a Deployment: the component's values. */ -}}
+{{- define "matte.fewestReplicas" -}}
+{{- include "matte.replicas" . | default .autoscaling.minReplicas -}}
+{{- end -}}
+
+{{- /*
+A Deployment of the image: dict "root" $ "component" "api" "values" .Values.api with its replicas or autoscaler, "memory" its request
+outside of production, "env" the variables as text, "ports" a map of port names, "healthPort" 8081, "serviceAccount" a name or "".
 */ -}}
 {{- define "matte.deployment" -}}
 {{- $root := .root -}}
@@ -93,8 +115,8 @@ spec:
   {{- if $root.Values.stopped }}
   # Zero also stops an autoscaler from making more.
   replicas: 0
-  {{- else if .replicas }}
-  replicas: {{ .replicas }}
+  {{- else if include "matte.replicas" .values }}
+  replicas: {{ include "matte.replicas" .values }}
   {{- else }}
   {{- /* Without the field the API server would put 1 where Helm had written a number before. */}}
   {{- $name := printf "%s-%s" (include "matte.fullname" $root) .component }}
@@ -151,7 +173,7 @@ spec:
             timeoutSeconds: 3
             failureThreshold: 5
           resources:
-            {{- toYaml .values.resources | nindent 12 }}
+            {{- include "matte.resources" . | nindent 12 }}
           securityContext:
             {{- include "matte.containerSecurity" . | nindent 12 }}
           volumeMounts:

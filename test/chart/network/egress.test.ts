@@ -104,7 +104,7 @@ describe.skipIf(findMissing('helm'))('egress of each component', () => {
     const values = {
       ...production,
       mail: { existingSecret: { name: 'mail' }, from: 'no-reply@example.com' },
-      dispatcher: { egressProxy: { url: 'http://proxy.example.com:3128' } },
+      dispatcher: { replicas: 2, egressProxy: { url: 'http://proxy.example.com:3128' } },
       networkPolicy: {
         ...production.networkPolicy,
         egress: {
@@ -141,7 +141,7 @@ describe.skipIf(findMissing('helm'))('egress of each component', () => {
 
   it('of an upgrade in production that names no server, which is refused with the values to set', async () => {
     const { networkPolicy: _, ...before } = production
-    const proxy = { egressProxy: { url: 'http://proxy.example.com:3128' } }
+    const proxy = { replicas: 2, egressProxy: { url: 'http://proxy.example.com:3128' } }
     const { refusal } = await render({ ...before, dispatcher: proxy })
     for (const server of ['database', 'nats', 'objectStore', 'egressProxy']) {
       expect(refusal).toContain(`set networkPolicy.egress.${server}.to to`)
