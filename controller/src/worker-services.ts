@@ -11,6 +11,7 @@ import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
 import { openBucket } from '@matte/core/storage/bucket'
 import { storeProbe } from '@matte/core/storage/store-probe'
+import { storeKeysOf } from '@matte/core/storage/store-settings'
 import { claimNextTask } from '@matte/core/task/run/claim-task'
 import type { Logger } from 'pino'
 import { type Config, schema } from './config.ts'
@@ -74,9 +75,10 @@ function openWorkerEdges(config: Config, logger: Logger) {
     publicEndpoint: config.s3Endpoint,
     bucket: config.s3Bucket,
     region: config.s3Region,
-    accessKeyId: config.s3AccessKeyId,
-    secretAccessKey: config.s3SecretAccessKey,
-    sessionToken: config.s3SessionToken,
+    ...storeKeysOf(config, (error) => {
+      edges.edges.failed('store', error)
+      logger.warn({ err: error }, 'keys of the object store were not renewed')
+    }),
     metrics: edges.edges,
   })
   // The bucket is the API's to make: an empty one in place of one that is gone would lack every input.

@@ -101,7 +101,8 @@ equals its limit is not evicted for memory that it was promised.
 
 {{- /*
 A Deployment of the image: dict "root" $ "component" "api" "values" .Values.api with its replicas or autoscaler, "memory" its request
-outside of production, "env" the variables as text, "ports" a map of port names, "healthPort" 8081, "serviceAccount" a name or "".
+outside of production, "env" the variables as text, "ports" a map of port names, "healthPort" 8081, "automount" the token of the API
+server, and for a component that uses the object store "store" true.
 */ -}}
 {{- define "matte.deployment" -}}
 {{- $root := .root -}}
@@ -135,8 +136,8 @@ spec:
       {{- include "matte.podMetadata" (dict "root" $root "component" .component "pod" $pod) | nindent 6 }}
     spec:
       {{- include "matte.pullSecrets" $root | nindent 6 }}
-      serviceAccountName: {{ .serviceAccount | default "default" }}
-      automountServiceAccountToken: {{ ne .serviceAccount "" }}
+      serviceAccountName: {{ include "matte.serviceAccountName" . }}
+      automountServiceAccountToken: {{ .automount }}
       enableServiceLinks: false
       # The processes take up to 30 s to end what they have begun, the API with five in which traffic goes elsewhere.
       terminationGracePeriodSeconds: 40
@@ -178,6 +179,9 @@ spec:
             {{- include "matte.containerSecurity" . | nindent 12 }}
           volumeMounts:
             - { name: tmp, mountPath: /tmp }
+            {{- if and .store (include "matte.projectedIdentity" $root) }}
+            - { name: store-identity, mountPath: /var/run/secrets/matte.dev/store, readOnly: true }
+            {{- end }}
             {{- with $pod.extraVolumeMounts }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
@@ -186,6 +190,12 @@ spec:
         {{- end }}
       volumes:
         - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
+        {{- if and .store (include "matte.projectedIdentity" $root) }}
+        - name: store-identity
+          projected:
+            sources:
+              - serviceAccountToken: { audience: {{ $root.Values.objectStore.identity.audience | quote }}, expirationSeconds: 3600, path: token }
+        {{- end }}
         {{- with $pod.extraVolumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

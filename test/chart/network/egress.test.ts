@@ -139,6 +139,15 @@ describe.skipIf(findMissing('helm'))('egress of each component', () => {
     expect((await reachable({ objectStore })).operator).not.toContain('private neighbour')
   })
 
+  it('in production by identity: the API and the worker reach the token service, others do not', async () => {
+    const identity = { to: [{ ipBlock: { cidr: '10.0.99.0/24' } }], ports: [8080] }
+    const objectStore = { ...production.objectStore, credentials: 'ambient', existingSecret: { name: '' } }
+    const networkPolicy = { ...production.networkPolicy, egress: { ...egress, identity } }
+    const found = await reachable({ ...production, objectStore, networkPolicy })
+    const asking = components.filter((component) => found[component]?.includes('private neighbour'))
+    expect(asking).toEqual(['api', 'worker'])
+  })
+
   it('of an upgrade in production that names no server, which is refused with the values to set', async () => {
     const { networkPolicy: _, ...before } = production
     const proxy = { replicas: 2, egressProxy: { url: 'http://proxy.example.com:3128' } }
