@@ -99,7 +99,7 @@ describe.skipIf(findMissing('helm'))('egress of each component', () => {
     )
   })
 
-  it('in production with a webhook proxy: nothing but the proxy, mail server and store is outside of the cluster', async () => {
+  it('in production with a webhook proxy, where webhooks leave by the proxy alone', async () => {
     const { database, nats, store } = servers
     const values = {
       ...production,
