@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
-import { storeKeysOf } from '@matte/core/storage/store-settings'
+import { storeKeysOf } from '@matte/core/storage/credentials/store-settings'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const png = { contentType: 'image/png' }
@@ -50,7 +50,8 @@ describe('the store by the identity of a pod', () => {
         if (hangs) return
         response.setHeader('content-type', 'text/xml')
         if (status !== 200) {
-          const refusal = `<Error><Type>Sender</Type><Code>AccessDenied</Code><Message>Not authorized: ${token}</Message></Error>`
+          const words = `<Message>Not authorized: ${token}</Message>`
+          const refusal = `<Error><Type>Sender</Type><Code>AccessDenied</Code>${words}</Error>`
           response.writeHead(status).end(`<ErrorResponse>${refusal}<RequestId>1</RequestId></ErrorResponse>`)
           return
         }

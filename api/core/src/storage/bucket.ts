@@ -7,7 +7,12 @@
 // `internalEndpoint` serves our own reads and writes, `publicEndpoint` only signs, since a presigned URL names the host
 // that the caller will use (D81).
 import type { EdgeMetrics } from '../runtime/metrics/edge-metrics.ts'
-import { credentialsOf, type KeysOrCredentials, type StoreCredentials, withLastKeys } from './credentials.ts'
+import {
+  credentialsOf,
+  type KeysOrCredentials,
+  type StoreCredentials,
+  withLastKeys,
+} from './credentials/store-credentials.ts'
 import { createObjectClient, type ObjectClient } from './object-client.ts'
 import { type OpenObject, type OpenOptions, openSdk } from './sdk-operations.ts'
 import { createPresigner, type StorePlace } from './signature-v4.ts'
@@ -50,7 +55,7 @@ export type Bucket = {
   delete(key: string, signal?: AbortSignal): Promise<void>
   /** Keys that begin with `prefix`, at most a thousand of them. @throws StorageError */
   list(prefix: string, signal?: AbortSignal): Promise<string[]>
-  /** A URL for one PUT, for the public host. It lives shorter than asked for if the keys expire. @throws StorageError */
+  /** A URL for one PUT, for the public host; shorter-lived than asked for if the keys expire. @throws StorageError */
   presignPut(key: string, options: PutGrant): Promise<{ readonly url: string; readonly expiresInSeconds: number }>
   /**
    * A URL to download, for the public host, at most 7 days (604,800 s, the scheme's own bound).

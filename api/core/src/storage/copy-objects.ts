@@ -2,7 +2,7 @@
 // so a second pass after a long first one is short.
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import { eachAtOnce } from '../runtime/each-at-once.ts'
-import type { KeysOrCredentials } from './credentials.ts'
+import type { KeysOrCredentials } from './credentials/store-credentials.ts'
 import { newClient } from './sdk-operations.ts'
 import type { StorePlace } from './signature-v4.ts'
 

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 import { pause } from '../runtime/service.ts'
-import { credentialsOf, type KeysOrCredentials, keysFor, withLastKeys } from './credentials.ts'
+import { credentialsOf, type KeysOrCredentials, keysFor, withLastKeys } from './credentials/store-credentials.ts'
 import { createRequestSigner, type StorePlace } from './signature-v4.ts'
 import { getErrorOf, StorageError, storeUnavailable } from './storage-error.ts'
 

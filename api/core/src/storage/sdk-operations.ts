@@ -10,7 +10,12 @@ import {
   ListObjectsV2Command,
   S3Client,
 } from '@aws-sdk/client-s3'
-import { credentialsOf, type KeysOrCredentials, keysFor, type StoreCredentials } from './credentials.ts'
+import {
+  credentialsOf,
+  type KeysOrCredentials,
+  keysFor,
+  type StoreCredentials,
+} from './credentials/store-credentials.ts'
 import type { StorePlace } from './signature-v4.ts'
 import { getErrorOf, httpStatusOf, objectMissing, type StorageError, storeUnavailable } from './storage-error.ts'
 

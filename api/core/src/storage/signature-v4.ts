@@ -9,7 +9,7 @@ export type StorePlace = {
   readonly region: string
 }
 
-export type SignerOptions = StorePlace & {
+type SignerOptions = StorePlace & {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   /** Of temporary credentials: what is signed then dies with them. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { decideKeys, renewedCredentials, type StoreKeys } from './credentials.ts'
+import { decideKeys, renewedCredentials } from './renewed-credentials.ts'
+import type { StoreKeys } from './store-credentials.ts'
 
 const minute = 60_000
 const keysFor = (minutes: number): StoreKeys => ({
@@ -57,7 +58,7 @@ describe('renewedCredentials', () => {
   }
   const idOf = async (keys: Promise<StoreKeys>): Promise<string> => (await keys).accessKeyId
 
-  it('fetches once for callers at the same time, and again before the keys expire, while these still work', async () => {
+  it('fetches once for callers at the same time, and again while the keys still work', async () => {
     const { credentials, answers, at, fetches } = given()
     answers.push(keysFor(60), keysFor(100))
     expect(await Promise.all([idOf(credentials.keys()), idOf(credentials.keys())])).toEqual(['key-60', 'key-60'])

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { createImageMemory } from '../image-memory.ts'
+import { createImageMemory } from './image/image-memory.ts'
 import { registerMemory } from './memory-metrics.ts'
 
 describe('metrics of image memory', () => {

@@ -1,12 +1,12 @@
 // The setting that says where a process gets the store's keys, shared by all that use the store.
-import { ConfigError, choice } from '../runtime/env.ts'
-import type { KeysOrCredentials } from './credentials.ts'
+import { ConfigError, choice } from '../../runtime/env.ts'
 import { identityCredentials } from './identity-keys.ts'
+import type { KeysOrCredentials } from './store-credentials.ts'
 
 export const storeCredentialsSetting = choice('S3_CREDENTIALS', ['keys', 'ambient'], {
   description:
-    'keys: S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY; ambient: the identity of the pod by the default chain of the AWS SDK, ' +
-    'whose keys expire and are renewed',
+    'keys: S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY; ambient: the identity of the pod by the default chain of the ' +
+    'AWS SDK, whose keys expire and are renewed',
   default: 'keys',
 })
 
@@ -28,7 +28,8 @@ export function checkStoreCredentials({ s3Credentials, s3AccessKeyId, s3SecretAc
   }
   if (s3Credentials === 'keys' && given < 2) {
     throw new ConfigError(
-      'S3_ACCESS_KEY_ID or S3_SECRET_ACCESS_KEY is missing: set both, or S3_CREDENTIALS to ambient for the identity of the pod',
+      'S3_ACCESS_KEY_ID or S3_SECRET_ACCESS_KEY is missing: set both, or S3_CREDENTIALS to ambient for the ' +
+        'identity of the pod',
     )
   }
 }

@@ -1,8 +1,9 @@
-// Keys of the pod's identity, by the AWS SDK's default chain: environment, web identity (IRSA, or a projected token), container
-// endpoint (EKS Pod Identity), instance metadata. The SDK is loaded at the first fetch. Each fetch builds a new chain, since
-// the SDK's cache has no way to renew early; it reads the token file again, so a rotated token is used.
-import { orAborted } from '../runtime/race.ts'
-import { renewedCredentials, type StoreCredentials, type StoreKeys } from './credentials.ts'
+// Keys of the pod's identity, by the AWS SDK's default chain: environment, web identity (IRSA, or a projected token),
+// container endpoint (EKS Pod Identity), instance metadata. The SDK is loaded at the first fetch. Each fetch builds a
+// new chain, since the SDK's cache cannot renew early; it reads the token file again, so a rotated token is used.
+import { orAborted } from '../../runtime/race.ts'
+import { renewedCredentials } from './renewed-credentials.ts'
+import type { StoreCredentials, StoreKeys } from './store-credentials.ts'
 
 /** A token service that is up answers in milliseconds. */
 const fetchWithinMs = 5_000

@@ -1,6 +1,6 @@
 import { gauge } from '@matte/core/runtime/metrics/define'
 import type { Registry } from 'prom-client'
-import type { ImageMemory } from '../image-memory.ts'
+import type { ImageMemory } from './image/image-memory.ts'
 
 const budgets = ['files', 'pixels'] as const
 
