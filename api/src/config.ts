@@ -18,7 +18,7 @@ import {
   text,
 } from '@matte/core/runtime/env'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
-import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/credentials/store-settings'
+import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/store-settings'
 import { parseNetworks } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'

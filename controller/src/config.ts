@@ -17,7 +17,7 @@ import {
   secret,
   text,
 } from '@matte/core/runtime/env'
-import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/credentials/store-settings'
+import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/store-settings'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import type { StaticModel } from './worker/routing/static-pods.ts'

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
-import { storeKeysOf } from '@matte/core/storage/credentials/store-settings'
+import { storeKeysOf } from '@matte/core/storage/store-settings'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const png = { contentType: 'image/png' }

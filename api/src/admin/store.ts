@@ -1,6 +1,6 @@
 import { ConfigError, optionalSecret, optionalText, text } from '@matte/core/runtime/env'
 import type { CopyStore } from '@matte/core/storage/copy-objects'
-import { storeCredentialsSetting, storeKeysOf } from '@matte/core/storage/credentials/store-settings'
+import { storeCredentialsSetting, storeKeysOf } from '@matte/core/storage/store-settings'
 
 /** The object store's settings, those of the service's own processes. `sweep` works without. */
 export const storeSchema = {

@@ -1,7 +1,7 @@
 // The setting that says where a process gets the store's keys, shared by all that use the store.
-import { ConfigError, choice } from '../../runtime/env.ts'
-import { identityCredentials } from './identity-keys.ts'
-import type { KeysOrCredentials } from './store-credentials.ts'
+import { ConfigError, choice } from '../runtime/env.ts'
+import { identityCredentials } from './credentials/identity-keys.ts'
+import type { KeysOrCredentials } from './credentials/store-credentials.ts'
 
 export const storeCredentialsSetting = choice('S3_CREDENTIALS', ['keys', 'ambient'], {
   description:
