@@ -17,6 +17,7 @@ import {
   secret,
   text,
 } from '@matte/core/runtime/env'
+import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/store-settings'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import type { StaticModel } from './worker/routing/static-pods.ts'
@@ -38,8 +39,12 @@ export const schema = {
   s3Endpoint: secret('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
   s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of input images and results' }),
   s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
-  s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
-  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret key of the object store' }),
+  s3Credentials: storeCredentialsSetting,
+  s3AccessKeyId: secret('S3_ACCESS_KEY_ID', {
+    description: 'access key of the object store; needed unless S3_CREDENTIALS is ambient',
+    default: '',
+  }),
+  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret key of the object store', default: '' }),
   s3SessionToken: optionalSecret('S3_SESSION_TOKEN', { description: 'of temporary credentials of the object store' }),
   tritonPools: flag('TRITON_POOLS', {
     default: false,
@@ -163,6 +168,7 @@ export type Config = Infer<typeof schema>
 export function readConfig(env: Env): Config {
   const config = parseEnv(schema, env)
   releaseOf(config)
+  checkStoreCredentials(config)
   if (config.tritonPools || config.modelsStatic.length > 0) return config
   throw new ConfigError(
     'The configuration is not usable:\nnothing is served: give MODELS_STATIC, or set TRITON_POOLS on',

@@ -84,6 +84,14 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     })
   })
 
+  it('take the store by the identity of the pods, with results through the API', async () => {
+    const endpoint = 'https://s3.example.com'
+    const given = { ...values, objectStore: { builtIn: false, endpoint, credentials: 'ambient' } }
+    const ambient = { s3Credentials: 'ambient', s3AccessKeyId: '', s3SecretAccessKey: '' }
+    expect(readApi(await renderEnv('api', given))).toMatchObject({ ...ambient, resultsDelivery: 'gateway' })
+    expect(readWorker(await renderEnv('worker', given))).toMatchObject(ambient)
+  })
+
   it('reach the worker', async () => {
     expect(readWorker(await renderEnv('worker', values))).toMatchObject({ auditRetentionDays: 90, tritonPools: true })
   })

@@ -79,16 +79,31 @@ matchExpressions:
   {{- end }}
 {{- end -}}
 
-{{- /* A service account with these rules in the release's namespace: dict "root" $ "component" "worker" "rules" the text. */ -}}
-{{- define "matte.rights" -}}
-{{- $name := printf "%s-%s" (include "matte.fullname" .root) .component -}}
-{{- $metadata := dict "root" .root "component" .component "name" $name -}}
+{{- /*
+Name of a component's service account, or `default`: dict "root" $ "component" "api" "values" .Values.api
+*/ -}}
+{{- define "matte.serviceAccountName" -}}
+{{- $account := .values.serviceAccount -}}
+{{- $account.name | default (ternary (printf "%s-%s" (include "matte.fullname" .root) .component) "default" $account.create) -}}
+{{- end -}}
+
+{{- /* The service account that the values let the chart create: as above. */ -}}
+{{- define "matte.serviceAccount" -}}
+{{- if .values.serviceAccount.create }}
 apiVersion: v1
 kind: ServiceAccount
 metadata:
-  {{- include "matte.metadata" $metadata | nindent 2 }}
+  {{- include "matte.metadata" (dict "root" .root "component" .component "name" (include "matte.serviceAccountName" .) "annotations" .values.serviceAccount.annotations) | nindent 2 }}
 automountServiceAccountToken: false
 ---
+{{- end }}
+{{- end -}}
+
+{{- /* A service account with these rules in the release's namespace: dict "root" $ "component" "worker" "values" .Values.controller "rules" the text. */ -}}
+{{- define "matte.rights" -}}
+{{- $name := printf "%s-%s" (include "matte.fullname" .root) .component -}}
+{{- $metadata := dict "root" .root "component" .component "name" $name -}}
+{{- include "matte.serviceAccount" . }}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
@@ -101,5 +116,5 @@ metadata:
   {{- include "matte.metadata" $metadata | nindent 2 }}
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ $name }} }
 subjects:
-  - { kind: ServiceAccount, name: {{ $name }}, namespace: {{ .root.Release.Namespace }} }
+  - { kind: ServiceAccount, name: {{ include "matte.serviceAccountName" . }}, namespace: {{ .root.Release.Namespace }} }
 {{- end -}}

@@ -11,6 +11,7 @@ import { startMetrics } from '@matte/controller/operator/reconcile/observe/start
 import { poolMetrics } from '@matte/controller/operator/reconcile/scale-metrics'
 import { valuesPoolMetrics } from '@matte/controller/operator/values-pools/values-pool-metrics'
 import { sweepMetrics } from '@matte/controller/sweep-metrics'
+import { memoryMetrics } from '@matte/controller/worker/memory-metrics'
 import { podMetrics } from '@matte/controller/worker/routing/pod-metrics'
 import { taskMetrics } from '@matte/controller/worker/task-metrics'
 import { busMetrics } from '@matte/core/bus/bus-metrics'
@@ -39,7 +40,16 @@ export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]
     ...[httpMetrics, capacityMetrics, sampleMetrics, streamMetrics, dueMetrics, storeMetrics, endingMetrics],
     ...[signInMetrics, paymentMetrics],
   ],
-  worker: [storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics, clusterMetrics],
+  worker: [
+    storeMetrics,
+    taskMetrics,
+    endingMetrics,
+    claimMetrics,
+    sweepMetrics,
+    podMetrics,
+    clusterMetrics,
+    memoryMetrics,
+  ],
   operator: [clusterMetrics, leaderMetrics, poolMetrics, valuesPoolMetrics, startMetrics],
   dispatcher: [
     ...[deliveryMetrics, dueMetrics, claimMetrics, endpointMetrics, mailMetrics, notificationMetrics],

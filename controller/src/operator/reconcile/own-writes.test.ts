@@ -88,13 +88,14 @@ function given(seen: Seen, gone: readonly string[] = []) {
   const deps = {
     kube,
     world,
-    leadership: { confirm: async () => ({}) },
+    leadership: { confirm: async () => ({ term: term.count }) },
     events: { record: () => undefined },
     metrics: createScaleMetrics(new Registry()),
     podPatch: 'any',
     logger: pino({ level: 'silent' }),
     memories: new Map(),
     term: () => term,
+    refusedOf: () => [],
   } as unknown as Parameters<typeof reconcile>[0]
   /** The calls of one pass, and whether it ended in a conflict, which means another pass at once. */
   const pass = async () => {
