@@ -1,5 +1,6 @@
 // The operator with what it watches. It sends no inference: it asks pods for their models and their readiness, through
 // the same endpoints as the workers, and learns from PostgreSQL and NATS what the workers experience.
+import { systemClock } from '@matte/core/runtime/clock'
 import type { EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Service } from '@matte/core/runtime/service'
 import type { PodMetrics } from '../worker/routing/pod-metrics.ts'
@@ -29,7 +30,7 @@ export async function operatorMode(options: OperatorModeOptions): Promise<Operat
     kubeMetrics,
     allPools,
     pools,
-    catalogue: poolCatalogue(pools),
+    catalogue: poolCatalogue(pools, systemClock),
     slices,
     source,
     slotsUsed: reports.slotsUsed,

@@ -89,21 +89,27 @@ const rolloutStatus = object('Which revision serves, and which is being tried.',
     minimum: -1,
     maximum: 100,
   }),
-  since: time('When the step began, its weight was reached, or a rollback last removed canary pods.'),
+  since: time('When the step began, its weight was reached, or the rollback began.'),
   weightReached: Type.Optional(
     Type.Boolean({
       description: 'Whether the weight of this step has been reached; its durationSeconds count from then.',
     }),
   ),
-  capacity: Type.Optional(
-    count(
-      'Set during a rollback: pods of both revisions that were scheduled when it began. At most a tenth of them, or of ' +
-        'desiredReplicas if that is less, may be missing.',
-    ),
+  waiting: Type.Optional(
+    object('What the rollout waits for; this time does not count as its failure.', {
+      for: word<RolloutWait>(
+        'Room: a pod has no node or no quota. Requests: too few to judge the step. Demand: it cannot be read.',
+      ),
+      since: time('When this wait began.'),
+    }),
   ),
-  kept: Type.Optional(count('Set while the canary is rolled back: pods that it keeps for the time being.')),
+  unservedSince: Type.Optional(
+    time('Since when no pod is ready because the rollout replaces them; startSeconds is the usual length of a start.'),
+  ),
+  retried: Type.Optional(text('The value of the annotation matte.dev/retry that was last read.', { maxLength: 64 })),
   shortfall: Type.Optional(
-    object('The canary has fewer ready pods than this step needs.', {
+    object('A revision has fewer ready pods than it needs: the canary in a step, the stable one in a rollback.', {
+      revision: Type.Optional(revisionName('The revision that lacks pods; absent: the canary.')),
       since: time('When the shortfall began, or when a missing pod last became ready.'),
       ready: count('How many are ready.'),
     }),
@@ -111,7 +117,9 @@ const rolloutStatus = object('Which revision serves, and which is being tried.',
   setbacks: Type.Optional(count('How often the canary has lost all its ready pods and started over.')),
   failed: Type.Optional(
     object('The last rollback; present as long as spec still describes the revision that was rolled back.', {
-      revision: revisionName('The revision that was rolled back. It is not tried again until spec changes.'),
+      revision: revisionName(
+        'The revision that was rolled back. It is tried again by the annotation matte.dev/retry or another template.',
+      ),
       reason: word<Reason>('Why: CanaryErrorRate, CanaryLatency, CanaryNotReady, …'),
       message: sentence('What was measured and what is allowed.'),
       time: time('When it was rolled back.'),
@@ -202,6 +210,7 @@ export const statusSchema = object('Observed state; only the operator writes it.
 type ReportedForm = 'fp32' | 'fp16' | 'bf16' | 'int8' | 'unknown'
 export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape' | 'LicenceRefused'
 export type ModelTransition = 'UpToDate' | 'InProgress' | 'BlockedByFailedLoad' | 'InvalidSpec'
+export type RolloutWait = 'Room' | 'Requests' | 'Demand'
 export type ScaleOutcome = 'Pending' | 'Reached' | 'Superseded' | 'Refused'
 
 export type PoolStatus = Static<typeof statusSchema>

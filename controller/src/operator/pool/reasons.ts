@@ -124,6 +124,10 @@ export const reasons = {
     means: 'A schedule names a time zone or a time that does not exist, so it is not in force.',
     act: 'Correct scaling.schedules.',
   },
+  RetryInvalid: {
+    means: 'The annotation matte.dev/retry is not a time after the last rollback, so nothing is tried again.',
+    act: 'Write the present time in RFC 3339, such as 2026-11-23T16:00:00Z.',
+  },
   DemandStale: {
     means: 'The demand has not been read for scaling.fallback.afterSeconds.',
     act: "Check the database and the operator's log. The pool keeps its pods meanwhile.",
@@ -169,6 +173,22 @@ export const reasons = {
     means: 'Pods that a rollout or rollback waits for are not becoming ready; the other revision keeps serving.',
     act: 'Read the condition Degraded. A new revision is rolled back after rollout.gate.readySeconds.',
   },
+  RolloutNoRoom: {
+    means: 'A pod that a rollout or rollback needs has no node or no quota; the pods that serve are kept meanwhile.',
+    act:
+      'Free a slot or raise the quota; or set rollout.maxUnavailable to 1 or rollout.strategy to Recreate, so that ' +
+      'pods that serve make room.',
+  },
+  RolloutAwaitsRequests: {
+    means: 'A step of a canary has served fewer than rollout.gate.minRequests requests, so it pauses.',
+    act:
+      'Wait for requests or send some; or set rollout.gate.idle to promote, or a lower rollout.gate.minRequests, to ' +
+      'go on without them.',
+  },
+  RolloutAwaitsDemand: {
+    means: 'The requests of a canary cannot be read from the database, so it pauses.',
+    act: 'Restore the database; or change the spec back to end the rollout.',
+  },
   PodsStarting: { means: 'Pods are starting.', act: 'Wait.' },
   Settled: { means: 'The pool matches spec.', act: 'Nothing to do.' },
   // RolledBack
@@ -178,11 +198,15 @@ export const reasons = {
   },
   CanaryLatency: {
     means: 'The new revision was too slow.',
-    act: 'Correct spec, or raise rollout.gate.maxLatencyRatio if this latency is acceptable.',
+    act:
+      'Correct spec; or raise rollout.gate.maxLatencyRatio if this latency is acceptable, and set the annotation ' +
+      'matte.dev/retry to the present time.',
   },
   CanaryNotReady: {
     means: 'Pods of the new revision were not ready within rollout.gate.readySeconds, or did not stay ready.',
-    act: 'Correct spec, or raise rollout.gate.readySeconds if its pods take longer to start.',
+    act:
+      'Correct spec; or raise rollout.gate.readySeconds if its pods take longer to start, and set the annotation ' +
+      'matte.dev/retry to the present time.',
   },
   CanaryLoadFailed: {
     means: 'The new revision could not load a model.',

@@ -5,6 +5,7 @@ import type { Clock } from '@matte/core/runtime/clock'
 import type { Demand } from '@matte/core/scale/demand'
 import { shareSlowerThan } from '@matte/core/scale/latency'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
+import { elapsedSince } from '../pool/elapsed-times.ts'
 import { modelsAnnotation, revisionLabel } from '../pool/labels.ts'
 import { type RevisionModel, rememberModels } from '../pool/revision-models.ts'
 import type { RoutedModel, ServedPools } from '../pool/served-pools.ts'
@@ -99,7 +100,10 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
     namesOf: perRevision((revision) => routedIn(revision).flatMap(({ modelVersions }) => modelVersions)),
     observation,
     reading,
-    requestCounts: countsByRevision(pool, reading),
+    requestCounts: countsByRevision(pool, reading, {
+      elapsed: (time) => elapsedSince(memory.elapsed, time, { now, nowMs }),
+      nowMs,
+    }),
     scale: scaleInput(pool, observation, { demand, scaling, memory, nowMs }),
     now,
     nowMs,

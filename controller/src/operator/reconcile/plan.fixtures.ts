@@ -81,6 +81,7 @@ export type Seen = {
   readonly budget?: boolean | PodDisruptionBudget
   readonly pods?: readonly Pod[]
   readonly demand?: Partial<typeof idle>
+  readonly clock?: { readonly monotonicMs: () => number; readonly nowMs: () => number }
   /** Of each pod. */
   readonly slots?: { readonly podSlots: number; readonly onProbation?: boolean }
 }
@@ -125,7 +126,7 @@ export function worldOf(seen: Seen): World {
     },
     slotsUsed: (address: string) => (address.startsWith('busy') ? 1 : 0),
     models: { ask: () => undefined, of: () => undefined, close: () => undefined },
-    clock: { monotonicMs: () => 1_000, nowMs: () => now },
+    clock: seen.clock ?? { monotonicMs: () => 1_000, nowMs: () => now },
   } as unknown as World
 }
 

@@ -1,5 +1,6 @@
 // What a leader remembers about a pool between two reconcile passes. All of it can be lost: a new leader starts from
 // the status, and keeps the pods it finds for one stabilization window.
+import type { ElapsedTimes } from '../pool/elapsed-times.ts'
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { readTimetable, type Timetable } from '../scale/schedule.ts'
@@ -26,6 +27,8 @@ export type PoolMemory = {
   restored: Map<string, string>
   /** The API server refused a status for fields that the definition does not declare. */
   definitionIsOlder: boolean
+  /** The times of `status.rollout`, by the monotonic clock. */
+  readonly elapsed: ElapsedTimes
   timetable: { readonly of: PoolSpec['scaling']['schedules']; readonly table: Timetable } | undefined
 }
 
@@ -44,6 +47,7 @@ export function newMemory({ status }: TritonPool): PoolMemory {
     refusedTokens: [],
     restored: new Map(),
     definitionIsOlder: false,
+    elapsed: new Map(),
     timetable: undefined,
   }
 }

@@ -1,6 +1,7 @@
 // The problems of a pool, worst first, each with what is wrong and what to do. A message must stay the same while
 // nothing changes, since the status is written again whenever one differs.
 import { type Reason, reasons } from '../reasons.ts'
+import { findBadRetry, retryAnnotation } from '../retry-annotation.ts'
 import type { PodObservation } from './observation.ts'
 import type { StatusInput } from './status-input.ts'
 
@@ -32,6 +33,10 @@ const configReasons = new Set(['CreateContainerConfigError', 'CreateContainerErr
 /** A container that has restarted this often and is not ready is crashing, even in the moments when it runs. */
 const crashesMin = 2
 
+/** A pod has no node or no quota; its revision is not at fault. */
+export const lacksRoom = ({ reason }: Pick<Problem, 'reason'>): boolean =>
+  reason === 'PodUnschedulable' || reason === 'QuotaRefused'
+
 export function findProblems(input: ProblemInput): Problem[] {
   const problems = [
     ...missingSources(input),
@@ -40,6 +45,7 @@ export function findProblems(input: ProblemInput): Problem[] {
     ...podProblems(input),
     ...modelProblems(input),
     ...conflicts(input),
+    ...badRetry(input),
     ...staleDemand(input),
   ]
   return input.pool.spec.scaling.owner === 'external' ? problems.map(forExternalOwner) : problems
@@ -205,6 +211,11 @@ function conflicts({ observed }: ProblemInput): Problem[] {
       problem('ScheduleInvalid', `Schedule ${name} is not in force: ${quote(message)}`, harmless),
     ),
   ]
+}
+
+function badRetry({ pool: { metadata, status } }: ProblemInput): Problem[] {
+  const what = findBadRetry(metadata.annotations?.[retryAnnotation], status?.rollout)
+  return what === undefined ? [] : [problem('RetryInvalid', what, harmless)]
 }
 
 /** Whether Matte scales without current demand. A new leader that still waits for its first reading does not yet. */

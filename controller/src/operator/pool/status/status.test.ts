@@ -148,7 +148,7 @@ describe('buildStatus', () => {
       target: stable,
       models: [loaded(), loaded(canary)],
       pods: [pod('a'), pod('b', { ready: false, waiting: { reason: 'ImagePullBackOff', message: 'not found' } })],
-      rollout: { canary, step: 1, weight: 50, capacity: 2 },
+      rollout: { canary, step: 1, weight: 50 },
     })
     expect(answerOf('Progressing', of)).toMatchObject({ status: 'False', reason: 'RolloutBlocked' })
     expect(answerOf('Progressing', of).message).toMatch(
