@@ -46,6 +46,8 @@ export type TestOperatorOptions = {
   readonly bus?: Bus
   readonly logger?: Logger
   readonly podPatch?: 'restricted' | 'any'
+  /** Default 100, more than any file has pools. */
+  readonly concurrentRollouts?: number
   /** Kubeconfig files, one for each process; by default both have the machine's own. */
   readonly kubeconfigs?: Readonly<Record<'operator' | 'worker', string>>
 }
@@ -56,6 +58,7 @@ export async function startOperator({
   bus = deafBus,
   logger,
   podPatch = 'restricted',
+  concurrentRollouts = 100,
   kubeconfigs,
 }: TestOperatorOptions): Promise<TestOperator> {
   const licences = defaultLicencePolicy
@@ -67,6 +70,7 @@ export async function startOperator({
       plans: defaultPlans,
       podPatch,
       platform: { userIds: true, ipv6: false },
+      concurrentRollouts,
       registry,
       edges: createEdgeMetrics(registry, ['kubernetes', 'triton']),
     }),

@@ -106,6 +106,10 @@ export const reasons = {
     means: 'A schedule names a time zone or a time that does not exist, so it is not in force.',
     act: 'Correct scaling.schedules.',
   },
+  AnnotationIgnored: {
+    means: 'An annotation that asks something of the rollout has a value without a meaning, or comes too late.',
+    act: 'Correct or remove the annotation (docs/operations/rollouts.md).',
+  },
   DemandStale: {
     means: 'The demand has not been read for scaling.fallback.afterSeconds.',
     act: "Check the database and the operator's log. The pool keeps its pods meanwhile.",
@@ -150,6 +154,14 @@ export const reasons = {
   RolloutBlocked: {
     means: 'Pods that a rollout or rollback waits for are not becoming ready; the other revision keeps serving.',
     act: 'Read the condition Degraded. A new revision is rolled back after rollout.gate.readySeconds.',
+  },
+  RolloutPaused: {
+    means: 'The annotation matte.dev/pause holds the rollout where it is.',
+    act: 'Remove the annotation to go on.',
+  },
+  RolloutQueued: {
+    means: 'As many pools as operator.concurrentRollouts allows are rolling out; this one waits for its turn.',
+    act: 'Wait, or raise operator.concurrentRollouts.',
   },
   PodsStarting: { means: 'Pods are starting.', act: 'Wait.' },
   Settled: { means: 'The pool matches spec.', act: 'Nothing to do.' },

@@ -1,6 +1,7 @@
 // What to do about one pool, decided from what was gathered. A plan is pure data: log, metrics, Events, conditions and
 // history are all built from it, and apply.ts carries it out step by step.
 import type { Pod } from '../kube/objects.ts'
+import { findStalePromotion } from '../pool/owner-requests.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import type { PoolDecision } from '../pool/status/observation.ts'
 import { findProblems } from '../pool/status/problems.ts'
@@ -27,7 +28,8 @@ export type PoolPlan = {
   readonly requeueAfterMs: number
 }
 
-export function planPool(gathered: Observed, { memory, term }: PlanContext): PoolPlan {
+/** `turn`: why the rollout has to wait for other pools; undefined: it may begin. */
+export function planPool(gathered: Observed, { memory, term }: PlanContext, turn?: string): PoolPlan {
   const refusedChanges = [...memory.refusedChanges.values()]
   const observed = { ...gathered, observation: { ...gathered.observation, refusedChanges } }
   const { pool, observation, now, nowMs } = observed
@@ -41,14 +43,17 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext): Poo
     namesOf: observed.namesOf,
     counts: observed.requestCounts,
     now,
+    controls: { ...observed.requests, turn },
   })
   const previous = pool.status
+  const ignoredAnnotations = [...observed.requests.ignored, ...findStalePromotion(observed.requests, rollout.state)]
   const status = buildStatus({
     pool,
-    observed: observation,
+    observed: { ...observation, ignoredAnnotations },
     decision,
     target: observed.target,
     rollout: rollout.state,
+    ...(rollout.held && { held: rollout.held }),
     previous,
     leaderTerm: term.count,
     now,

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../kube/objects.ts'
 import { conditionTypes } from '../pool/reasons.ts'
 import type { RolloutEvent } from '../rollout/rollout-plan.ts'
+import { rolloutTurns } from '../rollout/turns.ts'
 import { gather } from './gather.ts'
 import { poolOf, type Seen, settled, worldOf } from './plan.fixtures.ts'
 import { planPool } from './plan.ts'
@@ -41,6 +42,7 @@ function given({ writing = () => undefined }: Given = {}) {
       podPatch: 'restricted',
       logger: pino({ level: 'silent' }),
       memories,
+      turns: rolloutTurns({ max: 2, pools: () => [], nowMs: () => 0 }),
       term: () => (replica.leads ? term : undefined),
     } as unknown as Parameters<typeof reconcile>[0]
     return reconcile(deps, 'p', new AbortController().signal)
@@ -111,6 +113,7 @@ describe('the metrics of a pool in the leader', () => {
     ['RolloutRolledBack', ['rolled_back']],
     ['RolloutWithdrawn', ['withdrawn']],
     ['RolloutStep', []],
+    ['RolloutPaused', []],
   ] as const)('count %s as %s', async (reason, outcomes) => {
     const { metrics, counted } = given()
     const { observed, plan } = await observe()

@@ -32,7 +32,7 @@ function leaveStart(input: RolloutInput, state: Serving): Next {
   return enter(input, state, sharesNames(input, state.stable, input.target) ? 0 : input.rollout.steps.length)
 }
 
-function enter(input: RolloutInput, state: Serving, index: number): Next {
+export function enter(input: RolloutInput, state: Serving, index: number): Next {
   const { target, rollout, now } = input
   const full = weightOf(rollout, index)
   const weight = effectiveWeight(input, full, state.stable)

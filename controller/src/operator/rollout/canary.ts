@@ -6,17 +6,19 @@
 //      └──────────────── not ready in time, errors, too slow ───────────┴──► rolled back, until the spec changes
 import { toKubeTime } from '../pool/conditions.ts'
 import { startCanary, stepCanary } from './canary-steps.ts'
+import { controlCanary, forgetPause, holdStart } from './controls.ts'
 import { isStuck, rollBack } from './rollback.ts'
 import { buildSettledState, observationOf, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
 import type { Next, RolloutPlan } from './rollout-plan.ts'
 import { sharePods } from './share-pods.ts'
 
-export function planRollout(input: RolloutInput): RolloutPlan {
-  const { state, why, event } = advance(input)
+export function planRollout(given: RolloutInput): RolloutPlan {
+  const input = forgetPause(given)
+  const { state, why, event, held } = controlCanary(input) ?? advance(input)
   const pods = sharePods(state, input)
   const unused = input.revisions.filter(({ revision }) => revision !== state.stable && revision !== state.canary)
   const leftover = unused.filter((one) => one.pods === 0 && one.replicas === 0).map(({ revision }) => revision)
-  return { state, pods, leftover, why, ...(event && { event }) }
+  return { state, pods, leftover, why, ...(event && { event }), ...(held && { held }) }
 }
 
 function advance(input: RolloutInput): Next {
@@ -64,10 +66,10 @@ function settleOn(input: RolloutInput, stable: string): Next {
  */
 function replace(input: RolloutInput, stable: string): Next {
   const { state } = input
-  if (state?.canary === undefined || state.stable !== stable) return begin(input, stable)
+  if (state?.canary === undefined || state.stable !== stable) return holdStart(input, stable) ?? begin(input, stable)
   const { canary } = state
   const next = rollBack(input, { ...state, stable, canary })
-  if (next.state.canary === undefined) return begin(input, stable)
+  if (next.state.canary === undefined) return holdStart(input, stable) ?? begin(input, stable)
   if (!isStuck(input, next.state)) return next
   return begin(input, observationOf(input, canary).ready > observationOf(input, stable).ready ? canary : stable)
 }

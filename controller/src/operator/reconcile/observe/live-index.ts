@@ -51,6 +51,7 @@ export function liveIndex<T extends KubeObject>(
 
   return {
     get: (name: string) => objects.get(name),
+    all: (): Iterable<T> => objects.values(),
     /** The objects of a pool, in no order. */
     of: (pool: string): readonly T[] => [...(pools.get(pool)?.values() ?? [])],
     /** Records the answer to a write that was based on `base`, or on no object. */
