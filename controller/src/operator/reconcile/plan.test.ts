@@ -211,6 +211,24 @@ describe('the plan of a pool', () => {
       expect(words((await planOf(world(edited))).steps)).toEqual([`record ${built}`, 'status'])
     })
 
+    it('does not try again what was rolled back, though its Deployment is gone and bounds change', async () => {
+      const { live, revision, world } = await builtByAnother()
+      const seen = world(without(live, builtAnnotation, templateAnnotation))
+      const failed = {
+        revision: 'bad00000',
+        reason: 'CanaryErrorRate',
+        message: 'no',
+        time: '2026-11-21T11:30:00Z',
+      } as const
+      const rollout = { stable: revision, weight: 0, step: -1, since: '2026-11-21T11:00:00Z', failed }
+      const first = await planOf({ ...seen, pool: { ...seen.pool, status: { ...seen.pool.status, rollout } } })
+      expect(first.status.rollout).toMatchObject({ stable: revision, failed })
+      const metadata = { ...seen.pool.metadata, generation: 2 }
+      const second = await planOf({ ...seen, pool: { ...seen.pool, metadata, status: first.status } })
+      expect(second.status.rollout).toMatchObject({ stable: revision, failed })
+      expect(second.status.rollout.canary).toBeUndefined()
+    })
+
     it('does not believe a stored template with another hash', async () => {
       const { live, world } = await builtByAnother()
       const annotations = { ...live.metadata.annotations, [templateAnnotation]: '{"spec":{"hostNetwork":true}}' }

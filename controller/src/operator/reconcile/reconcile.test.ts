@@ -18,10 +18,11 @@ const term = { count: 4, lease: 'lease-uid' }
 type Given = {
   /** Called when the status is written, before the write is answered. */
   readonly writing?: () => void
+  readonly concurrentRollouts?: number
 }
 
 /** A replica that leads, in front of an API server that takes every write. */
-function given({ writing = () => undefined }: Given = {}) {
+function given({ writing = () => undefined, concurrentRollouts = 2 }: Given = {}) {
   const registry = new Registry()
   const metrics = createScaleMetrics(registry)
   const memories = new Map()
@@ -42,7 +43,7 @@ function given({ writing = () => undefined }: Given = {}) {
       podPatch: 'restricted',
       logger: pino({ level: 'silent' }),
       memories,
-      turns: rolloutTurns({ max: 2, pools: () => [], nowMs: () => 0 }),
+      turns: rolloutTurns({ max: concurrentRollouts, pools: () => [], nowMs: () => 0 }),
       term: () => (replica.leads ? term : undefined),
     } as unknown as Parameters<typeof reconcile>[0]
     return reconcile(deps, 'p', new AbortController().signal)
@@ -106,6 +107,13 @@ describe('the metrics of a pool in the leader', () => {
     const changed = { ...seen.pool, spec: { ...seen.pool.spec, image: 'another/image:2' } }
     await pass({ ...seen, pool: changed })
     expect(await counted('rollouts_total')).toEqual(['rollouts_total{pool="p",outcome="started"}'])
+  })
+
+  it('count none that waits for its turn', async () => {
+    const { pass, counted } = given({ concurrentRollouts: 0 })
+    const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
+    await pass({ ...seen, pool: { ...seen.pool, spec: { ...seen.pool.spec, image: 'another/image:2' } } })
+    expect(await counted('rollouts_total')).toEqual([])
   })
 
   it.each([
