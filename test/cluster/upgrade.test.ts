@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { builderVersion } from '@matte/controller/operator/specs/built'
 import { afterAll, describe, expect, it } from 'vitest'
 import { chartDir, findMissing, run, runOrThrow } from '../chart/helm.ts'
 import { findHelms, starts } from '../chart/lint/programs.ts'
@@ -22,10 +23,11 @@ const definition = ['crd', 'tritonpools.matte.dev']
 const hadDefinition = missing === undefined && starts('kubectl', ['get', ...definition])
 
 const values = hadDefinition ? ['--set', 'crds.enabled=false'] : []
+const presentPools = ['--set', `triton.pools.demo.image=${tritonImage}`]
 /** The former chart runs today's images: the cluster has no others. */
 const presentImages = [
   ...['--set', 'image.repository=localhost/matte/matte', '--set', `image.tag=${version}`],
-  ...['--set', `triton.pools.demo.image=${tritonImage}`],
+  ...presentPools,
 ]
 
 function installation(program: string) {
@@ -56,6 +58,14 @@ function installation(program: string) {
       await wait(['job', '--all'], 'Complete')
       await wait(['tritonpool', '--all'], 'Ready')
     },
+    tritonPods: (): Promise<string> =>
+      kubectl('get', 'pods', '-l', 'matte.dev/pool', '-o', 'jsonpath={.items[*].metadata.uid}'),
+    /** The upgraded operator has reconciled every pool: its status has what only its version writes. */
+    untilLed: async (): Promise<void> => {
+      const newest = `jsonpath={.status.newestBuilder}=${builderVersion}`
+      await kubectl('wait', 'tritonpool', '--all', `--for=${newest}`, '--timeout=240s')
+      await wait(['tritonpool', '--all'], 'Progressing=False')
+    },
     removeBackground: async (key: string): Promise<string> => {
       const exec = ['-n', namespace, 'exec', 'deploy/matte-api', '--', 'matte', 'try', '--key', key]
       return (await run('kubectl', exec)).stderr
@@ -85,9 +95,13 @@ for (const { name, program, missing: noHelm } of findHelms(here)) {
       const before = await key()
       expect(await removeBackground(before)).toContain('background removed in')
       const volumes = await kubectl('get', 'pvc', '-o', 'jsonpath={.items[*].metadata.uid}')
+      const pods = await release.tritonPods()
 
-      await helm('upgrade', 'matte', chartDir, '--reset-values', ...values)
+      // The pools of the former values, so that a pod that moves is the operator's doing.
+      await helm('upgrade', 'matte', chartDir, '--reset-values', ...values, ...presentPools)
       await untilServing()
+      await release.untilLed()
+      expect(await release.tritonPods()).toBe(pods)
       expect(await key()).toBe(before)
       expect(await removeBackground(before)).toContain('background removed in')
       expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is right')

@@ -5,13 +5,12 @@ const serving = { stable: 'cccccccc', weight: 0, step: -1, since: '2026-11-23T12
 
 describe('the annotations of a pool', () => {
   it.each([
-    [{}, { isPaused: false, promote: undefined, rebuild: undefined, retryAt: undefined, ignored: [] }],
+    [{}, { isPaused: false, promote: undefined, rebuild: undefined, ignored: [] }],
     [undefined, { isPaused: false }],
     [{ 'matte.dev/pause': 'true' }, { isPaused: true, ignored: [] }],
     [{ 'matte.dev/pause': 'false' }, { isPaused: false, ignored: [] }],
     [{ 'matte.dev/promote': '0a1b2c3d' }, { promote: '0a1b2c3d', ignored: [] }],
     [{ 'matte.dev/rebuild': '2026-11-23T12:00:00Z' }, { rebuild: '2026-11-23T12:00:00Z', ignored: [] }],
-    [{ 'matte.dev/retry': '2026-11-23T12:00:00Z' }, { retryAt: new Date('2026-11-23T12:00:00Z'), ignored: [] }],
     [{ 'matte.dev/rebuild': '2026-11-23T13:00:00.5+01:00' }, { rebuild: '2026-11-23T13:00:00.5+01:00', ignored: [] }],
   ])('%j are read', (annotations, requests) => {
     expect(readRequests(annotations as Record<string, string>)).toMatchObject(requests)
@@ -21,13 +20,12 @@ describe('the annotations of a pool', () => {
     ['matte.dev/pause', 'yes'],
     ['matte.dev/pause', ''],
     ['matte.dev/promote', 'newest'],
-    ['matte.dev/retry', 'now'],
     ['matte.dev/rebuild', 'now'],
     ['matte.dev/rebuild', '2026-11-23'],
     ['matte.dev/rebuild', '2026-13-40T12:00:00Z'],
   ])('%s without a meaning, "%s", are reported and ignored', (annotation, value) => {
     const { ignored, ...requests } = readRequests({ [annotation]: value })
-    expect(requests).toEqual({ isPaused: false, promote: undefined, rebuild: undefined, retryAt: undefined })
+    expect(requests).toEqual({ isPaused: false, promote: undefined, rebuild: undefined })
     expect(ignored).toMatchObject([{ annotation, message: expect.stringContaining(`"${value}"`) }])
   })
 

@@ -7,8 +7,6 @@ const pauseAnnotation = 'matte.dev/pause'
 const promoteAnnotation = 'matte.dev/promote'
 /** Today's builder is to build the pods; a time in RFC 3339. */
 const rebuildAnnotation = 'matte.dev/rebuild'
-/** The revision that was rolled back is to be tried once more; a time in RFC 3339. */
-const retryAnnotation = 'matte.dev/retry'
 
 /** What a rollout is decided from, besides what is observed. */
 export type Controls = {
@@ -26,12 +24,9 @@ type IgnoredAnnotation = { readonly annotation: string; readonly message: string
 
 export type OwnerRequests = Pick<Controls, 'isPaused' | 'promote'> & {
   readonly rebuild: string | undefined
-  readonly retryAt: Date | undefined
   /** Values without a meaning. */
   readonly ignored: readonly IgnoredAnnotation[]
 }
-
-const aTime = 'a time in RFC 3339, such as 2026-11-23T12:00:00Z'
 
 export function readRequests(annotations: Readonly<Record<string, string>> = {}): OwnerRequests {
   const ignored: IgnoredAnnotation[] = []
@@ -41,12 +36,10 @@ export function readRequests(annotations: Readonly<Record<string, string>> = {})
     ignored.push({ annotation, message: `its value "${value.slice(0, 64)}" is not ${right}` })
     return undefined
   }
-  const retry = read(retryAnnotation, isTime, aTime)
   return {
     isPaused: read(pauseAnnotation, (value) => value === 'true' || value === 'false', '"true" or "false"') === 'true',
     promote: read(promoteAnnotation, (value) => /^[0-9a-f]{8}$/.test(value), 'a revision of 8 hex digits'),
-    rebuild: read(rebuildAnnotation, isTime, aTime),
-    retryAt: retry === undefined ? undefined : new Date(retry),
+    rebuild: read(rebuildAnnotation, isTime, 'a time in RFC 3339, such as 2026-11-23T12:00:00Z'),
     ignored,
   }
 }

@@ -11,7 +11,8 @@ type Deployments = ReadonlyMap<string, Deployment>
 export function observeTarget(pool: TritonPool, deployments: Deployments, requests: OwnerRequests): TargetBuild {
   const { metadata, status } = pool
   const { rollout, revisions = [], observedGeneration } = status ?? {}
-  const { rebuild, retryAt } = requests
+  const { rebuild } = requests
+  const retry = metadata.annotations?.['matte.dev/retry'] ?? ''
   const known = new Set([...deployments.keys(), ...revisions.map(({ revision }) => revision)])
   return chooseTarget({
     inputs: inputsOf(pool),
@@ -24,7 +25,7 @@ export function observeTarget(pool: TritonPool, deployments: Deployments, reques
     })),
     rollout,
     isSpecSeen: observedGeneration !== undefined && observedGeneration === metadata.generation,
-    isRetried: retryAt !== undefined && retryAt.getTime() > Date.parse(rollout?.failed?.time ?? ''),
+    isRetried: Date.parse(retry) > Date.parse(rollout?.failed?.time ?? ''),
   })
 }
 
