@@ -19,7 +19,7 @@ const cluster = await findCluster(import.meta.filename)
 
 const gate = { minRequests: 0, readySeconds: 60 }
 const quick = { rollout: { steps: [{ weight: 50, durationSeconds: 0 }], gate } }
-/** Nobody goes on by itself. */
+/** Stays in its first step. */
 const patient = { rollout: { steps: [{ weight: 50, durationSeconds: 3_600 }], gate } }
 const changed = (note: string): Partial<PoolSpecInput> => ({ podPatch: { metadata: { annotations: { note } } } })
 
@@ -105,7 +105,7 @@ describe.skipIf(!cluster)('a pool under another operator', () => {
       return others.length === 0 && deployment?.metadata.annotations?.['matte.dev/built']?.includes('"builder":1')
     })
     expect(await uidsOf('kept')).toEqual(before)
-    // Once more without a status: the annotation is what remains.
+    // The status is lost: the annotation of the Deployment remains.
     await operator?.stop()
     const none = { observedGeneration: null, revisions: null, rollout: null, conditions: null }
     await namespace.kube().mergePatch(tritonPools, 'kept', { status: none }, { subresource: 'status' })
@@ -159,7 +159,7 @@ describe.skipIf(!cluster)('a pool under another operator', () => {
       (now) => reasonOf(now, 'Progressing', 'Unknown') === 'RolloutPaused',
     )
     expect(paused.status?.rollout?.pausedSince).toBeDefined()
-    // Its owner promotes it all the same.
+    // A promotion goes before a pause.
     const canary = paused.status?.rollout?.canary ?? ''
     await annotate(first, { 'matte.dev/promote': canary })
     await pools.until(first, 'has gone over', ({ rollout }) => rollout?.stable === canary && !rollout.canary)

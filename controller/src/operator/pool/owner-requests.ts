@@ -1,4 +1,4 @@
-// What the owner of a pool asks of its rollout by annotations (docs/operations/rollouts.md).
+// Annotations by which the owner of a pool steers its rollout (docs/operations/rollouts.md).
 import type { RolloutStatus } from './pool-status.ts'
 
 /** `true` holds the rollout where it is. */
@@ -8,7 +8,7 @@ const promoteAnnotation = 'matte.dev/promote'
 /** Today's builder is to build the pods; a time in RFC 3339. */
 const rebuildAnnotation = 'matte.dev/rebuild'
 
-/** What a rollout is decided from, besides what is observed. */
+/** Requests and turns: input of a rollout beside its observations. */
 export type Controls = {
   readonly isPaused: boolean
   /** Revision that its owner wants to take over now. */

@@ -1,5 +1,5 @@
-// What keeps a rollout from its next step, or moves it on: its owner's annotations, and the turn of other pools. Pure;
-// canary.ts asks here before it takes a step.
+// Holds a rollout before its next step, or moves it on, by its owner's annotations and by the turns of other pools. Pure;
+// canary.ts asks here first.
 import { toKubeTime } from '../pool/conditions.ts'
 import type { Held } from '../pool/owner-requests.ts'
 import { reasons } from '../pool/reasons.ts'
@@ -24,7 +24,7 @@ export function forgetPause(input: RolloutInput): RolloutInput {
   return { ...input, state }
 }
 
-/** What the owner asks for the canary, in place of its next step; undefined: it goes its way. */
+/** The next state by the owner's requests, in place of the canary's next step; undefined when there are none. */
 export function controlCanary(input: RolloutInput): Next | undefined {
   const { controls, rollout, now } = input
   const trying = tryingOf(input)

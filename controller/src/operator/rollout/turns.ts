@@ -4,8 +4,8 @@ import type { RolloutStatus } from '../pool/pool-status.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 
 /**
- * A rollout that has been in one step for so long gives its turn away, so a canary that nobody sends requests to cannot
- * hold up the others forever. Price: it and its successor are in progress at once.
+ * A rollout that has been in one step for so long gives its turn away, so a canary without requests cannot block the
+ * others forever. Price: it and its successor are in progress at once.
  */
 const turnSeconds = 3_600
 
@@ -21,7 +21,7 @@ export type RolloutTurns = ReturnType<typeof rolloutTurns>
 export function rolloutTurns({ max, pools, nowMs }: TurnsOptions) {
   /** In the order in which they wait. */
   const waiting = new Set<string>()
-  /** What the last pass of a pool decided. Status may lag behind it. */
+  /** Decision of each pool's last pass. Status may lag behind it. */
   const decided = new Map<string, RolloutStatus>()
 
   function takenByOthers(name: string): string[] {
@@ -44,7 +44,7 @@ export function rolloutTurns({ max, pools, nowMs }: TurnsOptions) {
       const ahead = waiting.has(name) ? order.indexOf(name) : order.length
       return taken.length + ahead < max ? undefined : explain(taken, ahead, max)
     },
-    /** What a pass decided, before it is written. */
+    /** Records the decision of a pass before its status is written. */
     note: (name: string, state: RolloutStatus, isWaiting: boolean): void => {
       decided.set(name, state)
       if (isWaiting) waiting.add(name)

@@ -1,5 +1,6 @@
-// What a revision was built from, and by which version of the builder. An upgrade of the operator keeps a revision
-// whose inputs are unchanged, even if today's builder would build another template: pods move when their owner asks.
+// Record of a revision: a digest of the inputs that its template was built from, and the version of the builder. An
+// upgrade of the operator keeps a revision whose inputs are unchanged, even if today's builder would build another
+// template: pods move when their owner asks.
 import { createHash } from 'node:crypto'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import type { Json } from './merge-patch.ts'

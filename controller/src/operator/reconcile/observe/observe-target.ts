@@ -29,7 +29,7 @@ export function observeTarget(pool: TritonPool, deployments: Deployments, reques
   })
 }
 
-/** What status shows of builders. */
+/** The builders, as status shows them. */
 export const observeBuilder = (pool: TritonPool, deployments: Deployments, target: TargetBuild) => ({
   newest: builderVersion,
   of: (revision: string): Built | undefined =>
