@@ -1,5 +1,5 @@
-// Holds a rollout before its next step, or moves it on, by its owner's annotations and by the turns of other pools. Pure;
-// canary.ts asks here first.
+// Holds a rollout before its next step, or moves it on, by its owner's annotations and by the turns of other pools.
+// Pure; canary.ts asks here first.
 import { toKubeTime } from '../pool/conditions.ts'
 import type { Held } from '../pool/owner-requests.ts'
 import { reasons } from '../pool/reasons.ts'
