@@ -31,6 +31,12 @@ export const operatorSchema = {
     default: false,
     description: 'have the pods of TritonPools listen on IPv6 as well as IPv4; the nodes need it',
   }),
+  concurrentRollouts: int('CONCURRENT_ROLLOUTS', {
+    default: 2,
+    min: 1,
+    max: 1_000,
+    description: 'TritonPools that roll out a changed spec at once; the others wait for their turn',
+  }),
   modelsAllowedLicences: worker.modelsAllowedLicences,
   plans: worker.plans,
   host: worker.host,

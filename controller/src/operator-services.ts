@@ -27,6 +27,7 @@ export async function buildServices(config: OperatorConfig): Promise<{ logger: L
     podPatch: config.podPatch,
     licences: config.modelsAllowedLicences,
     platform: { userIds: config.podUserIds, ipv6: config.podIpv6 },
+    concurrentRollouts: config.concurrentRollouts,
   })
   const databaseSchema = schemaAtStart(database, { logger, roles: ['operator'] })
   const ready = readiness(databaseSchema.checks)

@@ -107,8 +107,11 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
   })
 
   it('reach the operator, which gets no key of the object store', async () => {
-    const env = await renderEnv('operator', { ...values, controller: { podPatch: 'any' }, setUserIds: false })
-    expect(readOperatorConfig(env)).toMatchObject({ podPatch: 'any', podUserIds: false, databasePooler: 'transaction' })
+    const changed = { controller: { podPatch: 'any' }, setUserIds: false, operator: { concurrentRollouts: 5 } }
+    const env = await renderEnv('operator', { ...values, ...changed })
+    expect(readOperatorConfig(env)).toMatchObject({
+      ...{ podPatch: 'any', podUserIds: false, concurrentRollouts: 5, databasePooler: 'transaction' },
+    })
     const unknown = Object.keys(env).filter((name) => !known(operatorSchema).includes(name))
     expect(unknown).toEqual(['MATTE_ENV'])
   })

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { builderVersion } from '@matte/controller/operator/specs/built'
 import { afterAll, describe, expect, it } from 'vitest'
 import { chartDir, findMissing, run, runOrThrow } from '../chart/helm.ts'
 import { findHelms, starts } from '../chart/lint/programs.ts'
@@ -25,10 +26,11 @@ const hadDefinition = missing === undefined && starts('kubectl', ['get', ...defi
 const values = hadDefinition ? ['--set', 'crds.enabled=false'] : []
 /** Image of our processes that is under test, where it is not the chart's own. */
 const tag = process.env.MATTE_IMAGE_TAG ?? version
+const presentPools = ['--set', `triton.pools.demo.image=${tritonImage}`]
 /** The former chart runs today's images: the cluster has no others. */
 const presentImages = [
   ...['--set', 'image.repository=localhost/matte/matte', '--set', `image.tag=${tag}`],
-  ...['--set', `triton.pools.demo.image=${tritonImage}`],
+  ...presentPools,
 ]
 
 function installation(program: string) {
@@ -58,6 +60,14 @@ function installation(program: string) {
       }
       await wait(['job', '--all'], 'Complete')
       await untilPoolsReady(kubectl)
+    },
+    tritonPods: (): Promise<string> =>
+      kubectl('get', 'pods', '-l', 'matte.dev/pool', '-o', 'jsonpath={.items[*].metadata.uid}'),
+    /** The upgraded operator has reconciled every pool: its status has what only its version writes. */
+    untilLed: async (): Promise<void> => {
+      const newest = `jsonpath={.status.newestBuilder}=${builderVersion}`
+      await kubectl('wait', 'tritonpool', '--all', `--for=${newest}`, '--timeout=240s')
+      await wait(['tritonpool', '--all'], 'Progressing=False')
     },
     removeBackground: async (key: string): Promise<string> => {
       const exec = ['-n', namespace, 'exec', 'deploy/matte-api', '--', 'matte', 'try', '--key', key]
@@ -91,9 +101,14 @@ for (const { name, program, missing: noHelm } of findHelms(here)) {
       const ownerOfPool = () =>
         kubectl('get', 'tritonpool', 'demo', '-o', 'jsonpath={.metadata.ownerReferences[*].kind}')
       expect(await ownerOfPool()).toBe('ConfigMap')
+      const pods = await release.tritonPods()
 
-      await helm('upgrade', 'matte', chartDir, '--reset-values', ...values, '--set', `image.tag=${tag}`)
+      // The pools of the former values, so that a pod that moves is the operator's doing.
+      const present = [...values, ...presentPools, '--set', `image.tag=${tag}`]
+      await helm('upgrade', 'matte', chartDir, '--reset-values', ...present)
       await untilServing()
+      await release.untilLed()
+      expect(await release.tritonPods()).toBe(pods)
       expect(await key()).toBe(before)
       expect(await removeBackground(before)).toContain('background removed in')
       expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is right')

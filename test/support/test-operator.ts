@@ -51,6 +51,8 @@ export type TestOperatorOptions = {
   readonly release?: Release
   /** ConfigMap with pools that the operator applies. */
   readonly poolsConfigMap?: string
+  /** Default 100, more than any file has pools. */
+  readonly concurrentRollouts?: number
   /** Kubeconfig files, one for each process; by default both have the machine's own. */
   readonly kubeconfigs?: Readonly<Record<'operator' | 'worker', string>>
 }
@@ -63,6 +65,7 @@ export async function startOperator({
   podPatch = 'restricted',
   release,
   poolsConfigMap,
+  concurrentRollouts = 100,
   kubeconfigs,
 }: TestOperatorOptions): Promise<TestOperator> {
   const licences = defaultLicencePolicy
@@ -76,6 +79,7 @@ export async function startOperator({
       podPatch,
       poolsConfigMap,
       platform: { userIds: true, ipv6: false },
+      concurrentRollouts,
       registry,
       edges: createEdgeMetrics(registry, ['kubernetes', 'triton']),
     }),

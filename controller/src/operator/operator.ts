@@ -36,6 +36,7 @@ import { startPhaseRecorder } from './reconcile/observe/start-phases.ts'
 import { type PoolMemory, rememberStart } from './reconcile/pool-memory.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
+import { rolloutTurns } from './rollout/turns.ts'
 import type { Platform } from './specs/platform.ts'
 import { valuesPools } from './values-pools/values-pools.ts'
 
@@ -62,6 +63,8 @@ export type OperatorOptions = {
   readonly podPatch: PodPatchForm
   readonly licences: LicencePolicy
   readonly platform: Platform
+  /** Pools that may roll out at once. */
+  readonly concurrentRollouts: number
   readonly bus: Bus
   readonly registry: Registry
   readonly logger: Logger
@@ -87,7 +90,8 @@ export function operator(options: OperatorOptions): Service {
     if (leads()) queue.addAfter(pool, gatherMs)
   }
   const world = observeWorld(options, reflectors, changed)
-  const deps = { kube, leadership: leading, world, events, metrics, podPatch, licences, logger, memories }
+  const turns = rolloutTurns({ max: options.concurrentRollouts, pools: world.pools.all, nowMs: world.clock.nowMs })
+  const deps = { kube, leadership: leading, world, events, metrics, podPatch, licences, logger, memories, turns }
   const queue = workQueue({
     name: 'pools',
     reconcile: (pool, signal) => reconcile({ ...deps, term: term.current, refusedOf: term.refusedOf }, pool, signal),
@@ -104,7 +108,7 @@ export function operator(options: OperatorOptions): Service {
       for (const { metadata } of pools.items()) queue.add(metadata.name)
     },
     end: () => {
-      memories.clear()
+      for (const kept of [memories, turns]) kept.clear()
       metrics.hide()
     },
   })

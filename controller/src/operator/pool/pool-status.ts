@@ -114,6 +114,9 @@ const rolloutStatus = object('Which revision serves, and which is being tried.',
       ready: count('How many are ready.'),
     }),
   ),
+  pausedSince: Type.Optional(
+    time('When the annotation matte.dev/pause stopped the rollout; its times begin once more when it goes on.'),
+  ),
   setbacks: Type.Optional(count('How often the canary has lost all its ready pods and started over.')),
   failed: Type.Optional(
     object('The last rollback; present as long as spec still describes the revision that was rolled back.', {
@@ -137,6 +140,15 @@ const revisionModels = object('What one revision serves, which may differ from s
     }),
     { maxItems: 16 },
   ),
+  builder: Type.Optional(
+    count('Version of the builder that made its pod template; 1 if it is from before builders had a version.'),
+  ),
+  inputs: Type.Optional(
+    text('Digest of what the template was built from: while it is that of the pool, the revision is kept.', {
+      maxLength: 64,
+    }),
+  ),
+  rebuild: Type.Optional(text('Value of the annotation matte.dev/rebuild that it satisfies.', { maxLength: 64 })),
 })
 
 const historyEntry = object('One decision.', {
@@ -200,7 +212,13 @@ export const statusSchema = object('Observed state; only the operator writes it.
   stabilizationWindowSeconds: Type.Optional(seconds('How long a pod is kept after it was last needed, in seconds.')),
   rollout: rolloutStatus,
   revisions: Type.Optional(
-    list('The revisions in use: the one that serves, and the canary if there is one.', revisionModels, { maxItems: 4 }),
+    list('The revision that serves, the canary, and the one that was rolled back.', revisionModels, { maxItems: 4 }),
+  ),
+  newestBuilder: Type.Optional(
+    count(
+      "Version of this operator's builder. A revision of an older builder keeps its pods until spec changes or the " +
+        'annotation matte.dev/rebuild asks for this one.',
+    ),
   ),
   scalingHistory: list(`The last ${historyLength} changes of desiredReplicas, newest last.`, historyEntry, {
     maxItems: historyLength,

@@ -128,6 +128,10 @@ export const reasons = {
     means: 'The annotation matte.dev/retry is not a time after the last rollback, so nothing is tried again.',
     act: 'Write the present time in RFC 3339, such as 2026-11-23T16:00:00Z.',
   },
+  AnnotationIgnored: {
+    means: 'An annotation that asks something of the rollout has a value without a meaning, or comes too late.',
+    act: 'Correct or remove the annotation (docs/operations/rollouts.md).',
+  },
   DemandStale: {
     means: 'The demand has not been read for scaling.fallback.afterSeconds.',
     act: "Check the database and the operator's log. The pool keeps its pods meanwhile.",
@@ -188,6 +192,14 @@ export const reasons = {
   RolloutAwaitsDemand: {
     means: 'The requests of a canary cannot be read from the database, so it pauses.',
     act: 'Restore the database; or change the spec back to end the rollout.',
+  },
+  RolloutPaused: {
+    means: 'The annotation matte.dev/pause holds the rollout where it is.',
+    act: 'Remove the annotation to go on.',
+  },
+  RolloutQueued: {
+    means: 'As many pools as operator.concurrentRollouts allows are rolling out; this one waits for its turn.',
+    act: 'Wait, or raise operator.concurrentRollouts.',
   },
   PodsStarting: { means: 'Pods are starting.', act: 'Wait.' },
   Settled: { means: 'The pool matches spec.', act: 'Nothing to do.' },

@@ -39,6 +39,8 @@ export function applyStep(deps: StepDeps, observed: Observed, step: Step, contex
       return create(deps, step, context)
     case 'restore':
       return restore(deps, step, context)
+    case 'record':
+      return record(deps, step)
     case 'annotate':
       return annotate(deps, step, context)
     case 'scale':
@@ -90,6 +92,12 @@ async function restore(
   index.recordWrite(live, written)
   // What still differs is the API server's spelling, or a writer who insists. Neither is worth another write.
   memory.restored.set(keyOf(written), restorationOf(written as OwnedObject, object))
+}
+
+async function record({ kube, world }: StepDeps, { object, annotations }: Of<'record'>): Promise<void> {
+  const { name, resourceVersion } = object.metadata
+  const metadata = { resourceVersion, annotations }
+  world.deployments.recordWrite(object, await kube.mergePatch(deployments, name, { metadata }))
 }
 
 /** The first time in a term that a pool of a thousand pods shrinks, it annotates as many. */

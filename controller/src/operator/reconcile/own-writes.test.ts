@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { KubeError } from '../kube/client.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { withDefaults } from '../pool/triton-pool.ts'
+import { rolloutTurns } from '../rollout/turns.ts'
 import { fitPools } from './observe/fitted-pools.ts'
 import { liveIndex } from './observe/live-index.ts'
 import { type Seen, settled, worldOf } from './plan.fixtures.ts'
@@ -96,6 +97,7 @@ function given(seen: Seen, gone: readonly string[] = []) {
     memories: new Map(),
     term: () => term,
     refusedOf: () => [],
+    turns: rolloutTurns({ max: 2, pools: () => [], nowMs: () => 0 }),
   } as unknown as Parameters<typeof reconcile>[0]
   /** The calls of one pass, and whether it ended in a conflict, which means another pass at once. */
   const pass = async () => {

@@ -3,6 +3,7 @@
 
 import type { Pod } from '../kube/objects.ts'
 import { elapsedSince, keepTimes } from '../pool/elapsed-times.ts'
+import { findStalePromotion } from '../pool/owner-requests.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import { retryAnnotation } from '../pool/retry-annotation.ts'
 import type { PoolDecision } from '../pool/status/observation.ts'
@@ -31,7 +32,8 @@ export type PoolPlan = {
   readonly requeueAfterMs: number
 }
 
-export function planPool(gathered: Observed, { memory, term }: PlanContext): PoolPlan {
+/** `turn`: why the rollout has to wait for other pools; undefined: it may begin. */
+export function planPool(gathered: Observed, { memory, term }: PlanContext, turn?: string): PoolPlan {
   const refusedChanges = refusedChangesOf(memory)
   const observed = { ...gathered, observation: { ...gathered.observation, refusedChanges } }
   const { pool, observation, now, nowMs } = observed
@@ -48,16 +50,19 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext): Poo
     retry: pool.metadata.annotations?.[retryAnnotation],
     elapsed: (time) => elapsedSince(memory.elapsed, time, { now, nowMs }),
     now,
+    controls: { ...observed.requests, turn },
   })
   const { since, shortfall } = rollout.state
   keepTimes(memory.elapsed, [since, shortfall?.since], { now, nowMs })
   const previous = pool.status
+  const ignoredAnnotations = [...observed.requests.ignored, ...findStalePromotion(observed.requests, rollout.state)]
   const status = buildStatus({
     pool,
-    observed: observation,
+    observed: { ...observation, ignoredAnnotations },
     decision,
     target: observed.target,
     rollout: rollout.state,
+    ...(rollout.held && { held: rollout.held }),
     previous,
     leaderTerm: term.count,
     now,

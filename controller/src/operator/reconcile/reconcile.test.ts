@@ -6,6 +6,7 @@ import { KubeError } from '../kube/client.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { conditionTypes } from '../pool/reasons.ts'
 import type { RolloutEvent } from '../rollout/rollout-plan.ts'
+import { rolloutTurns } from '../rollout/turns.ts'
 import { gather } from './gather.ts'
 import { poolOf, type Seen, settled, worldOf } from './plan.fixtures.ts'
 import { planPool } from './plan.ts'
@@ -21,10 +22,11 @@ type Given = {
   readonly writing?: () => void
   /** Fencing tokens that the API server refuses. */
   readonly refused?: readonly RefusedToken[]
+  readonly concurrentRollouts?: number
 }
 
 /** A replica that leads, in front of an API server that takes every write. */
-function given({ writing = () => undefined, refused = [] }: Given = {}) {
+function given({ writing = () => undefined, refused = [], concurrentRollouts = 2 }: Given = {}) {
   const registry = new Registry()
   const metrics = createScaleMetrics(registry)
   const memories = new Map()
@@ -50,6 +52,7 @@ function given({ writing = () => undefined, refused = [] }: Given = {}) {
       podPatch: 'restricted',
       logger: pino({ level: 'silent' }),
       memories,
+      turns: rolloutTurns({ max: concurrentRollouts, pools: () => [], nowMs: () => 0 }),
       term: () => (replica.leads ? term : undefined),
       refusedOf: () => refused,
     } as unknown as Parameters<typeof reconcile>[0]
@@ -125,11 +128,19 @@ describe('the metrics of a pool in the leader', () => {
     expect(await counted('rollouts_total')).toEqual(['rollouts_total{pool="p",outcome="started"}'])
   })
 
+  it('count none that waits for its turn', async () => {
+    const { pass, counted } = given({ concurrentRollouts: 0 })
+    const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
+    await pass({ ...seen, pool: { ...seen.pool, spec: { ...seen.pool.spec, image: 'another/image:2' } } })
+    expect(await counted('rollouts_total')).toEqual([])
+  })
+
   it.each([
     ['RolloutPromoted', ['promoted']],
     ['RolloutRolledBack', ['rolled_back']],
     ['RolloutWithdrawn', ['withdrawn']],
     ['RolloutStep', []],
+    ['RolloutPaused', []],
   ] as const)('count %s as %s', async (reason, outcomes) => {
     const { metrics, counted } = given()
     const { observed, plan } = await observe()

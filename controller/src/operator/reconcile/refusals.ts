@@ -83,6 +83,8 @@ function describe(step: WorkStep): string {
       return `create ${keyOf(step.object)}`
     case 'restore':
       return `update ${keyOf(step.live)}`
+    case 'record':
+      return `annotate ${keyOf(step.object)}`
     case 'annotate':
       return `annotate pods of revision ${revisionOfStep(step)}, so none of them is removed`
     case 'scale':

@@ -52,7 +52,7 @@ function leaveStart(input: RolloutInput, state: Serving): Next {
   return enter(input, state, hasSteps ? 0 : rollout.steps.length)
 }
 
-function enter(input: RolloutInput, state: Serving, index: number): Next {
+export function enter(input: RolloutInput, state: Serving, index: number): Next {
   const { target, rollout, now } = input
   const full = fullWeight(input, index)
   const weight = effectiveWeight(input, full, state.stable)

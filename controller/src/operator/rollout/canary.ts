@@ -8,18 +8,20 @@ import { toKubeTime } from '../pool/conditions.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { isRetryAsked, retriedOf } from '../pool/retry-annotation.ts'
 import { startCanary, stepCanary } from './canary-steps.ts'
+import { controlCanary, forgetPause, holdStart } from './controls.ts'
 import { sharePods } from './pods/share-pods.ts'
 import { isStuck, rollBack } from './rollback.ts'
 import { buildSettledState, observationOf, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
 import type { Next, RolloutPlan } from './rollout-plan.ts'
 
-export function planRollout(input: RolloutInput): RolloutPlan {
-  const { state: next, why, event } = advance(input)
+export function planRollout(given: RolloutInput): RolloutPlan {
+  const input = forgetPause(given)
+  const { state: next, why, event, held } = controlCanary(input) ?? advance(input)
   const state = { ...next, ...retriedOf(input.retry, input.state), ...unservedSince(input, next) }
   const pods = sharePods(state, input)
   const unused = input.revisions.filter(({ revision }) => revision !== state.stable && revision !== state.canary)
   const leftover = unused.filter((one) => one.pods === 0 && one.replicas === 0).map(({ revision }) => revision)
-  return { state, pods, leftover, why, ...(event && { event }) }
+  return { state, pods, leftover, why, ...(event && { event }), ...(held && { held }) }
 }
 
 /** From the moment in which a rollout leaves the pool without a ready pod until one is ready. */
@@ -91,10 +93,10 @@ function sinceRollback({ state, now }: RolloutInput): string {
  */
 function replace(input: RolloutInput, stable: string): Next {
   const state = stateOf(input)
-  if (state?.canary === undefined || state.stable !== stable) return begin(input, stable)
+  if (state?.canary === undefined || state.stable !== stable) return holdStart(input, stable) ?? begin(input, stable)
   const { canary } = state
   const next = rollBack(input, { ...state, stable, canary, since: sinceRollback(input) })
-  if (next.state.canary === undefined) return begin(input, stable)
+  if (next.state.canary === undefined) return holdStart(input, stable) ?? begin(input, stable)
   if (!isStuck(input, next.state)) return next
   return begin(input, observationOf(input, canary).ready > observationOf(input, stable).ready ? canary : stable)
 }

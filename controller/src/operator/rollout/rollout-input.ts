@@ -1,5 +1,6 @@
 // What a rollout is decided from: plain data.
 import { toKubeTime } from '../pool/conditions.ts'
+import type { Controls } from '../pool/owner-requests.ts'
 import type { PoolRollout } from '../pool/pool-spec.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import type { Reason } from '../pool/reasons.ts'
@@ -45,6 +46,8 @@ export type RolloutInput = {
   readonly elapsed: (time: string) => number
   /** For times that are written. */
   readonly now: Date
+  /** Requests of the owner, and the turn of the pool; absent: none, and at any time. */
+  readonly controls?: Controls
 }
 
 const noPods = { replicas: 0, pods: 0, ready: 0, up: 0 }

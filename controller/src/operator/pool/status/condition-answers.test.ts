@@ -45,6 +45,23 @@ describe('the conditions', () => {
     expect(answerOf('Degraded', of)).toMatchObject({ status: 'True', reason })
   })
 
+  it.each([
+    ['RolloutPaused', 'Unknown'],
+    ['RolloutQueued', 'True'],
+  ] as const)('says why a rollout does not go on: %s', (reason, progressing) => {
+    const of = status({ held: { reason, message: 'Revision bbbbbbbb is held.' } })
+    expect(answerOf('Progressing', of)).toEqual({ status: progressing, reason, message: 'Revision bbbbbbbb is held.' })
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'True', reason })
+  })
+
+  it('reports an annotation that has no effect', () => {
+    const ignoredAnnotations = [{ annotation: 'matte.dev/pause', message: 'its value "yes" is not "true" or "false"' }]
+    const of = status({ ignoredAnnotations })
+    expect(answerOf('Degraded', of)).toMatchObject({ status: 'True', reason: 'AnnotationIgnored' })
+    expect(answerOf('Degraded', of).message).toMatch(/^The annotation matte.dev\/pause has no effect: its value "yes"/)
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'True' })
+  })
+
   it('names how a crash ended', () => {
     const lastExit = { exitCode: 137, reason: 'OOMKilled' }
     const of = status({ pods: [pod('a', { ready: false, restarts: 3, lastExit })] })

@@ -59,6 +59,7 @@ function answerReady(input: AnswerInput): Answer {
   const [worst] = problems
   if (worst !== undefined) return yes(worst.reason, `${serving} ${worst.message}`)
   if (rollout.failed !== undefined) return yes('RolledBack', `${serving} ${answerRolledBack(input).message}`)
+  if (input.held !== undefined) return yes(input.held.reason, `${serving} ${input.held.message}`)
   if (rollout.canary !== undefined && rollout.stable !== undefined) {
     return yes('RolloutInProgress', `${serving} ${answerProgressing(input).message}`)
   }
@@ -197,8 +198,11 @@ function answerDraining({ pool, observed, counts }: AnswerInput): Answer {
 }
 
 function answerProgressing(input: AnswerInput): Answer {
-  const { rollout, problems, target } = input
+  const { rollout, problems, target, held } = input
   const { stable, canary, since, failed } = rollout
+  // Unknown, as of a Deployment that is paused; a queued one goes on by itself.
+  if (held?.reason === 'RolloutPaused') return { status: 'Unknown', ...held }
+  if (held !== undefined) return yes(held.reason, held.message)
   const pause = findPause(input)
   if (pause !== undefined) return no(pause.reason, pause.message)
   if (canary !== undefined && stable !== undefined) {

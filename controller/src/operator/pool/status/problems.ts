@@ -210,6 +210,9 @@ function conflicts({ observed }: ProblemInput): Problem[] {
     ...observed.badSchedules.map(({ name, message }) =>
       problem('ScheduleInvalid', `Schedule ${name} is not in force: ${quote(message)}`, harmless),
     ),
+    ...(observed.ignoredAnnotations ?? []).map(({ annotation, message }) =>
+      problem('AnnotationIgnored', `The annotation ${annotation} has no effect: ${quote(message)}`, harmless),
+    ),
   ]
 }
 

@@ -13,7 +13,7 @@ export function liveIndex<T extends KubeObject>(
   poolOf: (object: T) => string | undefined,
   changed: (pool: string) => void = () => undefined,
 ) {
-  const { get, of, set, remove } = createMembers(poolOf)
+  const { get, all, of, set, remove } = createMembers(poolOf)
   /** For objects that we wrote: the versions before ours, which the watch may still report. */
   const older = new Map<string, Set<string | undefined>>()
 
@@ -30,6 +30,7 @@ export function liveIndex<T extends KubeObject>(
 
   return {
     get,
+    all,
     /** The objects of a pool, in no order. */
     of,
     /** Records the answer to a write that was based on `base`, or on no object. */
@@ -85,6 +86,7 @@ function createMembers<T extends KubeObject>(poolOf: (object: T) => string | und
 
   return {
     get: (name: string): T | undefined => objects.get(name),
+    all: (): Iterable<T> => objects.values(),
     of: (pool: string): readonly T[] => [...(pools.get(pool)?.values() ?? [])],
     set,
     remove,
