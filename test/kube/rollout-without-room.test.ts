@@ -108,7 +108,7 @@ describe.skipIf(!cluster)('a rollout without room', () => {
     const annotate = (value: string) =>
       namespace.kube().mergePatch(tritonPools, 'cramped', { metadata: { annotations: { [retryAnnotation]: value } } })
     await annotate('now')
-    await pools.until('cramped', 'reports the value', (now) => reasonOf(now, 'Degraded') === 'RetryInvalid')
+    await pools.until('cramped', 'reports the value', (now) => reasonOf(now, 'Degraded') === 'AnnotationIgnored')
     const { status } = await pools.get('cramped')
     const failed = status?.rollout?.failed
     const value = new Date(Date.parse(failed?.time ?? '') + 1_000).toISOString()
