@@ -19,6 +19,7 @@ import {
 } from '@matte/core/runtime/env'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { parseNamespaces } from './parse-namespaces.ts'
 import type { StaticModel } from './worker/routing/static-pods.ts'
 
 /** Settings of the worker. The operator shares some of them (operator-config.ts). */
@@ -48,6 +49,16 @@ export const schema = {
   kubeNamespace: optionalText('KUBE_NAMESPACE', {
     description: "namespace of the TritonPools and of their pods; by default the pod's, or the context's",
   }),
+  kubeNamespaces: parsed<readonly string[]>(
+    'KUBE_NAMESPACES',
+    {
+      default: [],
+      description:
+        'more namespaces whose TritonPools are operated and routed to, separated by commas; each must grant the Roles ' +
+        'of the chart (docs/team-namespaces.md)',
+    },
+    parseNamespaces,
+  ),
   modelsStatic: json<readonly StaticModel[]>(
     'MODELS_STATIC',
     {

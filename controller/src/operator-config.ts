@@ -9,6 +9,7 @@ export const operatorSchema = {
   natsUrl: worker.natsUrl,
   natsStreamPrefix: worker.natsStreamPrefix,
   kubeNamespace: worker.kubeNamespace,
+  kubeNamespaces: worker.kubeNamespaces,
   podPatch: choice('POD_PATCH', ['restricted', 'any'], {
     default: 'restricted',
     description:

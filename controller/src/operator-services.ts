@@ -19,6 +19,7 @@ export async function buildServices(config: OperatorConfig): Promise<{ logger: L
   const mode = await operatorMode({
     ...edges,
     namespace: config.kubeNamespace,
+    moreNamespaces: config.kubeNamespaces,
     Stub: loadTriton(),
     plans: config.plans,
     podPatch: config.podPatch,

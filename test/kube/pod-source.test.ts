@@ -235,11 +235,12 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
       env: { WRONG_SHAPES: 'true' },
     })
     await untilPods(1)
-    const [[name = '', error] = []] = await until('the error is known', () => {
+    const [[address = '', error] = []] = await until('the error is known', () => {
       const errors = [...source.errors()]
       return errors.length > 0 && errors
     })
-    expect(name).toMatch(/^standard-bbbbbbbb-/)
+    const { items } = await namespace.kube().list(pods, { labelSelector: 'matte.dev/revision=bbbbbbbb' })
+    expect(items.map(({ status }) => `${status?.podIP}:8001`)).toEqual([address])
     expect(error).toEqual({
       reason: 'ModelShapeWrong',
       message: expect.stringContaining('model u2netp must take image'),

@@ -43,6 +43,7 @@ export type TestOperator = {
 export type TestOperatorOptions = {
   readonly db: Db
   readonly namespace: string
+  readonly moreNamespaces?: readonly string[]
   readonly bus?: Bus
   readonly logger?: Logger
   readonly podPatch?: 'restricted' | 'any'
@@ -53,13 +54,15 @@ export type TestOperatorOptions = {
 export async function startOperator({
   db,
   namespace,
+  moreNamespaces = [],
   bus = deafBus,
   logger,
   podPatch = 'restricted',
   kubeconfigs,
 }: TestOperatorOptions): Promise<TestOperator> {
   const licences = defaultLicencePolicy
-  const common = { namespace, db, bus, licences, Stub: loadTriton(), logger: logger ?? pino({ level: logLevel }) }
+  const log = logger ?? pino({ level: logLevel })
+  const common = { namespace, moreNamespaces, db, bus, licences, Stub: loadTriton(), logger: log }
   const registry = createRegistry('test')
   const operator = await withKubeconfig(kubeconfigs?.operator, () =>
     operatorMode({

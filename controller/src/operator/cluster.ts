@@ -2,21 +2,30 @@
 // process starts and works while the API server is away: nothing here waits for it.
 import { ConfigError } from '@matte/core/runtime/env'
 import type { Logger } from 'pino'
-import { createKubeClient, endpointSlices } from './kube/client.ts'
+import { createKubeClient, endpointSlices, type Resource } from './kube/client.ts'
 import type { ClusterMetrics } from './kube/cluster-metrics.ts'
 import { loadKubeConfig } from './kube/load-config.ts'
-import { reflector } from './kube/reflector.ts'
+import { namespaceAccess } from './kube/namespace-access.ts'
+import { type NamespacedReflector, namespacedReflector } from './kube/namespaced-reflector.ts'
+import type { KubeObject } from './kube/objects.ts'
 import { fieldManager, managedSelector } from './pool/labels.ts'
+import { poolsByName } from './pool/pool-names.ts'
 import { tritonPools } from './pool/triton-pool.ts'
 
 export type ClusterOptions = {
   /** Undefined: the pod's own, or the context's. */
   readonly namespace: string | undefined
+  /** Further watched namespaces. */
+  readonly moreNamespaces?: readonly string[]
   readonly logger: Logger
 }
 
+/** Watches a resource in every namespace. */
+export type Watch = <T extends KubeObject>(resource: Resource<T>, labelSelector?: string) => NamespacedReflector<T>
+
 /** @throws ConfigError when this machine knows no cluster. */
-export async function openCluster({ namespace: given, logger }: ClusterOptions, metrics: ClusterMetrics) {
+export async function openCluster(options: ClusterOptions, metrics: ClusterMetrics) {
+  const { namespace: given, moreNamespaces = [], logger } = options
   const loaded = await loadKubeConfig()
   if (loaded === undefined) {
     throw new ConfigError(
@@ -26,11 +35,26 @@ export async function openCluster({ namespace: given, logger }: ClusterOptions, 
   }
   const namespace = given ?? loaded.namespace
   const kube = createKubeClient({ config: loaded.config, namespace, fieldManager, metrics, logger })
-  logger.info({ namespace }, 'pods come from TritonPools')
+  const namespaces = [...new Set([namespace, ...moreNamespaces])]
+  logger.info({ namespaces }, 'pods come from TritonPools')
+  const access = namespaceAccess({ namespaces, metrics, logger })
+  const watch: Watch = (resource, labelSelector) =>
+    namespacedReflector({
+      kube,
+      namespaces,
+      access,
+      resource,
+      ...(labelSelector && { labelSelector }),
+      logger,
+      metrics,
+    })
+  const pools = watch(tritonPools)
   return {
     kube,
-    pools: reflector({ kube, resource: tritonPools, logger, metrics }),
-    slices: reflector({ kube, resource: endpointSlices, labelSelector: managedSelector, logger, metrics }),
+    watch,
+    pools,
+    named: poolsByName(pools),
+    slices: watch(endpointSlices, managedSelector),
     client: { name: 'kube-client', start: () => undefined, stop: () => kube.close() },
   }
 }

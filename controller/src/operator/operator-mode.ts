@@ -11,7 +11,7 @@ import { kubernetesPods } from './pod-source.ts'
 import { poolCatalogue } from './pool/pool-catalogue.ts'
 import { slotReports } from './reconcile/observe/slot-reports.ts'
 
-type Found = 'kube' | 'kubeMetrics' | 'pools' | 'catalogue' | 'slices' | 'source' | 'slotsUsed'
+type Found = 'kube' | 'kubeMetrics' | 'watch' | 'pools' | 'named' | 'catalogue' | 'slices' | 'source' | 'slotsUsed'
 type OperatorModeOptions = ClusterOptions & Omit<OperatorOptions, Found> & { readonly edges: EdgeMetrics }
 
 type OperatorMode = { readonly source: PodSource; readonly services: readonly Service[] }
@@ -20,15 +20,17 @@ type OperatorMode = { readonly source: PodSource; readonly services: readonly Se
 export async function operatorMode(options: OperatorModeOptions): Promise<OperatorMode> {
   const { registry, edges, bus } = options
   const kubeMetrics = createKubeMetrics(registry, edges)
-  const { client, kube, pools, slices } = await openCluster(options, kubeMetrics)
-  const source = kubernetesPods({ ...options, slices, pools, metrics: countProbes(edges) })
+  const { client, kube, watch, pools, named, slices } = await openCluster(options, kubeMetrics)
+  const source = kubernetesPods({ ...options, slices, pools: named, metrics: countProbes(edges) })
   const reports = slotReports(bus)
   const leader = operator({
     ...options,
     kube,
     kubeMetrics,
+    watch,
     pools,
-    catalogue: poolCatalogue(pools),
+    named,
+    catalogue: poolCatalogue(named),
     slices,
     source,
     slotsUsed: reports.slotsUsed,

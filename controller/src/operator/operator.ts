@@ -13,17 +13,22 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { PodSource } from '../worker/routing/pod-source.ts'
 import type { TritonStubClass } from '../worker/triton/triton-protocol.ts'
+import type { Watch } from './cluster.ts'
 import { type WithoutToken, writeFencingTokens } from './fencing-tokens.ts'
-import { deployments, type KubeClient, podDisruptionBudgets, pods, type Resource, services } from './kube/client.ts'
+import { deployments, type KubeClient, podDisruptionBudgets, pods, services } from './kube/client.ts'
 import { type EventRecorder, eventRecorder } from './kube/events.ts'
+import type { Term } from './kube/fencing-token.ts'
 import type { KubeMetrics } from './kube/kube-metrics.ts'
 import { leadership } from './kube/leadership.ts'
+import type { NamespacedReflector } from './kube/namespaced-reflector.ts'
+import { keyOfObject, nameInKey, objectKey } from './kube/object-key.ts'
 import type { EndpointSlice, KubeObject } from './kube/objects.ts'
-import { type Reflector, reflector } from './kube/reflector.ts'
 import { workQueue } from './kube/work-queue.ts'
 import { leaderTerm } from './leader-term.ts'
+import { namespaceTerms } from './namespace-terms.ts'
 import { leaseName, managedSelector, poolLabel } from './pool/labels.ts'
 import type { PoolCatalogue } from './pool/pool-catalogue.ts'
+import type { PoolsByName } from './pool/pool-names.ts'
 import type { PodPatchForm } from './pool/spec/pod-patch.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
 import { nudgeListener } from './reconcile/nudge-listener.ts'
@@ -35,15 +40,19 @@ import { type PoolMemory, rememberStart } from './reconcile/pool-memory.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
 import { fitToPlatform, type Platform } from './specs/platform.ts'
+import { reportTakenName } from './taken-names.ts'
 
 export type OperatorOptions = {
   readonly kube: KubeClient
   readonly kubeMetrics: KubeMetrics
   /** Started and stopped by operator-mode.ts, as `slices` and `source` are. */
-  readonly pools: Reflector<TritonPool>
+  readonly pools: NamespacedReflector<TritonPool>
+  readonly watch: Watch
+  /** The operated pools. */
+  readonly named: PoolsByName
   readonly catalogue: PoolCatalogue
   /** Where `source` reads pods from. */
-  readonly slices: Pick<Reflector<EndpointSlice>, 'synced'>
+  readonly slices: Pick<NamespacedReflector<EndpointSlice>, 'synced'>
   readonly source: PodSource
   /** Requests that all workers have in flight in the pod at an address. */
   readonly slotsUsed: (address: string) => number
@@ -66,53 +75,64 @@ const gatherMs = 50
 const settleMaxMs = 5_000
 
 export function operator(options: OperatorOptions): Service {
-  const { kube, kubeMetrics, pools, catalogue, source, bus, registry, podPatch, licences, logger } = options
+  const { kube, kubeMetrics, pools, named, catalogue, source, bus, registry, podPatch, licences, logger } = options
   const leading = leadership({ kube, name: leaseName, logger, metrics: kubeMetrics })
   const metrics = createScaleMetrics(registry)
   const events = eventRecorder({ kube, logger, metrics: kubeMetrics })
   const memories = new Map<string, PoolMemory>()
   const reflectors = createReflectors(options)
-  const leads = (): boolean => term.current() !== undefined
   const changed = (pool: string): void => {
-    if (leads()) queue.addAfter(pool, gatherMs)
+    if (terms.leads()) queue.addAfter(pool, gatherMs)
   }
   const world = observeWorld(options, reflectors, changed)
   const deps = { kube, leadership: leading, world, events, metrics, podPatch, licences, logger, memories }
+  const terms = namespaceTerms(pools.namespaces, (namespace) =>
+    leaderTerm({
+      leading,
+      logger: logger.child({ namespace }),
+      ready: () => untilSynced(options, reflectors, namespace),
+      writeTokens: (ofTerm, signal) =>
+        writeFencingTokens({ kube: kube.in(namespace), leadership: leading, logger }, ofTerm, signal),
+      begin: (withoutToken) => {
+        for (const refusal of withoutToken) reportRefusal({ pools, events, namespace }, refusal)
+        for (const { metadata } of pools.items()) if (metadata.namespace === namespace) queue.add(metadata.name)
+        for (const pool of pools.items()) if (named.get(pool.metadata.name) !== pool) queue.add(keyOfObject(pool))
+      },
+      end: () => {
+        memories.clear()
+        metrics.hide()
+      },
+    }),
+  )
+  const term = (pool: string): Term | undefined => terms.of(pool, named.get(pool)?.metadata.namespace)
+  // A pool that is not operated is in the queue by namespace and name, and no pool's name has a slash.
   const queue = workQueue({
     name: 'pools',
-    reconcile: (pool, signal) => reconcile({ ...deps, term: term.of }, pool, signal),
+    reconcile: (key, signal) =>
+      key.includes('/')
+        ? reportTakenName({ ...deps, pools, named, termOf: terms.in }, key)
+        : reconcile({ ...deps, term }, key, signal),
     concurrency,
     logger,
     metrics: kubeMetrics,
   })
-  const term = leaderTerm({
-    leading,
-    logger,
-    ready: () => untilSynced(options, reflectors),
-    writeTokens: (ofTerm, signal) => writeFencingTokens({ kube, leadership: leading, logger }, ofTerm, signal),
-    begin: (withoutToken) => {
-      for (const refusal of withoutToken) reportRefusal(pools, events, refusal)
-      for (const { metadata } of pools.items()) queue.add(metadata.name)
-    },
-    end: () => {
-      memories.clear()
-      metrics.hide()
-    },
+  named.onTaken((key) => {
+    if (terms.leads()) queue.addAfter(key, gatherMs)
   })
   const phases = startPhaseRecorder({
     registry,
     reports: leading.isLeader,
     ready: (pool, seconds) => rememberStart(memories.get(pool), seconds),
   })
-  reflectors.pods.onChange(phases.observe)
+  reflectors.pods.onChange((key, pod) => phases.observe(nameInKey(key), pod))
   source.onChange(() => phases.observeWarm(new Set(source.pods().map(({ name }) => name))))
   const wake = (modelVersion: string): void => {
     const found = catalogue.served().models.find(({ name }) => name === modelVersion)
     // A timer may ring a millisecond early, and a pass before its time would find the old demand.
     if (found) queue.addAfter(found.pool, Math.ceil(world.demand.freshInMs()) + 1)
   }
-  const nudges = nudgeListener({ bus, leads, wake })
-  const all: Service[] = [events, ...Object.values(reflectors), leading, term, queue, nudges]
+  const nudges = nudgeListener({ bus, leads: terms.leads, wake })
+  const all: Service[] = [events, ...Object.values(reflectors), leading, terms, queue, nudges]
   return {
     name: 'operator',
     start: async () => {
@@ -127,22 +147,22 @@ export function operator(options: OperatorOptions): Service {
 
 type Reflectors = ReturnType<typeof createReflectors>
 
-function createReflectors({ kube, logger, kubeMetrics }: OperatorOptions) {
-  const watch = <T extends KubeObject>(resource: Resource<T>): Reflector<T> =>
-    reflector({ kube, resource, labelSelector: managedSelector, logger, metrics: kubeMetrics })
+function createReflectors({ watch }: OperatorOptions) {
   return {
-    deployments: watch(deployments),
-    pods: watch(pods),
-    services: watch(services),
-    budgets: watch(podDisruptionBudgets),
+    deployments: watch(deployments, managedSelector),
+    pods: watch(pods, managedSelector),
+    services: watch(services, managedSelector),
+    budgets: watch(podDisruptionBudgets, managedSelector),
   }
 }
 
 function observeWorld(options: OperatorOptions, reflectors: Reflectors, changed: (pool: string) => void) {
   const { catalogue, source, slotsUsed, Stub, db, plans, logger } = options
-  const poolOf = ({ metadata }: KubeObject): string | undefined => metadata.labels?.[poolLabel]
-  const live = <T extends KubeObject>(of: Reflector<T>) => liveIndex(of, poolOf, changed)
-  const pools = liveIndex(options.pools, ({ metadata }) => metadata.name, changed)
+  const poolOf = ({ metadata: { namespace, labels } }: KubeObject): string | undefined =>
+    labels?.[poolLabel] === undefined ? undefined : objectKey(namespace, labels[poolLabel])
+  const ofPoolChanged = (key: string): void => changed(nameInKey(key))
+  const live = <T extends KubeObject>(of: NamespacedReflector<T>) => liveIndex(of, poolOf, ofPoolChanged, keyOfObject)
+  const pools = liveIndex(options.named, ({ metadata }) => metadata.name, changed)
   const fitted = (name: string): TritonPool | undefined => {
     const pool = pools.get(name)
     return pool && fitToPlatform(pool, options.platform)
@@ -162,15 +182,23 @@ function observeWorld(options: OperatorOptions, reflectors: Reflectors, changed:
   }
 }
 
-async function untilSynced({ pools, slices, source }: OperatorOptions, reflectors: Reflectors): Promise<void> {
-  await Promise.all([pools, slices, ...Object.values(reflectors)].map((one) => one.synced()))
+async function untilSynced(
+  { pools, slices, source }: OperatorOptions,
+  reflectors: Reflectors,
+  namespace: string,
+): Promise<void> {
+  // An older pool of the same name may be in any namespace.
+  await pools.known()
+  await Promise.all([pools, slices, ...Object.values(reflectors)].map((one) => one.synced(namespace)))
   // A leader that has not asked the pods yet would take every revision for one without a usable pod.
   await settledWithin(source.settled(), settleMaxMs)
 }
 
-function reportRefusal(pools: Reflector<TritonPool>, events: EventRecorder, refusal: WithoutToken): void {
+type ReportDeps = Pick<OperatorOptions, 'pools'> & { readonly events: EventRecorder; readonly namespace: string }
+
+function reportRefusal({ pools, events, namespace }: ReportDeps, refusal: WithoutToken): void {
   const { pool, object, error } = refusal
   const message = `${object} refuses the leader's fencing token, so nothing of this pool is changed: ${error.message}`
-  const own = pools.get(pool)
+  const own = pools.get(objectKey(namespace, pool))
   if (own) events.record(own, { type: 'Warning', reason: 'ChangeRefused', message })
 }

@@ -1,7 +1,6 @@
 // What the pools serve, and what the demand query needs to know about each.
 import type { AskedPool } from '@matte/core/scale/demand-queries'
 import { windowSeconds } from '@matte/core/scale/inference-queries'
-import type { Reflector } from '../kube/reflector.ts'
 import { type ServedPools, servedPools } from './served-pools.ts'
 import type { TritonPool } from './triton-pool.ts'
 
@@ -15,7 +14,7 @@ export type PoolCatalogue = {
 const revisionSecondsMax = 3_600
 
 export function poolCatalogue(
-  pools: Pick<Reflector<TritonPool>, 'items'>,
+  pools: { items(): readonly TritonPool[] },
   now: () => number = () => Date.now(),
 ): PoolCatalogue {
   let known: readonly TritonPool[] | undefined

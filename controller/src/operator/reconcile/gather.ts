@@ -4,6 +4,7 @@
 import type { Clock } from '@matte/core/runtime/clock'
 import type { Demand } from '@matte/core/scale/demand'
 import { shareSlowerThan } from '@matte/core/scale/latency'
+import { keyOfObject } from '../kube/object-key.ts'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
 import { modelsAnnotation, revisionLabel } from '../pool/labels.ts'
 import { type RevisionModel, rememberModels } from '../pool/revision-models.ts'
@@ -25,6 +26,7 @@ import { countsByRevision } from './observe/revision-counts.ts'
 import { type PoolMemory, startSecondsOf, timetableOf } from './pool-memory.ts'
 
 export type World = PodReporters & {
+  /** By name; the objects of pools by namespace and name, and by their pool's. */
   readonly pools: LiveIndex<TritonPool>
   readonly deployments: LiveIndex<Deployment>
   readonly pods: LiveIndex<Pod>
@@ -107,13 +109,13 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
 }
 
 function gatherObjects({ deployments, services, budgets, pods }: World, pool: TritonPool): PoolObjects {
-  const { name } = pool.metadata
+  const key = keyOfObject(pool)
   return {
     target: targetRevision(pool),
-    deployments: byRevision(deployments.of(name).filter((object) => isOf(pool, object))),
-    services: byRevision(services.of(name).filter((object) => isOf(pool, object))),
-    budget: budgets.get(name),
-    pods: pods.of(name),
+    deployments: byRevision(deployments.of(key).filter((object) => isOf(pool, object))),
+    services: byRevision(services.of(key).filter((object) => isOf(pool, object))),
+    budget: budgets.get(key),
+    pods: pods.of(key),
   }
 }
 

@@ -25,6 +25,8 @@ type RefusedChange = Refusal & {
 }
 
 export type PoolMemory = {
+  /** Another pool may have the name later, and starts with an empty memory. */
+  readonly uid: string | undefined
   /** Undefined before the first decision. */
   scale: ScaleMemory | undefined
   slotsPerPod: number | undefined
@@ -46,8 +48,9 @@ export type PoolMemory = {
 /** The median of this many starts is used: one pod that waited an hour for its image says little about the next. */
 const startsMax = 15
 
-export function newMemory({ status }: TritonPool): PoolMemory {
+export function newMemory({ metadata, status }: TritonPool): PoolMemory {
   return {
+    uid: metadata.uid,
     scale: undefined,
     slotsPerPod: status?.slotsPerPod,
     starts: status?.startSeconds === undefined ? [] : [status.startSeconds],

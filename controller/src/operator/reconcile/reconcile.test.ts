@@ -32,8 +32,9 @@ function given({ writing = () => undefined }: Given = {}) {
   const pass = (seen: Seen | undefined) => {
     const world =
       seen === undefined ? { ...worldOf({ pool: poolOf() }), pools: { get: () => undefined } } : worldOf(seen)
+    const kube = { create: take, apply: take, mergePatch: async () => ({}), delete: async () => undefined }
     const deps = {
-      kube: { create: take, apply: take, mergePatch: async () => ({}), delete: async () => undefined },
+      kube: { ...kube, in: () => kube },
       leadership: { confirm: async () => ({}) },
       world,
       events: { record: () => undefined },

@@ -17,7 +17,8 @@ export async function reconcile(deps: ReconcileDeps, name: string, signal: Abort
   const { world, memories, metrics } = deps
   const term = deps.term(name)
   const pool = world.pools.get(name)
-  const memory = memories.get(name) ?? (pool && newMemory(pool))
+  const known = memories.get(name)
+  const memory = known?.uid === pool?.metadata.uid ? known : pool && newMemory(pool)
   const observed = term === undefined || memory === undefined ? undefined : await gather(world, name, memory)
   // Checked again: metrics that a former leader sets would stay forever.
   if (term === undefined || deps.term(name) !== term) return undefined
@@ -30,6 +31,8 @@ export async function reconcile(deps: ReconcileDeps, name: string, signal: Abort
   memories.set(name, memory)
   const plan = planPool(observed, { memory, term })
   metrics.show(observed, plan)
-  await apply(deps, observed, plan, { memory, term, signal })
+  // Every object of a pool is in its namespace.
+  const kube = deps.kube.in(observed.pool.metadata.namespace ?? deps.kube.namespace)
+  await apply({ ...deps, kube }, observed, plan, { memory, term, signal })
   return plan.requeueAfterMs
 }

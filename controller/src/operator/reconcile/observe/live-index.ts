@@ -12,6 +12,8 @@ export function liveIndex<T extends KubeObject>(
   reflector: Pick<Reflector<T>, 'items' | 'onChange'>,
   poolOf: (object: T) => string | undefined,
   changed: (pool: string) => void = () => undefined,
+  /** Key of an object in the reflector. */
+  keyOf: (object: T) => string = ({ metadata }) => metadata.name,
 ) {
   const objects = new Map<string, T>()
   const pools = new Map<string, Map<string, T>>()
@@ -29,7 +31,7 @@ export function liveIndex<T extends KubeObject>(
   }
 
   function set(object: T): void {
-    const { name } = object.metadata
+    const name = keyOf(object)
     remove(name)
     objects.set(name, object)
     const pool = poolOf(object)
@@ -55,7 +57,7 @@ export function liveIndex<T extends KubeObject>(
     of: (pool: string): readonly T[] => [...(pools.get(pool)?.values() ?? [])],
     /** Records the answer to a write that was based on `base`, or on no object. */
     recordWrite: (base: T | undefined, written: T): void => {
-      const { name } = written.metadata
+      const name = keyOf(written)
       // The watch reports nothing of a write that changed nothing, so there is nothing to wait for.
       if (base?.metadata.resourceVersion === written.metadata.resourceVersion) return
       // The watch was faster than the answer.
