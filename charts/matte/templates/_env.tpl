@@ -23,6 +23,13 @@
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
 {{- end -}}
 
+{{- define "matte.env.namespaces" -}}
+{{- include "matte.env.namespace" . }}
+{{- with include "matte.namespaces" . | fromJsonArray }}
+- { name: KUBE_NAMESPACES, value: {{ join "," . | quote }} }
+{{- end }}
+{{- end -}}
+
 {{- define "matte.env.referral" -}}
 - { name: REFERRAL_REWARD_CREDITS, value: {{ .Values.referral.rewardCredits | quote }} }
 {{- end -}}
