@@ -53,13 +53,26 @@ function given({ writing = () => undefined }: Given = {}) {
   /** Those that are not zero, of one metric. */
   const counted = async (name: string) =>
     [...(await samples())].filter(([sample, value]) => sample.startsWith(name) && value !== 0).map(([sample]) => sample)
-  return { registry, metrics, replica, pass, samples, counted }
+  return { registry, metrics, memories, replica, pass, samples, counted }
 }
 
 const waking = async (): Promise<Seen> => {
   const { pool, ...parts } = await settled({ scaling: { minReplicas: 0, maxReplicas: 3 } }, [])
   return { ...parts, pool, demand: { backlog: 2, oldestSeconds: 1 } }
 }
+
+describe('the memory of a pool', () => {
+  it('starts anew when another pool has the name', async () => {
+    const { pass, memories } = given()
+    const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
+    await pass(seen)
+    const first = memories.get('p')
+    await pass(seen)
+    expect(memories.get('p')).toBe(first)
+    await pass({ ...seen, pool: { ...seen.pool, metadata: { ...seen.pool.metadata, uid: 'another' } } })
+    expect(memories.get('p')).not.toBe(first)
+  })
+})
 
 describe('the metrics of a pool in the leader', () => {
   it('show its bounds and each of its conditions, as 1 or 0', async () => {
