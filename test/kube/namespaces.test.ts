@@ -57,7 +57,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator of several namespa
     operator.registry
       .getSingleMetric('matte_kube_namespace_readable')
       ?.get()
-      .then(({ values }) => values.find(({ labels }) => labels.namespace === namespace)?.value)
+      .then(({ values }) => values.find(({ labels }) => labels.watched_namespace === namespace)?.value)
 
   it('runs a pool in each, with its objects and Events there, beside a namespace that it may not list', async () => {
     await atHome.apply('home', { replicas: 1, scaling, rollout })

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { chartDir, findMissing, render, runOrThrow } from '../helm.ts'
 import { dependencyCases } from './dependency-cases.ts'
+import { namespaceCases } from './namespace-cases.ts'
 import { objectiveCases } from './objective-cases.ts'
 import { poolCases } from './pool-cases.ts'
 import { checkConfig, checkRules, findMissingPromtool, testRules } from './promtool.ts'
@@ -13,7 +14,15 @@ import { type AlertingRule, alertsOf, findRule, type RuleFile, renderRules } fro
 import { taskCases } from './task-cases.ts'
 import { webhookCases } from './webhook-cases.ts'
 
-const cases = [...objectiveCases, ...taskCases, ...webhookCases, ...poolCases, ...dependencyCases, ...recordCases]
+const cases = [
+  ...objectiveCases,
+  ...taskCases,
+  ...webhookCases,
+  ...poolCases,
+  ...namespaceCases,
+  ...dependencyCases,
+  ...recordCases,
+]
 
 describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the alerts of the chart', () => {
   let rules: RuleFile

@@ -31,10 +31,12 @@ export const clusterMetrics = {
   }),
   namespaceReadable: gauge({
     name: 'matte_kube_namespace_readable',
+    reader: 'alert',
     help:
       '1 for a watched namespace; 0 while the API server refuses to list or watch an object there, and its pools stay ' +
       'as they are.',
-    labels: { namespace: 'the watched namespaces' },
+    // Prometheus has a label `namespace` of its own.
+    labels: { watched_namespace: 'the watched namespaces' },
   }),
 }
 

@@ -23,7 +23,7 @@ type Options = {
 export function namespaceAccess({ namespaces, metrics, logger }: Options): NamespaceAccess {
   const refused = new Map(namespaces.map((namespace) => [namespace, new Set<string>()]))
   const show = (namespace: string, isReadable: boolean): void =>
-    metrics.namespaceReadable.set({ namespace }, isReadable ? 1 : 0)
+    metrics.namespaceReadable.set({ watched_namespace: namespace }, isReadable ? 1 : 0)
   for (const namespace of namespaces) show(namespace, true)
 
   return {

@@ -48,7 +48,9 @@ function given(state: Record<string, Namespace>) {
   joined.onChange((key, object) => void heard.push(`${key} ${object?.metadata.namespace}`))
   const start = (): void => void joined.start()
   const readable = async () =>
-    Object.fromEntries((await metrics.namespaceReadable.get()).values.map((one) => [one.labels.namespace, one.value]))
+    Object.fromEntries(
+      (await metrics.namespaceReadable.get()).values.map((one) => [one.labels.watched_namespace, one.value]),
+    )
   return { joined, heard, start, readable }
 }
 
