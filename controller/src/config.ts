@@ -17,9 +17,9 @@ import {
   secret,
   text,
 } from '@matte/core/runtime/env'
+import { parseNamespaces } from '@matte/core/runtime/parse-namespaces'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
-import { parseNamespaces } from './parse-namespaces.ts'
 import type { StaticModel } from './worker/routing/static-pods.ts'
 
 /** Settings of the worker. The operator shares some of them (operator-config.ts). */
@@ -54,8 +54,8 @@ export const schema = {
     {
       default: [],
       description:
-        'more namespaces whose TritonPools are operated and routed to, separated by commas; each must grant the Roles ' +
-        'of the chart (docs/team-namespaces.md)',
+        'more namespaces whose TritonPools are operated and routed to, separated by commas; each needs the Roles of ' +
+        'the chart (docs/team-namespaces.md)',
     },
     parseNamespaces,
   ),

@@ -8,13 +8,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing } from '../chart/helm.ts'
 import { type ChartAccounts, createChartAccounts, openAccounts, refusalOf } from '../support/chart-accounts.ts'
 import { useDatabase } from '../support/database.ts'
-import { type countOf, findCluster, namespaces, useNamespace } from '../support/kube.ts'
+import { type countOf, findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
 import { poolClient, reasonOf, startOperator, type TestOperator } from '../support/test-operator.ts'
 import { until } from '../support/until.ts'
 
 const cluster = await findCluster(import.meta.filename)
 
+const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', clusterScoped: true } as const
 const scaling = { owner: 'external' } as const
 const rollout = { steps: [], gate: { minRequests: 0 } }
 

@@ -72,7 +72,11 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     const { kube, metrics } = namespace.client(proxy.config)
     const slices = reflector({ kube, resource: endpointSlices, labelSelector: 'matte.dev/pool', logger, metrics })
     const listeners: (() => void)[] = []
-    let known = [pool]
+    const here = (one: TritonPool): TritonPool => ({
+      ...one,
+      metadata: { ...one.metadata, namespace: namespace.name() },
+    })
+    let known = [here(pool)]
     const pools = { items: () => known, onChange: (listener: () => void): void => void listeners.push(listener) }
     const source = kubernetesPods({ slices, pools, Stub, logger, metrics: createPodMetrics(createRegistry('test')) })
     await slices.start()
@@ -97,7 +101,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
       send,
       names: () => source.pods().map(({ name }) => name),
       setPool: (next: TritonPool): void => {
-        known = [next]
+        known = [here(next)]
         for (const listener of listeners) listener()
       },
       untilPods: (count: number) => until(`${count} pods are in rotation`, () => source.pods().length === count),

@@ -15,7 +15,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { testLabel } from './config-map.ts'
 import { reportSkip } from './report/skips.ts'
 
-export const namespaces: Resource<KubeObject> = {
+const namespaces: Resource<KubeObject> = {
   group: '',
   version: 'v1',
   plural: 'namespaces',

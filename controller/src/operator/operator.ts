@@ -19,7 +19,7 @@ import { deployments, type KubeClient, podDisruptionBudgets, pods, services } fr
 import { type EventRecorder, eventRecorder } from './kube/events.ts'
 import type { Term } from './kube/fencing-token.ts'
 import type { KubeMetrics } from './kube/kube-metrics.ts'
-import { leadership } from './kube/leadership.ts'
+import { type Leadership, leadership } from './kube/leadership.ts'
 import type { NamespacedReflector } from './kube/namespaced-reflector.ts'
 import { keyOfObject, nameInKey, objectKey } from './kube/object-key.ts'
 import type { EndpointSlice, KubeObject } from './kube/objects.ts'
@@ -86,24 +86,14 @@ export function operator(options: OperatorOptions): Service {
   }
   const world = observeWorld(options, reflectors, changed)
   const deps = { kube, leadership: leading, world, events, metrics, podPatch, licences, logger, memories }
-  const terms = namespaceTerms(pools.namespaces, (namespace) =>
-    leaderTerm({
-      leading,
-      logger: logger.child({ namespace }),
-      ready: () => untilSynced(options, reflectors, namespace),
-      writeTokens: (ofTerm, signal) =>
-        writeFencingTokens({ kube: kube.in(namespace), leadership: leading, logger }, ofTerm, signal),
-      begin: (withoutToken) => {
-        for (const refusal of withoutToken) reportRefusal({ pools, events, namespace }, refusal)
-        for (const { metadata } of pools.items()) if (metadata.namespace === namespace) queue.add(metadata.name)
-        for (const pool of pools.items()) if (named.get(pool.metadata.name) !== pool) queue.add(keyOfObject(pool))
-      },
-      end: () => {
-        memories.clear()
-        metrics.hide()
-      },
-    }),
-  )
+  const terms = openTerms({ ...options, events }, reflectors, {
+    leading,
+    add: (key) => queue.add(key),
+    end: () => {
+      memories.clear()
+      metrics.hide()
+    },
+  })
   const term = (pool: string): Term | undefined => terms.of(pool, named.get(pool)?.metadata.namespace)
   // A pool that is not operated is in the queue by namespace and name, and no pool's name has a slash.
   const queue = workQueue({
@@ -145,6 +135,30 @@ export function operator(options: OperatorOptions): Service {
   }
 }
 
+type TermsOptions = OperatorOptions & { readonly events: EventRecorder }
+type TermsHooks = { readonly leading: Leadership; readonly add: (key: string) => void; readonly end: () => void }
+
+function openTerms(options: TermsOptions, reflectors: Reflectors, { leading, add, end }: TermsHooks) {
+  const { kube, pools, named, events, logger } = options
+  return namespaceTerms(pools.namespaces, (namespace) =>
+    leaderTerm({
+      leading,
+      logger: logger.child({ namespace }),
+      ready: () => untilSynced(options, reflectors, namespace),
+      writeTokens: (term, signal) =>
+        writeFencingTokens({ kube: kube.in(namespace), leadership: leading, logger }, term, signal),
+      begin: (withoutToken) => {
+        for (const refusal of withoutToken) reportRefusal({ pools, events, namespace }, refusal)
+        for (const pool of pools.items()) {
+          const { name } = pool.metadata
+          if (pool.metadata.namespace === namespace) add(named.get(name) === pool ? name : keyOfObject(pool))
+        }
+      },
+      end,
+    }),
+  )
+}
+
 type Reflectors = ReturnType<typeof createReflectors>
 
 function createReflectors({ watch }: OperatorOptions) {
@@ -161,7 +175,7 @@ function observeWorld(options: OperatorOptions, reflectors: Reflectors, changed:
   const poolOf = ({ metadata: { namespace, labels } }: KubeObject): string | undefined =>
     labels?.[poolLabel] === undefined ? undefined : objectKey(namespace, labels[poolLabel])
   const ofPoolChanged = (key: string): void => changed(nameInKey(key))
-  const live = <T extends KubeObject>(of: NamespacedReflector<T>) => liveIndex(of, poolOf, ofPoolChanged, keyOfObject)
+  const live = <T extends KubeObject>(of: NamespacedReflector<T>) => liveIndex(of, poolOf, ofPoolChanged)
   const pools = liveIndex(options.named, ({ metadata }) => metadata.name, changed)
   const fitted = (name: string): TritonPool | undefined => {
     const pool = pools.get(name)

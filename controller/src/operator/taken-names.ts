@@ -21,7 +21,7 @@ type TakenNameDeps = {
 }
 
 /** The condition of a pool whose name `owner` has; without one the namespace that has it cannot be listed for now. */
-export function takenNameCondition({ metadata }: TritonPool, owner: TritonPool | undefined): ConditionAnswer {
+function takenNameCondition({ metadata }: TritonPool, owner: TritonPool | undefined): ConditionAnswer {
   const whose = owner
     ? `the older pool of namespace ${owner.metadata.namespace} has`
     : 'a pool of another namespace has'

@@ -33,9 +33,9 @@ export const clusterMetrics = {
     name: 'matte_kube_namespace_readable',
     reader: 'alert',
     help:
-      '1 for a watched namespace; 0 while the API server refuses to list or watch an object there, and its pools stay ' +
-      'as they are.',
-    // Prometheus has a label `namespace` of its own.
+      '1 for a watched namespace; 0 while the API server refuses to list or watch an object there, and its pools ' +
+      'stay as they are.',
+    // The label `namespace` of a scrape is the namespace of the pod that is scraped.
     labels: { watched_namespace: 'the watched namespaces' },
   }),
 }

@@ -3,14 +3,15 @@
 import { deferred, type Service } from '@matte/core/runtime/service'
 import { createListeners } from './listeners.ts'
 import type { NamespaceAccess } from './namespace-access.ts'
-import { objectKey } from './object-key.ts'
+import { keyOfObject, objectKey } from './object-key.ts'
 import type { KubeObject } from './objects.ts'
 import { type Reflector, type ReflectorOptions, reflector } from './reflector.ts'
 
 export type NamespacedReflector<T extends KubeObject> = Service & {
   /** The release's namespace first. */
   readonly namespaces: readonly string[]
-  /** `key`: namespace and name (object-key.ts). */
+  /** Namespace and name (object-key.ts). */
+  keyOf(object: T): string
   get(key: string): T | undefined
   /** In no order; the same array as long as nothing changes. */
   items(): readonly T[]
@@ -29,7 +30,7 @@ export type NamespacedReflector<T extends KubeObject> = Service & {
   known(): Promise<void>
 }
 
-export type NamespacedOptions<T extends KubeObject> = Omit<ReflectorOptions<T>, 'onAnswer'> & {
+type NamespacedOptions<T extends KubeObject> = Omit<ReflectorOptions<T>, 'onAnswer'> & {
   /** The release's namespace first. */
   readonly namespaces: readonly string[]
   readonly access: NamespaceAccess
@@ -64,6 +65,7 @@ export function namespacedReflector<T extends KubeObject>(options: NamespacedOpt
   return {
     name: `reflectors-${plural}`,
     namespaces,
+    keyOf: keyOfObject,
     start: () => {
       for (const { namespace, reflector: one } of members) {
         void one.start()

@@ -5,8 +5,8 @@ import { keyOfObject, nameInKey } from '../kube/object-key.ts'
 import type { TritonPool } from './triton-pool.ts'
 
 /**
- * The oldest of these pools, which have one name; undefined when none may be operated. `isComplete` is false until every
- * watched namespace was listed: an older pool may be in one that was not, so a pool whose name was taken stays so.
+ * The oldest of these pools, which have one name; undefined when none may be operated. Before every watched namespace
+ * was listed (`isComplete`) an older pool may be in one that was not, so a pool whose name was taken stays so.
  */
 export function ownerOfName(pools: readonly TritonPool[], isComplete: boolean): TritonPool | undefined {
   const candidates = isComplete ? pools : pools.filter((pool) => !isNameTaken(pool))

@@ -9,12 +9,11 @@ export type LiveIndex<T extends KubeObject> = ReturnType<typeof liveIndex<T>>
  * `poolOf`: undefined for an object of no pool. `changed` is called when the watch reports a change of a pool's object.
  */
 export function liveIndex<T extends KubeObject>(
-  reflector: Pick<Reflector<T>, 'items' | 'onChange'>,
+  reflector: Pick<Reflector<T>, 'items' | 'onChange'> & { readonly keyOf?: (object: T) => string },
   poolOf: (object: T) => string | undefined,
   changed: (pool: string) => void = () => undefined,
-  /** Key of an object in the reflector. */
-  keyOf: (object: T) => string = ({ metadata }) => metadata.name,
 ) {
+  const { keyOf = ({ metadata }: T) => metadata.name } = reflector
   const objects = new Map<string, T>()
   const pools = new Map<string, Map<string, T>>()
   /** For objects that we wrote: the versions before ours, which the watch may still report. */
